@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_BENCH_RAW_BASELINE_HPP
+#define CONCH_BENCH_RAW_BASELINE_HPP
+
+#include "reply_counter.hpp"
+#include "socket.hpp"
+
+#include <conch/config.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace conch::bench {
+
+/// What the server and one connection can do at best: the acquire and release scripts of conch
+/// with the arguments that conch would send, encoded beforehand, in a sliding window. Each reply
+/// lets the next command of its slot go; all that a read has freed leave in one write.
+class raw_baseline {
+public:
+    /// `depth` commands are under way at any time, each on a lock of its own. Connects, says HELLO
+    /// as conch does, and loads the scripts. Throws if anything goes wrong.
+    raw_baseline(const config& server, std::size_t depth);
+
+    /// Runs for about `time`, then until each lock is released again; returns pairs per second.
+    double run(std::chrono::duration<double> time);
+
+private:
+    void greet(const config& server);
+    void encode(std::size_t depth);
+    void allow(std::size_t commands);
+    void flush();
+    std::size_t read_replies();
+
+    socket socket_;
+    reply_counter replies_;
+    std::string commands_;             // all acquires, then all releases: sent round and round
+    std::vector<std::size_t> starts_;  // of each command in commands_, and the end of the last one
+    std::size_t depth_ = 0;
+    std::size_t next_ = 0;     // the command that the next reply allows to go
+    std::size_t written_ = 0;  // bytes of commands_ sent in this round
+    std::size_t due_ = 0;      // bytes allowed to go, from written_ on and round the end
+    std::vector<char> buffer_;
+};
+
+}  // namespace conch::bench
+
+#endif

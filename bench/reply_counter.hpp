@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_BENCH_REPLY_COUNTER_HPP
+#define CONCH_BENCH_REPLY_COUNTER_HPP
+
+#include <cstddef>
+#include <string_view>
+
+namespace conch::bench {
+
+/// Counts replies that have a known shape, which is as cheap as it gets: acquires are answered by
+/// an empty string (`$0`, two lines), releases by an integer (`:0`, one line).
+class reply_counter {
+public:
+    /// How many replies are complete with these bytes. Throws `std::runtime_error` for anything
+    /// that is not a granted acquire or a release.
+    std::size_t feed(std::string_view bytes);
+
+private:
+    enum class state { type, length, empty_line, number };
+    state state_ = state::type;
+};
+
+}  // namespace conch::bench
+
+#endif

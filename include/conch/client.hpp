@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_CLIENT_HPP
+#define CONCH_CLIENT_HPP
+
+#include <conch/config.hpp>
+#include <conch/impl/initiate.hpp>
+#include <conch/stats.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/execution_context.hpp>
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace conch {
+
+/// One connection to one Redis server, shared by any number of mutexes and holds: make one for a
+/// program, not one for a call. Owns no thread; all I/O runs on the given executor.
+///
+/// Connects on first use, and again whenever the connection is lost. Thread safety: safe from any
+/// thread, on an `io_context` with any number of threads. The execution context must outlive the
+/// client, its mutexes and its holds.
+class client {
+public:
+    /// Throws `std::invalid_argument` for a setting out of its range. Sends nothing.
+    explicit client(boost::asio::any_io_executor executor, config settings = {});
+
+    /// The same, on the executor of an execution context such as `io_context`.
+    template <typename Context>
+        requires std::derived_from<Context, boost::asio::execution_context>
+    explicit client(Context& context, config settings = {})
+        : client{boost::asio::any_io_executor{context.get_executor()}, std::move(settings)} {}
+
+    client(client&&) noexcept = default;
+    client& operator=(client&& other) noexcept;
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+
+    /// Shuts down in the background: pending operations fail with `errc::client_closed`, holds are
+    /// released, the connection is closed, and `io_context::run()` may return.
+    ~client();
+
+    /// Releases every hold, fails every pending operation with `errc::client_closed`, closes the
+    /// connection, then completes; after `config::response_timeout` at the latest.
+    ///
+    /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
+    /// default the client's. Errors: none. Cancellation (terminal, partial, total): the caller gets
+    /// `operation_aborted`; the shutdown goes on.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_shutdown(Token&& token = Token{}) {
+        return impl::async_simple(impl::request::shutdown, core_, nullptr, duration{},
+                                  std::forward<Token>(token));
+    }
+
+    /// The counters as of the last turn of the event loop.
+    conch::stats stats() const;
+
+    /// The words of the server's last error, or of the last failed attempt to connect; empty if
+    /// there was none. Never holds a password.
+    std::string last_server_error() const;
+
+    /// The first part of every owner field that this client writes.
+    const std::string& id() const noexcept;
+
+    boost::asio::any_io_executor get_executor() const noexcept;
+
+private:
+    friend class mutex;
+    impl::core_ptr core_;
+};
+
+}  // namespace conch
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_CONCH_HPP
+#define CONCH_CONCH_HPP
+
+#include <conch/client.hpp>
+#include <conch/clock.hpp>
+#include <conch/config.hpp>
+#include <conch/error.hpp>
+#include <conch/hold.hpp>
+#include <conch/lock_status.hpp>
+#include <conch/mutex.hpp>
+#include <conch/options.hpp>
+#include <conch/owner.hpp>
+#include <conch/stats.hpp>
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_CONFIG_HPP
+#define CONCH_CONFIG_HPP
+
+#include <conch/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace conch {
+
+/// How grave a log line is, in ascending order.
+enum class log_level { debug, info, warning, error };
+
+/// Receives one log line. Called on the client's strand: it must not block or throw. Lines name
+/// locks, never passwords.
+using log_sink = std::function<void(log_level, std::string_view)>;
+
+/// Where the server is and how patient the client is with it. Checked once, by the constructor of
+/// `client`, which throws `std::invalid_argument` for a value out of its range.
+struct config {
+    /// Host name or address of the server. Ignored where `unix_path` is set.
+    std::string host = "127.0.0.1";
+    /// TCP port.
+    std::uint16_t port = 6379;
+    /// Path of the server's unix socket; empty: TCP.
+    std::string unix_path{};
+    /// User for AUTH; empty: Redis' user "default".
+    std::string username{};
+    /// Password for AUTH; empty: no authentication.
+    std::string password{};
+    /// Database for SELECT, from 0.
+    unsigned database = 0;
+    /// Name of the connection in CLIENT LIST (CLIENT SETNAME); no spaces. Default "conch".
+    std::string client_name = "conch";
+
+    /// For one attempt to connect, with the handshake. Default 5 s.
+    duration connect_timeout = std::chrono::seconds{5};
+    /// A connection that leaves a command unanswered for so long is given up. Default 3 s.
+    duration response_timeout = std::chrono::seconds{3};
+    /// An idle connection is probed with PING after so long. Default 10 s.
+    duration ping_interval = std::chrono::seconds{10};
+    /// First pause before connecting again; doubled each time, with jitter. Default 20 ms.
+    duration reconnect_delay_min = std::chrono::milliseconds{20};
+    /// Longest pause before connecting again. Default 1 s.
+    duration reconnect_delay_max = std::chrono::seconds{1};
+    /// How long an operation puts up with a server that can't be reached or doesn't answer
+    /// before it fails with `errc::not_connected`. Default 5 s.
+    duration operation_timeout = std::chrono::seconds{5};
+    /// A waiter asks again after at most so long even if no message came. Default 1 s.
+    duration max_poll_interval = std::chrono::seconds{1};
+    /// So many times in a row a lock passes between local waiters before other processes get
+    /// their turn. From 1; default 16.
+    unsigned max_passes = 16;
+    /// So many operations may be pending in this client; more fail with `errc::overloaded`.
+    /// From 1; default 1,000,000.
+    std::size_t max_pending = 1'000'000;
+
+    /// Receives log lines; empty (the default): silent.
+    log_sink log{};
+
+    /// Reads `redis://[user:password@]host[:port][/db]` or `unix:///path?db=N`, with percent
+    /// encoding. Everything else keeps its default.
+    ///
+    /// Throws `std::invalid_argument`, saying what is wrong without repeating the password.
+    static config from_url(std::string_view url);
+};
+
+}  // namespace conch
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_ERROR_HPP
+#define CONCH_ERROR_HPP
+
+#include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <type_traits>
+
+namespace conch {
+
+using error_code = boost::system::error_code;
+using system_error = boost::system::system_error;
+
+/// What can go wrong, each cause apart. Where the server itself refused, its own words are in
+/// `client::last_server_error()`.
+enum class errc {
+    /// The lock was not granted within `lock_options::wait`. Nothing is held.
+    timed_out = 1,
+    /// The hold is empty, or was moved from, detached, or never granted.
+    not_owner,
+    /// This hold was released before.
+    already_released,
+    /// The lease ended before a renewal was confirmed. Another client may hold the lock.
+    lease_expired,
+    /// The server refused the renewals until the lease ended (see `client::last_server_error()`).
+    renewal_refused,
+    /// The server no longer knows this hold: forced release, deleted key, or data lost in a failover.
+    lock_lost,
+    /// `lock_options::max_hold` was reached.
+    max_hold_reached,
+    /// No server answered within `config::operation_timeout`.
+    not_connected,
+    /// The client was shut down or destroyed.
+    client_closed,
+    /// The command was written, its answer never came, and it must not be sent twice.
+    outcome_unknown,
+    /// Too many operations are pending in this client (`config::max_pending`).
+    overloaded,
+
+    /// `lock_options::wait` is negative.
+    invalid_wait,
+    /// `lock_options::lease` is not positive, above one year, or under 100 ms with renewal on.
+    invalid_lease,
+    /// `lock_options::max_hold` is not positive.
+    invalid_max_hold,
+
+    /// The server refused with an error that has no code of its own here.
+    server_error,
+    /// User name or password refused, or missing.
+    authentication_failed,
+    /// The server does not speak RESP3 (Redis before 6.0).
+    server_too_old,
+    /// The user may not run a command or touch a key that the lock needs (ACL).
+    permission_denied,
+    /// The server is a read-only replica.
+    read_only,
+    /// The server is out of memory (`maxmemory`).
+    out_of_memory,
+    /// The server is loading its data, busy in a script, or without its master.
+    server_unavailable,
+    /// The key of this name holds something that is no lock.
+    wrong_type,
+    /// What came over the connection is not RESP3, or exceeds the limits of this client.
+    protocol_error,
+};
+
+/// The category of `errc`: name "conch".
+const boost::system::error_category& conch_category() noexcept;
+
+error_code make_error_code(errc e) noexcept;
+
+}  // namespace conch
+
+namespace boost::system {
+template <>
+struct is_error_code_enum<conch::errc> : std::true_type {};
+}  // namespace boost::system
+
+#endif

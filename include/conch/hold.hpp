@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_HOLD_HPP
+#define CONCH_HOLD_HPP
+
+#include <conch/clock.hpp>
+#include <conch/error.hpp>
+#include <conch/impl/initiate.hpp>
+
+#include <boost/asio/deferred.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace conch {
+
+/// One acquisition of a lock, and the duty to release it. Move-only; the destructor releases in
+/// the background. May outlive its client and its mutex, not the execution context.
+///
+/// Thread safety: the observers may be called from any thread at any time; everything else as for
+/// any object (distinct objects: safe; one object: one thread at a time).
+class [[nodiscard]] hold {
+public:
+    /// Holds nothing.
+    hold() noexcept = default;
+    hold(hold&&) noexcept = default;
+    hold& operator=(hold&& other) noexcept;
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// As `release()`.
+    ~hold();
+
+    /// An acquisition was granted to this object, and not released, detached or moved from.
+    /// Stays true when the hold is lost: see `owns_lock()`.
+    explicit operator bool() const noexcept;
+
+    /// The lease runs, by this machine's clock, and the server has not said otherwise. The truth
+    /// of one instant: a paused process can't be told, so protect the resource by `fence()`.
+    bool owns_lock() const noexcept;
+
+    /// The hold is good until then if no renewal succeeds; it moves on with each one that does.
+    /// Counted from the sending of the command, less lease/40 + 2 ms for drift between clocks
+    /// (the drift term of the Redis page on distributed locks). The epoch if empty.
+    time_point valid_until() const noexcept;
+
+    /// `valid_until() - clock::now()`, at least zero.
+    duration remaining() const noexcept;
+
+    /// The fencing token: greater than that of every earlier acquisition of this name; 0 if the
+    /// mutex is not fenced.
+    std::uint64_t fence() const noexcept;
+
+    /// Why the hold was lost (`errc`), or no error while it isn't.
+    error_code lost_reason() const noexcept;
+
+    /// Releases in the background: marks the hold, wakes the client, returns. Never blocks.
+    void release() noexcept;
+
+    /// Stops renewing and leaves the key on the server until its lease ends.
+    void detach() noexcept;
+
+    /// Releases, and completes when the server has confirmed it, at `valid_until()` at the latest.
+    /// From the start of the operation on, the hold counts as released.
+    ///
+    /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
+    /// default the client's. Errors: `errc::not_owner` (empty),
+    /// `errc::already_released`, `errc::lease_expired` or
+    /// `errc::lock_lost` (someone else may have had the lock meanwhile), `errc::max_hold_reached`,
+    /// `errc::client_closed`, or the server's error.
+    /// Cancellation (terminal, partial, total): the caller gets `operation_aborted`; the release
+    /// goes on in the background.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_unlock(Token&& token = Token{}) {
+        return impl::async_simple(impl::request::unlock, core_, view_, duration{},
+                                  std::forward<Token>(token));
+    }
+
+    /// Completes when the hold ends: with no error if it was released or detached, with the reason
+    /// if it was lost. Doesn't extend the hold's life, survives its moves.
+    ///
+    /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
+    /// `errc::lease_expired`, `errc::renewal_refused`, `errc::lock_lost`, `errc::max_hold_reached`,
+    /// `errc::client_closed`; `errc::not_owner` (empty). Lateness: the first turn of the event
+    /// loop at or after `valid_until()`, whatever the server does.
+    /// Cancellation (terminal, partial, total): `operation_aborted`; the hold is untouched.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_wait_lost(Token&& token = Token{}) const {
+        return impl::async_simple(impl::request::wait_lost, core_, view_, duration{},
+                                  std::forward<Token>(token));
+    }
+
+    /// Makes the lease end no earlier than `lease` from now, at once; renewal goes on with this
+    /// lease if it was on. Never shortens.
+    ///
+    /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
+    /// `errc::invalid_lease`, `errc::not_owner`, `errc::max_hold_reached` and the reasons of a
+    /// loss; the server's error (the hold is then good until `valid_until()`).
+    /// Cancellation (terminal, partial, total): `operation_aborted`; the lease may be extended.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_extend(duration lease, Token&& token = Token{}) {
+        return impl::async_simple(impl::request::extend, core_, view_, lease,
+                                  std::forward<Token>(token));
+    }
+
+private:
+    friend struct impl::hold_result<hold>;
+    hold(impl::core_ptr core, impl::view_ptr view) noexcept
+        : core_{std::move(core)}, view_{std::move(view)} {}
+
+    impl::core_ptr core_{};
+    impl::view_ptr view_{};
+};
+
+}  // namespace conch
+
+#endif

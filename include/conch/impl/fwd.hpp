@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_IMPL_FWD_HPP
+#define CONCH_IMPL_FWD_HPP
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <cstdint>
+#include <memory>
+
+// What the public handles hold on to; defined in the compiled library.
+namespace conch::impl {
+
+class client_core;
+struct hold_view;
+class lock_spec;
+struct operation;
+
+using core_ptr = std::shared_ptr<client_core>;
+using view_ptr = boost::intrusive_ptr<hold_view>;
+using spec_ptr = boost::intrusive_ptr<const lock_spec>;
+
+void intrusive_ptr_add_ref(hold_view*) noexcept;
+void intrusive_ptr_release(hold_view*) noexcept;
+void intrusive_ptr_add_ref(const lock_spec*) noexcept;
+void intrusive_ptr_release(const lock_spec*) noexcept;
+
+/// Hands an operation to the client's strand; it will be finished exactly once, never in here.
+void submit(operation&) noexcept;
+/// Asks for the cancellation of the operation with this ticket; any thread, at any time.
+void request_cancel(const std::weak_ptr<client_core>&, std::uint64_t ticket) noexcept;
+std::uint64_t next_ticket(const core_ptr&) noexcept;
+/// The client's executor; the system's, where there is no client (an empty hold).
+boost::asio::any_io_executor executor_of(const core_ptr&) noexcept;
+
+}  // namespace conch::impl
+
+#endif

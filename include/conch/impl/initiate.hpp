@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_IMPL_INITIATE_HPP
+#define CONCH_IMPL_INITIATE_HPP
+
+#include <conch/impl/operation.hpp>
+
+#include <boost/asio/async_result.hpp>
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// How each public asynchronous operation starts: the only templates between a completion token and
+// the compiled library.
+namespace conch {
+class hold;
+}
+
+namespace conch::impl {
+
+struct no_result {
+    static std::tuple<error_code> take(operation& op) { return {op.ec}; }
+};
+struct flag_result {
+    static std::tuple<error_code, bool> take(operation& op) { return {op.ec, op.flag}; }
+};
+struct status_result {
+    static std::tuple<error_code, lock_status> take(operation& op) {
+        return {op.ec, std::move(op.status)};
+    }
+};
+template <typename Hold>
+struct hold_result {
+    static std::tuple<error_code, Hold> take(operation& op) {
+        if (!op.view) {
+            return {op.ec, Hold{}};
+        }
+        return {op.ec, Hold{op.core, std::move(op.view)}};
+    }
+};
+
+/// The initiation of every operation. A class with a constructor: GCC 12 destroys an aggregate
+/// twice in an expression with co_await.
+template <typename Result>
+class initiate {
+public:
+    initiate(request what, core_ptr core, spec_ptr spec, view_ptr view)
+        : what_{what}, core_{std::move(core)}, spec_{std::move(spec)}, view_{std::move(view)} {}
+
+    template <typename Handler>
+    void operator()(Handler&& handler, const lock_options& options, duration amount) {
+        using op_type = handler_operation<std::decay_t<Handler>, Result>;
+        operation* op =
+            op_type::make(what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
+        op->spec = std::move(spec_);
+        op->view = std::move(view_);
+        op->options = options;
+        op->amount = amount;
+        submit(*op);
+    }
+
+private:
+    request what_;
+    core_ptr core_;
+    spec_ptr spec_;
+    view_ptr view_;
+};
+
+template <typename Hold, typename Token>
+auto async_acquire(request what, core_ptr core, spec_ptr spec, const lock_options& options,
+                   Token&& token) {
+    return boost::asio::async_initiate<Token, void(error_code, Hold)>(
+        initiate<hold_result<Hold>>{what, std::move(core), std::move(spec), nullptr}, token,
+        options, duration{});
+}
+
+template <typename Token>
+auto async_status(core_ptr core, spec_ptr spec, Token&& token) {
+    return boost::asio::async_initiate<Token, void(error_code, lock_status)>(
+        initiate<status_result>{request::status, std::move(core), std::move(spec), nullptr}, token,
+        lock_options{}, duration{});
+}
+
+template <typename Token>
+auto async_force_unlock(core_ptr core, spec_ptr spec, Token&& token) {
+    return boost::asio::async_initiate<Token, void(error_code, bool)>(
+        initiate<flag_result>{request::force_unlock, std::move(core), std::move(spec), nullptr},
+        token, lock_options{}, duration{});
+}
+
+template <typename Token>
+auto async_simple(request what, core_ptr core, view_ptr view, duration amount, Token&& token) {
+    return boost::asio::async_initiate<Token, void(error_code)>(
+        initiate<no_result>{what, std::move(core), nullptr, std::move(view)}, token,
+        lock_options{}, amount);
+}
+
+}  // namespace conch::impl
+
+#endif

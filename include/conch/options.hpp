@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_OPTIONS_HPP
+#define CONCH_OPTIONS_HPP
+
+#include <conch/clock.hpp>
+#include <conch/owner.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace conch {
+
+/// What a mutex is, the same for each of its acquisitions.
+struct mutex_options {
+    /// Take a fencing token with each acquisition (`hold::fence()`), in the same script. Shares
+    /// the token key with Redisson's RFencedLock. Default: off.
+    bool fenced = false;
+    /// The token key expires so long after the last acquisition; tokens grow nevertheless, as
+    /// they start at the server's time. Default: never expires, as Redisson's.
+    std::optional<duration> fence_ttl{};
+};
+
+/// How one acquisition waits and lives. Trivially destructible, so that GCC 12 does not destroy it
+/// twice in an expression with co_await. Checked before anything is sent.
+struct lock_options {
+    /// How long to wait for *other holders*; at least one try is made and its answer awaited.
+    /// Not negative. Default: `forever` for `async_lock`, zero for `async_try_lock`.
+    std::optional<duration> wait{};
+    /// The lease: the key's time to live, counted from the sending of the command. Positive, at
+    /// most one year; at least 100 ms if `renew`. Default 30 s, as Redisson's watchdog timeout.
+    duration lease = std::chrono::seconds{30};
+    /// Renew the lease every third of it for as long as the hold lives. Default: on. Off is
+    /// Redisson's fixed `leaseTime`.
+    bool renew = true;
+    /// The hold ends after so long, whatever renewal could do; it is then lost with
+    /// `errc::max_hold_reached`. Positive. Default: `forever`.
+    duration max_hold = forever;
+    /// Acquisitions of the same owner nest. Default: none; each acquisition excludes all others.
+    const conch::owner* owner = nullptr;
+};
+
+}  // namespace conch
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "api/check_config.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace conch::impl {
+namespace {
+
+void need(bool good, const char* what) {
+    if (!good) {
+        throw std::invalid_argument{std::string{"conch::config: "} + what};
+    }
+}
+
+bool positive(duration d) noexcept { return d > duration::zero(); }
+
+bool plain(const std::string& name) noexcept {
+    return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+}  // namespace
+
+void check_config(const config& c) {
+    need(!c.unix_path.empty() || !c.host.empty(), "host is empty");
+    need(!c.unix_path.empty() || c.port != 0, "port is 0");
+    need(c.unix_path.size() <= 107, "unix_path is longer than 107 bytes");
+    need(c.username.empty() || !c.password.empty(), "username without a password");
+    need(plain(c.client_name), "client_name may have no spaces or special characters");
+    need(positive(c.connect_timeout), "connect_timeout must be positive");
+    need(positive(c.response_timeout), "response_timeout must be positive");
+    need(positive(c.ping_interval), "ping_interval must be positive");
+    need(positive(c.reconnect_delay_min), "reconnect_delay_min must be positive");
+    need(c.reconnect_delay_max >= c.reconnect_delay_min,
+         "reconnect_delay_max must not be less than reconnect_delay_min");
+    need(positive(c.operation_timeout), "operation_timeout must be positive");
+    need(positive(c.max_poll_interval), "max_poll_interval must be positive");
+    need(c.max_passes > 0, "max_passes must be at least 1");
+    need(c.max_pending > 0, "max_pending must be at least 1");
+}
+
+}  // namespace conch::impl

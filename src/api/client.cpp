@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/client.hpp>
+
+#include "api/check_config.hpp"
+#include "driver/client_core.hpp"
+#include "driver/identity.hpp"
+
+namespace conch {
+
+client::client(boost::asio::any_io_executor executor, config settings) {
+    impl::check_config(settings);
+    core_ = std::make_shared<impl::client_core>(std::move(executor), std::move(settings),
+                                                impl::random_uuid(), impl::random_seed());
+}
+
+client& client::operator=(client&& other) noexcept {
+    if (this != &other) {
+        if (core_) {
+            core_->abandon();
+        }
+        core_ = std::move(other.core_);
+    }
+    return *this;
+}
+
+client::~client() {
+    if (core_) {
+        core_->abandon();
+    }
+}
+
+stats client::stats() const { return core_->counters(); }
+
+std::string client::last_server_error() const { return core_->last_words(); }
+
+const std::string& client::id() const noexcept { return core_->id(); }
+
+boost::asio::any_io_executor client::get_executor() const noexcept { return core_->executor(); }
+
+}  // namespace conch

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/impl/operation.hpp>
+
+#include "core/hold_view.hpp"
+#include "driver/client_core.hpp"
+
+#include <boost/asio/system_executor.hpp>
+
+namespace conch::impl {
+
+void submit(operation& op) noexcept {
+    if (!op.core) {  // of an empty hold
+        op.ec = errc::not_owner;
+        op.finish(&op, true);
+        return;
+    }
+    if (op.what == request::unlock && op.view) {
+        op.view->asked.store(hold_request::release, std::memory_order_release);
+    }
+    op.core->submit(op);
+}
+
+void request_cancel(const std::weak_ptr<client_core>& core, std::uint64_t ticket) noexcept {
+    if (const core_ptr c = core.lock()) {
+        c->cancel(ticket);
+    }
+}
+
+std::uint64_t next_ticket(const core_ptr& core) noexcept { return core ? core->next_ticket() : 0; }
+
+boost::asio::any_io_executor executor_of(const core_ptr& core) noexcept {
+    if (core) {
+        return core->executor();
+    }
+    return boost::asio::system_executor{};
+}
+
+}  // namespace conch::impl

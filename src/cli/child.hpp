@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CLI_CHILD_HPP
+#define CONCH_SRC_CLI_CHILD_HPP
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace conch::cli {
+
+/// How to start a child process.
+struct child_plan {
+    /// The file to execute, looked up in $PATH.
+    std::string program;
+    /// Its arguments, from the name that it is shown under on.
+    std::vector<std::string> words;
+    /// The signals that it starts with as blocked.
+    sigset_t signal_mask;
+    /// What the kernel sends to it when the thread that starts it ends (PR_SET_PDEATHSIG).
+    int death_signal;
+    /// A process group of its own: a terminal's signals don't reach it.
+    bool own_group = false;
+    /// A close-on-exec descriptor that it gets nevertheless, under the same number; -1: none.
+    int kept_descriptor = -1;
+};
+
+struct launched {
+    pid_t pid = -1;  ///< to be reaped; -1 if the program could not be executed
+    int error = 0;   ///< then the errno of execvp
+};
+
+/// Forks and executes. Throws `command_error` if there can be no new process.
+launched launch(const child_plan& plan);
+
+/// A wait status as the shell tells it: the exit status, or 128 plus the signal's number.
+int shell_status(int wait_status) noexcept;
+
+}  // namespace conch::cli
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/command_error.hpp"
+
+#include "cli/server_url.hpp"
+#include "cli/text.hpp"
+
+#include <system_error>
+
+namespace conch::cli {
+namespace {
+
+bool is_conch(const error_code& ec) noexcept { return ec.category() == conch_category(); }
+
+std::string_view advice(errc e) noexcept {
+    switch (e) {
+    case errc::not_connected:
+        return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
+    case errc::authentication_failed:
+        return "; give the user and password in the URL, redis://user:password@host";
+    case errc::permission_denied:
+        return "; the server's ACL has to allow this user the commands and keys of the lock";
+    case errc::server_too_old:
+        return "; conch needs Redis 6.0 or newer";
+    case errc::read_only:
+        return "; name the master instead of the replica";
+    case errc::wrong_type:
+        return "; choose another lock name";
+    case errc::protocol_error:
+        return "; does a Redis server listen there?";
+    case errc::timed_out:
+    case errc::not_owner:
+    case errc::already_released:
+    case errc::lease_expired:
+    case errc::renewal_refused:
+    case errc::lock_lost:
+    case errc::max_hold_reached:
+    case errc::client_closed:
+    case errc::outcome_unknown:
+    case errc::overloaded:
+    case errc::invalid_wait:
+    case errc::invalid_lease:
+    case errc::invalid_max_hold:
+    case errc::server_error:
+    case errc::out_of_memory:
+    case errc::server_unavailable:
+        break;
+    }
+    return "";
+}
+
+}  // namespace
+
+command_error os_failure(const std::string& what, int error) {
+    return {exit_code::os_error, what + ": " + std::generic_category().message(error)};
+}
+
+std::string explain(error_code ec, std::string_view server_words, const config& server) {
+    std::string text = server_label(server) + ": " + ec.message();
+    if (!server_words.empty()) {
+        text += " (" + printable(server_words) + ')';
+    }
+    if (is_conch(ec)) {
+        text += advice(static_cast<errc>(ec.value()));
+    }
+    return text;
+}
+
+int exit_status_for(error_code ec) noexcept {
+    if (!is_conch(ec)) {
+        return exit_code::unavailable;
+    }
+    switch (static_cast<errc>(ec.value())) {
+    case errc::timed_out:
+        return exit_code::failure;
+    case errc::lease_expired:
+    case errc::renewal_refused:
+    case errc::lock_lost:
+    case errc::max_hold_reached:
+        return exit_code::lock_lost;
+    case errc::invalid_wait:
+    case errc::invalid_lease:
+    case errc::invalid_max_hold:
+        return exit_code::usage;
+    case errc::not_owner:
+    case errc::already_released:
+    case errc::client_closed:
+    case errc::overloaded:
+        return exit_code::software;
+    case errc::not_connected:
+    case errc::outcome_unknown:
+    case errc::server_error:
+    case errc::authentication_failed:
+    case errc::server_too_old:
+    case errc::permission_denied:
+    case errc::read_only:
+    case errc::out_of_memory:
+    case errc::server_unavailable:
+    case errc::wrong_type:
+    case errc::protocol_error:
+        return exit_code::unavailable;
+    }
+    return exit_code::software;
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/command_line.hpp"
+
+#include "cli/command_error.hpp"
+
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/positional_options.hpp>
+
+#include <string_view>
+
+namespace conch::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+bool takes_value(const po::options_description& options, const std::string& name) {
+    const auto* const found = options.find_nothrow(name, false);
+    return found != nullptr && found->semantic()->min_tokens() > 0;
+}
+
+/// Whether the value of the option in `word` is the next word.
+bool wants_next(const po::options_description& options, std::string_view word) {
+    if (word.starts_with("--")) {
+        word.remove_prefix(2);
+        return word.find('=') == word.npos && takes_value(options, std::string{word});
+    }
+    for (word.remove_prefix(1); !word.empty(); word.remove_prefix(1)) {
+        if (takes_value(options, {'-', word.front()})) {
+            return word.size() == 1;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+po::variables_map parse_words(const word_list& words, const po::options_description& options) {
+    namespace style = po::command_line_style;
+    po::options_description with_name;
+    with_name.add(options).add_options()("NAME", po::value<std::string>());
+    po::positional_options_description one_name;
+    one_name.add("NAME", 1);
+    po::variables_map values;
+    try {
+        po::store(po::command_line_parser{words}
+                      .options(with_name)
+                      .positional(one_name)
+                      .style(style::unix_style & ~style::allow_guessing)
+                      .run(),
+                  values);
+        po::notify(values);
+    } catch (const po::too_many_positional_options_error&) {
+        throw usage_error("too many words on the command line");
+    } catch (const po::error& e) {
+        throw usage_error(e.what());
+    }
+    return values;
+}
+
+std::size_t count_own_words(const word_list& words, const po::options_description& options) {
+    std::size_t i = 0;
+    while (i < words.size()) {
+        const std::string& word = words[i];
+        if (word == "--") {
+            return i + 1;
+        }
+        if (word.size() < 2 || word.front() != '-') {
+            break;
+        }
+        i += wants_next(options, word) ? 2 : 1;
+    }
+    return i < words.size() ? i : words.size();
+}
+
+std::string text_option(const po::variables_map& values, const char* name) {
+    if (values.count(name) == 0) {
+        return {};
+    }
+    std::string text = values[name].as<std::string>();
+    if (text.empty()) {
+        throw usage_error("--" + std::string{name} + " must not be empty");
+    }
+    return text;
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CLI_COMMAND_LINE_HPP
+#define CONCH_SRC_CLI_COMMAND_LINE_HPP
+
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/variables_map.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace conch::cli {
+
+using word_list = std::vector<std::string>;
+
+/// Options, and at most one word that is none, stored as "NAME". No abbreviations. Throws
+/// `usage_error`.
+boost::program_options::variables_map
+parse_words(const word_list& words, const boost::program_options::options_description& options);
+
+/// How many of the first words are our own options and their values, up to and without the first
+/// word that is neither, or up to and with "--".
+std::size_t count_own_words(const word_list& words,
+                            const boost::program_options::options_description& options);
+
+/// The value of a string option; empty if it was not given. A value that was given and is empty
+/// is a `usage_error`.
+std::string text_option(const boost::program_options::variables_map& values, const char* name);
+
+}  // namespace conch::cli
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/command_error.hpp"
+#include "cli/commands.hpp"
+#include "cli/text.hpp"
+
+#include <array>
+#include <exception>
+#include <iostream>
+#include <string_view>
+
+#ifndef CONCH_VERSION
+#define CONCH_VERSION "(no version)"
+#endif
+
+namespace conch::cli {
+namespace {
+
+constexpr std::string_view overview =
+    "conch: distributed locks on Redis\n"
+    "\n"
+    "  conch demo [OPTION...]                         see a lock at work, and check it\n"
+    "  conch run [OPTION...] NAME [--] COMMAND...     run a command while holding a lock\n"
+    "  conch status [OPTION...] NAME                  who holds a lock\n"
+    "  conch COMMAND --help                           the options of a command\n"
+    "  conch --help | --version\n"
+    "\n"
+    "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
+    "URLs: redis://[user:password@]host[:port][/db] or unix:///path?db=N.\n";
+
+struct command {
+    std::string_view name;
+    int (*call)(const word_list&);
+};
+
+constexpr std::array commands{
+    command{"demo", demo},
+    command{"demo-worker", demo_worker},
+    command{"run", run},
+    command{"status", status},
+};
+
+int dispatch(const word_list& words) {
+    if (words.empty()) {
+        throw usage_error("no command given; it is one of demo, run, status");
+    }
+    const std::string& first = words.front();
+    if (first == "--help" || first == "-h") {
+        std::cout << overview;
+        return exit_code::ok;
+    }
+    if (first == "--version") {
+        std::cout << "conch " CONCH_VERSION "\n";
+        return exit_code::ok;
+    }
+    for (const command& c : commands) {
+        if (c.name == first) {
+            return c.call({words.begin() + 1, words.end()});
+        }
+    }
+    throw usage_error("unknown command \"" + printable(first) +
+                      "\"; it is one of demo, run, status");
+}
+
+/// "conch run", or "conch" where the first word is no command.
+std::string program_name(const word_list& words) {
+    for (const command& c : commands) {
+        if (!words.empty() && c.name == words.front()) {
+            return "conch " + words.front();
+        }
+    }
+    return "conch";
+}
+
+int run_program(const word_list& words) {
+    const std::string name = program_name(words);
+    int status = exit_code::software;
+    try {
+        status = dispatch(words);
+    } catch (const usage_error& e) {
+        std::cerr << name << ": " << e.what() << " (see " << name << " --help)\n";
+        return e.exit_status();
+    } catch (const command_error& e) {
+        std::cerr << name << ": " << e.what() << '\n';
+        return e.exit_status();
+    } catch (const std::exception& e) {
+        std::cerr << name << ": unexpected: " << e.what() << '\n';
+        return exit_code::software;
+    }
+    if (!std::cout.flush()) {
+        std::cerr << name << ": cannot write to standard output\n";
+        return status == exit_code::ok ? exit_code::io_error : status;
+    }
+    return status;
+}
+
+}  // namespace
+}  // namespace conch::cli
+
+int main(int argc, char** argv) {
+    return conch::cli::run_program(conch::cli::word_list(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/server_url.hpp"
+
+#include "cli/command_error.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace conch::cli {
+
+config choose_server(const std::string& option) {
+    std::string source = "--redis";
+    std::string url = option;
+    if (url.empty()) {
+        const char* const set = std::getenv("CONCH_REDIS");
+        source = "$CONCH_REDIS";
+        url = set != nullptr && *set != '\0' ? set : "redis://127.0.0.1:6379";
+    }
+    try {
+        return config::from_url(url);
+    } catch (const std::invalid_argument& e) {
+        throw usage_error(source + ": " + e.what());
+    }
+}
+
+std::string server_label(const config& server) {
+    if (!server.unix_path.empty()) {
+        return "Redis at " + server.unix_path;
+    }
+    const bool ipv6 = server.host.find(':') != std::string::npos;
+    const std::string host = ipv6 ? '[' + server.host + ']' : server.host;
+    return "Redis at " + host + ':' + std::to_string(server.port);
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/signal_watch.hpp"
+
+#include "cli/command_error.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace conch::cli {
+
+signal_watch::signal_watch(std::initializer_list<int> signals) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int signal : signals) {
+        struct sigaction now {};
+        ::sigaction(signal, nullptr, &now);
+        const bool ignored = now.sa_handler == SIG_IGN;
+        if (ignored && signal == SIGCHLD) {
+            // Ignored, the kernel would reap our children itself and their status would be gone.
+            std::signal(SIGCHLD, SIG_DFL);
+        }
+        if (!ignored || signal == SIGCHLD) {
+            sigaddset(&wanted, signal);
+        }
+    }
+    ::sigprocmask(SIG_BLOCK, &wanted, &former_mask_);
+    fd_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (fd_ < 0) {
+        throw os_failure("cannot watch signals", errno);
+    }
+}
+
+signal_watch::~signal_watch() { ::close(fd_); }
+
+std::optional<signalfd_siginfo> signal_watch::next() const {
+    signalfd_siginfo signal{};
+    if (::read(fd_, &signal, sizeof signal) != sizeof signal) {
+        return std::nullopt;
+    }
+    return signal;
+}
+
+bool from_terminal(const signalfd_siginfo& signal) noexcept {
+    const auto number = static_cast<int>(signal.ssi_signo);
+    return (number == SIGINT || number == SIGQUIT) && signal.ssi_code == SI_KERNEL;
+}
+
+}  // namespace conch::cli

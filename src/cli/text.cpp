@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/text.hpp"
+
+#include "cli/command_error.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+
+namespace conch::cli {
+namespace {
+
+/// The length of the well-formed UTF-8 sequence that `s` begins with (Unicode, table 3-7); 0 if
+/// there is none.
+std::size_t sequence_length(std::string_view s) noexcept {
+    const auto at = [&s](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+    const unsigned lead = at(0);
+    if (lead < 0x80) {
+        return 1;
+    }
+    const std::size_t n = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (n == 0 || s.size() < n) {
+        return 0;
+    }
+    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (at(1) < low || at(1) > high) {
+        return 0;
+    }
+    for (std::size_t i = 2; i < n; ++i) {
+        if ((at(i) & 0xc0U) != 0x80) {
+            return 0;
+        }
+    }
+    return n;
+}
+
+std::string seconds_text(duration d) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.10g", std::chrono::duration<double>{d}.count());
+    return text;
+}
+
+std::string fixed(double value, int digits, const char* unit) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.*f %s", digits, value, unit);
+    return text;
+}
+
+}  // namespace
+
+std::string valid_utf8(std::string_view bytes) {
+    std::string out;
+    while (!bytes.empty()) {
+        const std::size_t n = sequence_length(bytes);
+        if (n == 0) {
+            out += "\xef\xbf\xbd";
+        } else {
+            out += bytes.substr(0, n);
+        }
+        bytes.remove_prefix(n == 0 ? 1 : n);
+    }
+    return out;
+}
+
+std::string printable(std::string_view bytes) {
+    std::string out = valid_utf8(bytes);
+    for (char& c : out) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f) {
+            c = '?';
+        }
+    }
+    return out;
+}
+
+std::string grouped(std::uint64_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t i = text.size(); i > 3;) {
+        i -= 3;
+        text.insert(i, 1, ',');
+    }
+    return text;
+}
+
+std::string short_time(duration d) {
+    const double us = std::chrono::duration<double, std::micro>{d}.count();
+    if (us < 1e3) {
+        return fixed(us, 0, "us");
+    }
+    if (us < 1e6) {
+        return fixed(us / 1e3, us < 1e4 ? 2 : 1, "ms");
+    }
+    return fixed(us / 1e6, 2, "s");
+}
+
+duration parse_seconds(std::string_view option, const std::string& text, duration least,
+                       duration most) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+    const std::chrono::duration<double> seconds{value};
+    const bool sane = error == std::errc{} && stop == end && std::isfinite(value);
+    if (!sane || seconds < least || seconds > most) {
+        throw usage_error(std::string{option} + " must be a number of seconds from " +
+                          seconds_text(least) + " to " + seconds_text(most) + ", not \"" +
+                          printable(text) + '"');
+    }
+    return std::chrono::duration_cast<duration>(seconds);
+}
+
+std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most) {
+    std::uint32_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value == 0 || value > most) {
+        throw usage_error(std::string{option} + " must be a whole number from 1 to " +
+                          std::to_string(most) + ", not \"" + printable(text) + '"');
+    }
+    return value;
+}
+
+}  // namespace conch::cli

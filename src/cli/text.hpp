@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CLI_TEXT_HPP
+#define CONCH_SRC_CLI_TEXT_HPP
+
+#include <conch/clock.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace conch::cli {
+
+/// Bytes that are no UTF-8 become U+FFFD: for JSON.
+std::string valid_utf8(std::string_view bytes);
+/// Control characters become '?' too: for a terminal, with words that came from elsewhere.
+std::string printable(std::string_view bytes);
+
+/// 1234567 as "1,234,567".
+std::string grouped(std::uint64_t number);
+/// A duration in the unit that suits it: "870 us", "12.3 ms", "4.50 s".
+std::string short_time(duration d);
+
+/// "--lease must be …" as `usage_error`s. Seconds may have a fraction.
+duration parse_seconds(std::string_view option, const std::string& text, duration least,
+                       duration most);
+std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most);
+
+}  // namespace conch::cli
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/hold_view.hpp"
+
+namespace conch::impl {
+
+void intrusive_ptr_add_ref(hold_view* v) noexcept {
+    v->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void intrusive_ptr_release(hold_view* v) noexcept {
+    if (v->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete v;
+    }
+}
+
+}  // namespace conch::impl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CORE_LOG_HPP
+#define CONCH_SRC_CORE_LOG_HPP
+
+#include <conch/config.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace conch::core {
+
+/// The user's log sink, or silence. Builds no text when nobody listens.
+class log {
+public:
+    explicit log(log_sink sink) : sink_{std::move(sink)} {}
+
+    template <typename... Parts>
+    void operator()(log_level level, const Parts&... parts) const {
+        if (!sink_) {
+            return;
+        }
+        std::string line;
+        (line.append(std::string_view{parts}), ...);
+        sink_(level, line);
+    }
+
+private:
+    log_sink sink_;
+};
+
+}  // namespace conch::core
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CORE_TIME_HPP
+#define CONCH_SRC_CORE_TIME_HPP
+
+#include <conch/clock.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+// Arithmetic on times that saturates instead of overflowing. The time itself is always an argument
+// of what needs it: nothing below the driver reads a clock.
+namespace conch::core {
+
+inline constexpr time_point never = time_point::max();
+
+/// `t + d`; `never` where that can't be represented. Precondition: `d >= 0`, `t` not before the epoch.
+constexpr time_point after(time_point t, duration d) noexcept {
+    return d > never - t ? never : t + d;
+}
+
+/// Whole milliseconds, rounded up, as Redis takes them.
+constexpr std::int64_t ceil_millis(duration d) noexcept {
+    using std::chrono::milliseconds;
+    const auto whole = std::chrono::duration_cast<milliseconds>(d);
+    return whole.count() + (whole < d ? 1 : 0);
+}
+
+/// How much sooner than the server a holder regards its lease as over: clocks drift, and Redis
+/// keeps times in whole milliseconds.
+constexpr duration drift_margin(duration lease) noexcept {
+    return lease / 40 + std::chrono::milliseconds{2};
+}
+
+/// The hold that a lease sent at `sent` gives.
+constexpr time_point lease_end(time_point sent, duration lease) noexcept {
+    return after(sent, lease - drift_margin(lease));
+}
+
+}  // namespace conch::core
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/timer_heap.hpp"
+
+namespace conch::core {
+
+void timer_heap::set(timer& t, time_point at) {
+    if (!t.armed()) {
+        heap_.push_back(&t);
+        t.at = at;
+        up(heap_.size() - 1, &t);
+        return;
+    }
+    const bool sooner = at < t.at;
+    t.at = at;
+    if (sooner) {
+        up(t.position, &t);
+    } else {
+        down(t.position, &t);
+    }
+}
+
+void timer_heap::cancel(timer& t) noexcept {
+    if (!t.armed()) {
+        return;
+    }
+    const std::size_t hole = t.position;
+    t.position = timer::unarmed;
+    timer* const last = heap_.back();
+    heap_.pop_back();
+    if (last == &t) {
+        return;
+    }
+    if (hole > 0 && last->at < heap_[(hole - 1) / 2]->at) {
+        up(hole, last);
+    } else {
+        down(hole, last);
+    }
+}
+
+timer* timer_heap::pop_due(time_point now) noexcept {
+    if (heap_.empty() || heap_.front()->at > now) {
+        return nullptr;
+    }
+    timer* const due = heap_.front();
+    cancel(*due);
+    return due;
+}
+
+void timer_heap::place(std::size_t i, timer* t) noexcept {
+    heap_[i] = t;
+    t->position = i;
+}
+
+void timer_heap::up(std::size_t i, timer* t) noexcept {
+    while (i > 0) {
+        const std::size_t parent = (i - 1) / 2;
+        if (heap_[parent]->at <= t->at) {
+            break;
+        }
+        place(i, heap_[parent]);
+        i = parent;
+    }
+    place(i, t);
+}
+
+void timer_heap::down(std::size_t i, timer* t) noexcept {
+    for (;;) {
+        std::size_t child = 2 * i + 1;
+        if (child >= heap_.size()) {
+            break;
+        }
+        if (child + 1 < heap_.size() && heap_[child + 1]->at < heap_[child]->at) {
+            ++child;
+        }
+        if (t->at <= heap_[child]->at) {
+            break;
+        }
+        place(i, heap_[child]);
+        i = child;
+    }
+    place(i, t);
+}
+
+}  // namespace conch::core

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_DRIVER_CLIENT_CORE_HPP
+#define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
+
+#include "driver/inbox.hpp"
+#include "driver/stream.hpp"
+#include "engine/engine.hpp"
+
+#include <conch/config.hpp>
+#include <conch/impl/operation.hpp>
+#include <conch/stats.hpp>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::impl {
+
+/// One client at work: runs the engine on a strand, with a socket and one timer. Shared by the
+/// public handles and by its own pending handlers.
+class client_core : public std::enable_shared_from_this<client_core> {
+public:
+    /// `settings` must have been checked.
+    client_core(boost::asio::any_io_executor executor, config settings, std::string_view id,
+                std::uint64_t seed);
+    client_core(const client_core&) = delete;
+    client_core& operator=(const client_core&) = delete;
+    ~client_core();
+
+    // From any thread.
+
+    void submit(operation& op) noexcept;
+    void cancel(std::uint64_t ticket) noexcept;
+    /// The hold's `asked` was set.
+    void look_at(hold_view& view) noexcept;
+    /// The client's handle is gone: shut down in the background.
+    void abandon() noexcept;
+    std::uint64_t next_ticket() noexcept {
+        return next_ticket_.fetch_add(1, std::memory_order_relaxed);
+    }
+    const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+    const std::string& id() const noexcept { return id_; }
+    stats counters() const;
+    std::string last_words() const;
+
+    // From the stream, on the strand.
+
+    const strand_type& strand() const noexcept { return strand_; }
+    std::span<char> input_space(std::size_t n) { return engine_.input().prepare(n); }
+    void on_connected(stream& s);
+    void on_read(stream& s, std::size_t n);
+    void on_written(stream& s);
+    void on_broken(stream& s, error_code why);
+
+private:
+    void wake() noexcept;
+    void begin_turn();
+    void end_turn();
+    void take_inbox();
+    void start(operation& op);
+    void cancel_now(std::uint64_t ticket);
+    void begin_shutdown();
+    void end_shutdown();
+    void deliver();
+    void tend_connection();
+    void write();
+    void arm_timer();
+    void on_timer();
+    void publish();
+    void discard() noexcept;
+
+    boost::asio::any_io_executor executor_;
+    strand_type strand_;
+    const std::string id_;
+    const config settings_;
+    engine::lock_engine engine_;
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                      boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      strand_type>
+        timer_;
+    time_point now_{};
+    time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
+    std::shared_ptr<stream> stream_{};
+    bool connected_ = false;
+    bool closed_ = false;
+    time_point shutdown_by_ = time_point::max();
+    std::vector<operation*> shutdowns_{};
+    boost::unordered_flat_map<std::uint64_t, operation*> cancellable_{};
+    inbox inbox_{};
+    std::atomic<std::uint64_t> next_ticket_{1};
+
+    mutable std::mutex published_mutex_{};
+    stats published_{};
+    std::string published_words_{};
+};
+
+}  // namespace conch::impl
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/engine.hpp"
+
+#include "core/check.hpp"
+#include "lock/holding.hpp"
+#include "lock/nesting.hpp"
+#include "lock/querying.hpp"
+
+#include <algorithm>
+
+namespace conch::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration longest_lease = std::chrono::hours{24 * 365};
+constexpr duration shortest_lease = 10ms;
+constexpr duration shortest_renewed_lease = 100ms;
+
+bool lease_is_good(duration lease, bool renew) noexcept {
+    return lease >= (renew ? shortest_renewed_lease : shortest_lease) && lease <= longest_lease;
+}
+
+lock::terms terms_of(const lock_options& o, bool try_only) noexcept {
+    return {.wait = o.wait.value_or(try_only ? duration::zero() : forever),
+            .lease = o.lease,
+            .max_hold = o.max_hold,
+            .owner = o.owner ? o.owner->id() : 0,
+            .renew = o.renew,
+            .try_only = try_only};
+}
+
+}  // namespace
+
+errc check_options(const lock_options& o) noexcept {
+    if (o.wait && *o.wait < duration::zero()) {
+        return errc::invalid_wait;
+    }
+    if (!lease_is_good(o.lease, o.renew)) {
+        return errc::invalid_lease;
+    }
+    return o.max_hold <= duration::zero() ? errc::invalid_max_hold : errc{};
+}
+
+lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)
+    : house_{settings, client_id, seed} {}
+
+lock_engine::~lock_engine() { close(); }
+
+void lock_engine::begin_turn(time_point now) {
+    house_.now = std::max(house_.now, now);
+    link().set_now(house_.now);
+    while (core::timer* t = house_.timers.pop_due(house_.now)) {
+        t->fire(t->owner);
+    }
+    house_.renewing.tick();
+}
+
+void lock_engine::end_turn() {
+    house_.awake.run();
+    house_.renewing.flush();
+    house_.retire_idle();
+}
+
+bool lock_engine::admit(lock::caller by) {
+    if (house_.closing) {
+        refuse(by, errc::client_closed);
+        return false;
+    }
+    if (house_.pending_count >= house_.settings.max_pending) {
+        refuse(by, errc::overloaded);
+        return false;
+    }
+    ++house_.pending_count;
+    return true;
+}
+
+void lock_engine::refuse(lock::caller by, errc why) {
+    house_.completions.push_back({by.tag, why, {}, false});
+}
+
+void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
+                          lock::caller by) {
+    const errc bad = check_options(options);
+    if (bad != errc{}) {
+        refuse(by, bad);
+        return;
+    }
+    if (!admit(by)) {
+        return;
+    }
+    lock::slot& s = house_.slot_of(spec);
+    const lock::terms want = terms_of(options, try_only);
+    if (lock::acquisition* outer = s.held_by(want.owner)) {
+        lock::enter_level(*outer, by);
+        return;
+    }
+    s.acquire(house_.waiters.make(by, s, spec, want, house_.now));
+    house_.may_be_idle(s);
+}
+
+void lock_engine::unlock(const impl::view_ptr& view, lock::caller by) {
+    if (!view) {
+        refuse(by, errc::not_owner);
+        return;
+    }
+    // A release is always admitted: there are no more of them than holds.
+    ++house_.pending_count;
+    lock::release_level(house_, view, by);
+}
+
+void lock_engine::wait_lost(const impl::view_ptr& view, lock::caller by) {
+    if (!view) {
+        refuse(by, errc::not_owner);
+        return;
+    }
+    ++house_.pending_count;
+    lock::watch(house_, view, by);
+}
+
+void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::caller by) {
+    if (!view) {
+        refuse(by, errc::not_owner);
+    } else if (!lease_is_good(lease, true)) {
+        refuse(by, errc::invalid_lease);
+    } else if (admit(by)) {
+        lock::extend(house_, view, lease, by);
+    }
+}
+
+void lock_engine::status(const impl::spec_ptr& spec, lock::caller by, lock_status* result) {
+    if (admit(by)) {
+        lock::query_status(house_, spec, by, result);
+    }
+}
+
+void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller by) {
+    if (admit(by)) {
+        lock::force_unlock(house_, spec, by);
+    }
+}
+
+void lock_engine::cancel(lock::pending& running, error_code why) {
+    switch (running.what) {
+    case lock::pending::kind::acquire: {
+        auto& w = static_cast<lock::waiter&>(running);
+        ++house_.counters.cancelled;
+        w.home.give_up(w, why);
+        return;
+    }
+    case lock::pending::kind::nest:
+        ++house_.counters.cancelled;
+        lock::give_up_change(static_cast<lock::level_change&>(running), why);
+        return;
+    case lock::pending::kind::query:
+        lock::give_up_query(static_cast<lock::query&>(running), why);
+        return;
+    case lock::pending::kind::unlock:
+        house_.complete(running, why);
+        return;
+    case lock::pending::kind::watch: {
+        house_.complete(running, why);
+        house_.watchers.free(static_cast<lock::watcher&>(running));
+        return;
+    }
+    case lock::pending::kind::extend:
+        house_.complete(running, why);
+        house_.extensions.free(static_cast<lock::extension&>(running));
+        return;
+    }
+}
+
+void lock_engine::release(impl::hold_view& view) {
+    if (view.level) {
+        lock::release_level(house_, impl::view_ptr{&view}, {});
+    }
+}
+
+void lock_engine::detach(impl::hold_view& view) { lock::detach_level(view); }
+
+void lock_engine::shutdown() {
+    if (house_.closing) {
+        return;
+    }
+    house_.closing = true;
+    std::vector<lock::slot*> slots;
+    for (const auto& [name, s] : house_.by_name) {
+        slots.push_back(s);
+    }
+    for (lock::slot* s : slots) {
+        s->give_up_all(errc::client_closed);
+    }
+    std::vector<lock::acquisition*> held;
+    for (lock::acquisition& a : house_.acquisitions) {
+        if (a.now == lock::acquisition::phase::held) {
+            held.push_back(&a);
+        }
+    }
+    for (lock::acquisition* a : held) {
+        lock::lose(*a, errc::client_closed);
+    }
+    while (!house_.queries.empty()) {
+        auto& q = static_cast<lock::query&>(house_.queries.front());
+        house_.queries.pop_front();
+        lock::give_up_query(q, errc::client_closed);
+    }
+}
+
+void lock_engine::close() {
+    shutdown();
+    house_.awake.run();
+    link().close();
+    while (!house_.acquisitions.empty()) {
+        lock::acquisition& a = house_.acquisitions.front();
+        house_.complete(a.unlocking, errc::client_closed);
+        house_.timers.cancel(a.timer);
+        if (a.call.where == wire::call::state::waiting) {
+            link().withdraw(a.call);
+        }
+        a.home.forget(a);
+    }
+    house_.retire_idle();
+}
+
+void lock_engine::connected() { link().connected(); }
+
+void lock_engine::connection_broken(std::string_view why) { link().broken(why); }
+
+void lock_engine::received() { link().received(); }
+
+void lock_engine::stage(std::string& out) { link().stage(out); }
+
+time_point lock_engine::next_deadline() const noexcept {
+    return std::min(house_.timers.next(), house_.renewals.next());
+}
+
+stats lock_engine::counters() const {
+    stats s = house_.counters;
+    s.holds_now = house_.levels.live();
+    s.waiting_now = house_.waiters.live();
+    s.slots_now = house_.slots.live();
+    s.subscriptions_now = link().channels().size();
+    return s;
+}
+
+}  // namespace conch::engine

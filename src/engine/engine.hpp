@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_ENGINE_ENGINE_HPP
+#define CONCH_SRC_ENGINE_ENGINE_HPP
+
+#include "lock/context.hpp"
+
+#include <conch/config.hpp>
+#include <conch/options.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::engine {
+
+/// All of conch but its I/O: bytes, time and requests go in; bytes, completions and the next
+/// deadline come out. Deterministic: no clock, no thread, no random device.
+///
+/// Each turn: `begin_turn(now)`, any number of inputs, `end_turn()`; then take the completions,
+/// write what `stage` gives, connect or close as `wanted_connection` says, and come back by
+/// `next_deadline`.
+class lock_engine {
+public:
+    /// `client_id`: unique among all clients of the server. `settings` must outlive the engine.
+    lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed);
+    lock_engine(const lock_engine&) = delete;
+    lock_engine& operator=(const lock_engine&) = delete;
+    ~lock_engine();
+
+    /// Time goes on: fires what is due. `now` never goes back.
+    void begin_turn(time_point now);
+    /// Resumes the conversations that were woken, submits the renewals.
+    void end_turn();
+
+    // Requests. Each `caller` is completed exactly once, in the completions of this turn or a later
+    // one.
+
+    void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
+                 lock::caller by);
+    void unlock(const impl::view_ptr& view, lock::caller by);
+    void wait_lost(const impl::view_ptr& view, lock::caller by);
+    void extend(const impl::view_ptr& view, duration lease, lock::caller by);
+    void status(const impl::spec_ptr& spec, lock::caller by, lock_status* result);
+    void force_unlock(const impl::spec_ptr& spec, lock::caller by);
+    /// The caller no longer waits: completes with `why`.
+    void cancel(lock::pending& running, error_code why);
+
+    /// What the user asked of a hold without waiting.
+    void release(impl::hold_view& view);
+    void detach(impl::hold_view& view);
+
+    /// Fails all callers with `errc::client_closed`, tells and releases all holds.
+    void shutdown();
+    /// After `shutdown()`: nothing is left to be released.
+    bool drained() const noexcept { return house_.closing && house_.acquisitions.empty(); }
+    /// The end: no I/O any more, whatever is left is forgotten.
+    void close();
+
+    // The driver's side.
+
+    std::uint64_t wanted_connection() const noexcept { return link().wanted(); }
+    void connected();
+    void connection_broken(std::string_view why);
+    core::byte_buffer& input() noexcept { return link().input(); }
+    void received();
+    bool has_output() const noexcept { return link().has_output(); }
+    void stage(std::string& out);
+    time_point next_deadline() const noexcept;
+    std::vector<lock::completion>& completions() noexcept { return house_.completions; }
+
+    stats counters() const;
+    const std::string& last_words() const noexcept { return link().last_words(); }
+    /// The largest frame of a conversation so far, in bytes.
+    std::size_t largest_frame() const noexcept { return house_.frames.largest(); }
+
+private:
+    wire::link& link() noexcept { return house_.servers.only(); }
+    const wire::link& link() const noexcept { return house_.servers.only(); }
+    bool admit(lock::caller by);
+    void refuse(lock::caller by, errc why);
+
+    lock::context house_;
+};
+
+/// Why these options can't be used, or `errc{}`.
+errc check_options(const lock_options& options) noexcept;
+
+}  // namespace conch::engine
+
+#endif

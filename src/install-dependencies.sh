@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Installs what building conch needs and what is missing, with apt-get. Changes nothing, and asks
+# for no rights, where all is there.
+#
+#   bash src/install-dependencies.sh [--tests]
+set -euo pipefail
+
+with_tests=no
+for argument in "$@"; do
+    case "$argument" in
+        --tests) with_tests=yes ;;
+        *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
+    esac
+done
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+is_installed() {
+    has dpkg-query &&
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
+}
+
+compiler() {
+    local candidate
+    for candidate in "${CXX:-}" c++ g++ clang++; do
+        if [ -n "$candidate" ] && has "${candidate%% *}"; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# Reads a program from stdin; the arguments go to the compiler.
+compiles() {
+    local cxx root flags=()
+    cxx=$(compiler) || return 1
+    for root in "${BOOST_ROOT:-}" "${Boost_ROOT:-}"; do
+        if [ -n "$root" ]; then
+            flags+=("-I$root/include" "-I$root" "-L$root/lib" "-L$root/stage/lib")
+        fi
+    done
+    # CXX may carry arguments of its own.
+    # shellcheck disable=SC2086
+    $cxx "${flags[@]}" -x c++ - -o /dev/null "$@" >/dev/null 2>&1
+}
+
+# Boost 1.81 or newer with the three compiled libraries, from wherever it came.
+has_boost() {
+    compiles -lboost_url -lboost_json -lboost_program_options <<'EOF'
+#include <boost/version.hpp>
+#if BOOST_VERSION < 108100
+#error too old
+#endif
+#include <boost/asio/version.hpp>
+#include <boost/url/config.hpp>
+int main() {}
+EOF
+}
+
+has_gtest() {
+    compiles -fsyntax-only <<'EOF'
+#include <gtest/gtest.h>
+EOF
+}
+
+# What is missing, as the packages that bring it.
+missing_packages() {
+    compiler >/dev/null || echo g++
+    has cmake || echo cmake
+    has ninja || echo ninja-build
+    has ccache || echo ccache
+    if ! has_boost; then
+        local version part
+        version=$(boost_version)
+        for part in "" -url -json -program-options; do
+            is_installed "libboost$part$version-dev" || echo "libboost$part$version-dev"
+        done
+    fi
+    # The server's program is in redis-tools; redis-server would add a system service to it.
+    has redis-server || is_installed redis-tools || echo redis-tools
+    if [ "$with_tests" = yes ]; then
+        has_gtest || is_installed libgtest-dev || echo libgtest-dev
+        has python3 || echo python3
+    fi
+}
+
+# "1.81" where the distribution has that version beside its default (Debian 12), else "".
+boost_version() {
+    if has apt-cache && apt-cache show libboost1.81-dev >/dev/null 2>&1; then
+        echo 1.81
+    fi
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif has sudo; then
+        sudo "$@"
+    else
+        echo "conch: neither root nor sudo; please run as root: $*" >&2
+        exit 1
+    fi
+}
+
+install_packages() {
+    echo "conch: installing: $*"
+    if ! as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends --no-remove "$@"; then
+        echo "conch: apt-get could not install: $*" >&2
+        echo "conch: (nothing is removed to make room; Boost packages of another version that" >&2
+        echo "conch:  conflict would have to go first, or set BOOST_ROOT to Boost >= 1.81)" >&2
+        exit 1
+    fi
+}
+
+# Gives the server's program, which redis-tools brings under another name, its usual one.
+link_redis_server() {
+    local program
+    has redis-server && return
+    program=$(command -v redis-check-rdb || true)
+    if [ -n "$program" ]; then
+        echo "conch: linking /usr/local/bin/redis-server to $program (no service is started)"
+        as_root mkdir -p /usr/local/bin
+        as_root ln -s "$program" /usr/local/bin/redis-server
+    fi
+}
+
+mapfile -t missing < <(missing_packages)
+if [ "${#missing[@]}" -gt 0 ]; then
+    if ! has apt-get; then
+        echo "conch: please install what these Debian packages hold: ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root apt-get update
+    mapfile -t missing < <(missing_packages)  # the lists may be new
+    install_packages "${missing[@]}"
+fi
+link_redis_server
+if ! has redis-server; then
+    echo "conch: no redis-server in PATH" >&2
+    exit 1
+fi

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_ACQUISITION_HPP
+#define CONCH_SRC_LOCK_ACQUISITION_HPP
+
+#include "lock/pending.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+
+namespace conch::lock {
+
+struct renewal;
+
+/// One public hold of an acquisition: more than one where acquisitions of an owner nest.
+struct level : boost::intrusive::list_base_hook<> {
+    level(acquisition& a, impl::view_ptr v) noexcept : of{a}, view{std::move(v)} {}
+
+    acquisition& of;
+    impl::view_ptr view;
+    pending_list watchers{};
+};
+
+using house_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_house>>;
+using slot_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_slot>>;
+
+/// The command that an acquisition has on its way.
+struct acquisition_call : wire::call {
+    acquisition_call(const wire::call_type& t, acquisition& a) noexcept : wire::call{t}, of{a} {}
+
+    acquisition& of;
+};
+
+/// One outermost acquisition of a lock, from its first try until the server is known not to have
+/// it: it ends owned or released.
+struct acquisition : house_hook, slot_hook {
+    enum class phase : std::uint8_t {
+        trying,     ///< the acquire is on its way
+        abandoned,  ///< the same, but nobody wants it any more
+        held,
+        releasing,  ///< the release is on its way, awaited by someone or not
+    };
+
+    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t,
+                const wire::call_type& first);
+
+    slot& home;
+    impl::spec_ptr spec;
+    std::uint64_t number;  ///< the second part of its field; never used again
+    terms want;
+    phase now = phase::trying;
+
+    /// The acquire, then the release: never both at once.
+    acquisition_call call;
+    /// Trying: when patience ends. Held: the deadline. Releasing: the next thing to do.
+    core::timer timer;
+    core::timer renew_timer;
+
+    time_point valid_until{};
+    time_point ends{};       ///< by `max_hold`
+    time_point extended{};   ///< when the last command left that may have set the TTL
+    duration extended_by{};  ///< and the longest lease that it may have set
+    std::uint64_t fence = 0;
+
+    /// Held: the renewal in flight, and this hold's place in it.
+    renewal* renewing = nullptr;
+    std::uint32_t place = 0;
+    bool due = false;      ///< in the renewer's list
+    bool refused = false;  ///< the last answer to a renewal was an error
+
+    /// An unfenced connection that may still run the acquire, and until when that matters.
+    std::uint64_t suspect_epoch = 0;
+    time_point suspect_until{};
+    std::uint32_t release_rounds = 0;
+
+    boost::intrusive::list<level> levels{};
+    std::uint32_t depth = 0;  ///< levels, and those on their way
+    pending unlocking{pending::kind::unlock, {}};
+    pending_list extensions{};
+    pending_list changes{};
+};
+
+inline acquisition& owner_of(wire::call& c) noexcept {
+    return static_cast<acquisition_call&>(c).of;
+}
+inline const acquisition& owner_of(const wire::call& c) noexcept {
+    return static_cast<const acquisition_call&>(c).of;
+}
+
+/// The lease to ask for when the hold may go on for `left`: not longer than that needs.
+duration clamped_lease(duration lease, duration left) noexcept;
+
+/// Appends the acquisition's field as one argument.
+void write_field(resp::writer& w, const acquisition& a);
+
+}  // namespace conch::lock
+
+#endif

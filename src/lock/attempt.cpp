@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "lock/holding.hpp"
+#include "lock/nesting.hpp"
+#include "lock/releasing.hpp"
+#include "lock/slot.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+// One try of a slot: from the script to a grant, a "busy" or an error.
+namespace conch::lock {
+namespace {
+
+std::uint64_t token_of(std::string_view text) noexcept {
+    std::uint64_t token = 0;
+    std::from_chars(text.data(), text.data() + text.size(), token);
+    return token;
+}
+
+}  // namespace
+
+const wire::call_type slot::acquire_type{
+    .name = "acquire",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &slot::encode_acquire,
+    .done = &slot::acquire_done,
+};
+
+void slot::encode_acquire(wire::call& c, resp::writer& w) {
+    const acquisition& a = owner_of(c);
+    wire::write_script(w, c, wire::script_id::acquire, 1, 4).arg(a.home.name());
+    write_field(w, a);
+    w.arg(core::ceil_millis(a.extended_by)).arg(a.spec->token_key()).arg(a.spec->token_ttl_ms());
+}
+
+void slot::acquire_done(wire::call& c, const wire::outcome& o) {
+    acquisition& a = owner_of(c);
+    a.home.house.timers.cancel(a.timer);
+    if (a.now == acquisition::phase::abandoned) {
+        a.home.tried_in_vain(a, o);
+    } else {
+        a.home.tried(a, o);
+    }
+}
+
+time_point slot::patience(const waiter& w) const noexcept {
+    const time_point since = std::max(w.since, link.down_since(house.now));
+    return core::after(since, house.settings.operation_timeout);
+}
+
+void slot::try_now() {
+    CONCH_CHECK(!trying_ && !live_ && has_waiters());
+    waiter& w = head();
+    acquisition& a =
+        house.acquisition_pool.make(*this, w.spec, house.next_number++, w.want, acquire_type);
+    a.timer.fire = &slot::on_patience_over;
+    acquisitions_.push_back(a);
+    house.acquisitions.push_back(a);
+    trying_ = &a;
+    last_busy_ = false;
+    house.timers.set(a.timer, patience(w));
+    link.submit(a.call);
+}
+
+void slot::on_patience_over(void* acquisition_) {
+    auto& a = *static_cast<acquisition*>(acquisition_);
+    slot& s = a.home;
+    CONCH_CHECK(s.trying_ == &a);
+    waiter& w = s.head();
+    time_point until = s.patience(w);
+    if (a.call.where == wire::call::state::written) {
+        until = std::max(until, core::after(a.call.sent, s.house.settings.operation_timeout));
+    }
+    if (until > s.house.now) {
+        s.house.timers.set(a.timer, until);
+        return;
+    }
+    const errc lasting = s.link.lasting_failure();
+    const errc why = a.call.trouble != errc{} ? a.call.trouble
+                     : lasting != errc{}      ? lasting
+                                              : errc::not_connected;
+    s.give_up(w, why);
+}
+
+void slot::tried(acquisition& a, const wire::outcome& o) {
+    CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
+    if (o.answered() && o.reply.is_text()) {
+        a.fence = token_of(o.reply.text());
+        granted(a);
+        return;
+    }
+    trying_ = nullptr;
+    if (o.answered() && o.reply.is_integer()) {
+        end_untaken(a);
+        busy(o.reply.integer());
+        return;
+    }
+    const errc why = o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error;
+    end_untaken(a);
+    failed(why);
+}
+
+void slot::granted(acquisition& a) {
+    trying_ = nullptr;
+    set_deadline(a, a.call.sent, a.extended_by);
+    if (a.valid_until <= house.now) {
+        // The answer took longer than the lease.
+        house.log(log_level::warning, "granted too late: ", name());
+        start_release(a);
+        busy(0);
+        return;
+    }
+    live_ = &a;
+    waiter& w = head();
+    if (w.tried) {
+        ++house.counters.contended;
+    }
+    leave(w, {}, begin_hold(a));
+    nest_others(a);
+    if (contending_) {
+        wake();
+    }
+}
+
+// Waiters of the same owner would wait for themselves.
+void slot::nest_others(acquisition& a) {
+    if (a.want.owner == 0) {
+        return;
+    }
+    for (auto it = waiters_.begin(); it != waiters_.end();) {
+        auto& w = static_cast<waiter&>(*it++);
+        if (w.want.owner == a.want.owner) {
+            house.timers.cancel(w.deadline);
+            w.unlink();
+            const caller by = w.by;
+            house.waiters.free(w);
+            enter_level(a, by);
+        }
+    }
+}
+
+void slot::busy(std::int64_t ttl_ms) {
+    ++house.counters.busy;
+    last_busy_ = true;
+    ttl_ms_ = ttl_ms;
+    // Messages come in the order of the server's doing: those before this answer are answered by it.
+    seen_ = wakes_;
+    passes_ = 0;
+    waiter& w = head();
+    w.tried = true;
+    if (w.want.no_wait() || w.overdue) {
+        leave(w, errc::timed_out);
+        if (!contending_ && has_waiters()) {
+            advance();
+            return;
+        }
+    }
+    if (contending_) {
+        wake();
+    } else if (has_waiters()) {
+        contend(*this);
+    }
+}
+
+void slot::failed(error_code why) {
+    last_busy_ = false;
+    leave(head(), why);
+    advance();
+    house.may_be_idle(*this);
+}
+
+bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
+    return a.want.lease == w.want.lease && a.want.max_hold == w.want.max_hold &&
+           a.want.owner == w.want.owner && a.want.renew == w.want.renew && a.spec == w.spec;
+}
+
+// An acquire that nobody wants any more is never sent again. What of it may have reached the server
+// is released once its fate is known.
+void slot::abandon(acquisition& a) {
+    house.timers.cancel(a.timer);
+    a.now = acquisition::phase::abandoned;
+    a.call.wanted = false;
+    if (a.call.where != wire::call::state::waiting) {
+        return;  // written: the answer, or the loss of the connection, will tell
+    }
+    link.withdraw(a.call);
+    if (a.call.copies == 0) {
+        end_untaken(a);
+    } else {
+        compensate(a);
+    }
+}
+
+void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
+    const bool taken = o.answered() && o.reply.is_text();
+    if (taken || o.lost()) {
+        compensate(a);
+        return;
+    }
+    // Answered "busy", or refused: it didn't run, nor did an earlier copy.
+    end_untaken(a);
+}
+
+}  // namespace conch::lock

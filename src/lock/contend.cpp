@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/context.hpp"
+#include "lock/slot.hpp"
+
+#include <algorithm>
+
+namespace conch::lock {
+namespace {
+
+/// How long others get to take the lock when this client has passed it on locally often enough:
+/// some round trips on a fast network.
+constexpr duration turn_of_others = std::chrono::milliseconds{1};
+
+/// Without messages, a waiter asks more often.
+constexpr duration poll_without_messages = std::chrono::milliseconds{100};
+
+}  // namespace
+
+core::task contend(slot& s) {
+    s.contending_ = true;
+    // Leaves in one write with the try that follows, so that no release is missed between them.
+    s.link.channels().add(s.listener_, s.spec->channel());
+    while (s.has_waiters()) {
+        if (s.yields_) {
+            s.expect_turn();
+            while (s.has_waiters() && !s.poll_due_) {
+                co_await s.event();
+            }
+            s.yields_ = false;
+        }
+        while (s.has_waiters() && s.live_) {
+            co_await s.event();
+        }
+        if (!s.has_waiters()) {
+            break;
+        }
+        if (s.yields_) {
+            continue;
+        }
+        s.try_now();
+        while (s.trying_) {
+            co_await s.event();
+        }
+        if (s.last_busy_) {
+            s.expect_release();
+            while (s.has_waiters() && !s.may_be_free()) {
+                co_await s.event();
+            }
+        }
+    }
+    s.house.timers.cancel(s.poll_);
+    s.link.channels().remove(s.listener_);
+    s.contending_ = false;
+    s.house.may_be_idle(s);
+}
+
+void slot::expect_turn() {
+    poll_due_ = false;
+    house.timers.set(poll_, core::after(house.now, turn_of_others));
+}
+
+void slot::expect_release() {
+    duration d = house.jitter.jitter(house.settings.max_poll_interval);
+    if (!wire::subscriptions::works(listener_)) {
+        d = std::min(d, poll_without_messages);
+    }
+    if (ttl_ms_ >= 0) {
+        // A key whose PTTL is 0 is still locked.
+        const auto left = std::chrono::milliseconds{std::min<std::int64_t>(ttl_ms_, 1'000'000'000)};
+        d = std::min<duration>(d, left + std::chrono::milliseconds{1});
+    }
+    poll_due_ = false;
+    house.timers.set(poll_, core::after(house.now, d));
+}
+
+bool slot::may_be_free() noexcept {
+    if (wakes_ != seen_) {
+        ++(by_message_ ? house.counters.wakes_by_message : house.counters.wakes_by_subscribe);
+        return true;
+    }
+    if (poll_due_) {
+        ++house.counters.wakes_by_poll;
+        return true;
+    }
+    return live_ != nullptr;
+}
+
+void slot::on_poll(void* self) {
+    slot& s = *static_cast<slot*>(self);
+    s.poll_due_ = true;
+    s.wake();
+}
+
+void slot::on_news(void* self, wire::news what) {
+    slot& s = *static_cast<slot*>(self);
+    switch (what) {
+    case wire::news::message:
+        if (s.live_) {
+            s.house.renewing.check(*s.live_);
+        }
+        s.by_message_ = true;
+        break;
+    case wire::news::subscribed: {
+        // A try that leaves, or left, after the subscription sees what came before it.
+        const auto subscribed = wire::subscriptions::serial(s.listener_);
+        if (s.trying_ && (s.trying_->call.where == wire::call::state::waiting ||
+                          s.trying_->call.serial > subscribed)) {
+            return;
+        }
+        s.by_message_ = false;
+        break;
+    }
+    case wire::news::failed:
+        return;
+    }
+    ++s.wakes_;
+    s.wake();
+}
+
+}  // namespace conch::lock

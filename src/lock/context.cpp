@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/context.hpp"
+
+#include "core/check.hpp"
+#include "lock/holding.hpp"
+
+#include <algorithm>
+
+namespace conch::lock {
+
+context::context(const config& s, std::string_view client_id, std::uint64_t seed)
+    : settings{s},
+      id{client_id},
+      field_prefix{id + ":"},
+      log{s.log},
+      jitter{seed},
+      servers{s, timers, jitter, log, counters,
+              wire::link_events{this, &context::on_ready, &context::on_lost}} {}
+
+context::~context() { CONCH_CHECK(by_name.empty() && acquisitions.empty()); }
+
+void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
+    if (p.completed()) {
+        return;
+    }
+    if (p.by.running) {
+        *p.by.running = nullptr;
+    }
+    completions.push_back({std::exchange(p.by.tag, nullptr), ec, std::move(view), flag});
+    CONCH_CHECK(pending_count > 0);
+    --pending_count;
+}
+
+slot& context::slot_of(const impl::spec_ptr& spec) {
+    const auto it = by_name.find(spec->name());
+    if (it != by_name.end()) {
+        return *it->second;
+    }
+    slot& s = slots.make(*this, spec);
+    by_name.emplace(s.name(), &s);
+    return s;
+}
+
+void context::may_be_idle(slot& s) {
+    if (!s.listed_idle_) {
+        s.listed_idle_ = true;
+        idle.push_back(&s);
+    }
+}
+
+void context::retire_idle() {
+    for (slot* s : idle) {
+        s->listed_idle_ = false;
+        if (s->idle()) {
+            by_name.erase(s->name());
+            slots.free(*s);
+        }
+    }
+    idle.clear();
+}
+
+void context::on_ready(void* self) { static_cast<context*>(self)->renewing.check_all(); }
+
+void context::on_lost(void* self, errc lasting_reason) {
+    auto& house = *static_cast<context*>(self);
+    if (lasting_reason == errc{}) {
+        return;
+    }
+    std::vector<slot*> all;
+    all.reserve(house.by_name.size());
+    for (const auto& [name, s] : house.by_name) {
+        all.push_back(s);
+    }
+    for (slot* s : all) {
+        s->give_up_all(lasting_reason);
+    }
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_CONTEXT_HPP
+#define CONCH_SRC_LOCK_CONTEXT_HPP
+
+#include "core/log.hpp"
+#include "core/pool.hpp"
+#include "core/random.hpp"
+#include "core/run_queue.hpp"
+#include "core/task.hpp"
+#include "core/timer_heap.hpp"
+#include "lock/acquisition.hpp"
+#include "lock/pending.hpp"
+#include "lock/renewal.hpp"
+#include "lock/slot.hpp"
+#include "topology/standalone.hpp"
+
+#include <conch/config.hpp>
+#include <conch/error.hpp>
+#include <conch/stats.hpp>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::lock {
+
+/// The end of one caller's operation, for the driver to deliver.
+struct completion {
+    void* tag = nullptr;
+    error_code ec{};
+    impl::view_ptr view{};
+    bool flag = false;
+};
+
+using acquisition_list =
+    boost::intrusive::list<acquisition, boost::intrusive::base_hook<house_hook>>;
+
+/// What all locks of one client share. Owned by the engine; one thread at a time.
+struct context {
+    context(const config& settings, std::string_view client_id, std::uint64_t seed);
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+    ~context();
+
+    /// Queues the completion of `p`; no-op if it was completed before.
+    void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
+    /// The slot of this lock; made if there is none.
+    slot& slot_of(const impl::spec_ptr& spec);
+    /// The slot may have nothing left to do: looked at when the turn ends.
+    void may_be_idle(slot& s);
+    /// Frees the slots that have nothing left to do.
+    void retire_idle();
+
+    const config& settings;
+    const std::string id;            ///< the client's uuid
+    const std::string field_prefix;  ///< uuid and colon
+    core::log log;
+    core::random jitter;
+    stats counters{};
+    core::timer_heap timers{};
+    core::timer_heap renewals{};
+    core::run_queue awake{};
+    core::frame_pool frames{};
+    time_point now{};
+    bool closing = false;
+    std::size_t pending_count = 0;
+    std::uint64_t next_number = 1;
+    std::vector<completion> completions{};
+
+    core::pool<slot> slots{};
+    core::pool<acquisition> acquisition_pool{};
+    core::pool<level> levels{};
+    core::pool<waiter> waiters{};
+    core::pool<watcher> watchers{};
+    core::pool<extension> extensions{};
+    core::pool<level_change> changes{};
+    core::pool<query> query_pool{};
+
+    /// From their first try until the server is known not to have them.
+    acquisition_list acquisitions{};
+    pending_list queries{};
+    boost::unordered_flat_map<std::string_view, slot*> by_name{};
+    std::vector<slot*> idle{};
+    renewer renewing{*this};
+    topology::standalone servers;
+
+private:
+    static void on_ready(void* self);
+    static void on_lost(void* self, errc lasting_reason);
+};
+
+}  // namespace conch::lock
+
+#endif

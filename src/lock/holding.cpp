@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/holding.hpp"
+
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "lock/nesting.hpp"
+#include "lock/releasing.hpp"
+
+#include <algorithm>
+
+namespace conch::lock {
+namespace {
+
+void on_deadline(void* acquisition_) {
+    auto& a = *static_cast<acquisition*>(acquisition_);
+    CONCH_CHECK(a.now == acquisition::phase::held);
+    const errc why = a.valid_until >= a.ends ? errc::max_hold_reached
+                     : a.refused             ? errc::renewal_refused
+                                             : errc::lease_expired;
+    lose(a, why);
+}
+
+void count_loss(stats& counters, errc why) noexcept {
+    if (why == errc::max_hold_reached) {
+        ++counters.lost_max_hold;
+    } else if (why == errc::lock_lost) {
+        ++counters.lost_taken;
+    } else if (why != errc::client_closed) {
+        ++counters.lost_expired;
+    }
+}
+
+// The end of one public hold: `why` is none where it was released or detached.
+void end_level(level& l, errc why) {
+    context& house = l.of.home.house;
+    if (why != errc{}) {
+        l.view->lost.store(static_cast<int>(why), std::memory_order_release);
+    }
+    while (!l.watchers.empty()) {
+        auto& w = static_cast<watcher&>(l.watchers.front());
+        house.complete(w, why != errc{} ? make_error_code(why) : error_code{});
+        house.watchers.free(w);
+    }
+    l.view->level = nullptr;
+    l.of.levels.erase(l.of.levels.iterator_to(l));
+    house.levels.free(l);
+}
+
+void fail_extensions(acquisition& a, errc why) {
+    context& house = a.home.house;
+    while (!a.extensions.empty()) {
+        auto& e = static_cast<extension&>(a.extensions.front());
+        house.complete(e, why);
+        house.extensions.free(e);
+    }
+}
+
+// Why a hold whose level is gone can't be used any more.
+errc reason_of(const impl::hold_view& view) noexcept {
+    const int lost = view.lost.load(std::memory_order_relaxed);
+    return lost != 0 ? static_cast<errc>(lost) : errc::already_released;
+}
+
+}  // namespace
+
+void set_deadline(acquisition& a, time_point sent, duration lease) {
+    if (a.now != acquisition::phase::held) {
+        a.ends = core::after(sent, a.want.max_hold);
+    }
+    a.extended = std::max(a.extended, sent);
+    a.extended_by = std::max(a.extended_by, lease);
+    a.valid_until = std::max(a.valid_until, std::min(core::lease_end(sent, lease), a.ends));
+    for (level& l : a.levels) {
+        l.view->valid_until.store(a.valid_until.time_since_epoch().count(),
+                                  std::memory_order_release);
+    }
+    if (a.now == acquisition::phase::held) {
+        a.home.house.timers.set(a.timer, a.valid_until);
+    }
+}
+
+impl::view_ptr begin_hold(acquisition& a) {
+    context& house = a.home.house;
+    a.now = acquisition::phase::held;
+    a.depth = 1;
+    a.suspect_epoch = a.call.lost_epoch;
+    a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+    a.timer.fire = &on_deadline;
+    house.timers.set(a.timer, a.valid_until);
+    house.renewing.schedule(a);
+    return add_level(a);
+}
+
+impl::view_ptr add_level(acquisition& a) {
+    context& house = a.home.house;
+    ++house.counters.acquisitions;
+    impl::view_ptr view{new impl::hold_view{a.fence}};
+    view->valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_relaxed);
+    level& l = house.levels.make(a, view);
+    view->level = &l;
+    a.levels.push_back(l);
+    return view;
+}
+
+void lose(acquisition& a, errc why) {
+    CONCH_CHECK(a.now == acquisition::phase::held);
+    slot& home = a.home;
+    home.house.log(log_level::warning, "lost: ", home.name(), ": ", make_error_code(why).message());
+    count_loss(home.house.counters, why);
+    home.house.timers.cancel(a.timer);
+    home.house.renewing.drop(a);
+    while (!a.levels.empty()) {
+        end_level(a.levels.front(), why);
+    }
+    fail_extensions(a, why);
+    end_changes(a, why);
+    if (why == errc::lock_lost) {
+        a.now = acquisition::phase::releasing;
+        home.hold_ended(a, false);
+        end_untaken(a);
+    } else {
+        start_release(a);
+    }
+}
+
+void release_level(context& house, const impl::view_ptr& view, caller by) {
+    if (!view->level) {
+        pending gone{pending::kind::unlock, by};
+        house.complete(gone, reason_of(*view));
+        return;
+    }
+    acquisition& a = view->level->of;
+    end_level(*view->level, errc{});
+    CONCH_CHECK(a.depth > 0);
+    if (--a.depth > 0) {
+        leave_level(a, by);
+        return;
+    }
+    a.unlocking.serve(by);
+    end_hold(a);
+}
+
+void end_hold(acquisition& a) {
+    CONCH_CHECK(a.levels.empty());
+    end_changes(a, {});
+    fail_extensions(a, errc::already_released);
+    a.home.house.timers.cancel(a.timer);
+    a.home.house.renewing.drop(a);
+    start_release(a);
+}
+
+void detach_level(impl::hold_view& view) {
+    if (!view.level) {
+        return;
+    }
+    acquisition& a = view.level->of;
+    end_level(*view.level, errc{});
+    if (--a.depth > 0) {
+        return;
+    }
+    context& house = a.home.house;
+    fail_extensions(a, errc::already_released);
+    house.timers.cancel(a.timer);
+    house.renewing.drop(a);
+    a.now = acquisition::phase::releasing;
+    a.home.hold_ended(a, false);
+    a.home.forget(a);
+}
+
+void watch(context& house, const impl::view_ptr& view, caller by) {
+    watcher& w = house.watchers.make(by);
+    if (view->level) {
+        view->level->watchers.push_back(w);
+        return;
+    }
+    const errc why = reason_of(*view);
+    house.complete(w, why == errc::already_released ? error_code{} : make_error_code(why));
+    house.watchers.free(w);
+}
+
+void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
+    extension& e = house.extensions.make(by, lease);
+    if (!view->level) {
+        house.complete(e, reason_of(*view));
+        house.extensions.free(e);
+        return;
+    }
+    acquisition& a = view->level->of;
+    if (core::after(house.now, lease - core::drift_margin(lease)) > a.ends) {
+        house.complete(e, errc::max_hold_reached);
+        house.extensions.free(e);
+        return;
+    }
+    a.extensions.push_back(e);
+    if (a.want.renew) {
+        a.want.lease = lease;
+    }
+    house.renewing.check(a);
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_HOLDING_HPP
+#define CONCH_SRC_LOCK_HOLDING_HPP
+
+#include "lock/acquisition.hpp"
+
+#include <conch/error.hpp>
+
+// What happens to an acquisition while it is held: levels, deadline, loss.
+namespace conch::lock {
+
+/// The server has it, by a command sent at `sent` with this lease. The deadline never goes back.
+void set_deadline(acquisition& a, time_point sent, duration lease);
+
+/// The grant: the first level, the deadline, the renewals.
+impl::view_ptr begin_hold(acquisition& a);
+
+/// One more public hold of a held acquisition.
+impl::view_ptr add_level(acquisition& a);
+
+/// The hold is over without a release: every caller is told. Unless the server said that it is gone,
+/// it is released in the background.
+void lose(acquisition& a, errc why);
+
+/// A public hold is released; `by` (if anybody) waits for the answer.
+void release_level(context& house, const impl::view_ptr& view, caller by);
+
+/// The last level is gone: releases the lock.
+void end_hold(acquisition& a);
+
+/// A public hold is given up; its key stays until the lease ends.
+void detach_level(impl::hold_view& view);
+
+/// Completes when the hold ends.
+void watch(context& house, const impl::view_ptr& view, caller by);
+
+/// Makes the lease end no earlier than `lease` from now.
+void extend(context& house, const impl::view_ptr& view, duration lease, caller by);
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/nesting.hpp"
+
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "lock/holding.hpp"
+#include "wire/server_error.hpp"
+
+namespace conch::lock {
+namespace {
+
+void encode_nest(wire::call& c, resp::writer& w) {
+    const auto& change = static_cast<const level_change&>(c);
+    const acquisition& a = *change.of;
+    wire::write_script(w, c, wire::script_id::nest, 1, 3).arg(a.home.name());
+    write_field(w, a);
+    w.arg(change.depth).arg(core::ceil_millis(a.extended_by));
+}
+
+void nest_done(wire::call& c, const wire::outcome& o);
+
+constexpr wire::call_type nest_type{
+    .name = "nest",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &encode_nest,
+    .done = &nest_done,
+};
+
+void on_patience_over(void* change_) {
+    give_up_change(*static_cast<level_change*>(change_), errc::not_connected);
+}
+
+void finish(level_change& c) {
+    context& house = c.house;
+    house.timers.cancel(c.patience);
+    house.changes.free(c);
+}
+
+void begin(acquisition& a, caller by, bool enters) {
+    context& house = a.home.house;
+    level_change& c = house.changes.make(by, a, enters);
+    a.changes.push_back(c);
+    house.timers.set(c.patience, core::after(house.now, house.settings.operation_timeout));
+    a.home.link.submit(c);
+}
+
+// A level that was entered for nobody, or not at all, is taken back.
+void leave_unwanted(acquisition& a) {
+    CONCH_CHECK(a.depth > 0);
+    if (--a.depth > 0) {
+        leave_level(a, {});
+    } else {
+        end_hold(a);
+    }
+}
+
+void nest_done(wire::call& call, const wire::outcome& o) {
+    auto& c = static_cast<level_change&>(call);
+    acquisition* const a = c.of;
+    context& house = c.house;
+    if (!a || o.lost()) {
+        finish(c);
+        return;
+    }
+    if (o.answered() && o.reply.integer() != 1) {
+        // The outer hold is lost, and this change ends with it.
+        lose(*a, errc::lock_lost);
+        finish(c);
+        return;
+    }
+    const bool wanted = !c.completed();
+    const bool entered = c.enters && o.answered();
+    const bool undo = c.enters && !(entered && wanted);
+    if (o.refused()) {
+        house.complete(c, wire::to_errc(o.reply.text()));
+    } else {
+        set_deadline(*a, call.sent, a->extended_by);
+        if (wanted) {
+            house.complete(c, {}, entered ? add_level(*a) : impl::view_ptr{});
+        }
+    }
+    finish(c);
+    if (undo) {
+        leave_unwanted(*a);
+    }
+}
+
+}  // namespace
+
+level_change::level_change(caller by_, acquisition& a, bool deeper) noexcept
+    : pending{kind::nest, by_},
+      wire::call{nest_type},
+      house{a.home.house},
+      of{&a},
+      depth{a.depth},
+      enters{deeper},
+      patience{this, &on_patience_over} {}
+
+void enter_level(acquisition& a, caller by) {
+    CONCH_CHECK(a.now == acquisition::phase::held);
+    ++a.depth;
+    begin(a, by, true);
+}
+
+void leave_level(acquisition& a, caller by) { begin(a, by, false); }
+
+void give_up_change(level_change& c, error_code why) { c.house.complete(c, why); }
+
+void end_changes(acquisition& a, error_code why) {
+    context& house = a.home.house;
+    while (!a.changes.empty()) {
+        auto& c = static_cast<level_change&>(a.changes.front());
+        a.changes.pop_front();
+        house.timers.cancel(c.patience);
+        house.complete(c, why);
+        c.of = nullptr;
+        if (c.where == wire::call::state::waiting) {
+            a.home.link.withdraw(c);
+            finish(c);
+        } else {
+            c.wanted = false;
+        }
+    }
+}
+
+}  // namespace conch::lock

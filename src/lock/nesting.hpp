@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_NESTING_HPP
+#define CONCH_SRC_LOCK_NESTING_HPP
+
+#include "lock/acquisition.hpp"
+
+#include <conch/error.hpp>
+
+// Deeper levels of a held acquisition: entered and left by writing the depth as it shall be.
+namespace conch::lock {
+
+/// One level deeper, past the local queue; completes with a hold of the same acquisition.
+void enter_level(acquisition& a, caller by);
+
+/// One level is left, and others remain (`a.depth` says how many).
+void leave_level(acquisition& a, caller by);
+
+/// The caller of a change gives up; the change itself runs to its end.
+void give_up_change(level_change& c, error_code why);
+
+/// The acquisition ends: so do its changes.
+void end_changes(acquisition& a, error_code why);
+
+}  // namespace conch::lock
+
+#endif

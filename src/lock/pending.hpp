@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_PENDING_HPP
+#define CONCH_SRC_LOCK_PENDING_HPP
+
+#include "core/hold_view.hpp"
+#include "core/timer_heap.hpp"
+#include "lock/spec.hpp"
+#include "wire/call.hpp"
+
+#include <conch/lock_status.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+
+namespace conch::lock {
+
+class slot;
+struct acquisition;
+struct context;
+
+using pending_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_caller>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+struct pending;
+
+/// Who asked: what they know their operation by, and where they keep what the engine knows it by.
+struct caller {
+    void* tag = nullptr;
+    pending** running = nullptr;
+};
+
+/// One operation of a caller, from its arrival until its completion is queued.
+struct pending : pending_hook {
+    enum class kind : std::uint8_t { acquire, nest, unlock, watch, extend, query };
+
+    pending(kind k, caller c) noexcept : what{k} { serve(c); }
+    pending(const pending&) = delete;
+    pending& operator=(const pending&) = delete;
+
+    /// From now on this is what the caller waits for.
+    void serve(caller c) noexcept {
+        by = c;
+        if (by.running) {
+            *by.running = this;
+        }
+    }
+    bool completed() const noexcept { return by.tag == nullptr; }
+
+    kind what;
+    caller by{};
+};
+
+using pending_list =
+    boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
+                           boost::intrusive::constant_time_size<false>>;
+
+/// What an acquire asks for; checked, with all times finite and in range.
+struct terms {
+    duration wait{};
+    duration lease{};
+    duration max_hold{};
+    std::uint64_t owner = 0;  ///< 0: none
+    bool renew = true;
+    bool try_only = false;  ///< busy and timed out are answers, not errors
+
+    bool no_wait() const noexcept { return wait == duration::zero(); }
+};
+
+/// A caller that wants the lock, in its slot's queue.
+struct waiter : pending {
+    waiter(caller c, slot& home, impl::spec_ptr spec, const terms& want, time_point now);
+
+    slot& home;
+    impl::spec_ptr spec;
+    terms want;
+    time_point since;
+    core::timer deadline;  ///< of `want.wait`
+    bool tried = false;    ///< a try made for it was answered
+    bool overdue = false;  ///< its wait is over, but its first try isn't answered
+};
+
+/// Wants to know when a hold ends.
+struct watcher : pending {
+    explicit watcher(caller c) noexcept : pending{kind::watch, c} {}
+};
+
+/// Wants a longer lease.
+struct extension : pending {
+    extension(caller c, duration l) noexcept : pending{kind::extend, c}, lease{l} {}
+
+    duration lease;
+};
+
+/// Goes one level deeper, or comes back from one.
+struct level_change : pending, wire::call {
+    level_change(caller c, acquisition& a, bool deeper) noexcept;
+
+    context& house;
+    acquisition* of;  ///< null once that ended
+    std::uint32_t depth;
+    bool enters;
+    core::timer patience;
+};
+
+/// Asks who holds the lock, and takes it from them if it shall.
+struct query : pending, wire::call {
+    query(caller c, context& h, impl::spec_ptr s, bool forced, lock_status* out) noexcept;
+
+    context& house;
+    impl::spec_ptr spec;
+    bool force;
+    lock_status* result;  ///< null once the caller gave up
+    std::string holder{};  ///< the field to release, in the second step of a forced release
+    core::timer patience;
+};
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/querying.hpp"
+
+#include "lock/context.hpp"
+#include "wire/server_error.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace conch::lock {
+namespace {
+
+void status_done(wire::call& c, const wire::outcome& o);
+void force_done(wire::call& c, const wire::outcome& o);
+
+void encode_status(wire::call& c, resp::writer& w) {
+    const auto& q = static_cast<const query&>(c);
+    wire::write_script(w, c, wire::script_id::status, 1, 1)
+        .arg(q.spec->name())
+        .arg(q.spec->token_key());
+}
+
+void encode_force(wire::call& c, resp::writer& w) {
+    const auto& q = static_cast<const query&>(c);
+    wire::write_script(w, c, wire::script_id::release, 1, 2)
+        .arg(q.spec->name())
+        .arg(q.holder)
+        .arg(q.spec->channel());
+}
+
+constexpr wire::call_type status_type{
+    .name = "status",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &encode_status,
+    .done = &status_done,
+};
+
+// Names the holder that was read, so that a replay never hits the next one.
+constexpr wire::call_type force_type{
+    .name = "force unlock",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &encode_force,
+    .done = &force_done,
+};
+
+template <typename Number>
+Number number_in(std::string_view text) noexcept {
+    Number n{};
+    std::from_chars(text.data(), text.data() + text.size(), n);
+    return n;
+}
+
+// False if the key is no lock of ours or Redisson's: such a hash has exactly one field.
+bool read_status(const resp::value& reply, lock_status& s) {
+    if (reply.size() < 2 || !reply.at(0).is_integer()) {
+        return false;
+    }
+    const std::int64_t ttl = reply.at(0).integer();
+    s.locked = ttl != -2;
+    s.fence = number_in<std::uint64_t>(reply.at(1).text());
+    if (!s.locked) {
+        return true;
+    }
+    if (reply.size() != 4) {
+        return false;
+    }
+    if (ttl >= 0) {
+        s.ttl = std::chrono::milliseconds{ttl};
+    }
+    s.holder = reply.at(2).text();
+    s.depth = number_in<std::uint64_t>(reply.at(3).text());
+    return true;
+}
+
+void finish(query& q, error_code ec, bool flag = false) {
+    context& house = q.house;
+    house.timers.cancel(q.patience);
+    house.complete(q, ec, {}, flag);
+    house.query_pool.free(q);
+}
+
+void on_patience_over(void* query_) {
+    auto& q = *static_cast<query*>(query_);
+    const errc lasting = q.house.servers.serving(q.spec->name()).lasting_failure();
+    give_up_query(q, q.trouble != errc{} ? q.trouble
+                     : lasting != errc{} ? lasting
+                                         : errc::not_connected);
+}
+
+void begin(context& house, const impl::spec_ptr& spec, caller by, bool force,
+           lock_status* result) {
+    query& q = house.query_pool.make(by, house, spec, force, result);
+    house.queries.push_back(q);
+    house.timers.set(q.patience, core::after(house.now, house.settings.operation_timeout));
+    house.servers.serving(spec->name()).submit(q);
+}
+
+void status_done(wire::call& c, const wire::outcome& o) {
+    auto& q = static_cast<query&>(c);
+    if (!o.answered()) {
+        finish(q, o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
+        return;
+    }
+    lock_status s;
+    if (!read_status(o.reply, s)) {
+        finish(q, errc::wrong_type);
+        return;
+    }
+    if (!q.force) {
+        if (q.result) {
+            *q.result = std::move(s);
+        }
+        finish(q, {});
+        return;
+    }
+    if (!s.locked || q.completed()) {
+        finish(q, {}, false);
+        return;
+    }
+    q.holder = std::move(s.holder);
+    q.type = &force_type;
+    q.house.servers.serving(q.spec->name()).submit(q);
+}
+
+void force_done(wire::call& c, const wire::outcome& o) {
+    auto& q = static_cast<query&>(c);
+    if (!o.answered()) {
+        finish(q, o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
+        return;
+    }
+    // If the holder is one of this client's, it shall know at once.
+    slot& s = q.house.slot_of(q.spec);
+    if (s.live()) {
+        q.house.renewing.check(*s.live());
+    }
+    q.house.may_be_idle(s);
+    const bool replayed = q.copies > 1;
+    finish(q, {}, o.reply.integer() >= 0 || replayed);
+}
+
+}  // namespace
+
+query::query(caller by_, context& h, impl::spec_ptr s, bool forced, lock_status* out) noexcept
+    : pending{kind::query, by_},
+      wire::call{status_type},
+      house{h},
+      spec{std::move(s)},
+      force{forced},
+      result{out},
+      patience{this, &on_patience_over} {}
+
+void query_status(context& house, const impl::spec_ptr& spec, caller by, lock_status* result) {
+    begin(house, spec, by, false, result);
+}
+
+void force_unlock(context& house, const impl::spec_ptr& spec, caller by) {
+    begin(house, spec, by, true, nullptr);
+}
+
+void give_up_query(query& q, error_code why) {
+    q.result = nullptr;
+    q.house.timers.cancel(q.patience);
+    q.house.complete(q, why);
+    if (q.where == wire::call::state::waiting) {
+        q.house.servers.serving(q.spec->name()).withdraw(q);
+        q.house.query_pool.free(q);
+    } else {
+        q.wanted = false;
+    }
+}
+
+}  // namespace conch::lock

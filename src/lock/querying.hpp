@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_QUERYING_HPP
+#define CONCH_SRC_LOCK_QUERYING_HPP
+
+#include "lock/pending.hpp"
+
+#include <conch/error.hpp>
+
+// Looking at a lock from outside, and taking it from its holder.
+namespace conch::lock {
+
+/// Asks who holds the lock; writes the answer to `*result`.
+void query_status(context& house, const impl::spec_ptr& spec, caller by, lock_status* result);
+
+/// Reads the holder, then releases exactly that holder; the completion's flag says whether there
+/// was one.
+void force_unlock(context& house, const impl::spec_ptr& spec, caller by);
+
+/// The caller gives up; the query itself runs to its end.
+void give_up_query(query& q, error_code why);
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/releasing.hpp"
+
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "lock/verdict.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+
+namespace conch::lock {
+namespace {
+
+constexpr duration round_delay_min = std::chrono::milliseconds{50};
+constexpr duration round_delay_max = std::chrono::seconds{1};
+
+void encode_release(wire::call& c, resp::writer& w) {
+    const acquisition& a = owner_of(c);
+    wire::write_script(w, c, wire::script_id::release, 1, 2).arg(a.home.name());
+    write_field(w, a);
+    w.arg(a.spec->channel());
+}
+
+void release_done(wire::call& c, const wire::outcome& o);
+
+constexpr wire::call_type release_type{
+    .name = "release",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &encode_release,
+    .done = &release_done,
+};
+
+void finish(acquisition& a) {
+    a.home.house.timers.cancel(a.timer);
+    a.home.forget(a);
+}
+
+// An older copy of the acquire may still be in the buffers of a connection that could not be ended.
+bool suspect(const acquisition& a) noexcept {
+    return a.suspect_epoch > a.home.link.fenced_through() &&
+           a.home.house.now < a.suspect_until;
+}
+
+void next_round_later(acquisition& a) {
+    const unsigned doublings = std::min<unsigned>(a.release_rounds++, 6);
+    const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));
+    a.home.house.timers.set(a.timer, core::after(a.home.house.now, d));
+}
+
+// When the key must have expired by itself, whatever became of the release.
+time_point gone_by(const acquisition& a) noexcept {
+    const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
+    return std::max(core::after(a.extended, twice), a.suspect_until);
+}
+
+void on_release_timer(void* acquisition_) {
+    auto& a = *static_cast<acquisition*>(acquisition_);
+    context& house = a.home.house;
+    if (house.now >= a.valid_until) {
+        house.complete(a.unlocking, errc::lease_expired);
+    }
+    const time_point gone = gone_by(a);
+    if (a.call.where == wire::call::state::idle) {
+        if (house.now < gone) {
+            a.home.link.submit(a.call);
+            house.timers.set(a.timer, gone);
+        } else {
+            finish(a);
+        }
+        return;
+    }
+    if (house.now < gone) {
+        house.timers.set(a.timer, gone);
+    } else if (a.call.where == wire::call::state::waiting) {
+        a.home.link.withdraw(a.call);
+        finish(a);
+    } else {
+        a.call.wanted = false;  // its answer, or the loss of its connection, ends it
+    }
+}
+
+void release_done(wire::call& c, const wire::outcome& o) {
+    acquisition& a = owner_of(c);
+    context& house = a.home.house;
+    if (o.lost()) {
+        finish(a);
+        return;
+    }
+    if (o.refused()) {
+        house.complete(a.unlocking, wire::to_errc(o.reply.text()));
+        next_round_later(a);
+        return;
+    }
+    const std::int64_t told = o.reply.integer();
+    if (told >= 0) {
+        ++house.counters.releases;
+        a.home.told(told);
+    }
+    if (!a.unlocking.completed()) {
+        const errc verdict = release_verdict({.was_holder = told >= 0,
+                                              .copies = c.copies,
+                                              .first_sent = c.first_sent,
+                                              .valid_until = a.valid_until});
+        house.complete(a.unlocking, verdict != errc{} ? make_error_code(verdict) : error_code{});
+    }
+    if (suspect(a)) {
+        next_round_later(a);
+    } else {
+        finish(a);
+    }
+}
+
+}  // namespace
+
+void start_release(acquisition& a) {
+    CONCH_CHECK(a.call.where == wire::call::state::idle);
+    context& house = a.home.house;
+    a.now = acquisition::phase::releasing;
+    a.call.type = &release_type;
+    a.timer.fire = &on_release_timer;
+    a.extended = std::max(a.extended, house.now);
+    house.timers.set(a.timer, a.unlocking.completed() ? gone_by(a) : a.valid_until);
+    a.home.link.submit(a.call);
+    a.home.hold_ended(a, true);
+}
+
+void compensate(acquisition& a) {
+    ++a.home.house.counters.compensations;
+    a.suspect_epoch = a.call.lost_epoch;
+    a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+    start_release(a);
+}
+
+void end_untaken(acquisition& a) {
+    a.home.house.timers.cancel(a.timer);
+    if (a.now != acquisition::phase::releasing) {
+        a.suspect_epoch = a.call.lost_epoch;
+        a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+    }
+    if (suspect(a)) {
+        start_release(a);
+    } else {
+        a.home.forget(a);
+    }
+}
+
+}  // namespace conch::lock

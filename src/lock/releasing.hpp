@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_RELEASING_HPP
+#define CONCH_SRC_LOCK_RELEASING_HPP
+
+#include "lock/acquisition.hpp"
+
+// How an acquisition ends: the release script, until the server has confirmed that the field is gone.
+namespace conch::lock {
+
+/// Sends the release, and the next waiter's try behind it. `a.unlocking` is completed with the
+/// verdict, at `valid_until` at the latest.
+void start_release(acquisition& a);
+
+/// The same, for an acquire that nobody wants any more and that may have taken the lock.
+void compensate(acquisition& a);
+
+/// The acquire is known not to have taken the lock, or the lock to be gone: no release is needed,
+/// unless an older copy of the acquire may still run.
+void end_untaken(acquisition& a);
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/renewal.hpp"
+
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "lock/holding.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+
+namespace conch::lock {
+namespace {
+
+constexpr duration retry_delay_min = std::chrono::milliseconds{20};
+
+// The lease to send for this hold now; zero where nothing is to be extended.
+duration wanted_lease(const acquisition& a, time_point now) {
+    duration lease{};
+    if (a.want.renew && a.valid_until < a.ends) {
+        lease = a.want.lease;
+    }
+    for (const pending& p : a.extensions) {
+        lease = std::max(lease, static_cast<const extension&>(p).lease);
+    }
+    if (lease > duration::zero() && a.ends != core::never) {
+        lease = clamped_lease(lease, a.ends - now);
+    }
+    return lease;
+}
+
+}  // namespace
+
+const wire::call_type renewer::type{
+    .name = "renew",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &renewer::encode,
+    .done = &renewer::done,
+};
+
+renewal::renewal(context& h) noexcept : wire::call{renewer::type}, house{h} {}
+
+renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
+
+void renewer::schedule(acquisition& a) {
+    if (!a.want.renew || a.valid_until >= a.ends) {
+        house_.renewals.cancel(a.renew_timer);
+        return;
+    }
+    const duration left = a.valid_until - house_.now;
+    if (left < a.want.lease / 3 * 2) {
+        house_.renewals.set(a.renew_timer, house_.now);
+    } else {
+        house_.renewals.set(a.renew_timer, core::after(a.extended, a.want.lease / 3));
+    }
+}
+
+void renewer::check(acquisition& a) {
+    if (a.due || a.renewing || a.now != acquisition::phase::held) {
+        return;
+    }
+    a.due = true;
+    due_.push_back(&a);
+}
+
+void renewer::check_all() {
+    for (acquisition& a : house_.acquisitions) {
+        check(a);
+    }
+}
+
+void renewer::drop(acquisition& a) {
+    house_.renewals.cancel(a.renew_timer);
+    if (a.renewing) {
+        a.renewing->items[a.place].of = nullptr;
+        a.renewing = nullptr;
+    }
+    if (a.due) {
+        a.due = false;
+        std::erase(due_, &a);
+    }
+}
+
+void renewer::on_due(void* acquisition_) {
+    auto& a = *static_cast<acquisition*>(acquisition_);
+    a.home.house.renewing.check(a);
+}
+
+void renewer::tick() {
+    core::timer* first = house_.renewals.pop_due(house_.now);
+    if (!first) {
+        return;
+    }
+    const duration soon = static_cast<acquisition*>(first->owner)->want.lease / 12;
+    first->fire(first->owner);
+    while (core::timer* t = house_.renewals.pop_due(core::after(house_.now, soon))) {
+        t->fire(t->owner);
+    }
+}
+
+void renewer::flush() {
+    if (!house_.servers.only().ready()) {
+        // The next connection begins with a check of all.
+        for (acquisition* a : due_) {
+            a->due = false;
+        }
+        due_.clear();
+        return;
+    }
+    const std::span<acquisition* const> due{due_};
+    for (std::size_t from = 0; from < due.size(); from += renewal::most) {
+        send(due.subspan(from, std::min(due.size() - from, renewal::most)));
+    }
+    due_.clear();
+}
+
+void renewer::send(std::span<acquisition* const> holds) {
+    renewal& r = pool_.make(house_);
+    wire::link& link = holds.front()->home.link;
+    for (acquisition* a : holds) {
+        a->due = false;
+        a->renewing = &r;
+        a->place = r.count;
+        r.items[r.count++] = {a, wanted_lease(*a, house_.now)};
+    }
+    ++house_.counters.renewal_batches;
+    link.submit(r);
+}
+
+void renewer::encode(wire::call& c, resp::writer& w) {
+    auto& r = static_cast<renewal&>(c);
+    // Holds that ended since are left out; the rest keep the order of their answers.
+    const auto items = std::span{r.items}.first(r.count);
+    const auto ended = std::remove_if(items.begin(), items.end(),
+                                      [](const renewal::item& i) { return !i.of; });
+    r.count = static_cast<std::uint32_t>(ended - items.begin());
+    wire::write_script(w, c, wire::script_id::renew, r.count, 2 * r.count);
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        r.items[i].of->place = i;
+        w.arg(r.items[i].of->home.name());
+    }
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        write_field(w, *r.items[i].of);
+        w.arg(core::ceil_millis(r.items[i].lease));
+    }
+}
+
+void renewer::done(wire::call& c, const wire::outcome& o) {
+    auto& r = static_cast<renewal&>(c);
+    renewer& self = r.house.renewing;
+    if (!o.lost()) {
+        if (o.refused() && r.count > 1) {
+            self.retry_singly(r);
+        } else {
+            self.judge(r, o);
+        }
+    }
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        if (acquisition* a = r.items[i].of) {
+            a->renewing = nullptr;
+        }
+    }
+    self.pool_.free(r);
+}
+
+void renewer::judge(renewal& r, const wire::outcome& o) {
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        acquisition* const a = std::exchange(r.items[i].of, nullptr);
+        if (!a) {
+            continue;
+        }
+        a->renewing = nullptr;
+        if (o.refused()) {
+            failed(*a, o.reply.text());
+        } else if (i >= o.reply.size()) {
+            failed(*a, "ERR the renewal was not answered for each key");
+        } else if (const resp::value answer = o.reply.at(i); !answer.is_integer()) {
+            failed(*a, answer.text());
+        } else if (answer.integer() == 0) {
+            lose(*a, errc::lock_lost);
+        } else {
+            renewed(*a, r, {a, r.items[i].lease});
+        }
+    }
+}
+
+void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) {
+    a.refused = false;
+    if (i.lease > duration::zero()) {
+        ++house_.counters.renewals;
+        set_deadline(a, r.sent, i.lease);
+    }
+    for (auto it = a.extensions.begin(); it != a.extensions.end();) {
+        auto& e = static_cast<extension&>(*it++);
+        if (e.lease <= i.lease || a.valid_until >= a.ends) {
+            house_.complete(e, {});
+            house_.extensions.free(e);
+        }
+    }
+    if (!a.extensions.empty()) {
+        check(a);
+    }
+    schedule(a);
+}
+
+void renewer::failed(acquisition& a, std::string_view words) {
+    ++house_.counters.renewal_failures;
+    a.refused = true;
+    a.home.link.remember_words(words);
+    house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
+    while (!a.extensions.empty()) {
+        auto& e = static_cast<extension&>(a.extensions.front());
+        house_.complete(e, wire::to_errc(words));
+        house_.extensions.free(e);
+    }
+    if (a.want.renew && a.valid_until < a.ends) {
+        const duration d = std::max(retry_delay_min, a.want.lease / 30);
+        house_.renewals.set(a.renew_timer, core::after(house_.now, d));
+    }
+}
+
+// One refusal for a whole batch says nothing of any one hold.
+void renewer::retry_singly(renewal& r) {
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        acquisition* const a = std::exchange(r.items[i].of, nullptr);
+        if (a) {
+            a->renewing = nullptr;
+            send({&a, 1});
+        }
+    }
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_RENEWAL_HPP
+#define CONCH_SRC_LOCK_RENEWAL_HPP
+
+#include "core/pool.hpp"
+#include "lock/acquisition.hpp"
+#include "wire/call.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace conch::lock {
+
+/// One script that renews (or checks) up to 100 holds.
+struct renewal : wire::call {
+    static constexpr std::size_t most = 100;
+
+    struct item {
+        acquisition* of = nullptr;  ///< null once that ended
+        duration lease{};           ///< zero: only check
+    };
+
+    explicit renewal(context& h) noexcept;
+
+    context& house;
+    std::array<item, most> items{};
+    std::uint32_t count = 0;
+};
+
+/// The watchdog of all holds: each is renewed every third of its lease; those that are due at about
+/// the same time share a script.
+class renewer {
+public:
+    explicit renewer(context& house) noexcept : house_{house} {}
+    renewer(const renewer&) = delete;
+    renewer& operator=(const renewer&) = delete;
+    ~renewer();
+
+    /// Decides when the hold is renewed next.
+    void schedule(acquisition& a);
+    /// Asks the server about this hold in this turn: renews it if it shall be renewed.
+    void check(acquisition& a);
+    /// The same for all holds.
+    void check_all();
+    /// The hold ended.
+    void drop(acquisition& a);
+
+    /// Takes what is due by now, and what would be soon.
+    void tick();
+    /// Submits the scripts for what is due.
+    void flush();
+
+    static void on_due(void* acquisition_);
+
+private:
+    static void encode(wire::call& c, resp::writer& w);
+    static void done(wire::call& c, const wire::outcome& o);
+    static const wire::call_type type;
+    friend struct renewal;
+
+    void send(std::span<acquisition* const> holds);
+    void judge(renewal& r, const wire::outcome& o);
+    void renewed(acquisition& a, const renewal& r, const renewal::item& i);
+    void failed(acquisition& a, std::string_view words);
+    void retry_singly(renewal& r);
+
+    context& house_;
+    std::vector<acquisition*> due_{};
+    core::pool<renewal> pool_{};
+};
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/slot.hpp"
+
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "lock/holding.hpp"
+#include "lock/nesting.hpp"
+#include "lock/releasing.hpp"
+
+#include <algorithm>
+
+namespace conch::lock {
+
+waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point now)
+    : pending{kind::acquire, c},
+      home{s},
+      spec{std::move(sp)},
+      want{w},
+      since{now},
+      deadline{this, &slot::on_wait_over} {}
+
+slot::slot(context& h, impl::spec_ptr s)
+    : house{h},
+      link{h.servers.serving(s->name())},
+      spec{std::move(s)},
+      listener_{this, &slot::on_news},
+      poll_{this, &slot::on_poll} {}
+
+slot::~slot() { house.timers.cancel(poll_); }
+
+core::frame_pool& slot::frames() noexcept { return house.frames; }
+
+bool slot::idle() const noexcept {
+    return waiters_.empty() && acquisitions_.empty() && !contending_;
+}
+
+acquisition* slot::held_by(std::uint64_t owner) const noexcept {
+    const bool nests = owner != 0 && live_ && live_->want.owner == owner;
+    return nests ? live_ : nullptr;
+}
+
+void slot::acquire(waiter& w) {
+    if (acquisition* outer = held_by(w.want.owner)) {
+        const caller by = w.by;
+        house.waiters.free(w);
+        enter_level(*outer, by);
+        return;
+    }
+    if (w.want.no_wait() && (has_waiters() || live_ || trying_)) {
+        leave(w, errc::timed_out);
+        return;
+    }
+    waiters_.push_back(w);
+    if (!w.want.no_wait() && w.want.wait != forever) {
+        house.timers.set(w.deadline, core::after(w.since, w.want.wait));
+    }
+    if (!contending_) {
+        advance();
+    }
+}
+
+void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
+    if (why == errc::timed_out) {
+        ++house.counters.timeouts;
+        if (w.want.try_only) {
+            why = {};
+        }
+    }
+    house.timers.cancel(w.deadline);
+    house.complete(w, why, std::move(view));
+    house.waiters.free(w);
+}
+
+void slot::give_up(waiter& w, error_code why) {
+    const bool was_head = &head() == &w;
+    leave(w, why);
+    if (was_head && trying_) {
+        if (!has_waiters() || !fits(*trying_, head())) {
+            abandon(*std::exchange(trying_, nullptr));
+            last_busy_ = false;
+        }
+    }
+    if (contending_) {
+        wake();
+    } else {
+        advance();
+    }
+    house.may_be_idle(*this);
+}
+
+void slot::give_up_all(error_code why) {
+    while (has_waiters()) {
+        // From the back: what is tried for the head is abandoned once.
+        give_up(static_cast<waiter&>(waiters_.back()), why);
+    }
+}
+
+void slot::wake() noexcept { house.awake.wake(contender_); }
+
+// With a contender the conversation decides; else the next waiter tries at once.
+void slot::advance() {
+    if (contending_) {
+        wake();
+        return;
+    }
+    if (live_ || trying_ || !has_waiters()) {
+        return;
+    }
+    if (yields_) {
+        contend(*this);
+        return;
+    }
+    try_now();
+}
+
+void slot::hold_ended(acquisition& a, bool passed_on) {
+    if (live_ != &a) {
+        return;
+    }
+    live_ = nullptr;
+    if (passed_on && has_waiters()) {
+        ++house.counters.hand_offs;
+        if (others_wait_ && ++passes_ >= house.settings.max_passes) {
+            passes_ = 0;
+            yields_ = true;
+        }
+    }
+    advance();
+}
+
+void slot::told(std::int64_t clients) noexcept {
+    others_wait_ = clients > (listener_.to ? 1 : 0);
+}
+
+void slot::forget(acquisition& a) {
+    acquisitions_.erase(acquisitions_.iterator_to(a));
+    house.acquisitions.erase(house.acquisitions.iterator_to(a));
+    house.acquisition_pool.free(a);
+    house.may_be_idle(*this);
+}
+
+void slot::on_wait_over(void* waiter_) {
+    auto& w = *static_cast<waiter*>(waiter_);
+    slot& s = w.home;
+    // At least one try is made and its answer awaited; a local hold is such an answer.
+    if (!w.tried && &s.head() == &w && s.trying_) {
+        w.overdue = true;
+        return;
+    }
+    s.give_up(w, errc::timed_out);
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_SLOT_HPP
+#define CONCH_SRC_LOCK_SLOT_HPP
+
+#include "core/run_queue.hpp"
+#include "core/task.hpp"
+#include "lock/acquisition.hpp"
+#include "wire/link.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace conch::lock {
+
+/// One lock name in this client: its local queue, its holds, its one contender, its subscription.
+///
+/// At most one try is on its way and wanted. A try is made directly while it may succeed at once;
+/// when one was answered "busy", a contend() conversation takes over, until nobody waits.
+class slot {
+public:
+    slot(context& house, impl::spec_ptr spec);
+    slot(const slot&) = delete;
+    slot& operator=(const slot&) = delete;
+    ~slot();
+
+    // For callers.
+
+    /// Queues the waiter, or answers it.
+    void acquire(waiter& w);
+    /// The waiter leaves with this error; what was tried for it goes to the next, or back.
+    void give_up(waiter& w, error_code why);
+    /// Every waiter leaves.
+    void give_up_all(error_code why);
+    /// The hold of this owner, if there is a live one.
+    acquisition* held_by(std::uint64_t owner) const noexcept;
+
+    // For the other conversations.
+
+    context& house;
+    wire::link& link;
+    impl::spec_ptr spec;
+
+    core::frame_pool& frames() noexcept;
+    std::string_view name() const noexcept { return spec->name(); }
+    acquisition* live() const noexcept { return live_; }
+    bool has_waiters() const noexcept { return !waiters_.empty(); }
+    /// The live hold ended, or is being released: the next waiter's turn.
+    void hold_ended(acquisition& a, bool passed_on);
+    /// So many clients were told of a release.
+    void told(std::int64_t clients) noexcept;
+    /// The acquisition is gone from the server.
+    void forget(acquisition& a);
+    bool idle() const noexcept;
+
+private:
+    friend core::task contend(slot& s);
+    friend struct waiter;
+
+    static void encode_acquire(wire::call& c, resp::writer& w);
+    static void acquire_done(wire::call& c, const wire::outcome& o);
+    static void on_news(void* self, wire::news what);
+    static void on_poll(void* self);
+    static void on_wait_over(void* waiter_);
+    static void on_patience_over(void* acquisition_);
+    static const wire::call_type acquire_type;
+
+    void advance();  // lets the next waiter try, if it can
+    void try_now();
+    void tried(acquisition& a, const wire::outcome& o);
+    void tried_in_vain(acquisition& a, const wire::outcome& o);
+    void granted(acquisition& a);
+    void grant(acquisition& a, waiter& w);
+    void busy(std::int64_t ttl_ms);
+    void failed(error_code why);
+    void abandon(acquisition& a);
+    bool fits(const acquisition& a, const waiter& w) const noexcept;
+    time_point patience(const waiter& w) const noexcept;
+    void nest_others(acquisition& a);
+    waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
+    void leave(waiter& w, error_code why, impl::view_ptr view = {});
+    void wake() noexcept;
+
+    // For contend().
+    auto event() noexcept { return contender_.sleep(); }
+    void expect_release();
+    void expect_turn();
+    bool may_be_free() noexcept;
+
+    pending_list waiters_{};
+    boost::intrusive::list<acquisition, boost::intrusive::base_hook<slot_hook>> acquisitions_{};
+    acquisition* live_ = nullptr;    ///< held; local waiters wait for it
+    acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
+
+    bool contending_ = false;
+    bool last_busy_ = false;  ///< the last try was answered "busy"
+    core::sleeper contender_{};
+    wire::listener listener_;
+    core::timer poll_;
+    bool poll_due_ = false;
+    std::uint64_t wakes_ = 0;  ///< reasons to try again, so far
+    std::uint64_t seen_ = 0;   ///< of these, answered by the last try
+    bool by_message_ = false;  ///< the last reason was a message
+    std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
+    bool others_wait_ = false;
+    unsigned passes_ = 0;  ///< local hand-offs since others had their turn
+    bool yields_ = false;
+    bool listed_idle_ = false;
+    friend struct context;
+};
+
+/// Gets the lock for the slot's waiters, one after the other, until none is left: subscribes, tries,
+/// waits for a release, a poll or a local hand-off, and tries again.
+core::task contend(slot& s);
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_SPEC_HPP
+#define CONCH_SRC_LOCK_SPEC_HPP
+
+#include <conch/options.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace conch::impl {
+
+/// What a lock is on the server: its keys and its channel, spelled as Redisson spells them.
+/// Immutable and shared by mutexes, operations and slots.
+class lock_spec {
+public:
+    static constexpr std::size_t longest_name = 64u << 10;
+
+    /// Throws `std::invalid_argument` for a bad name or option.
+    lock_spec(std::string_view name, const mutex_options& options);
+
+    const std::string& name() const noexcept { return name_; }
+    const std::string& channel() const noexcept { return channel_; }
+    /// Empty if not fenced.
+    const std::string& token_key() const noexcept { return token_key_; }
+    /// 0: the token key never expires.
+    std::int64_t token_ttl_ms() const noexcept { return token_ttl_ms_; }
+    bool fenced() const noexcept { return !token_key_.empty(); }
+
+private:
+    friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;
+    friend void intrusive_ptr_release(const lock_spec*) noexcept;
+
+    std::string name_;
+    std::string channel_;
+    std::string token_key_{};
+    std::int64_t token_ttl_ms_ = 0;
+    mutable std::atomic<std::uint32_t> references_{0};
+};
+
+void intrusive_ptr_add_ref(const lock_spec* s) noexcept;
+void intrusive_ptr_release(const lock_spec* s) noexcept;
+
+using spec_ptr = boost::intrusive_ptr<const lock_spec>;
+
+}  // namespace conch::impl
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_VERDICT_HPP
+#define CONCH_SRC_LOCK_VERDICT_HPP
+
+#include <conch/clock.hpp>
+#include <conch/error.hpp>
+
+#include <cstdint>
+
+namespace conch::lock {
+
+/// What a release ended in, from the server's answer and what is known of its sending.
+struct release_facts {
+    bool was_holder = false;   ///< the server deleted the field
+    std::uint32_t copies = 1;  ///< how many times the release was written
+    time_point first_sent{};   ///< when the first of these writes started
+    time_point valid_until{};  ///< the hold's deadline
+};
+
+/// `errc{}`: done. Not the holder any more: an earlier copy may have done it, if that copy left in
+/// time; else the lease had ended, or, in time and sent once, somebody took the lock away.
+constexpr errc release_verdict(const release_facts& f) noexcept {
+    if (f.was_holder) {
+        return errc{};
+    }
+    if (f.first_sent >= f.valid_until) {
+        return errc::lease_expired;
+    }
+    return f.copies > 1 ? errc{} : errc::lock_lost;
+}
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Takes the lock for a fresh field, or finds that this field took it before.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  field: "<client uuid>:<number>", never used for another acquisition
+-- ARGV[2]  lease in ms
+-- ARGV[3]  key of the fencing token; "" for none
+-- ARGV[4]  time to live of the token key in ms; "0" for none
+--
+-- Reply: granted: a string, the fencing token in decimal ("" without one);
+--        busy: an integer, the holder's remaining time in ms (-1: without expiry).
+-- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock. A
+-- repeated run sets the TTL again where it has become shorter, and gives the same token.
+local left = redis.call('pttl', KEYS[1])
+local repeated = false
+if left ~= -2 then
+    if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+        return left
+    end
+    repeated = true
+end
+local token = ''
+if ARGV[3] ~= '' then
+    token = redis.call('get', ARGV[3])
+    if not (repeated and token) then
+        local now = redis.call('time')
+        local micros = now[1] * 1000000 + now[2]
+        local after = (tonumber(token or 0) or 0) + 1
+        token = string.format('%.0f', math.max(after, micros))
+        if ARGV[4] == '0' then
+            redis.call('set', ARGV[3], token)
+        else
+            redis.call('set', ARGV[3], token, 'px', ARGV[4])
+        end
+    end
+end
+if not repeated then
+    redis.call('hset', KEYS[1], ARGV[1], 1)
+end
+if left < tonumber(ARGV[2]) then
+    redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return token

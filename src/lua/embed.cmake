@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSL-1.0
+# Writes a C++ file that implements wire/script.hpp with the bytes of Lua scripts and their SHA1.
+#
+#   cmake "-DSOURCES=a.lua;b.lua" -DOUTPUT=conch_scripts.cpp -P embed.cmake
+#
+# Comment lines and blank lines are left out: the server never gets them, and the SHA1 is that of
+# what it does get. A file without an enumerator in script_id, or the reverse, doesn't compile.
+cmake_minimum_required(VERSION 3.22)
+
+# Reads a script and leaves only its code.
+function(read_script file result)
+    file(READ "${file}" text)
+    if(text MATCHES "\\[=*\\[")
+        message(FATAL_ERROR "${file}: long brackets could hide a line that looks like a comment")
+    endif()
+    string(REPLACE "\r" "" text "${text}")
+    string(REGEX REPLACE "\n[ \t]*--[^\n]*" "" text "\n${text}")
+    string(REGEX REPLACE "\n([ \t]*\n)+" "\n" text "${text}\n")
+    string(REGEX REPLACE "^\n" "" text "${text}")
+    if(text STREQUAL "")
+        message(FATAL_ERROR "${file}: no code")
+    endif()
+    set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# A raw string delimiter that the text does not contain.
+function(find_delimiter text result)
+    set(delimiter "lua")
+    string(FIND "${text}" ")${delimiter}\"" found)
+    while(NOT found EQUAL -1)
+        string(APPEND delimiter "_")
+        string(FIND "${text}" ")${delimiter}\"" found)
+    endwhile()
+    set(${result} "${delimiter}" PARENT_SCOPE)
+endfunction()
+
+set(definitions "")
+set(cases "")
+set(count 0)
+foreach(file IN LISTS SOURCES)
+    get_filename_component(name "${file}" NAME_WE)
+    read_script("${file}" body)
+    string(SHA1 sha1 "${body}")
+    find_delimiter("${body}" delimiter)
+    string(APPEND definitions "constexpr script ${name}_script{\n    \"${name}\",\n"
+        "    R\"${delimiter}(${body})${delimiter}\",\n    \"${sha1}\"};\n\n")
+    string(APPEND cases "        case script_id::${name}: return ${name}_script;\n")
+    math(EXPR count "${count} + 1")
+endforeach()
+
+file(WRITE "${OUTPUT}" "// SPDX-License-Identifier: BSL-1.0
+// Generated from src/lua by src/lua/embed.cmake.
+#include \"wire/script.hpp\"
+
+#include <cstdlib>
+
+namespace conch::wire {
+namespace {
+
+${definitions}static_assert(script_count == ${count});
+
+}  // namespace
+
+const script& get_script(script_id id) noexcept {
+    switch (id) {
+${cases}    }
+    std::abort();
+}
+
+}  // namespace conch::wire
+")

@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Releases the lock if this field holds it, whatever its count, and tells the waiters.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  field of the holder
+-- ARGV[2]  channel of the release messages
+--
+-- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
+-- Idempotent: deletes one field that is never used again; a second run finds nothing.
+-- A publish that is refused (ACL) must not undo or hide the release: waiters poll as well.
+if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
+    return -1
+end
+local told = redis.pcall('publish', ARGV[2], '0')
+if type(told) ~= 'number' then
+    return 0
+end
+return told

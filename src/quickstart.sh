@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Installs what is missing, builds, and shows a lock at work. Arguments go to `conch demo`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+bash src/install-dependencies.sh
+if [ ! -f build/build.ninja ]; then
+    cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF
+fi
+cmake --build build --target conch_program conch_bench
+exec build/bin/conch demo "$@"

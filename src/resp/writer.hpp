@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_RESP_WRITER_HPP
+#define CONCH_SRC_RESP_WRITER_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace conch::resp {
+
+/// Appends commands to a buffer, as arrays of blob strings: `writer{out}.command(3).arg("SET")...`.
+/// The caller gives exactly as many arguments as it announced.
+class writer {
+public:
+    explicit writer(std::string& out) noexcept : out_{out} {}
+
+    /// Begins a command of `n` arguments, its name included.
+    writer& command(std::size_t n);
+    /// One argument, of any bytes.
+    writer& arg(std::string_view bytes);
+    /// One argument, a number in decimal.
+    template <std::integral Integer>
+    writer& arg(Integer number) {
+        if constexpr (std::signed_integral<Integer>) {
+            return decimal(static_cast<std::int64_t>(number));
+        } else {
+            return decimal(static_cast<std::uint64_t>(number));
+        }
+    }
+    /// One argument made of parts, without building it first.
+    writer& arg(std::string_view first, std::string_view second);
+
+private:
+    writer& decimal(std::int64_t number);
+    writer& decimal(std::uint64_t number);
+    char* append(char type, std::size_t number, std::size_t body);
+
+    std::string& out_;
+};
+
+}  // namespace conch::resp
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WIRE_CALL_HPP
+#define CONCH_SRC_WIRE_CALL_HPP
+
+#include "core/time.hpp"
+#include "resp/value.hpp"
+#include "resp/writer.hpp"
+#include "wire/script.hpp"
+
+#include <conch/error.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace conch::wire {
+
+struct call;
+
+/// How a call ended.
+struct outcome {
+    enum class kind : std::uint8_t {
+        answered,  ///< with `reply`
+        refused,   ///< with the error `reply`; the server changed nothing
+        lost,      ///< its connection broke; whether the server ran it is unknown
+    };
+    kind what{};
+    resp::value reply{};
+
+    bool answered() const noexcept { return what == kind::answered; }
+    bool refused() const noexcept { return what == kind::refused; }
+    bool lost() const noexcept { return what == kind::lost; }
+};
+
+/// What happens to a written call whose connection breaks before the answer.
+enum class retry : std::uint8_t {
+    replay,  ///< idempotent: sent again on the next connection, in its old order
+    never,   ///< ends as lost; who wants it makes a new one
+};
+
+/// Which calls leave first.
+enum class priority : std::uint8_t {
+    greeting,  ///< the handshake and what must precede all else
+    urgent,    ///< releases and renewals
+    normal,
+};
+
+struct call_type {
+    const char* name;
+    retry after_loss;
+    priority order;
+    bool is_script;
+    /// The success answer is a push (SUBSCRIBE and its kin under RESP3).
+    bool answered_by_push;
+    void (*encode)(call&, resp::writer&);
+    void (*done)(call&, const outcome&);
+};
+
+using call_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// One command on its way: embedded in what it concerns, in one list of the link at a time.
+struct call : call_hook {
+    enum class state : std::uint8_t { idle, waiting, written };
+
+    explicit call(const call_type& t) noexcept : type{&t} {}
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+
+    const call_type* type;
+    state where = state::idle;
+    /// Cleared when nobody wants the effect any more: it is then never sent again.
+    bool wanted = true;
+    /// The server doesn't have the script: send its text.
+    bool by_body = false;
+    /// The last passing refusal (LOADING and its kin), or none.
+    errc trouble{};
+    /// How many times it was written since it was submitted.
+    std::uint32_t copies = 0;
+    /// When the first and the last of these writes started.
+    time_point first_sent{};
+    time_point sent{};
+    /// Order of the last write among all writes.
+    std::uint64_t serial = 0;
+    /// The last connection that broke with this call unanswered (0: none), and when.
+    std::uint64_t lost_epoch = 0;
+    time_point lost_at{};
+};
+
+using call_list = boost::intrusive::list<call, boost::intrusive::constant_time_size<false>>;
+
+/// Begins EVALSHA, or EVAL where the server lacks the script; the caller appends exactly `keys`
+/// keys and `args` arguments.
+inline resp::writer& write_script(resp::writer& w, const call& c, script_id id, std::size_t keys,
+                                  std::size_t args) {
+    const script& s = get_script(id);
+    return w.command(3 + keys + args)
+        .arg(c.by_body ? "EVAL" : "EVALSHA")
+        .arg(c.by_body ? s.body : s.sha1)
+        .arg(keys);
+}
+
+}  // namespace conch::wire
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/handshake.hpp"
+
+#include "wire/server_error.hpp"
+
+namespace conch::wire {
+
+const call_type handshake::type{
+    .name = "greeting",
+    .after_loss = retry::never,
+    .order = priority::greeting,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &handshake::encode,
+    .done = &handshake::done,
+};
+
+handshake::greeting::greeting() noexcept : call{handshake::type} {}
+
+handshake::handshake(const config& settings, void* owner, function on_done) noexcept
+    : settings_{settings}, owner_{owner}, done_{on_done} {}
+
+void handshake::start(pipeline& p) {
+    begun_ = ended_ = 0;
+    failure_ = {};
+    words_.clear();
+    client_id_ = 0;
+    run_id_.clear();
+    add(p, step::hello);
+    if (settings_.database != 0) {
+        add(p, step::select);
+    }
+    add(p, step::info);
+    for (std::size_t i = 0; i < script_count; ++i) {
+        add(p, step::load, static_cast<script_id>(i));
+    }
+}
+
+void handshake::add(pipeline& p, step what, script_id script) {
+    greeting& g = steps_[begun_++];
+    g.home = this;
+    g.what = what;
+    g.script = script;
+    p.submit(g);
+}
+
+void handshake::encode(call& c, resp::writer& w) {
+    const auto& g = static_cast<const greeting&>(c);
+    const config& s = g.home->settings_;
+    switch (g.what) {
+    case step::hello: {
+        const bool secret = !s.password.empty();
+        w.command((secret ? 5u : 2u) + (s.client_name.empty() ? 0u : 2u)).arg("HELLO").arg(3);
+        if (secret) {
+            w.arg("AUTH").arg(s.username.empty() ? "default" : s.username).arg(s.password);
+        }
+        if (!s.client_name.empty()) {
+            w.arg("SETNAME").arg(s.client_name);
+        }
+        return;
+    }
+    case step::select:
+        w.command(2).arg("SELECT").arg(s.database);
+        return;
+    case step::info:
+        w.command(2).arg("INFO").arg("server");
+        return;
+    case step::load:
+        w.command(3).arg("SCRIPT").arg("LOAD").arg(get_script(g.script).body);
+        return;
+    }
+}
+
+void handshake::done(call& c, const outcome& o) {
+    const auto& g = static_cast<const greeting&>(c);
+    handshake& self = *g.home;
+    if (o.lost()) {
+        return;
+    }
+    ++self.ended_;
+    if (self.failure_ != errc{}) {
+        return;
+    }
+    self.answer(g, o);
+    if (self.failure_ != errc{} || self.ended_ == self.begun_) {
+        self.done_(self.owner_);
+    }
+}
+
+void handshake::answer(const greeting& g, const outcome& o) {
+    switch (g.what) {
+    case step::hello: {
+        if (o.refused()) {
+            fail(to_errc(o.reply.text()), o.reply.text());
+            return;
+        }
+        const resp::value version = o.reply.find("proto");
+        if (!version.is_integer() || version.integer() != 3) {
+            fail(errc::server_too_old, "HELLO 3 was not answered with protocol 3");
+            return;
+        }
+        client_id_ = o.reply.find("id").integer();
+        return;
+    }
+    case step::select:
+        if (o.refused()) {
+            fail(to_errc(o.reply.text()), o.reply.text());
+        }
+        return;
+    case step::info: {
+        const std::string_view text = o.answered() ? o.reply.text() : std::string_view{};
+        constexpr std::string_view label = "\nrun_id:";
+        const std::size_t at = text.find(label);
+        if (at != std::string_view::npos) {
+            const std::size_t begin = at + label.size();
+            run_id_ = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+        }
+        return;
+    }
+    case step::load:
+        return;
+    }
+}
+
+void handshake::fail(errc why, std::string_view words) {
+    failure_ = why;
+    words_ = words;
+}
+
+}  // namespace conch::wire

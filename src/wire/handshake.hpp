@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WIRE_HANDSHAKE_HPP
+#define CONCH_SRC_WIRE_HANDSHAKE_HPP
+
+#include "wire/pipeline.hpp"
+
+#include <conch/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace conch::wire {
+
+/// What a connection begins with, in one write: HELLO 3 with AUTH and SETNAME, SELECT, INFO server
+/// (for the run id), SCRIPT LOAD of each script. A script that can't be loaded, or a run id that
+/// can't be read, is no failure: scripts are then sent when they are missed, and the old
+/// connection is not fenced.
+class handshake {
+public:
+    /// Calls `on_done(owner)` once all is answered, or one step failed.
+    using function = void (*)(void* owner);
+
+    handshake(const config& settings, void* owner, function on_done) noexcept;
+
+    void start(pipeline& p);
+
+    /// `errc{}` if the connection may be used.
+    errc failure() const noexcept { return failure_; }
+    /// The server's words on the failure.
+    const std::string& words() const noexcept { return words_; }
+    /// The connection's id at the server.
+    std::int64_t client_id() const noexcept { return client_id_; }
+    /// Which process the server is; empty if it would not tell.
+    const std::string& run_id() const noexcept { return run_id_; }
+
+private:
+    enum class step : std::uint8_t { hello, select, info, load };
+
+    struct greeting : call {
+        greeting() noexcept;
+        handshake* home = nullptr;
+        step what{};
+        script_id script{};
+    };
+
+    static void encode(call& c, resp::writer& w);
+    static void done(call& c, const outcome& o);
+    static const call_type type;
+
+    void add(pipeline& p, step what, script_id script = {});
+    void answer(const greeting& g, const outcome& o);
+    void fail(errc why, std::string_view words);
+
+    const config& settings_;
+    void* owner_;
+    function done_;
+    std::array<greeting, 3 + script_count> steps_{};
+    std::size_t begun_ = 0;
+    std::size_t ended_ = 0;
+    errc failure_{};
+    std::string words_{};
+    std::int64_t client_id_ = 0;
+    std::string run_id_{};
+};
+
+}  // namespace conch::wire
+
+#endif

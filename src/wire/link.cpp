@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/link.hpp"
+
+#include "core/check.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::wire {
+namespace {
+
+constexpr std::size_t write_limit = 256u << 10;
+constexpr duration retry_delay_min = std::chrono::milliseconds{20};
+constexpr unsigned most_doublings = 16;
+
+duration doubled(duration first, unsigned times, duration most) noexcept {
+    return std::min(most, first * (std::int64_t{1} << std::min(times, most_doublings)));
+}
+
+}  // namespace
+
+link::link(const config& settings, core::timer_heap& timers, core::random& jitter,
+           const core::log& log, stats& counters, link_events events)
+    : settings_{settings},
+      timers_{timers},
+      jitter_{jitter},
+      log_{log},
+      counters_{counters},
+      events_{events},
+      greeting_{settings, this, &link::on_greeted},
+      timer_{this, &link::on_timer},
+      retry_timer_{this, &link::on_retry_timer} {
+    ping_.home = this;
+    kill_.home = this;
+}
+
+link::~link() {
+    timers_.cancel(timer_);
+    timers_.cancel(retry_timer_);
+}
+
+void link::submit(call& c) {
+    pipeline_.submit(c);
+    if (state_ == state::unused) {
+        down_since_ = now_;
+        connect();
+    }
+}
+
+void link::connect() {
+    state_ = state::connecting;
+    wanted_ = ++epoch_;
+    timers_.set(timer_, core::after(now_, settings_.connect_timeout));
+}
+
+void link::connected() {
+    CONCH_CHECK(state_ == state::connecting);
+    state_ = state::greeting;
+    reader_.reset();
+    input_.clear();
+    heard_ = now_;
+    greeting_.start(pipeline_);
+}
+
+void link::on_greeted(void* self) {
+    link& l = *static_cast<link*>(self);
+    const errc why = l.greeting_.failure();
+    if (why != errc{}) {
+        l.last_words_ = l.greeting_.words();
+        const bool lasting = why != errc::server_unavailable && why != errc::server_error;
+        if (lasting) {
+            l.lasting_failure_ = why;
+        }
+        l.down(l.greeting_.words());
+        if (lasting) {
+            l.events_.lost(l.events_.owner, why);
+        }
+        return;
+    }
+    l.state_ = state::ready;
+    l.failures_ = 0;
+    l.lasting_failure_ = {};
+    ++l.counters_.connects;
+    l.log_(log_level::info, "connected");
+    l.fence_old();
+    l.events_.ready(l.events_.owner);
+    l.channels_.connection_ready();
+    l.timers_.cancel(l.timer_);
+    l.watch();
+}
+
+// The old connection may still have commands of ours in its buffers. Of the same server process it
+// is ended before anything is replayed; another process doesn't have it, and there the id could be
+// a stranger's.
+void link::fence_old() {
+    const std::string& run_id = greeting_.run_id();
+    if (old_client_id_ != 0 && !run_id.empty()) {
+        if (run_id == old_run_id_) {
+            kill_id_ = old_client_id_;
+            pipeline_.submit(kill_);
+        } else {
+            fenced_through_ = old_epoch_;
+        }
+    }
+    old_client_id_ = greeting_.client_id();
+    old_run_id_ = run_id;
+}
+
+void link::kill_done(call& c, const outcome& o) {
+    link& l = *static_cast<probe&>(c).home;
+    if (o.answered()) {
+        l.fenced_through_ = l.old_epoch_;
+        ++l.counters_.old_fenced;
+    } else if (o.refused()) {
+        l.log_(log_level::debug, "the old connection can't be ended: ", o.reply.text());
+    }
+}
+
+void link::broken(std::string_view why) {
+    if (state_ == state::closed || wanted_ == 0) {
+        return;
+    }
+    if (state_ == state::connecting || state_ == state::greeting) {
+        last_words_ = why;
+    }
+    down(why);
+}
+
+// From any state with a connection, or with one being made.
+void link::down(std::string_view why) {
+    CONCH_CHECK(state_ != state::unused && state_ != state::closed);
+    log_(log_level::warning, "not connected: ", why);
+    const bool was_ready = ready();
+    if (was_ready) {
+        down_since_ = now_;
+        old_epoch_ = epoch_;
+    }
+    wanted_ = 0;
+    pause();
+    resume_delayed();
+    pipeline_.connection_lost(epoch_, now_);
+    channels_.connection_lost();
+    if (was_ready) {
+        events_.lost(events_.owner, errc{});
+    }
+}
+
+void link::pause() {
+    state_ = state::pausing;
+    const duration d =
+        doubled(settings_.reconnect_delay_min, failures_++, settings_.reconnect_delay_max);
+    timers_.set(timer_, core::after(now_, jitter_.jitter(d)));
+}
+
+void link::close() {
+    if (state_ == state::closed) {
+        return;
+    }
+    state_ = state::closed;
+    wanted_ = 0;
+    timers_.cancel(timer_);
+    resume_delayed();
+    pipeline_.connection_lost(epoch_, now_);
+    pipeline_.drop_waiting();
+    channels_.connection_lost();
+}
+
+void link::on_timer(void* self) {
+    link& l = *static_cast<link*>(self);
+    switch (l.state_) {
+    case state::pausing:
+        l.connect();
+        return;
+    case state::connecting:
+    case state::greeting:
+        l.last_words_ = "the server didn't answer in time";
+        l.down(l.last_words_);
+        return;
+    case state::ready:
+        l.watch();
+        return;
+    case state::unused:
+    case state::closed:
+        return;
+    }
+}
+
+// Arms the timer for the next look at the connection's health: an answer that is overdue ends it,
+// silence calls for a PING. The timer isn't moved for each command; it looks again when it fires.
+void link::watch() {
+    if (pipeline_.awaits_answer()) {
+        const time_point overdue = core::after(heard_, settings_.response_timeout);
+        if (now_ >= overdue) {
+            last_words_ = "the server didn't answer in time";
+            down(last_words_);
+            return;
+        }
+        timers_.set(timer_, overdue);
+        return;
+    }
+    const time_point silent = core::after(heard_, settings_.ping_interval);
+    if (now_ < silent) {
+        timers_.set(timer_, std::min(silent, core::after(now_, settings_.response_timeout)));
+        return;
+    }
+    if (ping_.where == call::state::idle) {
+        pipeline_.submit(ping_);
+    }
+    timers_.set(timer_, core::after(now_, settings_.response_timeout));
+}
+
+void link::stage(std::string& out) {
+    const bool idle = !pipeline_.awaits_answer();
+    const std::size_t before = out.size();
+    counters_.script_calls += pipeline_.stage(out, ready(), now_, write_limit);
+    counters_.bytes_sent += out.size() - before;
+    if (idle && pipeline_.awaits_answer()) {
+        heard_ = now_;
+    }
+}
+
+void link::received() {
+    heard_ = now_;
+    const std::uint64_t epoch = wanted_;
+    while (wanted_ == epoch && epoch != 0) {
+        const std::string_view data = input_.data();
+        switch (reader_.parse(data)) {
+        case resp::reader::status::need_more:
+            return;
+        case resp::reader::status::error:
+            last_words_ = reader_.reason();
+            down(last_words_);
+            return;
+        case resp::reader::status::message:
+            handle(reader_.get(data));
+            break;
+        }
+        if (wanted_ == epoch) {
+            input_.consume(reader_.size());
+            reader_.next();
+        }
+    }
+}
+
+void link::handle(const resp::value& message) {
+    if (message.type() == resp::kind::push) {
+        handle_push(message);
+        return;
+    }
+    call* const c = pipeline_.next_answered();
+    if (!c || (c->type->answered_by_push && !message.is_error())) {
+        last_words_ = "a reply that answers no command";
+        down(last_words_);
+        return;
+    }
+    answer(*pipeline_.take_answered(), message);
+}
+
+void link::handle_push(const resp::value& push) {
+    call* const c = pipeline_.next_answered();
+    if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
+        pipeline_.take_answered();
+        c->type->done(*c, outcome{outcome::kind::answered, push});
+        return;
+    }
+    if (!channels_.on_push(push)) {
+        ++counters_.unknown_pushes;
+    }
+}
+
+void link::answer(call& c, const resp::value& reply) {
+    if (!reply.is_error()) {
+        retries_ = 0;
+        c.type->done(c, outcome{outcome::kind::answered, reply});
+        return;
+    }
+    const std::string_view words = reply.text();
+    last_words_ = words;
+    if (c.wanted && c.type->order != priority::greeting) {
+        switch (classify(words)) {
+        case refusal::no_script:
+            if (!c.by_body) {
+                c.by_body = true;
+                pipeline_.submit_again(c);
+                return;
+            }
+            break;
+        case refusal::passing:
+            retry_later(c);
+            return;
+        case refusal::lasting:
+            break;
+        }
+    }
+    c.type->done(c, outcome{outcome::kind::refused, reply});
+}
+
+void link::retry_later(call& c) {
+    c.trouble = to_errc(last_words_);
+    c.where = call::state::waiting;
+    delayed_.push_back(c);
+    if (!retry_timer_.armed()) {
+        const duration d =
+            doubled(retry_delay_min, retries_++, settings_.reconnect_delay_max);
+        timers_.set(retry_timer_, core::after(now_, jitter_.jitter(d)));
+    }
+}
+
+void link::on_retry_timer(void* self) { static_cast<link*>(self)->resume_delayed(); }
+
+void link::resume_delayed() noexcept {
+    timers_.cancel(retry_timer_);
+    while (!delayed_.empty()) {
+        call& c = delayed_.back();
+        delayed_.pop_back();
+        c.where = call::state::idle;
+        pipeline_.submit_again(c);
+    }
+}
+
+void link::encode_ping(call&, resp::writer& w) { w.command(1).arg("PING"); }
+
+void link::encode_kill(call& c, resp::writer& w) {
+    const link& l = *static_cast<const probe&>(c).home;
+    w.command(4).arg("CLIENT").arg("KILL").arg("ID").arg(l.kill_id_);
+}
+
+void link::ping_done(call&, const outcome&) {}
+
+const call_type link::ping_type{
+    .name = "ping",
+    .after_loss = retry::never,
+    .order = priority::urgent,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &link::encode_ping,
+    .done = &link::ping_done,
+};
+
+const call_type link::kill_type{
+    .name = "client kill",
+    .after_loss = retry::never,
+    .order = priority::greeting,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &link::encode_kill,
+    .done = &link::kill_done,
+};
+
+}  // namespace conch::wire

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WIRE_LINK_HPP
+#define CONCH_SRC_WIRE_LINK_HPP
+
+#include "core/byte_buffer.hpp"
+#include "core/log.hpp"
+#include "core/random.hpp"
+#include "core/timer_heap.hpp"
+#include "resp/reader.hpp"
+#include "wire/handshake.hpp"
+#include "wire/pipeline.hpp"
+#include "wire/subscriptions.hpp"
+
+#include <conch/config.hpp>
+#include <conch/stats.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace conch::wire {
+
+/// What the locks hear of their link.
+struct link_events {
+    void* owner = nullptr;
+    /// A new connection is ready; nothing has been written on it but the greeting, and the
+    /// command that fences the old connection.
+    void (*ready)(void* owner) = nullptr;
+    /// The connection broke, or an attempt to connect failed for a reason that will not pass.
+    void (*lost)(void* owner, errc lasting_reason) = nullptr;
+};
+
+/// One server, reached by one connection after the other. Bytes and time come in; it says what
+/// should be written and whether a connection is wanted, and does no I/O.
+class link {
+public:
+    link(const config& settings, core::timer_heap& timers, core::random& jitter,
+         const core::log& log, stats& counters, link_events events);
+    link(const link&) = delete;
+    link& operator=(const link&) = delete;
+    ~link();
+
+    // For the locks.
+
+    /// Sends the call as soon as it can, and connects for it if need be. `c.type->done` is called
+    /// exactly once, unless it is withdrawn.
+    void submit(call& c);
+    /// Takes back a call that waits.
+    void withdraw(call& c) noexcept { pipeline_.withdraw(c); }
+    subscriptions& channels() noexcept { return channels_; }
+    const subscriptions& channels() const noexcept { return channels_; }
+    bool ready() const noexcept { return state_ == state::ready; }
+    /// When the link was last ready, or first wanted; now, if it is ready.
+    time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
+    /// Nothing written on a connection up to this one can run any more.
+    std::uint64_t fenced_through() const noexcept { return fenced_through_; }
+    /// Why the server can't be used, if that will not pass by itself; else `errc{}`.
+    errc lasting_failure() const noexcept { return lasting_failure_; }
+    const std::string& last_words() const noexcept { return last_words_; }
+    void remember_words(std::string_view words) { last_words_ = words; }
+
+    // For the driver.
+
+    /// Which connection there should be: another number than before means to close the old one
+    /// and, unless it is 0, to open a new one.
+    std::uint64_t wanted() const noexcept { return wanted_; }
+    void set_now(time_point now) noexcept { now_ = now; }
+    void connected();
+    /// The wanted connection could not be made, or broke.
+    void broken(std::string_view why);
+    core::byte_buffer& input() noexcept { return input_; }
+    /// Bytes were committed to `input()`.
+    void received();
+    bool has_output() const noexcept { return pipeline_.has_output(ready()); }
+    /// Appends what shall be written now.
+    void stage(std::string& out);
+    /// No connection any more, for good. Every call ends as lost.
+    void close();
+
+private:
+    enum class state : std::uint8_t { unused, pausing, connecting, greeting, ready, closed };
+
+    struct probe : call {
+        explicit probe(const call_type& t) noexcept : call{t} {}
+        link* home = nullptr;
+    };
+
+    static void on_greeted(void* self);
+    static void on_timer(void* self);
+    static void on_retry_timer(void* self);
+    static void encode_ping(call& c, resp::writer& w);
+    static void encode_kill(call& c, resp::writer& w);
+    static void ping_done(call& c, const outcome& o);
+    static void kill_done(call& c, const outcome& o);
+    static const call_type ping_type;
+    static const call_type kill_type;
+
+    void connect();
+    void pause();
+    void down(std::string_view why);
+    void handle(const resp::value& message);
+    void handle_push(const resp::value& push);
+    void answer(call& c, const resp::value& reply);
+    void retry_later(call& c);
+    void resume_delayed() noexcept;
+    void fence_old();
+    void watch();
+
+    const config& settings_;
+    core::timer_heap& timers_;
+    core::random& jitter_;
+    const core::log& log_;
+    stats& counters_;
+    link_events events_;
+
+    state state_ = state::unused;
+    time_point now_{};
+    std::uint64_t wanted_ = 0;
+    std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
+    std::uint64_t fenced_through_ = 0;
+    time_point down_since_{};
+    time_point heard_{};  // when bytes last came, or an answer began to be awaited
+    unsigned failures_ = 0;
+    unsigned retries_ = 0;
+    errc lasting_failure_{};
+    std::string last_words_{};
+
+    std::int64_t old_client_id_ = 0;  // of the last connection that was ready
+    std::string old_run_id_{};
+    std::uint64_t old_epoch_ = 0;
+
+    core::byte_buffer input_{};
+    resp::reader reader_{};
+    pipeline pipeline_{};
+    subscriptions channels_{pipeline_};
+    handshake greeting_;
+    probe ping_{ping_type};
+    probe kill_{kill_type};
+    std::int64_t kill_id_ = 0;
+    call_list delayed_{};
+    core::timer timer_;
+    core::timer retry_timer_;
+};
+
+}  // namespace conch::wire
+
+#endif

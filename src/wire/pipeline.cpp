@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/pipeline.hpp"
+
+#include "core/check.hpp"
+
+#include <iterator>
+
+namespace conch::wire {
+
+void pipeline::begin(call& c) noexcept {
+    CONCH_CHECK(c.where == call::state::idle);
+    c.where = call::state::waiting;
+    c.wanted = true;
+    c.by_body = false;
+    c.trouble = {};
+    c.copies = 0;
+    c.lost_epoch = 0;
+}
+
+void pipeline::submit(call& c) noexcept {
+    begin(c);
+    waiting(c).push_back(c);
+}
+
+void pipeline::submit_first(call& c) noexcept {
+    begin(c);
+    waiting(c).push_front(c);
+}
+
+void pipeline::submit_again(call& c) noexcept {
+    CONCH_CHECK(c.where == call::state::idle && c.wanted);
+    c.where = call::state::waiting;
+    waiting(c).push_front(c);
+}
+
+void pipeline::withdraw(call& c) noexcept {
+    CONCH_CHECK(c.where == call::state::waiting);
+    c.unlink();
+    c.where = call::state::idle;
+}
+
+bool pipeline::has_output(bool ready) const noexcept {
+    const auto& [greeting, urgent, normal] = waiting_;
+    return !greeting.empty() || (ready && (!urgent.empty() || !normal.empty()));
+}
+
+std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::size_t limit) {
+    std::size_t scripts = 0;
+    resp::writer w{out};
+    for (call_list& list : waiting_) {
+        if (!ready && &list != &waiting_.front()) {
+            break;
+        }
+        while (!list.empty() && out.size() < limit) {
+            call& c = list.front();
+            list.pop_front();
+            c.where = call::state::written;
+            c.sent = now;
+            if (c.copies++ == 0) {
+                c.first_sent = now;
+            }
+            c.serial = ++serial_;
+            c.type->encode(c, w);
+            scripts += c.type->is_script ? 1 : 0;
+            written_.push_back(c);
+        }
+    }
+    return scripts;
+}
+
+call* pipeline::take_answered() noexcept {
+    CONCH_CHECK(!written_.empty());
+    call& c = written_.front();
+    written_.pop_front();
+    c.where = call::state::idle;
+    return &c;
+}
+
+void pipeline::connection_lost(std::uint64_t epoch, time_point now) {
+    call_list lost;
+    while (!written_.empty()) {
+        call& c = written_.back();
+        written_.pop_back();
+        c.where = call::state::idle;
+        c.lost_epoch = epoch;
+        c.lost_at = now;
+        if (c.wanted && c.type->after_loss == retry::replay) {
+            submit_again(c);
+        } else {
+            lost.push_front(c);
+        }
+    }
+    // What remains of a greeting belongs to the connection that broke.
+    lost.splice(lost.end(), waiting_.front());
+    end_as_lost(lost);
+}
+
+void pipeline::drop_waiting() {
+    for (call_list& list : waiting_) {
+        call_list lost;
+        lost.splice(lost.end(), list);
+        end_as_lost(lost);
+    }
+}
+
+void pipeline::end_as_lost(call_list& lost) {
+    while (!lost.empty()) {
+        call& c = lost.front();
+        lost.pop_front();
+        c.where = call::state::idle;
+        c.type->done(c, outcome{outcome::kind::lost, {}});
+    }
+}
+
+}  // namespace conch::wire

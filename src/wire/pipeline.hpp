@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WIRE_PIPELINE_HPP
+#define CONCH_SRC_WIRE_PIPELINE_HPP
+
+#include "wire/call.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace conch::wire {
+
+/// The calls of one connection: those that wait to be written, by priority, and those that were
+/// written and not answered, in the order of their answers. Nothing is encoded before the write
+/// that carries it starts, so that a call can be taken back until then.
+class pipeline {
+public:
+    /// Puts a call that is idle behind the others of its priority.
+    void submit(call& c) noexcept;
+    /// The same, before the others.
+    void submit_first(call& c) noexcept;
+    /// Puts a call back before the others, to be sent again.
+    void submit_again(call& c) noexcept;
+    /// Takes back a call that waits. It is idle then, whether it was written before or not.
+    void withdraw(call& c) noexcept;
+
+    /// There is something to write; before the connection is `ready`, of the greeting only.
+    bool has_output(bool ready) const noexcept;
+    /// Encodes waiting calls, greeting first, until `out` exceeds `limit` bytes; `now` is when
+    /// their write starts. Returns how many scripts are among them.
+    std::size_t stage(std::string& out, bool ready, time_point now, std::size_t limit);
+
+    bool awaits_answer() const noexcept { return !written_.empty(); }
+    /// The call that the next reply answers; null if none is awaited.
+    call* next_answered() noexcept { return written_.empty() ? nullptr : &written_.front(); }
+    /// Takes it from the list.
+    call* take_answered() noexcept;
+
+    /// The connection `epoch` broke at `now`. Written calls that are still wanted and may be
+    /// replayed wait again, before the others and in their old order; the rest end as lost.
+    void connection_lost(std::uint64_t epoch, time_point now);
+
+    /// Nothing will be written any more: what waits ends as lost.
+    void drop_waiting();
+
+private:
+    static void end_as_lost(call_list& lost);
+    static void begin(call& c) noexcept;
+    call_list& waiting(const call& c) noexcept {
+        return waiting_[static_cast<std::size_t>(c.type->order)];
+    }
+
+    std::array<call_list, 3> waiting_{};
+    call_list written_{};
+    std::uint64_t serial_ = 0;
+};
+
+}  // namespace conch::wire
+
+#endif

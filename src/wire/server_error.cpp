@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/server_error.hpp"
+
+#include <array>
+
+namespace conch::wire {
+namespace {
+
+struct word {
+    std::string_view text;
+    errc code;
+    refusal kind;
+};
+
+constexpr std::array words_at_start{
+    word{"NOSCRIPT", errc::server_error, refusal::no_script},
+    word{"LOADING", errc::server_unavailable, refusal::passing},
+    word{"BUSY ", errc::server_unavailable, refusal::passing},
+    word{"MASTERDOWN", errc::server_unavailable, refusal::passing},
+    word{"CLUSTERDOWN", errc::server_unavailable, refusal::passing},
+    word{"TRYAGAIN", errc::server_unavailable, refusal::passing},
+    word{"READONLY", errc::read_only, refusal::lasting},
+    word{"OOM", errc::out_of_memory, refusal::lasting},
+    word{"WRONGTYPE", errc::wrong_type, refusal::lasting},
+    word{"NOPERM", errc::permission_denied, refusal::lasting},
+    word{"NOAUTH", errc::authentication_failed, refusal::lasting},
+    word{"WRONGPASS", errc::authentication_failed, refusal::lasting},
+    word{"NOPROTO", errc::server_too_old, refusal::lasting},
+};
+
+// A script's error is wrapped in other words by some versions of the server.
+constexpr std::array words_anywhere{
+    word{"WRONGTYPE ", errc::wrong_type, refusal::lasting},
+    word{"OOM command", errc::out_of_memory, refusal::lasting},
+    word{"READONLY ", errc::read_only, refusal::lasting},
+    word{"The user executing the script can't", errc::permission_denied, refusal::lasting},
+    word{"NOPERM ", errc::permission_denied, refusal::lasting},
+    word{"invalid password", errc::authentication_failed, refusal::lasting},
+    word{"unknown command 'HELLO'", errc::server_too_old, refusal::lasting},
+    word{"unknown command `HELLO`", errc::server_too_old, refusal::lasting},
+};
+
+const word* find(std::string_view words) noexcept {
+    for (const word& w : words_at_start) {
+        if (words.starts_with(w.text)) {
+            return &w;
+        }
+    }
+    for (const word& w : words_anywhere) {
+        if (words.find(w.text) != std::string_view::npos) {
+            return &w;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+refusal classify(std::string_view words) noexcept {
+    const word* w = find(words);
+    return w ? w->kind : refusal::lasting;
+}
+
+errc to_errc(std::string_view words) noexcept {
+    const word* w = find(words);
+    return w ? w->code : errc::server_error;
+}
+
+}  // namespace conch::wire

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/subscriptions.hpp"
+
+#include "core/check.hpp"
+
+#include <utility>
+
+namespace conch::wire {
+
+const call_type subscriptions::type{
+    .name = "subscribe",
+    .after_loss = retry::never,
+    .order = priority::normal,
+    .is_script = false,
+    .answered_by_push = true,
+    .encode = &subscriptions::encode,
+    .done = &subscriptions::done,
+};
+
+subscription::subscription(subscriptions& h, std::string_view name) noexcept
+    : call{subscriptions::type}, home{h}, channel{name} {}
+
+subscriptions::~subscriptions() {
+    for (auto& [channel, s] : map_) {
+        s->listeners.clear();
+        pool_.free(*s);
+    }
+}
+
+void subscriptions::add(listener& l, std::string_view channel) {
+    CONCH_CHECK(!l.to);
+    subscription* s = find(channel);
+    if (!s) {
+        s = &pool_.make(*this, channel);
+        map_.emplace(s->channel, s);
+    }
+    l.to = s;
+    s->listeners.push_back(l);
+    settle(*s);
+}
+
+void subscriptions::remove(listener& l) {
+    if (!l.to) {
+        return;
+    }
+    subscription& s = *std::exchange(l.to, nullptr);
+    s.listeners.erase(s.listeners.iterator_to(l));
+    settle(s);
+}
+
+bool subscriptions::is_answer(const call& c, const resp::value& push) noexcept {
+    const auto& s = static_cast<const subscription&>(c);
+    const bool begun = s.now == subscription::state::subscribing;
+    return push.size() >= 2 && push.at(0).text() == (begun ? "subscribe" : "unsubscribe") &&
+           push.at(1).text() == s.channel;
+}
+
+bool subscriptions::on_push(const resp::value& push) {
+    if (push.size() < 3 || !push.at(0).is_text()) {
+        return false;
+    }
+    const std::string_view what = push.at(0).text();
+    subscription* s = find(push.at(1).text());
+    if (!s) {
+        return what == "message";  // of a subscription that just ended
+    }
+    if (what == "message") {
+        tell(*s, news::message);
+        return true;
+    }
+    if (what == "unsubscribe" && s->now == subscription::state::on) {
+        s->now = subscription::state::off;
+        settle(*s);
+        return true;
+    }
+    return false;
+}
+
+void subscriptions::connection_ready() {
+    // First, so that a replayed try leaves after them and closes the gap itself.
+    for (auto& [channel, s] : map_) {
+        if (s->where == call::state::idle) {
+            settle(*s, true);
+        }
+    }
+}
+
+void subscriptions::connection_lost() {
+    for (auto it = map_.begin(); it != map_.end();) {
+        subscription& s = *it->second;
+        if (s.where == call::state::waiting) {
+            pipeline_.withdraw(s);
+        }
+        s.now = subscription::state::off;
+        if (s.listeners.empty()) {
+            map_.erase(it++);
+            pool_.free(s);
+        } else {
+            ++it;
+        }
+    }
+}
+
+void subscriptions::encode(call& c, resp::writer& w) {
+    const auto& s = static_cast<const subscription&>(c);
+    const bool begin = s.now == subscription::state::subscribing;
+    w.command(2).arg(begin ? "SUBSCRIBE" : "UNSUBSCRIBE").arg(s.channel);
+}
+
+void subscriptions::done(call& c, const outcome& o) {
+    auto& s = static_cast<subscription&>(c);
+    if (o.lost()) {
+        s.now = subscription::state::off;  // connection_lost() cleans up
+        return;
+    }
+    const bool begun = s.now == subscription::state::subscribing;
+    if (o.refused()) {
+        s.now = begun ? subscription::state::refused : subscription::state::off;
+    } else {
+        s.now = begun ? subscription::state::on : subscription::state::off;
+    }
+    if (begun) {
+        s.home.tell(s, o.refused() ? news::failed : news::subscribed);
+    }
+    s.home.settle(s);
+}
+
+subscription* subscriptions::find(std::string_view channel) noexcept {
+    const auto it = map_.find(channel);
+    return it == map_.end() ? nullptr : it->second;
+}
+
+void subscriptions::settle(subscription& s, bool first) {
+    using state = subscription::state;
+    const bool want = !s.listeners.empty();
+    if (s.where == call::state::waiting) {
+        const bool begins = s.now == state::subscribing;
+        if (want == begins) {
+            return;
+        }
+        // Not written yet: as if it had never been asked for.
+        pipeline_.withdraw(s);
+        s.now = begins ? state::off : state::on;
+    }
+    if (s.where == call::state::written) {
+        return;  // decided when the answer comes
+    }
+    if (want && s.now == state::off) {
+        s.now = state::subscribing;
+        first ? pipeline_.submit_first(s) : pipeline_.submit(s);
+    } else if (!want && s.now == state::on) {
+        s.now = state::unsubscribing;
+        pipeline_.submit(s);
+    } else if (!want) {
+        map_.erase(s.channel);
+        pool_.free(s);
+    }
+}
+
+void subscriptions::tell(subscription& s, news what) {
+    // A listener may leave while it hears.
+    for (auto it = s.listeners.begin(); it != s.listeners.end();) {
+        listener& l = *it++;
+        l.hear(l.owner, what);
+    }
+}
+
+}  // namespace conch::wire

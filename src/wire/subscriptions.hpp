@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WIRE_SUBSCRIPTIONS_HPP
+#define CONCH_SRC_WIRE_SUBSCRIPTIONS_HPP
+
+#include "core/pool.hpp"
+#include "wire/call.hpp"
+#include "wire/pipeline.hpp"
+
+#include <boost/intrusive/list.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace conch::wire {
+
+class subscriptions;
+struct subscription;
+
+/// What a listener hears of its channel.
+enum class news : std::uint8_t {
+    message,     ///< someone published
+    subscribed,  ///< from now on messages come; what was published before is lost
+    failed,      ///< the server refused: no messages on this connection
+};
+
+/// One party that wants the messages of a channel; embedded in it.
+struct listener : boost::intrusive::list_base_hook<> {
+    using function = void (*)(void* owner, news what);
+
+    listener(void* o, function f) noexcept : owner{o}, hear{f} {}
+
+    void* owner;
+    function hear;
+    subscription* to = nullptr;
+};
+
+/// One channel, subscribed as long as it has listeners.
+struct subscription : call {
+    enum class state : std::uint8_t { off, subscribing, on, unsubscribing, refused };
+
+    subscription(subscriptions& h, std::string_view name) noexcept;
+
+    subscriptions& home;
+    std::string channel;
+    state now = state::off;
+    boost::intrusive::list<listener, boost::intrusive::constant_time_size<false>> listeners{};
+};
+
+/// The channels of one link. Any number of listeners share a subscription; the last one to leave
+/// ends it.
+class subscriptions {
+public:
+    explicit subscriptions(pipeline& p) noexcept : pipeline_{p} {}
+    subscriptions(const subscriptions&) = delete;
+    subscriptions& operator=(const subscriptions&) = delete;
+    ~subscriptions();
+
+    /// Precondition: `l` listens to nothing. It hears `subscribed` (later) unless the
+    /// subscription is on already.
+    void add(listener& l, std::string_view channel);
+    /// No-op if `l` listens to nothing.
+    void remove(listener& l);
+
+    /// Whether `push` is the answer to this call, one of ours.
+    static bool is_answer(const call& c, const resp::value& push) noexcept;
+    /// A push that answers no call: a message, or a subscription that the server ended. False if
+    /// it concerns no channel of ours.
+    bool on_push(const resp::value& push);
+
+    /// The connection is new and ready: subscribes to everything that has listeners.
+    void connection_ready();
+    /// The connection broke: nothing is subscribed.
+    void connection_lost();
+
+    std::size_t size() const noexcept { return map_.size(); }
+    /// The order of the last SUBSCRIBE of this listener's channel among all writes.
+    static std::uint64_t serial(const listener& l) noexcept { return l.to ? l.to->serial : 0; }
+    /// Messages come, or will, on this connection.
+    static bool works(const listener& l) noexcept {
+        return l.to && l.to->now != subscription::state::refused;
+    }
+
+private:
+    friend struct subscription;
+
+    static void encode(call& c, resp::writer& w);
+    static void done(call& c, const outcome& o);
+    static const call_type type;
+
+    subscription* find(std::string_view channel) noexcept;
+    // Does what the listeners and the state call for; before the other calls, if `first`.
+    void settle(subscription& s, bool first = false);
+    void tell(subscription& s, news what);
+
+    pipeline& pipeline_;
+    core::pool<subscription> pool_{};
+    boost::unordered_flat_map<std::string_view, subscription*> map_{};
+};
+
+}  // namespace conch::wire
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fencing tokens: greater with every acquisition, whatever happens to the server's data.
+#include "support/redis_test.hpp"
+
+#include <cstdint>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+using fence_test = redis_test;
+
+asio::awaitable<std::uint64_t> take_token(const mutex& m) {
+    hold h = co_await m.async_lock();
+    const std::uint64_t token = h.fence();
+    co_await h.async_unlock();
+    co_return token;
+}
+
+TEST_F(fence_test, the_token_is_in_the_key_of_redisson_in_plain_decimal) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "paid", {.fenced = true}};
+        const mutex tagged{c, "paid{x}", {.fenced = true}};
+        const std::uint64_t token = co_await take_token(m);
+        EXPECT_EQ(raw.get("redisson_lock_token:{paid}"), std::to_string(token));
+        EXPECT_EQ(raw.pttl("redisson_lock_token:{paid}"), -1);
+        const std::uint64_t other = co_await take_token(tagged);
+        EXPECT_EQ(raw.get("redisson_lock_token:paid{x}"), std::to_string(other));
+    });
+}
+
+TEST_F(fence_test, a_mutex_without_fencing_takes_no_token) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "plain"};
+        const hold h = co_await m.async_lock();
+        EXPECT_EQ(h.fence(), 0u);
+        EXPECT_FALSE(raw.exists(token_key_of("plain")));
+    });
+}
+
+TEST_F(fence_test, tokens_grow_with_each_acquisition_of_any_client) {
+    client a{io, settings()};
+    client b{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, "grow", {.fenced = true}};
+        const mutex of_b{b, "grow", {.fenced = true}};
+        std::uint64_t last = 0;
+        for (int i = 0; i < 20; ++i) {
+            const std::uint64_t token = co_await take_token(i % 2 == 0 ? of_a : of_b);
+            EXPECT_GT(token, last);
+            last = token;
+        }
+    });
+}
+
+TEST_F(fence_test, tokens_grow_over_a_restart_with_an_empty_data_set) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "grow", {.fenced = true}};
+        const std::uint64_t before = co_await take_token(m);
+        restart_empty();
+        EXPECT_EQ(raw.dbsize(), 0);
+        const std::uint64_t after = co_await take_token(m);
+        EXPECT_GT(after, before);
+    });
+}
+
+TEST_F(fence_test, tokens_continue_from_those_of_redisson_and_the_other_way_round) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "shared", {.fenced = true}};
+        const std::uint64_t first = co_await take_token(m);
+        const auto redissons = raw.must({"INCR", token_key_of("shared")}).number;
+        EXPECT_EQ(redissons, static_cast<std::int64_t>(first) + 1);
+        // Far ahead of the clock, where only "the last one, plus one" is right.
+        raw.must({"SET", token_key_of("shared"), "7000000000000001"});
+        const std::uint64_t second = co_await take_token(m);
+        EXPECT_EQ(second, 7'000'000'000'000'002u);
+        EXPECT_EQ(raw.get(token_key_of("shared")), "7000000000000002");
+    });
+}
+
+TEST_F(fence_test, the_token_key_expires_if_asked_to_and_tokens_grow_nevertheless) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "brief", {.fenced = true, .fence_ttl = 60s}};
+        const std::uint64_t before = co_await take_token(m);
+        EXPECT_GT(raw.pttl(token_key_of("brief")), 0);
+        EXPECT_LE(raw.pttl(token_key_of("brief")), 60'000);
+        raw.must({"DEL", token_key_of("brief")});
+        const std::uint64_t after = co_await take_token(m);
+        EXPECT_GT(after, before);
+    });
+}
+
+TEST_F(fence_test, a_busy_try_takes_no_token) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "busy", {.fenced = true}};
+        take_as_stranger(raw, "busy");
+        const hold h = co_await m.async_try_lock();
+        EXPECT_FALSE(h);
+        EXPECT_FALSE(raw.exists(token_key_of("busy")));
+    });
+}
+
+TEST_F(fence_test, the_status_tells_the_last_token) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "seen", {.fenced = true}};
+        const hold h = co_await m.async_lock();
+        const lock_status s = co_await m.async_status();
+        EXPECT_EQ(s.fence, h.fence());
+    });
+}
+
+}  // namespace

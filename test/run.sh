@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Installs what is missing, builds, and runs every suite: in an ASan + UBSan build, then in the
+# plain one. Ends with ctest's summaries; the status is not 0 if anything failed.
+#
+#   bash test/run.sh            everything
+#   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fast=no
+for argument in "$@"; do
+    case "$argument" in
+        --fast) fast=yes ;;
+        *) echo "usage: $0 [--fast]" >&2; exit 2 ;;
+    esac
+done
+
+# build FOLDER [CMAKE ARGUMENT...]
+build() {
+    local folder=$1
+    shift
+    cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCONCH_TESTS=ON "$@"
+    cmake --build "$folder"
+}
+
+# run FOLDER [CTEST ARGUMENT...]: leaves what ctest says in FOLDER/ctest.txt
+run() {
+    local folder=$1
+    shift
+    ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2 "$@" 2>&1 |
+        tee "$folder/ctest.txt"
+}
+
+# summary TITLE FOLDER: ctest's own words, from its verdict on
+summary() {
+    printf '\n== %s ==\n' "$1"
+    sed -n '/tests passed, /,$p' "$2/ctest.txt"
+}
+
+bash src/install-dependencies.sh --tests
+
+if [ "$fast" = yes ]; then
+    build build
+    run build -L '^(unit|integration)$' -LE slow
+    exit
+fi
+
+build build
+build build/asan "-DCONCH_SANITIZE=address,undefined" -DCONCH_BENCH=OFF
+asan=0
+run build/asan -LE tidy || asan=$?
+plain=0
+run build || plain=$?
+
+# A failure must be the last thing to be read.
+if [ "$plain" = 0 ] && [ "$asan" != 0 ]; then
+    summary "plain build" build
+    summary "ASan and UBSan" build/asan
+else
+    summary "ASan and UBSan" build/asan
+    summary "plain build" build
+fi
+[ "$asan" = 0 ] && [ "$plain" = 0 ]

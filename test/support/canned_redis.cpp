@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/scripted_peer.hpp"
+
+#include <boost/uuid/detail/sha1.hpp>
+
+#include <cstdio>
+
+namespace conch::test {
+namespace {
+
+std::string sha1_of(const std::string& text) {
+    boost::uuids::detail::sha1 hash;
+    hash.process_bytes(text.data(), text.size());
+    unsigned int digest[5];
+    hash.get_digest(digest);
+    std::string out;
+    for (const unsigned int part : digest) {
+        char hex[9];
+        std::snprintf(hex, sizeof hex, "%08x", part);
+        out += hex;
+    }
+    return out;
+}
+
+std::string number(std::size_t n) { return ":" + std::to_string(n) + "\r\n"; }
+
+std::string repeated(std::string_view item, std::size_t times) {
+    std::string out = "*" + std::to_string(times) + "\r\n";
+    for (std::size_t i = 0; i < times; ++i) {
+        out += item;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string canned_redis::bulk(std::string_view text) {
+    return "$" + std::to_string(text.size()) + "\r\n" + std::string{text} + "\r\n";
+}
+
+std::string canned_redis::upper(std::string_view text) {
+    std::string out{text};
+    for (char& c : out) {
+        if (c >= 'a' && c <= 'z') {
+            c = static_cast<char>(c - 'a' + 'A');
+        }
+    }
+    return out;
+}
+
+std::string canned_redis::load(const std::string& text) {
+    scripts_.push_back({sha1_of(text), text});
+    return bulk(scripts_.back().sha);
+}
+
+// A script is known by what it does, not by its name.
+std::string canned_redis::run_script(const words& command) const {
+    for (const loaded_script& script : scripts_) {
+        if (command.size() < 4 || script.sha != command[1]) {
+            continue;
+        }
+        const auto has = [&](const char* what) {
+            return script.text.find(what) != std::string::npos;
+        };
+        if (has("'hdel'")) {
+            return number(0);
+        }
+        if (has("ipairs(KEYS)")) {
+            return repeated(":1\r\n", std::stoul(command[2]));
+        }
+        if (has("'hgetall'")) {
+            return "*2\r\n:-2\r\n" + bulk("");
+        }
+        if (has("'time'")) {
+            return bulk("");
+        }
+        return number(1);
+    }
+    return "-NOSCRIPT No matching script. Please use EVAL.\r\n";
+}
+
+std::string canned_redis::subscription(const words& command) {
+    const bool on = upper(command.front()) == "SUBSCRIBE";
+    std::string out;
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        out += ">3\r\n" + bulk(on ? "subscribe" : "unsubscribe") + bulk(command[i]) +
+               number(on ? 1 : 0);
+    }
+    return out;
+}
+
+std::string canned_redis::handshake(std::size_t connection, const words& command) {
+    const std::string name = upper(command.front());
+    if (name == "HELLO") {
+        return "%7\r\n" + bulk("server") + bulk("redis") + bulk("version") + bulk("7.0.15") +
+               bulk("proto") + number(3) + bulk("id") + number(connection + 1) + bulk("mode") +
+               bulk("standalone") + bulk("role") + bulk("master") + bulk("modules") + "*0\r\n";
+    }
+    if (name == "INFO") {
+        const std::string text =
+            "txt:# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
+            "run_id:0123456789abcdef0123456789abcdef01234567\r\ntcp_port:0\r\n";
+        return "=" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+    }
+    if (name == "CLIENT" && command.size() > 1) {
+        const std::string what = upper(command[1]);
+        if (what == "ID" || what == "KILL") {
+            return number(what == "ID" ? connection + 1 : 0);
+        }
+        return "+OK\r\n";
+    }
+    if (name == "AUTH" || name == "SELECT") {
+        return "+OK\r\n";
+    }
+    if (name == "PING") {
+        return "+PONG\r\n";
+    }
+    return "-ERR unknown command\r\n";
+}
+
+reaction canned_redis::answer(std::size_t connection, const words& command) {
+    reaction out;
+    if (command.empty()) {
+        return out;
+    }
+    const std::string name = upper(command.front());
+    if (name == "SCRIPT" && command.size() == 3) {
+        out.bytes = load(command[2]);
+    } else if (name == "EVALSHA") {
+        out.bytes = run_script(command);
+    } else if (name == "SUBSCRIBE" || name == "UNSUBSCRIBE") {
+        out.bytes = subscription(command);
+    } else {
+        out.bytes = handshake(connection, command);
+    }
+    return out;
+}
+
+}  // namespace conch::test

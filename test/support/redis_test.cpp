@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/redis_test.hpp"
+
+#include <stdexcept>
+
+namespace conch::test {
+
+config settings_for(const std::string& socket_path, const std::string& client_name) {
+    config c;
+    c.unix_path = socket_path;
+    c.client_name = client_name;
+    c.connect_timeout = 2s;
+    c.response_timeout = 2s;
+    c.operation_timeout = 5s;
+    c.reconnect_delay_min = 2ms;
+    c.reconnect_delay_max = 50ms;
+    return c;
+}
+
+asio::awaitable<void> warm_up(client& c) {
+    const mutex m{c, "warm-up"};
+    hold h = co_await m.async_lock();
+    co_await h.async_unlock();
+}
+
+void take_as_stranger(raw_client& raw, const std::string& name, std::chrono::milliseconds lease) {
+    const reply r = redisson_acquire(raw, name, "5c1e0a8e-0000-4000-8000-000000000001:1", lease);
+    if (!r.is_nil()) {
+        throw std::runtime_error{"take_as_stranger: " + name + " is taken"};
+    }
+}
+
+}  // namespace conch::test

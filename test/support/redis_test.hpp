@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SUPPORT_REDIS_TEST_HPP
+#define CONCH_TEST_SUPPORT_REDIS_TEST_HPP
+
+#include "cli/private_redis.hpp"
+#include "support/raw_client.hpp"
+#include "support/run.hpp"
+
+#include <conch/conch.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace conch::test {
+
+/// Settings for a server on this socket, impatient enough for a test.
+config settings_for(const std::string& socket_path, const std::string& client_name = "conch");
+
+/// A test with a real server of its own, a raw connection to it, and an `io_context`.
+class redis_test : public ::testing::Test {
+protected:
+    redis_test() : redis_test(cli::private_redis::options{}) {}
+    explicit redis_test(cli::private_redis::options o)
+        : server{std::move(o)}, raw{server.socket_path()} {}
+
+    config settings(const std::string& client_name = "conch") const {
+        return settings_for(server.socket_path(), client_name);
+    }
+
+    /// Waiters hear of a release by its message, or not at all.
+    config push_only(const std::string& client_name = "conch") const {
+        config c = settings(client_name);
+        c.max_poll_interval = std::chrono::seconds{60};
+        return c;
+    }
+
+    /// Runs a coroutine, given as a function without arguments, to its end.
+    template <typename Body>
+    void run(Body&& body, std::chrono::milliseconds limit = patience) {
+        run_test(io, body(), limit);
+    }
+
+    /// The server comes back at the same address without its data.
+    void restart_empty() {
+        server.kill();
+        server.start();
+        raw.reconnect();
+    }
+
+    cli::private_redis server;
+    raw_client raw;
+    asio::io_context io{};
+};
+
+/// Connects, so that a test may count what comes after.
+asio::awaitable<void> warm_up(client& c);
+
+/// Someone who is not conch holds the lock: a hash of one field, as Redisson's.
+void take_as_stranger(raw_client& raw, const std::string& name,
+                      std::chrono::milliseconds lease = std::chrono::seconds{30});
+
+}  // namespace conch::test
+
+#endif

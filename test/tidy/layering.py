@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Who may include what: a file sees its own layer, the layers below it, and little else."""
+
+import re
+from typing import Iterator
+
+from cpp_text import line_of, without_comments
+from source_file import Finding, SourceFile
+
+RANK = {'core': 0, 'resp': 1, 'wire': 2, 'topology': 2, 'lock': 3, 'engine': 4, 'driver': 5,
+        'api': 6}
+# The last layer below the sans-io line.
+SANS_IO = RANK['engine']
+
+# Public headers that hold plain values, for every layer.
+VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
+              'lock_status.hpp', 'stats.hpp'}
+# Public headers that reach Asio, for the driver.
+FOR_THE_DRIVER = {'impl/fwd.hpp', 'impl/operation.hpp'}
+
+# Sockets, clocks, devices and threads stay above the sans-io line.
+FORBIDDEN_BELOW = re.compile(
+    r'boost/asio\b.*|thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|random'
+    r'|ctime|time\.h|unistd\.h|poll\.h|netdb\.h|sys/.*|netinet/.*|arpa/.*')
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+
+
+def check(f: SourceFile) -> Iterator[Finding]:
+    if not f.is_cpp or f.parts[0] not in ('src', 'include'):
+        return
+    text = without_comments(f.text)
+    for m in _INCLUDE.finditer(text):
+        quoted, target = m[1] == '"', m[2]
+        reason = _objection(f, quoted, target)
+        if reason:
+            yield f.finding(line_of(text, m.start(1)), 'layering', f'{target}: {reason}')
+    if RANK.get(f.layer, SANS_IO + 1) <= SANS_IO:
+        yield from f.matches(r'::\s*now\s*\(', f.code, 'layering',
+                             'below the sans-io line time is passed in, never read')
+
+
+def _objection(f: SourceFile, quoted: bool, target: str) -> str:
+    if f.parts[0] == 'include':
+        return 'a public header includes public headers only' if quoted else ''
+    if target.startswith('conch/'):
+        return 'write <conch/...>' if quoted else _public_objection(f, target[len('conch/'):])
+    layer = target.split('/')[0]
+    if quoted or (layer in RANK and '/' in target):
+        return _private_objection(f, quoted, target, layer)
+    if RANK.get(f.layer, SANS_IO + 1) <= SANS_IO and FORBIDDEN_BELOW.fullmatch(target):
+        return 'not below the sans-io line'
+    return ''
+
+
+def _public_objection(f: SourceFile, header: str) -> str:
+    if header in VOCABULARY or f.layer == 'api':
+        return ''
+    if f.layer == 'cli':
+        return 'private to the library' if header.startswith('impl/') else ''
+    if f.layer == 'driver' and header in FOR_THE_DRIVER:
+        return ''
+    return f'not from {f.layer}'
+
+
+def _private_objection(f: SourceFile, quoted: bool, target: str, layer: str) -> str:
+    if not quoted:
+        return 'write it in quotes'
+    if '/' not in target or (layer not in RANK and layer != 'cli'):
+        return 'write "layer/file.hpp"'
+    if f.layer == 'cli':
+        return '' if layer == 'cli' else 'the program uses the public headers only'
+    if layer == 'cli':
+        return 'the library does not know the program'
+    if f.layer not in RANK:
+        return 'a file outside the layers'
+    mine, other = RANK[f.layer], RANK[layer]
+    if other > mine:
+        return f'{f.layer} is below {layer}'
+    if f.layer == 'wire' and layer == 'topology':
+        return 'wire does not know topology'
+    return ''
