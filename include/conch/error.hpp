@@ -40,9 +40,9 @@ enum class errc {
 
     /// `lock_options::wait` is negative.
     invalid_wait,
-    /// `lock_options::lease` is not positive, above one year, or under 100 ms with renewal on.
+    /// `lock_options::lease` is under 10 ms (100 ms with renewal on), or above one year.
     invalid_lease,
-    /// `lock_options::max_hold` is not positive.
+    /// `lock_options::max_hold` is under 10 ms.
     invalid_max_hold,
 
     /// The server refused with an error that has no code of its own here.

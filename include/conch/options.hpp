@@ -26,14 +26,14 @@ struct lock_options {
     /// How long to wait for *other holders*; at least one try is made and its answer awaited.
     /// Not negative. Default: `forever` for `async_lock`, zero for `async_try_lock`.
     std::optional<duration> wait{};
-    /// The lease: the key's time to live, counted from the sending of the command. Positive, at
-    /// most one year; at least 100 ms if `renew`. Default 30 s, as Redisson's watchdog timeout.
+    /// The lease: the key's time to live, counted from the sending of the command. From
+    /// 10 ms (100 ms if `renew`) to one year. Default 30 s, as Redisson's watchdog timeout.
     duration lease = std::chrono::seconds{30};
     /// Renew the lease every third of it for as long as the hold lives. Default: on. Off is
     /// Redisson's fixed `leaseTime`.
     bool renew = true;
     /// The hold ends after so long, whatever renewal could do; it is then lost with
-    /// `errc::max_hold_reached`. Positive. Default: `forever`.
+    /// `errc::max_hold_reached`. At least 10 ms. Default: `forever`.
     duration max_hold = forever;
     /// Acquisitions of the same owner nest. Default: none; each acquisition excludes all others.
     const conch::owner* owner = nullptr;

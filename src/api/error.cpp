@@ -23,7 +23,7 @@ const char* text(errc e) noexcept {
     case errc::max_hold_reached:
         return "the longest hold time was reached";
     case errc::not_connected:
-        return "no Redis server answered in time";
+        return "no connection to the Redis server";
     case errc::client_closed:
         return "the client is closed";
     case errc::outcome_unknown:
@@ -35,7 +35,7 @@ const char* text(errc e) noexcept {
     case errc::invalid_lease:
         return "invalid option: lease must be from 10 ms (with renewal: 100 ms) to one year";
     case errc::invalid_max_hold:
-        return "invalid option: max_hold must be positive";
+        return "invalid option: max_hold must be at least 10 ms";
     case errc::server_error:
         return "the server refused the command";
     case errc::authentication_failed:

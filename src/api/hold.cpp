@@ -63,7 +63,6 @@ void hold::release() noexcept {
     if (view_ && mark(*view_, hold_request::release)) {
         core_->look_at(*view_);
     }
-    view_.reset();
 }
 
 void hold::detach() noexcept {

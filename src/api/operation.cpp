@@ -17,7 +17,9 @@ void submit(operation& op) noexcept {
     if (op.what == request::unlock && op.view) {
         op.view->asked.store(hold_request::release, std::memory_order_release);
     }
-    op.core->submit(op);
+    // From here on the client owns the operation, not the other way round.
+    const core_ptr core = std::move(op.core);
+    core->submit(op);
 }
 
 void request_cancel(const std::weak_ptr<client_core>& core, std::uint64_t ticket) noexcept {

@@ -13,37 +13,31 @@ bool is_conch(const error_code& ec) noexcept { return ec.category() == conch_cat
 
 std::string_view advice(errc e) noexcept {
     switch (e) {
-    case errc::not_connected:
-        return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
-    case errc::authentication_failed:
-        return "; give the user and password in the URL, redis://user:password@host";
-    case errc::permission_denied:
-        return "; the server's ACL has to allow this user the commands and keys of the lock";
-    case errc::server_too_old:
-        return "; conch needs Redis 6.0 or newer";
-    case errc::read_only:
-        return "; name the master instead of the replica";
-    case errc::wrong_type:
-        return "; choose another lock name";
-    case errc::protocol_error:
-        return "; does a Redis server listen there?";
-    case errc::timed_out:
-    case errc::not_owner:
-    case errc::already_released:
-    case errc::lease_expired:
-    case errc::renewal_refused:
-    case errc::lock_lost:
-    case errc::max_hold_reached:
-    case errc::client_closed:
-    case errc::outcome_unknown:
-    case errc::overloaded:
-    case errc::invalid_wait:
-    case errc::invalid_lease:
-    case errc::invalid_max_hold:
-    case errc::server_error:
-    case errc::out_of_memory:
-    case errc::server_unavailable:
-        break;
+        case errc::not_connected:
+            return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
+        case errc::authentication_failed:
+            return "; give them in the URL, redis://user:password@host";
+        case errc::read_only: return "; name the master instead of the replica";
+        case errc::wrong_type: return "; choose another lock name";
+        case errc::protocol_error: return "; does a Redis server listen there?";
+        case errc::timed_out:
+        case errc::not_owner:
+        case errc::already_released:
+        case errc::lease_expired:
+        case errc::renewal_refused:
+        case errc::lock_lost:
+        case errc::max_hold_reached:
+        case errc::client_closed:
+        case errc::outcome_unknown:
+        case errc::overloaded:
+        case errc::invalid_wait:
+        case errc::invalid_lease:
+        case errc::invalid_max_hold:
+        case errc::server_error:
+        case errc::server_too_old:
+        case errc::permission_denied:
+        case errc::out_of_memory:
+        case errc::server_unavailable: break;
     }
     return "";
 }
@@ -70,34 +64,29 @@ int exit_status_for(error_code ec) noexcept {
         return exit_code::unavailable;
     }
     switch (static_cast<errc>(ec.value())) {
-    case errc::timed_out:
-        return exit_code::failure;
-    case errc::lease_expired:
-    case errc::renewal_refused:
-    case errc::lock_lost:
-    case errc::max_hold_reached:
-        return exit_code::lock_lost;
-    case errc::invalid_wait:
-    case errc::invalid_lease:
-    case errc::invalid_max_hold:
-        return exit_code::usage;
-    case errc::not_owner:
-    case errc::already_released:
-    case errc::client_closed:
-    case errc::overloaded:
-        return exit_code::software;
-    case errc::not_connected:
-    case errc::outcome_unknown:
-    case errc::server_error:
-    case errc::authentication_failed:
-    case errc::server_too_old:
-    case errc::permission_denied:
-    case errc::read_only:
-    case errc::out_of_memory:
-    case errc::server_unavailable:
-    case errc::wrong_type:
-    case errc::protocol_error:
-        return exit_code::unavailable;
+        case errc::timed_out: return exit_code::failure;
+        case errc::lease_expired:
+        case errc::renewal_refused:
+        case errc::lock_lost:
+        case errc::max_hold_reached: return exit_code::lock_lost;
+        case errc::invalid_wait:
+        case errc::invalid_lease:
+        case errc::invalid_max_hold: return exit_code::usage;
+        case errc::not_owner:
+        case errc::already_released:
+        case errc::client_closed:
+        case errc::overloaded: return exit_code::software;
+        case errc::not_connected:
+        case errc::outcome_unknown:
+        case errc::server_error:
+        case errc::authentication_failed:
+        case errc::server_too_old:
+        case errc::permission_denied:
+        case errc::read_only:
+        case errc::out_of_memory:
+        case errc::server_unavailable:
+        case errc::wrong_type:
+        case errc::protocol_error: return exit_code::unavailable;
     }
     return exit_code::software;
 }

@@ -15,8 +15,8 @@ using word_list = std::vector<std::string>;
 
 /// Options, and at most one word that is none, stored as "NAME". No abbreviations. Throws
 /// `usage_error`.
-boost::program_options::variables_map
-parse_words(const word_list& words, const boost::program_options::options_description& options);
+boost::program_options::variables_map parse_words(
+    const word_list& words, const boost::program_options::options_description& options);
 
 /// How many of the first words are our own options and their values, up to and without the first
 /// word that is neither, or up to and with "--".

@@ -58,7 +58,7 @@ private:
     const bool terminal_ = ::isatty(STDERR_FILENO) != 0;
     time_point begin_{};
     duration elapsed_{};
-    int signal_ = 0;         ///< the first that asked for the end
+    int signal_ = 0;          ///< the first that asked for the end
     bool impatient_ = false;  ///< there was a second one
 };
 
@@ -157,21 +157,22 @@ void start_private(std::optional<private_redis>& server) {
 
 po::options_description demo_options() {
     po::options_description options{"Options"};
-    options.add_options()("processes", po::value<std::string>()->value_name("N"),
-                          "worker processes, 1 to 256 (default: 4)")  //
-        ("coroutines", po::value<std::string>()->value_name("N"),
-         "coroutines of each process, 1 to 10000 (default: 50)")  //
-        ("seconds", po::value<std::string>()->value_name("SECS"), "0.1 to 86400 (default: 5)")  //
-        ("redis", po::value<std::string>()->value_name("URL"),
-         "use this server (default: a private redis-server, for as long as the demo runs)")  //
-        ("help,h", "show this");
+    auto add = options.add_options();
+    add("processes", po::value<std::string>()->value_name("N"),
+        "worker processes, 1 to 256 (default: 4)");
+    add("coroutines", po::value<std::string>()->value_name("N"),
+        "coroutines of each process, 1 to 10000 (default: 50)");
+    add("seconds", po::value<std::string>()->value_name("SECS"), "0.1 to 86400 (default: 5)");
+    add("redis", po::value<std::string>()->value_name("URL"),
+        "use this server (default: a private redis-server, for as long as the demo runs)");
+    add("help,h", "show this");
     return options;
 }
 
 demo_plan read_plan(const po::variables_map& values) {
     demo_plan plan{4, 50, 5s, text_option(values, "redis")};
     if (values.count("NAME") != 0) {
-        throw usage_error("unexpected word \"" + printable(values["NAME"].as<std::string>()) + '"');
+        throw usage_error("unexpected word " + quoted(values["NAME"].as<std::string>()));
     }
     const auto given = [&values](const char* name) { return values.count(name) != 0; };
     if (given("processes")) {

@@ -14,8 +14,7 @@ namespace conch::cli {
 namespace {
 
 void* map(int fd) {
-    void* const at =
-        ::mmap(nullptr, sizeof(demo_board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* const at = ::mmap(nullptr, sizeof(demo_board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -35,7 +34,7 @@ shared_board::shared_board() : fd_{::memfd_create("conch-demo", MFD_CLOEXEC)} {
 }
 
 shared_board::shared_board(int inherited) : fd_{inherited} {
-    struct stat file {};
+    struct stat file{};
     if (::fstat(fd_, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == sizeof(demo_board)) {
         board_ = static_cast<demo_board*>(map(fd_));
     }

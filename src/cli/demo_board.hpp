@@ -38,10 +38,10 @@ enum class worker_state : std::uint32_t { starting, ready, ended };
 struct alignas(64) worker_record {
     std::atomic<worker_state> state{worker_state::starting};
     std::atomic<std::uint64_t> acquisitions{0};
-    std::atomic<std::uint64_t> increments{0};    ///< its share of what `board::counter` must be
-    std::atomic<std::uint64_t> overlaps{0};      ///< entered while someone was inside
-    std::atomic<std::uint64_t> fence_errors{0};  ///< its fence was not above the one before
-    std::atomic<std::uint64_t> lost_holds{0};    ///< unlock said that the hold had been lost
+    std::atomic<std::uint64_t> increments{0};        ///< its share of what `board::counter` must be
+    std::atomic<std::uint64_t> overlaps{0};          ///< entered while someone was inside
+    std::atomic<std::uint64_t> fence_errors{0};      ///< its fence was not above the one before
+    std::atomic<std::uint64_t> lost_holds{0};        ///< unlock said that the hold had been lost
     std::atomic<std::uint64_t> local_hand_offs{0};   ///< from another coroutine of this process
     std::atomic<std::uint64_t> remote_hand_offs{0};  ///< from another process
     wait_histogram waits;                            ///< from `async_lock` to the grant

@@ -70,8 +70,8 @@ std::string demo_table(const demo_totals& t, duration elapsed) {
 
 std::string demo_progress(const demo_totals& t, duration elapsed, duration planned) {
     char time[64];
-    std::snprintf(time, sizeof time, "%.1f of %g s: ",
-                  std::chrono::duration<double>{elapsed}.count(),
+    std::snprintf(time, sizeof time,
+                  "%.1f of %g s: ", std::chrono::duration<double>{elapsed}.count(),
                   std::chrono::duration<double>{planned}.count());
     return time + grouped(t.acquisitions) + " acquisitions, " + rate(t.acquisitions, elapsed) +
            " per second, " + grouped(t.overlaps) + " overlaps, " + grouped(t.fence_errors) +

@@ -28,9 +28,9 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-constexpr auto glance = 5ms;        ///< how often the parent's flags are looked at
-constexpr auto drain_limit = 5s;    ///< how long the coroutines may take to end
-constexpr int turns_inside = 3;     ///< of the event loop, between read and write
+constexpr auto glance = 5ms;      ///< how often the parent's flags are looked at
+constexpr auto drain_limit = 5s;  ///< how long the coroutines may take to end
+constexpr int turns_inside = 3;   ///< of the event loop, between read and write
 constexpr auto relaxed = std::memory_order_relaxed;
 
 void add_one(std::atomic<std::uint64_t>& count) noexcept {

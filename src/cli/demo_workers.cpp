@@ -11,8 +11,7 @@
 
 namespace conch::cli {
 
-demo_workers::demo_workers(const shared_board& board, const sigset_t& signal_mask)
-    : board_{board} {
+demo_workers::demo_workers(const shared_board& board, const sigset_t& signal_mask) : board_{board} {
     for (std::uint32_t i = 0; i < board->processes; ++i) {
         const std::string board_fd = std::to_string(board.descriptor());
         const child_plan plan{.program = "/proc/self/exe",

@@ -57,8 +57,7 @@ int dispatch(const word_list& words) {
             return c.call({words.begin() + 1, words.end()});
         }
     }
-    throw usage_error("unknown command \"" + printable(first) +
-                      "\"; it is one of demo, run, status");
+    throw usage_error("unknown command " + quoted(first) + "; it is one of demo, run, status");
 }
 
 /// "conch run", or "conch" where the first word is no command.

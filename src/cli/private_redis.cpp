@@ -134,8 +134,7 @@ bool answers(const std::string& path) {
         return false;
     }
     const std::string_view text{reply, static_cast<std::size_t>(n)};
-    return text.starts_with("+PONG") ||
-           (text.starts_with('-') && !text.starts_with("-LOADING"));
+    return text.starts_with("+PONG") || (text.starts_with('-') && !text.starts_with("-LOADING"));
 }
 
 std::string percent_encoded(std::string_view path) {
@@ -230,11 +229,21 @@ void private_redis::start() {
 }
 
 void private_redis::launch() {
-    std::vector<std::string> words{"redis-server", "--port",       std::to_string(port_),
-                                   "--bind",       "127.0.0.1",    "--unixsocket",
-                                   socket_path_,   "--dir",        folder_,
-                                   "--save",       "",             "--appendonly",
-                                   "no",           "--daemonize",  "no"};
+    std::vector<std::string> words{"redis-server",
+                                   "--port",
+                                   std::to_string(port_),
+                                   "--bind",
+                                   "127.0.0.1",
+                                   "--unixsocket",
+                                   socket_path_,
+                                   "--dir",
+                                   folder_,
+                                   "--save",
+                                   "",
+                                   "--appendonly",
+                                   "no",
+                                   "--daemonize",
+                                   "no"};
     words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) {
@@ -314,8 +323,8 @@ void private_redis::freeze() {
         ::kill(pid_, SIGSTOP);
         // Not stopped before the kernel says so. The report is left, so a second call returns too.
         siginfo_t report{};
-        while (::waitid(P_PID, static_cast<id_t>(pid_), &report,
-                        WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+        while (::waitid(P_PID, static_cast<id_t>(pid_), &report, WSTOPPED | WEXITED | WNOWAIT) <
+                   0 &&
                errno == EINTR) {
         }
     }

@@ -22,9 +22,9 @@ constexpr const char* help =
     "Options come before NAME; every word after it belongs to COMMAND.\n\n";
 
 constexpr const char* help_end =
-    "\nSIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 are passed on to COMMAND. If the lock\n"
-    "can't be renewed, COMMAND gets SIGTERM a sixth of the lease before it ends, and SIGKILL when\n"
-    "it ends; processes that COMMAND started are not ended.\n"
+    "\nSIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 are passed on to COMMAND. If the lock\n"
+    "can't be renewed, COMMAND gets SIGTERM a sixth of the lease before it ends, and SIGKILL\n"
+    "when it ends; processes that COMMAND started are not ended.\n"
     "\n"
     "Exit status: that of COMMAND, 128+N if signal N ended it (or ended the waiting), and\n"
     "   1  the lock is held by someone else (-n, -w)\n"
@@ -36,14 +36,15 @@ constexpr const char* help_end =
 
 po::options_description run_options() {
     po::options_description options{"Options"};
-    options.add_options()("nonblock,n", "do not wait if the lock is held")  //
-        ("wait,w", po::value<std::string>()->value_name("SECS"),
-         "wait for so long at most (default: as long as it takes)")  //
-        ("lease", po::value<std::string>()->value_name("SECS"),
-         "the lease, renewed every third of it (default: 30)")  //
-        ("redis", po::value<std::string>()->value_name("URL"),
-         "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)")  //
-        ("help,h", "show this");
+    auto add = options.add_options();
+    add("nonblock,n", "do not wait if the lock is held");
+    add("wait,w", po::value<std::string>()->value_name("SECS"),
+        "wait for so long at most (default: as long as it takes)");
+    add("lease", po::value<std::string>()->value_name("SECS"),
+        "the lease, renewed every third of it (default: 30)");
+    add("redis", po::value<std::string>()->value_name("URL"),
+        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)");
+    add("help,h", "show this");
     return options;
 }
 

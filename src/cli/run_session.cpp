@@ -130,8 +130,8 @@ asio::awaitable<void> run_session::guard_lease() {
 }
 
 asio::awaitable<void> run_session::release() {
-    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const duration left = hold_.remaining();
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [ec] = co_await hold_.async_unlock(token);
     if (!ec || in_danger_ || loss_) {
         co_return;
@@ -139,8 +139,8 @@ asio::awaitable<void> run_session::release() {
     if (ec == errc::lock_lost) {
         report_loss(ec);
     } else {
-        say("the release of \"" + printable(plan_.lock_name) + "\" is not confirmed (" +
-            ec.message() + "); it ends with its lease, in " + short_time(left) + " or less");
+        say("the release of " + quoted(plan_.lock_name) + " is not confirmed (" + ec.message() +
+            "); it ends with its lease, in " + short_time(left) + " or less");
     }
 }
 
@@ -164,18 +164,16 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         return;
     }
     switch (phase_) {
-    case phase::waiting:
-        stop_signal_ = number;
-        give_up_.emit(asio::cancellation_type::terminal);
-        break;
-    case phase::running:
-        if (!from_terminal(signal)) {
-            signal_child(number);
-        }
-        break;
-    case phase::releasing:
-        give_up_.emit(asio::cancellation_type::terminal);
-        break;
+        case phase::waiting:
+            stop_signal_ = number;
+            give_up_.emit(asio::cancellation_type::terminal);
+            break;
+        case phase::running:
+            if (!from_terminal(signal)) {
+                signal_child(number);
+            }
+            break;
+        case phase::releasing: give_up_.emit(asio::cancellation_type::terminal); break;
     }
 }
 
@@ -196,8 +194,8 @@ void run_session::start_child() {
     const launched result = launch(how);
     child_ = result.pid;
     if (result.error != 0) {
-        say("cannot run \"" + printable(plan_.command.front()) +
-            "\": " + std::generic_category().message(result.error));
+        say("cannot run " + quoted(plan_.command.front()) + ": " +
+            std::generic_category().message(result.error));
         exit_status_ = result.error == ENOENT ? exit_code::not_found : exit_code::cannot_run;
     }
 }
@@ -214,7 +212,7 @@ int run_session::refused(error_code ec) {
     }
     if (ec == errc::timed_out) {
         const duration wait = plan_.lock.wait.value_or(forever);
-        say("\"" + printable(plan_.lock_name) + "\" is held by someone else" +
+        say(quoted(plan_.lock_name) + " is held by someone else" +
             (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
     } else {
         say(explain(ec, redis_.last_server_error(), plan_.server));
@@ -223,7 +221,7 @@ int run_session::refused(error_code ec) {
 }
 
 void run_session::report_loss(error_code reason) {
-    say("the lock \"" + printable(plan_.lock_name) + "\" was " +
+    say("the lock " + quoted(plan_.lock_name) + " was " +
         (reason ? "lost (" + reason.message() + ")" : "about to be lost (it can't be renewed)") +
         " while the command ran; the command ended with status " + std::to_string(exit_status_));
     exit_status_ = exit_code::lock_lost;

@@ -69,8 +69,8 @@ private:
 
     phase phase_ = phase::waiting;
     pid_t child_ = -1;
-    int stop_signal_ = 0;    ///< what ended the waiting
-    error_code loss_{};      ///< why the hold was lost, as the library told it
+    int stop_signal_ = 0;     ///< what ended the waiting
+    error_code loss_{};       ///< why the hold was lost, as the library told it
     bool in_danger_ = false;  ///< the child was told to end because of the lease
     int exit_status_ = 0;
 };

@@ -13,7 +13,7 @@ signal_watch::signal_watch(std::initializer_list<int> signals) {
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int signal : signals) {
-        struct sigaction now {};
+        struct sigaction now{};
         ::sigaction(signal, nullptr, &now);
         const bool ignored = now.sa_handler == SIG_IGN;
         if (ignored && signal == SIGCHLD) {

@@ -80,10 +80,11 @@ lock_status ask(const std::string& name, const config& server) {
 
 int status(const word_list& words) {
     po::options_description options{"Options"};
-    options.add_options()("json", "one JSON object instead of text")  //
-        ("redis", po::value<std::string>()->value_name("URL"),
-         "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)")  //
-        ("help,h", "show this");
+    auto add = options.add_options();
+    add("json", "one JSON object instead of text");
+    add("redis", po::value<std::string>()->value_name("URL"),
+        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)");
+    add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);
     if (values.count("help") != 0) {
         std::cout << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"

@@ -75,6 +75,13 @@ std::string printable(std::string_view bytes) {
     return out;
 }
 
+std::string quoted(std::string_view bytes) {
+    std::string out{'"'};
+    out += printable(bytes);
+    out += '"';
+    return out;
+}
+
 std::string grouped(std::uint64_t number) {
     std::string text = std::to_string(number);
     for (std::size_t i = text.size(); i > 3;) {
@@ -104,8 +111,8 @@ duration parse_seconds(std::string_view option, const std::string& text, duratio
     const bool sane = error == std::errc{} && stop == end && std::isfinite(value);
     if (!sane || seconds < least || seconds > most) {
         throw usage_error(std::string{option} + " must be a number of seconds from " +
-                          seconds_text(least) + " to " + seconds_text(most) + ", not \"" +
-                          printable(text) + '"');
+                          seconds_text(least) + " to " + seconds_text(most) + ", not " +
+                          quoted(text));
     }
     return std::chrono::duration_cast<duration>(seconds);
 }
@@ -116,7 +123,7 @@ std::uint32_t parse_count(std::string_view option, const std::string& text, std:
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || stop != end || value == 0 || value > most) {
         throw usage_error(std::string{option} + " must be a whole number from 1 to " +
-                          std::to_string(most) + ", not \"" + printable(text) + '"');
+                          std::to_string(most) + ", not " + quoted(text));
     }
     return value;
 }

@@ -14,6 +14,8 @@ namespace conch::cli {
 std::string valid_utf8(std::string_view bytes);
 /// Control characters become '?' too: for a terminal, with words that came from elsewhere.
 std::string printable(std::string_view bytes);
+/// The same, in double quotes.
+std::string quoted(std::string_view bytes);
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t number);

@@ -181,8 +181,14 @@ void client_core::deliver() {
             engine_.completions().push_back({op, {}, {}, false});
         }
     }
-    for (lock::completion& c : engine_.completions()) {
+    std::vector<lock::completion>& ended = engine_.completions();
+    if (ended.empty()) {
+        return;
+    }
+    const core_ptr self = shared_from_this();
+    for (lock::completion& c : ended) {
         operation& op = operation_of(c);
+        op.core = self;
         op.ec = c.ec;
         op.view = std::move(c.view);
         op.flag = c.flag;
@@ -191,7 +197,7 @@ void client_core::deliver() {
         }
         op.finish(&op, true);
     }
-    engine_.completions().clear();
+    ended.clear();
 }
 
 void client_core::tend_connection() {

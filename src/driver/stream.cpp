@@ -9,6 +9,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
+#include <fcntl.h>
+
 #include <utility>
 
 namespace conch::impl {
@@ -63,6 +65,12 @@ void stream::connect_next(error_code last) {
     const protocol::endpoint& to = addresses_[next_address_++];
     error_code ignored;
     socket_.close(ignored);
+    error_code bad;
+    socket_.open(to.protocol(), bad);
+    if (!bad) {
+        // A child of the program must not inherit an authenticated connection.
+        ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
+    }
     socket_.async_connect(to, [self = shared_from_this(), home = home_.shared_from_this()](error_code ec) {
         if (ec == asio::error::operation_aborted) {
             return;

@@ -14,11 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration longest_lease = std::chrono::hours{24 * 365};
-constexpr duration shortest_lease = 10ms;
 constexpr duration shortest_renewed_lease = 100ms;
 
 bool lease_is_good(duration lease, bool renew) noexcept {
-    return lease >= (renew ? shortest_renewed_lease : shortest_lease) && lease <= longest_lease;
+    return lease >= (renew ? shortest_renewed_lease : lock::shortest_lease) && lease <= longest_lease;
 }
 
 lock::terms terms_of(const lock_options& o, bool try_only) noexcept {
@@ -39,7 +38,7 @@ errc check_options(const lock_options& o) noexcept {
     if (!lease_is_good(o.lease, o.renew)) {
         return errc::invalid_lease;
     }
-    return o.max_hold <= duration::zero() ? errc::invalid_max_hold : errc{};
+    return o.max_hold < lock::shortest_lease ? errc::invalid_max_hold : errc{};
 }
 
 lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)

@@ -8,18 +8,9 @@
 #include <charconv>
 
 namespace conch::lock {
-namespace {
-
-// The lease whose hold is good for `d`: `core::lease_end` the other way round.
-duration lease_for(duration d) noexcept {
-    constexpr duration longest = std::chrono::hours{24 * 366};
-    return std::min(d, longest) * 40 / 39 + std::chrono::milliseconds{3};
-}
-
-}  // namespace
 
 duration clamped_lease(duration lease, duration left) noexcept {
-    return std::min(lease, lease_for(std::max(left, duration::zero())));
+    return std::min(lease, std::max(left, shortest_lease));
 }
 
 acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t,

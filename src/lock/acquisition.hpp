@@ -56,6 +56,7 @@ struct acquisition : house_hook, slot_hook {
     core::timer timer;
     core::timer renew_timer;
 
+    time_point begun{};  ///< when the first try was submitted
     time_point valid_until{};
     time_point ends{};       ///< by `max_hold`
     time_point extended{};   ///< when the last command left that may have set the TTL
@@ -66,6 +67,7 @@ struct acquisition : house_hook, slot_hook {
     renewal* renewing = nullptr;
     std::uint32_t place = 0;
     bool due = false;      ///< in the renewer's list
+    bool last = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused = false;  ///< the last answer to a renewal was an error
 
     /// An unfenced connection that may still run the acquire, and until when that matters.
@@ -86,6 +88,9 @@ inline acquisition& owner_of(wire::call& c) noexcept {
 inline const acquisition& owner_of(const wire::call& c) noexcept {
     return static_cast<const acquisition_call&>(c).of;
 }
+
+/// A shorter lease would be over before it could be told.
+inline constexpr duration shortest_lease = std::chrono::milliseconds{10};
 
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.
 duration clamped_lease(duration lease, duration left) noexcept;

@@ -63,6 +63,7 @@ void slot::try_now() {
     acquisitions_.push_back(a);
     house.acquisitions.push_back(a);
     trying_ = &a;
+    a.begun = house.now;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
     link.submit(a.call);
@@ -73,9 +74,13 @@ void slot::on_patience_over(void* acquisition_) {
     slot& s = a.home;
     CONCH_CHECK(s.trying_ == &a);
     waiter& w = s.head();
-    time_point until = s.patience(w);
+    const duration timeout = s.house.settings.operation_timeout;
+    // A younger waiter may have inherited the try; a copy that was just sent may yet be answered,
+    // but a server that drops each connection doesn't prolong this for ever.
+    time_point until = core::after(w.since, timeout);
     if (a.call.where == wire::call::state::written) {
-        until = std::max(until, core::after(a.call.sent, s.house.settings.operation_timeout));
+        until = std::max(until, std::min(core::after(a.call.sent, timeout),
+                                         core::after(a.begun, 2 * timeout)));
     }
     if (until > s.house.now) {
         s.house.timers.set(a.timer, until);

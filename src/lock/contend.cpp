@@ -20,6 +20,7 @@ core::task contend(slot& s) {
     s.contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
     s.link.channels().add(s.listener_, s.spec->channel());
+    ++s.house.counters.wakes_by_subscribe;
     while (s.has_waiters()) {
         if (s.yields_) {
             s.expect_turn();

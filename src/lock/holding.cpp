@@ -14,9 +14,9 @@ namespace {
 void on_deadline(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     CONCH_CHECK(a.now == acquisition::phase::held);
-    const errc why = a.valid_until >= a.ends ? errc::max_hold_reached
-                     : a.refused             ? errc::renewal_refused
-                                             : errc::lease_expired;
+    const errc why = a.last      ? errc::max_hold_reached
+                     : a.refused ? errc::renewal_refused
+                                 : errc::lease_expired;
     lose(a, why);
 }
 
@@ -68,6 +68,7 @@ void set_deadline(acquisition& a, time_point sent, duration lease) {
         a.ends = core::after(sent, a.want.max_hold);
     }
     a.extended = std::max(a.extended, sent);
+    a.last = a.last || core::after(sent, lease) >= a.ends;
     a.extended_by = std::max(a.extended_by, lease);
     a.valid_until = std::max(a.valid_until, std::min(core::lease_end(sent, lease), a.ends));
     for (level& l : a.levels) {

@@ -16,7 +16,7 @@ constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
-    if (a.want.renew && a.valid_until < a.ends) {
+    if (a.want.renew && !a.last) {
         lease = a.want.lease;
     }
     for (const pending& p : a.extensions) {
@@ -45,7 +45,7 @@ renewal::renewal(context& h) noexcept : wire::call{renewer::type}, house{h} {}
 renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 
 void renewer::schedule(acquisition& a) {
-    if (!a.want.renew || a.valid_until >= a.ends) {
+    if (!a.want.renew || a.last) {
         house_.renewals.cancel(a.renew_timer);
         return;
     }
@@ -194,7 +194,7 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     }
     for (auto it = a.extensions.begin(); it != a.extensions.end();) {
         auto& e = static_cast<extension&>(*it++);
-        if (e.lease <= i.lease || a.valid_until >= a.ends) {
+        if (e.lease <= i.lease || a.last) {
             house_.complete(e, {});
             house_.extensions.free(e);
         }
@@ -215,7 +215,7 @@ void renewer::failed(acquisition& a, std::string_view words) {
         house_.complete(e, wire::to_errc(words));
         house_.extensions.free(e);
     }
-    if (a.want.renew && a.valid_until < a.ends) {
+    if (a.want.renew && !a.last) {
         const duration d = std::max(retry_delay_min, a.want.lease / 30);
         house_.renewals.set(a.renew_timer, core::after(house_.now, d));
     }

@@ -62,7 +62,7 @@ bool subscriptions::on_push(const resp::value& push) {
     const std::string_view what = push.at(0).text();
     subscription* s = find(push.at(1).text());
     if (!s) {
-        return what == "message";  // of a subscription that just ended
+        return false;
     }
     if (what == "message") {
         tell(*s, news::message);

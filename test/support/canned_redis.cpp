@@ -54,27 +54,28 @@ std::string canned_redis::load(const std::string& text) {
 }
 
 // A script is known by what it does, not by its name.
-std::string canned_redis::run_script(const words& command) const {
+std::string canned_redis::run(const std::string& script, const words& command) {
+    const auto has = [&](const char* what) { return script.find(what) != std::string::npos; };
+    if (has("'hdel'")) {
+        return number(0);
+    }
+    if (has("ipairs(KEYS)")) {
+        return repeated(":1\r\n", std::stoul(command.at(2)));
+    }
+    if (has("'hgetall'")) {
+        return "*2\r\n:-2\r\n" + bulk("");
+    }
+    if (has("'time'")) {
+        return bulk("");
+    }
+    return number(1);
+}
+
+std::string canned_redis::run_loaded(const words& command) const {
     for (const loaded_script& script : scripts_) {
-        if (command.size() < 4 || script.sha != command[1]) {
-            continue;
+        if (command.size() > 3 && script.sha == command[1]) {
+            return run(script.text, command);
         }
-        const auto has = [&](const char* what) {
-            return script.text.find(what) != std::string::npos;
-        };
-        if (has("'hdel'")) {
-            return number(0);
-        }
-        if (has("ipairs(KEYS)")) {
-            return repeated(":1\r\n", std::stoul(command[2]));
-        }
-        if (has("'hgetall'")) {
-            return "*2\r\n:-2\r\n" + bulk("");
-        }
-        if (has("'time'")) {
-            return bulk("");
-        }
-        return number(1);
     }
     return "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 }
@@ -127,7 +128,10 @@ reaction canned_redis::answer(std::size_t connection, const words& command) {
     if (name == "SCRIPT" && command.size() == 3) {
         out.bytes = load(command[2]);
     } else if (name == "EVALSHA") {
-        out.bytes = run_script(command);
+        out.bytes = run_loaded(command);
+    } else if (name == "EVAL" && command.size() > 3) {
+        load(command[1]);
+        out.bytes = run(command[1], command);
     } else if (name == "SUBSCRIBE" || name == "UNSUBSCRIBE") {
         out.bytes = subscription(command);
     } else {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,12 @@ protected:
     template <typename Body>
     void run(Body&& body, std::chrono::milliseconds limit = patience) {
         run_test(io, body(), limit);
+    }
+
+    /// So many connections listen for releases of this lock: each has waiters, whose second try left
+    /// together with the subscription.
+    bool listening(const std::string& name, std::int64_t connections = 1) {
+        return raw.subscribers(channel_of(name)) == connections;
     }
 
     /// The server comes back at the same address without its data.

@@ -89,7 +89,8 @@ private:
     };
 
     std::string load(const std::string& text);
-    std::string run_script(const words& command) const;
+    static std::string run(const std::string& script, const words& command);
+    std::string run_loaded(const words& command) const;
     static std::string handshake(std::size_t connection, const words& command);
     static std::string subscription(const words& command);
 
