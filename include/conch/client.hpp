@@ -21,8 +21,8 @@ namespace conch {
 /// program, not one for a call. Owns no thread; all I/O runs on the given executor.
 ///
 /// Connects on first use, and again whenever the connection is lost. Thread safety: safe from any
-/// thread, on an `io_context` with any number of threads. The execution context must outlive the
-/// client, its mutexes and its holds.
+/// thread, on an `io_context` with any number of threads. Whatever is pending when the execution
+/// context is destroyed is dropped; client, mutexes and holds may outlive it, but do nothing then.
 class client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range. Sends nothing.

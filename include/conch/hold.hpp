@@ -14,7 +14,7 @@
 namespace conch {
 
 /// One acquisition of a lock, and the duty to release it. Move-only; the destructor releases in
-/// the background. May outlive its client and its mutex, not the execution context.
+/// the background. May outlive its client, its mutex and the execution context.
 ///
 /// Thread safety: the observers may be called from any thread at any time; everything else as for
 /// any object (distinct objects: safe; one object: one thread at a time).

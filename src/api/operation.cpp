@@ -31,7 +31,7 @@ void request_cancel(const std::weak_ptr<client_core>& core, std::uint64_t ticket
 std::uint64_t next_ticket(const core_ptr& core) noexcept { return core ? core->next_ticket() : 0; }
 
 boost::asio::any_io_executor executor_of(const core_ptr& core) noexcept {
-    if (core) {
+    if (core && core->executor()) {
         return core->executor();
     }
     return boost::asio::system_executor{};

@@ -49,7 +49,11 @@ public:
     std::size_t live() const noexcept { return live_; }
 
 private:
+#if defined(__SANITIZE_ADDRESS__)
+    static constexpr std::size_t kept = 0;  // so that a use after the end is seen
+#else
     static constexpr std::size_t kept = 256;
+#endif
 
     std::vector<void*> free_;
     std::size_t live_ = 0;

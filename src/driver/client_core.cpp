@@ -25,19 +25,43 @@ operation& operation_of(const lock::completion& c) noexcept {
 client_core::client_core(asio::any_io_executor executor, config settings, std::string_view id,
                          std::uint64_t seed)
     : executor_{std::move(executor)},
-      strand_{executor_},
+      io_{executor_},
       id_{id},
       settings_{std::move(settings)},
-      engine_{settings_, id_, seed},
-      timer_{strand_} {}
+      engine_{settings_, id_, seed} {
+    auto& context = asio::query(executor_, asio::execution::context);
+    service_ = &asio::use_service<client_service>(context);
+    service_->add(*this);
+}
 
 // No handler is pending any more, so nobody can be told: what is left is dropped.
 client_core::~client_core() {
+    if (service_) {
+        service_->remove(*this);
+    }
     engine_.close();
     discard();
 }
 
+void client_core::context_gone() noexcept {
+    gone_ = true;
+    service_ = nullptr;
+    closed_ = true;
+    engine_.close();
+    if (stream_) {
+        stream_->close();
+        stream_.reset();
+    }
+    discard();
+    io_.reset();
+    executor_ = {};
+}
+
 void client_core::submit(operation& op) noexcept {
+    if (gone_) {
+        op.finish(&op, false);
+        return;
+    }
     if (inbox_.put(op)) {
         wake();
     }
@@ -65,8 +89,11 @@ void client_core::abandon() noexcept {
 }
 
 void client_core::wake() noexcept {
+    if (gone_) {
+        return;
+    }
     try {
-        asio::post(strand_, [self = shared_from_this()] {
+        asio::post(io_->strand, [self = shared_from_this()] {
             self->begin_turn();
             self->end_turn();
         });
@@ -95,11 +122,7 @@ void client_core::end_turn() {
 
 void client_core::take_inbox() {
     inbox::contents in = inbox_.take();
-    while (in.operations) {
-        operation& op = *in.operations;
-        in.operations = op.next;
-        start(op);
-    }
+    // First: who releases and then locks again shall not meet their own hold.
     while (in.holds) {
         const view_ptr view{in.holds, false};
         in.holds = view->next;
@@ -108,6 +131,11 @@ void client_core::take_inbox() {
         } else {
             engine_.release(*view);
         }
+    }
+    while (in.operations) {
+        operation& op = *in.operations;
+        in.operations = op.next;
+        start(op);
     }
     for (const std::uint64_t ticket : in.cancelled) {
         cancel_now(ticket);
@@ -125,7 +153,7 @@ void client_core::start(operation& op) {
     switch (op.what) {
     case request::lock:
     case request::try_lock:
-        engine_.acquire(op.spec, op.options, op.what == request::try_lock, by);
+        engine_.acquire(op.spec, op.options, op.what == request::try_lock, by, op.owner);
         return;
     case request::unlock:
         engine_.unlock(std::exchange(op.view, nullptr), by);
@@ -278,7 +306,7 @@ void client_core::arm_timer() {
     if (at == time_point::max()) {
         if (timer_at_ != time_point::max()) {
             timer_at_ = time_point::max();
-            timer_.cancel();
+            io_->timer.cancel();
         }
         return;
     }
@@ -287,8 +315,8 @@ void client_core::arm_timer() {
         return;  // it looks again when it fires
     }
     timer_at_ = at;
-    timer_.expires_after(at - now_);
-    timer_.async_wait([self = shared_from_this()](error_code ec) {
+    io_->timer.expires_after(at - now_);
+    io_->timer.async_wait([self = shared_from_this()](error_code ec) {
         if (ec != asio::error::operation_aborted) {
             self->on_timer();
         }
@@ -320,13 +348,17 @@ std::string client_core::last_words() const {
     return published_words_;
 }
 
+// Destroys the handlers of all operations. They may own holds and clients, which leave their
+// farewell in the inbox: nobody reads it any more.
 void client_core::discard() noexcept {
-    for (lock::completion& c : engine_.completions()) {
+    std::vector<lock::completion> ended;
+    ended.swap(engine_.completions());
+    for (lock::completion& c : ended) {
         c.view.reset();
         operation& op = operation_of(c);
         op.finish(&op, false);
     }
-    for (operation* op : shutdowns_) {
+    for (operation* op : std::exchange(shutdowns_, {})) {
         op->finish(op, false);
     }
     inbox::contents in = inbox_.take();

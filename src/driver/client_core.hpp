@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 #define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 
+#include "driver/client_service.hpp"
 #include "driver/inbox.hpp"
 #include "driver/stream.hpp"
 #include "engine/engine.hpp"
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,9 +53,12 @@ public:
     stats counters() const;
     std::string last_words() const;
 
+    /// The execution context is being destroyed: no handler will run any more.
+    void context_gone() noexcept;
+
     // From the stream, on the strand.
 
-    const strand_type& strand() const noexcept { return strand_; }
+    const strand_type& strand() const noexcept { return io_->strand; }
     std::span<char> input_space(std::size_t n) { return engine_.input().prepare(n); }
     void on_connected(stream& s);
     void on_read(stream& s, std::size_t n);
@@ -61,6 +66,16 @@ public:
     void on_broken(stream& s, error_code why);
 
 private:
+    /// What belongs to the execution context.
+    struct io {
+        explicit io(const boost::asio::any_io_executor& e) : strand{e}, timer{strand} {}
+        strand_type strand;
+        boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                          boost::asio::wait_traits<std::chrono::steady_clock>,
+                                          strand_type>
+            timer;
+    };
+
     void wake() noexcept;
     void begin_turn();
     void end_turn();
@@ -78,14 +93,12 @@ private:
     void discard() noexcept;
 
     boost::asio::any_io_executor executor_;
-    strand_type strand_;
+    std::optional<io> io_;  // none once the execution context is gone
+    client_service* service_ = nullptr;
+    std::atomic<bool> gone_{false};
     const std::string id_;
     const config settings_;
     engine::lock_engine engine_;
-    boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                      boost::asio::wait_traits<std::chrono::steady_clock>,
-                                      strand_type>
-        timer_;
     time_point now_{};
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::shared_ptr<stream> stream_{};

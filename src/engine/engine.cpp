@@ -20,11 +20,11 @@ bool lease_is_good(duration lease, bool renew) noexcept {
     return lease >= (renew ? shortest_renewed_lease : lock::shortest_lease) && lease <= longest_lease;
 }
 
-lock::terms terms_of(const lock_options& o, bool try_only) noexcept {
+lock::terms terms_of(const lock_options& o, bool try_only, std::uint64_t owner) noexcept {
     return {.wait = o.wait.value_or(try_only ? duration::zero() : forever),
             .lease = o.lease,
             .max_hold = o.max_hold,
-            .owner = o.owner ? o.owner->id() : 0,
+            .owner = owner != 0 || !o.owner ? owner : o.owner->id(),
             .renew = o.renew,
             .try_only = try_only};
 }
@@ -79,7 +79,7 @@ void lock_engine::refuse(lock::caller by, errc why) {
 }
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                          lock::caller by) {
+                          lock::caller by, std::uint64_t owner) {
     const errc bad = check_options(options);
     if (bad != errc{}) {
         refuse(by, bad);
@@ -89,7 +89,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         return;
     }
     lock::slot& s = house_.slot_of(spec);
-    const lock::terms want = terms_of(options, try_only);
+    const lock::terms want = terms_of(options, try_only, owner);
     if (lock::acquisition* outer = s.held_by(want.owner)) {
         lock::enter_level(*outer, by);
         return;
@@ -113,8 +113,9 @@ void lock_engine::wait_lost(const impl::view_ptr& view, lock::caller by) {
         refuse(by, errc::not_owner);
         return;
     }
-    ++house_.pending_count;
-    lock::watch(house_, view, by);
+    if (admit(by)) {
+        lock::watch(house_, view, by);
+    }
 }
 
 void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::caller by) {
@@ -208,10 +209,12 @@ void lock_engine::shutdown() {
 void lock_engine::close() {
     shutdown();
     house_.awake.run();
+    for (lock::acquisition& a : house_.acquisitions) {
+        house_.complete(a.unlocking, errc::client_closed);
+    }
     link().close();
     while (!house_.acquisitions.empty()) {
         lock::acquisition& a = house_.acquisitions.front();
-        house_.complete(a.unlocking, errc::client_closed);
         house_.timers.cancel(a.timer);
         if (a.call.where == wire::call::state::waiting) {
             link().withdraw(a.call);

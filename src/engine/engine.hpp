@@ -36,8 +36,9 @@ public:
     // Requests. Each `caller` is completed exactly once, in the completions of this turn or a later
     // one.
 
+    /// `owner`: the id of `options.owner`, where that may be gone by now.
     void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                 lock::caller by);
+                 lock::caller by, std::uint64_t owner = 0);
     void unlock(const impl::view_ptr& view, lock::caller by);
     void wait_lost(const impl::view_ptr& view, lock::caller by);
     void extend(const impl::view_ptr& view, duration lease, lock::caller by);

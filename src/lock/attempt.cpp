@@ -64,6 +64,7 @@ void slot::try_now() {
     house.acquisitions.push_back(a);
     trying_ = &a;
     a.begun = house.now;
+    untried_head_ = false;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
     link.submit(a.call);
@@ -91,6 +92,9 @@ void slot::on_patience_over(void* acquisition_) {
                      : lasting != errc{}      ? lasting
                                               : errc::not_connected;
     s.give_up(w, why);
+    if (s.trying_ == &a) {
+        s.house.timers.set(a.timer, s.house.now);  // the try goes on for the next waiter
+    }
 }
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
@@ -107,7 +111,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         return;
     }
     const errc why = o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error;
-    end_untaken(a);
+    end_refused(a);
     failed(why);
 }
 
@@ -117,7 +121,7 @@ void slot::granted(acquisition& a) {
     if (a.valid_until <= house.now) {
         // The answer took longer than the lease.
         house.log(log_level::warning, "granted too late: ", name());
-        start_release(a);
+        compensate(a);
         busy(0);
         return;
     }
@@ -203,13 +207,13 @@ void slot::abandon(acquisition& a) {
 }
 
 void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
-    const bool taken = o.answered() && o.reply.is_text();
-    if (taken || o.lost()) {
+    if (o.refused()) {
+        end_refused(a);
+    } else if (o.lost() || o.reply.is_text()) {
         compensate(a);
-        return;
+    } else {
+        end_untaken(a);
     }
-    // Answered "busy", or refused: it didn't run, nor did an earlier copy.
-    end_untaken(a);
 }
 
 }  // namespace conch::lock

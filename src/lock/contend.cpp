@@ -79,6 +79,9 @@ bool slot::may_be_free() noexcept {
         ++(by_message_ ? house.counters.wakes_by_message : house.counters.wakes_by_subscribe);
         return true;
     }
+    if (untried_head_) {
+        return true;
+    }
     if (poll_due_) {
         ++house.counters.wakes_by_poll;
         return true;
@@ -112,7 +115,8 @@ void slot::on_news(void* self, wire::news what) {
         break;
     }
     case wire::news::failed:
-        return;
+        s.by_message_ = false;  // asks now, and more often from now on
+        break;
     }
     ++s.wakes_;
     s.wake();

@@ -161,6 +161,7 @@ void detach_level(impl::hold_view& view) {
     }
     context& house = a.home.house;
     fail_extensions(a, errc::already_released);
+    end_changes(a, {});
     house.timers.cancel(a.timer);
     house.renewing.drop(a);
     a.now = acquisition::phase::releasing;
@@ -180,7 +181,7 @@ void watch(context& house, const impl::view_ptr& view, caller by) {
 }
 
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
-    extension& e = house.extensions.make(by, lease);
+    extension& e = house.extensions.make(by, lease, house.now);
     if (!view->level) {
         house.complete(e, reason_of(*view));
         house.extensions.free(e);
@@ -193,9 +194,6 @@ void extend(context& house, const impl::view_ptr& view, duration lease, caller b
         return;
     }
     a.extensions.push_back(e);
-    if (a.want.renew) {
-        a.want.lease = lease;
-    }
     house.renewing.check(a);
 }
 

@@ -10,11 +10,12 @@ namespace conch::lock {
 namespace {
 
 void encode_nest(wire::call& c, resp::writer& w) {
-    const auto& change = static_cast<const level_change&>(c);
+    auto& change = static_cast<level_change&>(c);
     const acquisition& a = *change.of;
+    change.lease = clamped_lease(a.want.lease, a.ends - a.home.house.now);
     wire::write_script(w, c, wire::script_id::nest, 1, 3).arg(a.home.name());
     write_field(w, a);
-    w.arg(change.depth).arg(core::ceil_millis(a.extended_by));
+    w.arg(change.depth).arg(core::ceil_millis(change.lease));
 }
 
 void nest_done(wire::call& c, const wire::outcome& o);
@@ -77,7 +78,7 @@ void nest_done(wire::call& call, const wire::outcome& o) {
     if (o.refused()) {
         house.complete(c, wire::to_errc(o.reply.text()));
     } else {
-        set_deadline(*a, call.sent, a->extended_by);
+        set_deadline(*a, call.sent, c.lease);
         if (wanted) {
             house.complete(c, {}, entered ? add_level(*a) : impl::view_ptr{});
         }

@@ -88,9 +88,11 @@ struct watcher : pending {
 
 /// Wants a longer lease.
 struct extension : pending {
-    extension(caller c, duration l) noexcept : pending{kind::extend, c}, lease{l} {}
+    extension(caller c, duration l, time_point now) noexcept
+        : pending{kind::extend, c}, lease{l}, since{now} {}
 
     duration lease;
+    time_point since;
 };
 
 /// Goes one level deeper, or comes back from one.
@@ -100,6 +102,7 @@ struct level_change : pending, wire::call {
     context& house;
     acquisition* of;  ///< null once that ended
     std::uint32_t depth;
+    duration lease{};  ///< as it was sent
     bool enters;
     core::timer patience;
 };

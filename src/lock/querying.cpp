@@ -140,7 +140,7 @@ void force_done(wire::call& c, const wire::outcome& o) {
         q.house.renewing.check(*s.live());
     }
     q.house.may_be_idle(s);
-    const bool replayed = q.copies > 1;
+    const bool replayed = q.lost_epoch != 0;
     finish(q, {}, o.reply.integer() >= 0 || replayed);
 }
 

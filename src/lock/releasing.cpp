@@ -34,14 +34,15 @@ constexpr wire::call_type release_type{
 };
 
 void finish(acquisition& a) {
+    CONCH_CHECK(a.unlocking.completed());
     a.home.house.timers.cancel(a.timer);
     a.home.forget(a);
 }
 
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
-    return a.suspect_epoch > a.home.link.fenced_through() &&
-           a.home.house.now < a.suspect_until;
+    return a.suspect_epoch != 0 && a.home.house.now < a.suspect_until &&
+           a.home.link.may_still_run(a.suspect_epoch);
 }
 
 void next_round_later(acquisition& a) {
@@ -101,7 +102,7 @@ void release_done(wire::call& c, const wire::outcome& o) {
     }
     if (!a.unlocking.completed()) {
         const errc verdict = release_verdict({.was_holder = told >= 0,
-                                              .copies = c.copies,
+                                              .may_have_run = c.lost_epoch != 0,
                                               .first_sent = c.first_sent,
                                               .valid_until = a.valid_until});
         house.complete(a.unlocking, verdict != errc{} ? make_error_code(verdict) : error_code{});
@@ -132,6 +133,14 @@ void compensate(acquisition& a) {
     a.suspect_epoch = a.call.lost_epoch;
     a.suspect_until = core::after(a.call.lost_at, a.extended_by);
     start_release(a);
+}
+
+void end_refused(acquisition& a) {
+    if (a.call.lost_epoch != 0) {
+        compensate(a);
+    } else {
+        end_untaken(a);
+    }
 }
 
 void end_untaken(acquisition& a) {

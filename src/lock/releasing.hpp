@@ -14,6 +14,9 @@ void start_release(acquisition& a);
 /// The same, for an acquire that nobody wants any more and that may have taken the lock.
 void compensate(acquisition& a);
 
+/// The acquire was refused: an earlier copy, whose answer was lost, may have run nevertheless.
+void end_refused(acquisition& a);
+
 /// The acquire is known not to have taken the lock, or the lock to be gone: no release is needed,
 /// unless an older copy of the acquire may still run.
 void end_untaken(acquisition& a);

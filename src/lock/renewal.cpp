@@ -123,7 +123,7 @@ void renewer::send(std::span<acquisition* const> holds) {
         a->due = false;
         a->renewing = &r;
         a->place = r.count;
-        r.items[r.count++] = {a, wanted_lease(*a, house_.now)};
+        r.items[r.count++] = {a, {}};
     }
     ++house_.counters.renewal_batches;
     link.submit(r);
@@ -139,6 +139,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     wire::write_script(w, c, wire::script_id::renew, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = i;
+        r.items[i].lease = wanted_lease(*r.items[i].of, r.house.now);
         w.arg(r.items[i].of->home.name());
     }
     for (std::uint32_t i = 0; i < r.count; ++i) {
@@ -194,7 +195,8 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     }
     for (auto it = a.extensions.begin(); it != a.extensions.end();) {
         auto& e = static_cast<extension&>(*it++);
-        if (e.lease <= i.lease || a.last) {
+        if ((e.lease <= i.lease && e.since <= r.sent) || a.last) {
+            a.want.lease = a.want.renew ? e.lease : a.want.lease;
             house_.complete(e, {});
             house_.extensions.free(e);
         }

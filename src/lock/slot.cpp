@@ -56,6 +56,8 @@ void slot::acquire(waiter& w) {
     }
     if (!contending_) {
         advance();
+    } else if (&head() == &w) {
+        try_again();  // the contender still sleeps for one who left
     }
 }
 
@@ -93,6 +95,12 @@ void slot::give_up_all(error_code why) {
         // From the back: what is tried for the head is abandoned once.
         give_up(static_cast<waiter&>(waiters_.back()), why);
     }
+}
+
+// No-op where a try is on its way, or will be when the local hold ends.
+void slot::try_again() {
+    untried_head_ = true;
+    advance();
 }
 
 void slot::wake() noexcept { house.awake.wake(contender_); }
@@ -143,8 +151,9 @@ void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
     // At least one try is made and its answer awaited; a local hold is such an answer.
-    if (!w.tried && &s.head() == &w && s.trying_) {
+    if (!w.tried && &s.head() == &w && !s.live_) {
         w.overdue = true;
+        s.try_again();
         return;
     }
     s.give_up(w, errc::timed_out);

@@ -81,6 +81,7 @@ private:
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     void leave(waiter& w, error_code why, impl::view_ptr view = {});
     void wake() noexcept;
+    void try_again();
 
     // For contend().
     auto event() noexcept { return contender_.sleep(); }
@@ -101,6 +102,7 @@ private:
     bool poll_due_ = false;
     std::uint64_t wakes_ = 0;  ///< reasons to try again, so far
     std::uint64_t seen_ = 0;   ///< of these, answered by the last try
+    bool untried_head_ = false;  ///< the head must have a try of its own
     bool by_message_ = false;  ///< the last reason was a message
     std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
     bool others_wait_ = false;

@@ -5,16 +5,14 @@
 #include <conch/clock.hpp>
 #include <conch/error.hpp>
 
-#include <cstdint>
-
 namespace conch::lock {
 
 /// What a release ended in, from the server's answer and what is known of its sending.
 struct release_facts {
-    bool was_holder = false;   ///< the server deleted the field
-    std::uint32_t copies = 1;  ///< how many times the release was written
-    time_point first_sent{};   ///< when the first of these writes started
-    time_point valid_until{};  ///< the hold's deadline
+    bool was_holder = false;    ///< the server deleted the field
+    bool may_have_run = false;  ///< an earlier copy of the release was lost unanswered
+    time_point first_sent{};    ///< when the first copy that may have run was sent
+    time_point valid_until{};   ///< the hold's deadline
 };
 
 /// `errc{}`: done. Not the holder any more: an earlier copy may have done it, if that copy left in
@@ -26,7 +24,7 @@ constexpr errc release_verdict(const release_facts& f) noexcept {
     if (f.first_sent >= f.valid_until) {
         return errc::lease_expired;
     }
-    return f.copies > 1 ? errc{} : errc::lock_lost;
+    return f.may_have_run ? errc{} : errc::lock_lost;
 }
 
 }  // namespace conch::lock

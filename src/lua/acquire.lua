@@ -21,12 +21,13 @@ if left ~= -2 then
 end
 local token = ''
 if ARGV[3] ~= '' then
-    token = redis.call('get', ARGV[3])
-    if not (repeated and token) then
+    local last = tonumber(redis.call('get', ARGV[3]) or '')
+    if repeated and last then
+        token = string.format('%.0f', last)
+    else
         local now = redis.call('time')
         local micros = now[1] * 1000000 + now[2]
-        local after = (tonumber(token or 0) or 0) + 1
-        token = string.format('%.0f', math.max(after, micros))
+        token = string.format('%.0f', math.max((last or 0) + 1, micros))
         if ARGV[4] == '0' then
             redis.call('set', ARGV[3], token)
         else
@@ -38,6 +39,13 @@ if not repeated then
     redis.call('hset', KEYS[1], ARGV[1], 1)
 end
 if left < tonumber(ARGV[2]) then
-    redis.call('pexpire', KEYS[1], ARGV[2])
+    local set = redis.pcall('pexpire', KEYS[1], ARGV[2])
+    if type(set) ~= 'number' then
+        -- A lock without expiry would never be free again.
+        if not repeated then
+            redis.call('hdel', KEYS[1], ARGV[1])
+        end
+        return set
+    end
 end
 return token

@@ -5,15 +5,22 @@
 -- ARGV[1]  key of the fencing token; "" for none
 --
 -- Reply: an array: remaining time in ms (-1 without expiry, -2 not locked), the last token in
--- decimal or "", then the fields and counts of the hash.
+-- decimal or "", then, if locked, the holder's field and its count.
 -- Idempotent: reads only.
 local answer = { redis.call('pttl', KEYS[1]), '' }
 if ARGV[1] ~= '' then
-    answer[2] = redis.call('get', ARGV[1]) or ''
+    local token = tonumber(redis.call('get', ARGV[1]) or '')
+    answer[2] = token and string.format('%.0f', token) or ''
 end
 if answer[1] ~= -2 then
-    for _, item in ipairs(redis.call('hgetall', KEYS[1])) do
-        answer[#answer + 1] = item
+    -- Anything else than one short field is no lock of this kind; its size is not asked for.
+    if redis.call('hlen', KEYS[1]) ~= 1 then
+        return redis.error_reply('WRONGTYPE a hash of more than one field is no lock')
     end
+    local holder = redis.call('hgetall', KEYS[1])
+    if #holder[1] > 4096 or #holder[2] > 32 then
+        return redis.error_reply('WRONGTYPE the field is not that of a lock')
+    end
+    answer[3], answer[4] = holder[1], holder[2]
 end
 return answer

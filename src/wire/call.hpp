@@ -68,6 +68,14 @@ struct call : call_hook {
     call(const call&) = delete;
     call& operator=(const call&) = delete;
 
+    /// The copy that was just answered didn't run: as if it had never been written, unless an
+    /// earlier one was lost.
+    void not_run() noexcept {
+        if (lost_epoch == 0) {
+            copies = 0;
+        }
+    }
+
     const call_type* type;
     state where = state::idle;
     /// Cleared when nobody wants the effect any more: it is then never sent again.

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t write_limit = 256u << 10;
 constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 constexpr unsigned most_doublings = 16;
+constexpr std::size_t most_unfenced = 64;
 
 duration doubled(duration first, unsigned times, duration most) noexcept {
     return std::min(most, first * (std::int64_t{1} << std::min(times, most_doublings)));
@@ -32,7 +33,6 @@ link::link(const config& settings, core::timer_heap& timers, core::random& jitte
       timer_{this, &link::on_timer},
       retry_timer_{this, &link::on_retry_timer} {
     ping_.home = this;
-    kill_.home = this;
 }
 
 link::~link() {
@@ -59,6 +59,7 @@ void link::connected() {
     state_ = state::greeting;
     reader_.reset();
     input_.clear();
+    unread_ = 0;
     heard_ = now_;
     greeting_.start(pipeline_);
 }
@@ -79,7 +80,6 @@ void link::on_greeted(void* self) {
         return;
     }
     l.state_ = state::ready;
-    l.failures_ = 0;
     l.lasting_failure_ = {};
     ++l.counters_.connects;
     l.log_(log_level::info, "connected");
@@ -90,31 +90,48 @@ void link::on_greeted(void* self) {
     l.watch();
 }
 
-// The old connection may still have commands of ours in its buffers. Of the same server process it
-// is ended before anything is replayed; another process doesn't have it, and there the id could be
-// a stranger's.
+// An old connection may still have commands of ours in its buffers. Of the same server process it is
+// ended before anything is replayed; another process doesn't have it, and there the id could be a
+// stranger's.
 void link::fence_old() {
-    const std::string& run_id = greeting_.run_id();
-    if (old_client_id_ != 0 && !run_id.empty()) {
-        if (run_id == old_run_id_) {
-            kill_id_ = old_client_id_;
-            pipeline_.submit(kill_);
-        } else {
-            fenced_through_ = old_epoch_;
+    const std::string& now = greeting_.run_id();
+    for (auto it = unfenced_.begin(); it != unfenced_.end();) {
+        old_connection& old = *it;
+        const bool known = !now.empty() && !old.run_id.empty();
+        if (known && old.run_id != now) {
+            it = unfenced_.erase(it);
+            continue;
         }
+        if (known && old.client_id != 0) {
+            pipeline_.submit(old);
+        }
+        ++it;
     }
-    old_client_id_ = greeting_.client_id();
-    old_run_id_ = run_id;
 }
 
 void link::kill_done(call& c, const outcome& o) {
-    link& l = *static_cast<probe&>(c).home;
+    auto& old = static_cast<old_connection&>(c);
+    link& l = old.home;
     if (o.answered()) {
-        l.fenced_through_ = l.old_epoch_;
         ++l.counters_.old_fenced;
+        l.unfenced_.remove_if([&](const old_connection& one) { return &one == &old; });
     } else if (o.refused()) {
-        l.log_(log_level::debug, "the old connection can't be ended: ", o.reply.text());
+        l.log_(log_level::debug, "an old connection can't be ended: ", o.reply.text());
     }
+}
+
+bool link::may_still_run(std::uint64_t epoch) const noexcept {
+    return epoch <= forgotten_ ||
+           std::any_of(unfenced_.begin(), unfenced_.end(),
+                       [&](const old_connection& old) { return old.epoch == epoch; });
+}
+
+void link::remember_old() {
+    if (unfenced_.size() == most_unfenced) {
+        forgotten_ = unfenced_.front().epoch;
+        unfenced_.pop_front();
+    }
+    unfenced_.emplace_back(*this, epoch_, greeting_.client_id(), greeting_.run_id());
 }
 
 void link::broken(std::string_view why) {
@@ -134,7 +151,7 @@ void link::down(std::string_view why) {
     const bool was_ready = ready();
     if (was_ready) {
         down_since_ = now_;
-        old_epoch_ = epoch_;
+        remember_old();
     }
     wanted_ = 0;
     pause();
@@ -222,11 +239,13 @@ void link::stage(std::string& out) {
 
 void link::received() {
     heard_ = now_;
+    counters_.bytes_received += input_.data().size() - unread_;
     const std::uint64_t epoch = wanted_;
     while (wanted_ == epoch && epoch != 0) {
         const std::string_view data = input_.data();
         switch (reader_.parse(data)) {
         case resp::reader::status::need_more:
+            unread_ = data.size();
             return;
         case resp::reader::status::error:
             last_words_ = reader_.reason();
@@ -271,7 +290,10 @@ void link::handle_push(const resp::value& push) {
 
 void link::answer(call& c, const resp::value& reply) {
     if (!reply.is_error()) {
-        retries_ = 0;
+        if (c.type->order != priority::greeting) {
+            retries_ = 0;
+            failures_ = 0;
+        }
         c.type->done(c, outcome{outcome::kind::answered, reply});
         return;
     }
@@ -282,6 +304,7 @@ void link::answer(call& c, const resp::value& reply) {
         case refusal::no_script:
             if (!c.by_body) {
                 c.by_body = true;
+                c.not_run();
                 pipeline_.submit_again(c);
                 return;
             }
@@ -298,6 +321,7 @@ void link::answer(call& c, const resp::value& reply) {
 
 void link::retry_later(call& c) {
     c.trouble = to_errc(last_words_);
+    c.not_run();
     c.where = call::state::waiting;
     delayed_.push_back(c);
     if (!retry_timer_.armed()) {
@@ -322,8 +346,8 @@ void link::resume_delayed() noexcept {
 void link::encode_ping(call&, resp::writer& w) { w.command(1).arg("PING"); }
 
 void link::encode_kill(call& c, resp::writer& w) {
-    const link& l = *static_cast<const probe&>(c).home;
-    w.command(4).arg("CLIENT").arg("KILL").arg("ID").arg(l.kill_id_);
+    const auto& old = static_cast<const old_connection&>(c);
+    w.command(4).arg("CLIENT").arg("KILL").arg("ID").arg(old.client_id);
 }
 
 void link::ping_done(call&, const outcome&) {}

@@ -14,9 +14,12 @@
 #include <conch/config.hpp>
 #include <conch/stats.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace conch::wire {
 
@@ -52,8 +55,8 @@ public:
     bool ready() const noexcept { return state_ == state::ready; }
     /// When the link was last ready, or first wanted; now, if it is ready.
     time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
-    /// Nothing written on a connection up to this one can run any more.
-    std::uint64_t fenced_through() const noexcept { return fenced_through_; }
+    /// What was written on this connection, which broke, may still run.
+    bool may_still_run(std::uint64_t epoch) const noexcept;
     /// Why the server can't be used, if that will not pass by itself; else `errc{}`.
     errc lasting_failure() const noexcept { return lasting_failure_; }
     const std::string& last_words() const noexcept { return last_words_; }
@@ -85,6 +88,16 @@ private:
         link* home = nullptr;
     };
 
+    /// A connection that broke while it was ready, and was not ended at the server.
+    struct old_connection : call {
+        old_connection(link& l, std::uint64_t e, std::int64_t id, std::string run)
+            : call{kill_type}, home{l}, epoch{e}, client_id{id}, run_id{std::move(run)} {}
+        link& home;
+        std::uint64_t epoch;
+        std::int64_t client_id;
+        std::string run_id;
+    };
+
     static void on_greeted(void* self);
     static void on_timer(void* self);
     static void on_retry_timer(void* self);
@@ -104,6 +117,7 @@ private:
     void retry_later(call& c);
     void resume_delayed() noexcept;
     void fence_old();
+    void remember_old();
     void watch();
 
     const config& settings_;
@@ -117,7 +131,6 @@ private:
     time_point now_{};
     std::uint64_t wanted_ = 0;
     std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
-    std::uint64_t fenced_through_ = 0;
     time_point down_since_{};
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
@@ -125,18 +138,16 @@ private:
     errc lasting_failure_{};
     std::string last_words_{};
 
-    std::int64_t old_client_id_ = 0;  // of the last connection that was ready
-    std::string old_run_id_{};
-    std::uint64_t old_epoch_ = 0;
+    std::list<old_connection> unfenced_{};
+    std::uint64_t forgotten_ = 0;  // unfenced, but no longer in the list: up to this one
 
     core::byte_buffer input_{};
+    std::size_t unread_ = 0;  // bytes of it that were there before
     resp::reader reader_{};
     pipeline pipeline_{};
     subscriptions channels_{pipeline_};
     handshake greeting_;
     probe ping_{ping_type};
-    probe kill_{kill_type};
-    std::int64_t kill_id_ = 0;
     call_list delayed_{};
     core::timer timer_;
     core::timer retry_timer_;

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using conch::errc;
 
 constexpr conch::lock_options fixed{.lease = 30s, .renew = false};
-constexpr conch::duration worth = 30s - 30s / 40 - 2ms;
+constexpr conch::duration worth = 30s - 750ms - 2ms;
 
 TEST(engine_deadline, each_acquisition_has_a_field_of_its_own) {
     engine_harness h;

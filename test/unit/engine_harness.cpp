@@ -7,6 +7,11 @@
 #include <utility>
 
 namespace conch::test {
+namespace {
+
+std::uint64_t owner_of(const lock_options& o) noexcept { return o.owner ? o.owner->id() : 0; }
+
+}  // namespace
 
 config quiet() {
     config c;
@@ -140,13 +145,13 @@ void engine_harness::unblock_writes() {
 
 operation& engine_harness::lock(std::string_view name, const lock_options& o) {
     operation& op = add();
-    turn([&] { engine.acquire(spec(name), o, false, {&op, &op.running}); });
+    turn([&] { engine.acquire(spec(name), o, false, {&op, &op.running}, owner_of(o)); });
     return op;
 }
 
 operation& engine_harness::try_lock(std::string_view name, const lock_options& o) {
     operation& op = add();
-    turn([&] { engine.acquire(spec(name), o, true, {&op, &op.running}); });
+    turn([&] { engine.acquire(spec(name), o, true, {&op, &op.running}, owner_of(o)); });
     return op;
 }
 

@@ -109,6 +109,9 @@ public:
     /// Connects if need be, acquires, answers "granted", and forgets what was sent for it.
     impl::view_ptr grant(std::string_view name, const lock_options& o = {});
 
+    /// The i-th operation that was begun, from 0.
+    operation& operation_at(std::size_t i) { return operations_.at(i); }
+
     impl::spec_ptr spec(std::string_view name, const mutex_options& o = {});
     stats counters() const { return engine.counters(); }
 

@@ -175,9 +175,11 @@ TEST_F(engine_nesting, a_deeper_level_is_replayed_after_the_link_broke) {
 }
 
 TEST_F(engine_nesting, a_level_on_its_way_ends_with_the_hold_at_its_deadline) {
+    const conch::lock_options brief{.lease = 1s, .renew = false, .owner = &me};
+    h.grant("b", brief);
     h.block_writes();
-    operation& op = h.lock("a", mine);
-    h.sleep(30s);
+    operation& op = h.lock("b", brief);
+    h.sleep(1s);
     h.turn();
     EXPECT_TRUE(op.ended(errc::lease_expired));
 }

@@ -17,7 +17,7 @@ constexpr conch::time_point deadline{10s};
 
 TEST(release_verdict, a_release_by_the_holder_is_done_even_if_it_is_late) {
     EXPECT_EQ(release_verdict({.was_holder = true,
-                               .copies = 1,
+                               .may_have_run = false,
                                .first_sent = deadline + 1s,
                                .valid_until = deadline}),
               errc{});
@@ -25,7 +25,7 @@ TEST(release_verdict, a_release_by_the_holder_is_done_even_if_it_is_late) {
 
 TEST(release_verdict, not_the_holder_on_a_replay_that_began_in_time_is_done) {
     EXPECT_EQ(release_verdict({.was_holder = false,
-                               .copies = 2,
+                               .may_have_run = true,
                                .first_sent = deadline - 1ns,
                                .valid_until = deadline}),
               errc{});
@@ -33,7 +33,7 @@ TEST(release_verdict, not_the_holder_on_a_replay_that_began_in_time_is_done) {
 
 TEST(release_verdict, not_the_holder_on_a_replay_that_began_late_is_expired) {
     EXPECT_EQ(release_verdict({.was_holder = false,
-                               .copies = 2,
+                               .may_have_run = true,
                                .first_sent = deadline,
                                .valid_until = deadline}),
               errc::lease_expired);
@@ -41,7 +41,7 @@ TEST(release_verdict, not_the_holder_on_a_replay_that_began_late_is_expired) {
 
 TEST(release_verdict, not_the_holder_on_a_late_first_copy_is_expired) {
     EXPECT_EQ(release_verdict({.was_holder = false,
-                               .copies = 1,
+                               .may_have_run = false,
                                .first_sent = deadline,
                                .valid_until = deadline}),
               errc::lease_expired);
@@ -49,7 +49,7 @@ TEST(release_verdict, not_the_holder_on_a_late_first_copy_is_expired) {
 
 TEST(release_verdict, not_the_holder_on_a_first_copy_in_time_is_lost) {
     EXPECT_EQ(release_verdict({.was_holder = false,
-                               .copies = 1,
+                               .may_have_run = false,
                                .first_sent = deadline - 1ns,
                                .valid_until = deadline}),
               errc::lock_lost);

@@ -55,6 +55,7 @@ public:
         op->spec = std::move(spec_);
         op->view = std::move(view_);
         op->options = options;
+        op->owner = options.owner ? options.owner->id() : 0;
         op->amount = amount;
         submit(*op);
     }

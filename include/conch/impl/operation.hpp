@@ -43,6 +43,7 @@ struct operation {
     core_ptr core{};
     spec_ptr spec{};
     lock_options options{};
+    std::uint64_t owner = 0;  ///< the id of options.owner
     duration amount{};
     std::uint64_t ticket = 0;  ///< 0: can't be cancelled
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/engine_harness.hpp"
+
+#include <gtest/gtest.h>
+
+// Waiters of one client among themselves: rule 10.
+namespace {
+
+using namespace conch::test;
+using namespace std::chrono_literals;
+using conch::errc;
+
+TEST(engine_hand_off, one_name_has_one_contender) {
+    engine_harness h;
+    for (int i = 0; i < 10; ++i) {
+        h.lock("a");
+    }
+    h.connect();
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 1)});
+    h.reply(busy(5000));
+    EXPECT_EQ(h.sent(), (lines{subscribe_of("a"), acquire_of("a", 2)}));
+}
+
+TEST(engine_hand_off, waiters_get_the_lock_in_the_order_of_their_coming) {
+    engine_harness h;
+    h.lock("a");
+    std::vector<operation*> ops;
+    for (int i = 0; i < 5; ++i) {
+        ops.push_back(&h.lock("a"));
+    }
+    h.connect();
+    h.reply(granted());
+    auto holder = h.operation_at(0).view;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        for (std::size_t later = i; later < ops.size(); ++later) {
+            EXPECT_FALSE(ops[later]->done());
+        }
+        h.release(holder);
+        h.reply(integer(0), granted());
+        ASSERT_TRUE(ops[i]->granted());
+        holder = ops[i]->view;
+    }
+}
+
+TEST(engine_hand_off, the_release_and_the_next_acquire_leave_in_one_write) {
+    engine_harness h;
+    const auto hold = h.grant("a");
+    operation& op = h.lock("a");
+    EXPECT_EQ(h.sent(), lines{});
+    const std::size_t writes = h.writes();
+    h.release(hold);
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 1), acquire_of("a", 2)}));
+    EXPECT_EQ(h.writes(), writes + 1);
+    h.reply(integer(0), granted());
+    EXPECT_TRUE(op.granted());
+    EXPECT_EQ(h.counters().hand_offs, 1u);
+}
+
+TEST(engine_hand_off, they_leave_in_one_write_with_a_contender_too) {
+    engine_harness h;
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    h.connect();
+    h.reply(busy(5000));
+    h.reply(subscribed("a"), granted());
+    h.sent();
+    const std::size_t writes = h.writes();
+    h.release(first.view);
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 2), acquire_of("a", 3)}));
+    EXPECT_EQ(h.writes(), writes + 1);
+    h.reply(integer(1), granted());
+    EXPECT_TRUE(second.granted());
+    EXPECT_EQ(h.sent(), lines{unsubscribe_of("a")}) << "nobody waits any more";
+}
+
+TEST(engine_hand_off, a_grant_whose_waiter_is_gone_goes_to_the_next) {
+    engine_harness h;
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    h.connect();
+    h.cancel(first);
+    h.sent();
+    h.reply(granted());
+    EXPECT_TRUE(second.granted());
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(h.counters().compensations, 0u);
+}
+
+TEST(engine_hand_off, a_grant_with_other_terms_than_the_next_wants_is_released) {
+    engine_harness h;
+    operation& first = h.lock("a", {.lease = 10s});
+    operation& second = h.lock("a", {.lease = 20s});
+    h.connect();
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 1, 10'000)});
+    h.cancel(first);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 2, 20'000)});
+    h.reply(granted(), busy(10'000));
+    EXPECT_FALSE(second.done());
+    EXPECT_EQ(h.sent(),
+              (lines{release_of("a", 1), subscribe_of("a"), acquire_of("a", 3, 20'000)}));
+}
+
+TEST(engine_hand_off, a_grant_for_another_owner_is_not_passed_on) {
+    engine_harness h;
+    const conch::owner me;
+    operation& first = h.lock("a", {.owner = &me});
+    operation& second = h.lock("a");
+    h.connect();
+    h.cancel(first);
+    h.sent();
+    h.reply(granted());
+    EXPECT_FALSE(second.done());
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+}
+
+TEST(engine_hand_off, a_grant_that_nobody_wants_is_released) {
+    engine_harness h;
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    h.connect();
+    h.cancel(second);
+    h.cancel(first);
+    h.sent();
+    h.reply(granted());
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+}
+
+TEST(engine_hand_off, a_wake_whose_waiter_is_gone_is_the_next_ones) {
+    engine_harness h;
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    h.connect();
+    h.reply(busy(60'000));
+    h.reply(subscribed("a"), busy(60'000));
+    h.sent();
+    h.reply(released("a"));
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)});
+    h.cancel(first);
+    h.reply(granted());
+    EXPECT_TRUE(second.granted());
+}
+
+TEST(engine_hand_off, a_waiter_behind_a_local_hold_times_out_by_itself) {
+    engine_harness h;
+    h.grant("a");
+    operation& op = h.lock("a", {.wait = 2s});
+    h.advance(2s);
+    EXPECT_TRUE(op.ended(errc::timed_out));
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST(engine_hand_off, after_max_passes_others_get_their_turn) {
+    conch::config c = quiet();
+    c.max_passes = 3;
+    engine_harness h{c};
+    for (int i = 0; i < 6; ++i) {
+        h.lock("a");
+    }
+    h.connect();
+    h.reply(granted());
+    for (std::size_t i = 0; i < 4; ++i) {
+        h.release(h.operation_at(i).view);
+        h.sent();
+        h.reply(integer(3), granted());  // three clients heard of the release
+    }
+    ASSERT_TRUE(h.operation_at(3).granted());
+    ASSERT_FALSE(h.operation_at(4).done());
+    h.sent();
+    EXPECT_FALSE(h.operation_at(4).done());
+}
+
+TEST(engine_hand_off, a_yielding_client_keeps_silent_for_a_moment_and_then_tries) {
+    conch::config c = quiet();
+    c.max_passes = 1;
+    engine_harness h{c};
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    operation& third = h.lock("a");
+    h.connect();
+    h.reply(granted());
+    h.release(first.view);
+    h.sent();
+    h.reply(integer(2), granted());
+    ASSERT_TRUE(second.granted());
+    h.release(second.view);
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 2), subscribe_of("a")}));
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)});
+    h.reply(integer(2), subscribed("a"), granted());
+    EXPECT_TRUE(third.granted());
+}
+
+TEST(engine_hand_off, where_nobody_else_waits_the_lock_is_passed_on_for_ever) {
+    conch::config c = quiet();
+    c.max_passes = 1;
+    engine_harness h{c};
+    for (int i = 0; i < 20; ++i) {
+        h.lock("a");
+    }
+    h.connect();
+    h.reply(granted());
+    for (std::size_t i = 0; i + 1 < 20; ++i) {
+        h.release(h.operation_at(i).view);
+        h.reply(integer(0), granted());
+        ASSERT_TRUE(h.operation_at(i + 1).granted()) << i;
+    }
+}
+
+}  // namespace

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/link_harness.hpp"
+
+#include <gtest/gtest.h>
+
+// Connecting, replaying, fencing, and refusals that pass.
+namespace {
+
+using namespace conch::test;
+using namespace std::chrono_literals;
+using conch::errc;
+
+struct wire_link : testing::Test {
+    link_harness h{};
+    note a{plain_note, "a"};
+    note b{plain_note, "b"};
+    note s{script_note, "s"};
+
+    ~wire_link() override { h.link.close(); }
+    void ready() {
+        h.submit(a);
+        h.connect();
+        h.sent();
+        h.reply(ok());
+        a.ends.clear();
+    }
+};
+
+TEST_F(wire_link, it_connects_on_first_use) {
+    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.timers.next(), conch::core::never);
+    h.submit(a);
+    EXPECT_NE(h.link.wanted(), 0u);
+}
+
+TEST_F(wire_link, the_greeting_comes_before_anything_else) {
+    h.submit(a);
+    h.link.connected();
+    EXPECT_EQ(h.sent().front(), "HELLO 3 SETNAME conch");
+    EXPECT_EQ(h.sent(), lines{}) << "not before the greeting was answered";
+    h.reply(greeting(1, "1111"));
+    EXPECT_EQ(h.sent(), lines{"a"});
+}
+
+TEST_F(wire_link, answers_reach_their_calls_in_order) {
+    ready();
+    h.submit(a);
+    h.submit(b);
+    h.sent();
+    h.reply(integer(1) + error("ERR no"));
+    EXPECT_EQ(a.ends, lines{":1"});
+    EXPECT_EQ(b.ends, lines{"refused -6<ERR no>"});
+    EXPECT_EQ(h.link.last_words(), "ERR no");
+}
+
+TEST_F(wire_link, written_calls_are_replayed_in_order_on_the_next_connection) {
+    ready();
+    h.submit(a);
+    h.submit(b);
+    h.sent();
+    h.link.broken("reset");
+    EXPECT_EQ(h.link.wanted(), 0u);
+    h.connect(2, "other process");
+    EXPECT_EQ(h.sent(), (lines{"a", "b"}));
+    EXPECT_EQ(a.ends, lines{});
+}
+
+TEST_F(wire_link, each_connection_has_a_number_of_its_own) {
+    h.submit(a);
+    const auto first = h.link.wanted();
+    h.link.broken("refused");
+    h.wait_for_attempt();
+    EXPECT_GT(h.link.wanted(), first);
+}
+
+TEST_F(wire_link, the_old_connection_of_the_same_process_is_ended_before_any_replay) {
+    ready();
+    h.submit(a);
+    h.sent();
+    h.link.broken("reset");
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "a"}));
+    EXPECT_TRUE(h.link.may_still_run(1));
+    h.reply(integer(1));
+    EXPECT_FALSE(h.link.may_still_run(1));
+    EXPECT_EQ(h.counters.old_fenced, 1u);
+}
+
+TEST_F(wire_link, the_id_is_not_killed_in_another_process) {
+    ready();
+    h.submit(a);
+    h.link.broken("reset");
+    h.connect(2, "2222");
+    EXPECT_EQ(h.sent(), lines{"a"});
+    EXPECT_FALSE(h.link.may_still_run(1)) << "that process is gone";
+}
+
+TEST_F(wire_link, where_the_server_refuses_to_kill_it_goes_on) {
+    ready();
+    h.submit(a);
+    h.link.broken("reset");
+    h.connect(2);
+    h.sent();
+    h.reply(error("NOPERM this user has no permissions to run the 'client|kill' command") + ok());
+    EXPECT_EQ(a.ends.size(), 1u);
+    EXPECT_TRUE(h.link.ready());
+    EXPECT_TRUE(h.link.may_still_run(1));
+}
+
+TEST_F(wire_link, a_connection_that_was_never_ready_is_not_killed) {
+    h.submit(a);
+    h.link.connected();
+    h.sent();
+    h.reply(hello(7));
+    h.link.broken("reset");
+    h.connect(8);
+    EXPECT_EQ(h.sent(), lines{"a"});
+}
+
+TEST_F(wire_link, noscript_leads_to_eval_once) {
+    ready();
+    h.submit(s);
+    EXPECT_EQ(h.sent(), lines{"acquire s"});
+    h.reply(error("NOSCRIPT No matching script."));
+    EXPECT_EQ(s.ends, lines{});
+    EXPECT_EQ(h.sent(), lines{"EVAL acquire s"});
+    h.reply(error("NOSCRIPT No matching script."));
+    EXPECT_EQ(s.ends.size(), 1u);
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST_F(wire_link, a_call_after_noscript_begins_with_evalsha_again) {
+    ready();
+    h.submit(s);
+    h.sent();
+    h.reply(error("NOSCRIPT No matching script."));
+    h.sent();
+    h.reply(ok());
+    h.submit(s);
+    EXPECT_EQ(h.sent(), lines{"acquire s"});
+}
+
+TEST_F(wire_link, noscript_does_not_send_what_nobody_wants) {
+    ready();
+    h.submit(s);
+    h.sent();
+    s.wanted = false;
+    h.reply(error("NOSCRIPT No matching script."));
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(s.ends.size(), 1u);
+}
+
+TEST_F(wire_link, a_loading_server_is_asked_again_a_little_later) {
+    ready();
+    h.submit(a);
+    h.submit(b);
+    h.sent();
+    h.reply(error("LOADING Redis is loading") + error("LOADING Redis is loading"));
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(a.trouble, errc::server_unavailable);
+    h.advance(20ms);
+    EXPECT_EQ(h.sent(), (lines{"a", "b"})) << "in the order that they had";
+    h.reply(ok() + ok());
+    EXPECT_EQ(a.ends.size() + b.ends.size(), 2u);
+}
+
+TEST_F(wire_link, the_delay_grows_up_to_a_limit) {
+    ready();
+    h.submit(a);
+    h.sent();
+    std::vector<conch::duration> delays;
+    for (int i = 0; i < 12; ++i) {
+        h.reply(error("LOADING Redis is loading"));
+        const auto from = h.now;
+        while (h.sent().empty()) {
+            h.advance(1ms);
+        }
+        delays.push_back(h.now - from);
+    }
+    EXPECT_LE(delays.front(), 20ms);
+    EXPECT_GE(delays.back(), 500ms);
+    EXPECT_LE(delays.back(), 1s);
+}
+
+TEST_F(wire_link, what_nobody_wants_is_not_sent_again_after_loading) {
+    ready();
+    h.submit(a);
+    h.sent();
+    a.wanted = false;
+    h.reply(error("LOADING Redis is loading"));
+    EXPECT_EQ(a.ends.size(), 1u);
+    h.advance(2s);
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST_F(wire_link, a_delayed_call_can_be_withdrawn) {
+    ready();
+    h.submit(a);
+    h.sent();
+    h.reply(error("LOADING Redis is loading"));
+    h.link.withdraw(a);
+    h.advance(2s);
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(a.ends, lines{});
+}
+
+TEST_F(wire_link, a_reply_that_answers_nothing_drops_the_connection) {
+    ready();
+    h.reply(ok());
+    EXPECT_FALSE(h.link.ready());
+    EXPECT_EQ(h.link.last_words(), "a reply that answers no command");
+}
+
+TEST_F(wire_link, bytes_that_are_no_resp3_drop_the_connection) {
+    ready();
+    h.submit(a);
+    h.sent();
+    h.reply("HTTP/1.1 400 Bad Request\r\n");
+    EXPECT_FALSE(h.link.ready());
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "a"})) << "it starts anew";
+}
+
+TEST_F(wire_link, a_push_that_concerns_nobody_is_counted_and_ignored) {
+    ready();
+    h.reply(join(">2\r\n", bulk("invalidate"), "_\r\n"));
+    h.reply(push("subscribe", "unknown", integer(1)));
+    EXPECT_TRUE(h.link.ready());
+    EXPECT_EQ(h.counters.unknown_pushes, 2u);
+}
+
+TEST_F(wire_link, closing_ends_every_call_as_lost) {
+    ready();
+    h.submit(a);
+    h.sent();
+    h.submit(b);
+    h.link.close();
+    EXPECT_EQ(a.ends, lines{"lost"});
+    EXPECT_EQ(b.ends, lines{"lost"});
+    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.timers.next(), conch::core::never);
+}
+
+}  // namespace
