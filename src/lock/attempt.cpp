@@ -134,6 +134,8 @@ void slot::granted(acquisition& a) {
     nest_others(a);
     if (contending_) {
         wake();
+    } else {
+        listen_soon();
     }
 }
 

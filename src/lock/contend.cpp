@@ -20,7 +20,9 @@ core::task contend(slot& s) {
     s.contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
     s.link.channels().add(s.listener_, s.spec->channel());
-    ++s.house.counters.wakes_by_subscribe;
+    if (!s.live_) {
+        ++s.house.counters.wakes_by_subscribe;
+    }
     while (s.has_waiters()) {
         if (s.yields_) {
             s.expect_turn();
@@ -91,8 +93,12 @@ bool slot::may_be_free() noexcept {
 
 void slot::on_poll(void* self) {
     slot& s = *static_cast<slot*>(self);
-    s.poll_due_ = true;
-    s.wake();
+    if (s.contending_) {
+        s.poll_due_ = true;
+        s.wake();
+    } else if (s.live_ && s.has_waiters()) {
+        contend(s);
+    }
 }
 
 void slot::on_news(void* self, wire::news what) {

@@ -56,6 +56,7 @@ void slot::acquire(waiter& w) {
     }
     if (!contending_) {
         advance();
+        listen_soon();
     } else if (&head() == &w) {
         try_again();  // the contender still sleeps for one who left
     }
@@ -94,6 +95,14 @@ void slot::give_up_all(error_code why) {
     while (has_waiters()) {
         // From the back: what is tried for the head is abandoned once.
         give_up(static_cast<waiter&>(waiters_.back()), why);
+    }
+}
+
+// Those who wait behind a local hold listen too, so that they and the holder hear of a forced
+// release; but not if the hold is short.
+void slot::listen_soon() {
+    if (live_ && has_waiters() && !contending_ && !poll_.armed()) {
+        house.timers.set(poll_, core::after(house.now, listening_delay));
     }
 }
 

@@ -55,6 +55,8 @@ public:
     bool idle() const noexcept;
 
 private:
+    static constexpr duration listening_delay = std::chrono::milliseconds{10};
+
     friend core::task contend(slot& s);
     friend struct waiter;
 
@@ -82,6 +84,7 @@ private:
     void leave(waiter& w, error_code why, impl::view_ptr view = {});
     void wake() noexcept;
     void try_again();
+    void listen_soon();
 
     // For contend().
     auto event() noexcept { return contender_.sleep(); }

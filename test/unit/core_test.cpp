@@ -194,6 +194,8 @@ TEST(core_frame_pool, it_takes_back_more_frames_than_it_keeps) {
 
 // Tasks and the queue that resumes them.
 
+constexpr auto nap = &sleeper::sleep;
+
 struct talk {
     frame_pool pool{};
     run_queue queue{};
@@ -207,7 +209,7 @@ struct talk {
 task converse(talk& t) {
     for (int i = 0; !t.over; ++i) {
         t.said.push_back(i);
-        co_await t.bed.sleep();
+        co_await (t.bed.*nap)();
     }
     t.said.push_back(-1);
 }
@@ -268,7 +270,7 @@ struct sayer {
 
 task say_when_woken(sayer& s) {
     while (s.number >= 0) {
-        co_await s.bed.sleep();
+        co_await (s.bed.*nap)();
         s.home.said.push_back(s.number);
     }
 }

@@ -49,7 +49,7 @@ TEST(engine_deadline, it_counts_from_the_write_and_not_from_the_request) {
     h.grant("other", fixed);
     h.block_writes();
     operation& op = h.lock("a", fixed);
-    h.sleep(2s);
+    h.skip(2s);
     h.unblock_writes();
     h.reply(granted());
     EXPECT_EQ(valid_until(op.view), h.now() + worth);
@@ -120,10 +120,10 @@ TEST(engine_deadline, loss_is_told_in_the_first_turn_at_the_deadline_without_any
     engine_harness h;
     const auto hold = h.grant("a", fixed);
     operation& watch = h.wait_lost(hold);
-    h.sleep(worth - 1ns);
+    h.skip(worth - 1ns);
     h.turn();
     EXPECT_FALSE(watch.done());
-    h.sleep(1ns);
+    h.skip(1ns);
     h.turn();
     EXPECT_TRUE(watch.ended(errc::lease_expired));
     EXPECT_EQ(lost(hold), errc::lease_expired);
@@ -144,7 +144,7 @@ TEST(engine_deadline, after_a_long_sleep_loss_is_told_before_a_late_answer_is_re
     const auto hold = h.grant("a");
     h.advance(10s);
     operation& watch = h.wait_lost(hold);
-    h.sleep(100s);
+    h.skip(100s);
     h.turn();
     EXPECT_TRUE(watch.ended(errc::lease_expired));
 }
@@ -152,7 +152,7 @@ TEST(engine_deadline, after_a_long_sleep_loss_is_told_before_a_late_answer_is_re
 TEST(engine_deadline, a_hold_lost_by_its_deadline_is_released_in_the_background) {
     engine_harness h;
     h.grant("a", fixed);
-    h.sleep(worth);
+    h.skip(worth);
     h.turn();
     EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
 }

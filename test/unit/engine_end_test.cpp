@@ -147,7 +147,8 @@ TEST(engine_limits, bad_options_are_refused_without_output) {
     EXPECT_TRUE(h.lock("a", {.lease = 0s}).ended(errc::invalid_lease));
     EXPECT_TRUE(h.lock("a", {.lease = 99ms}).ended(errc::invalid_lease));
     EXPECT_TRUE(h.lock("a", {.lease = 9ms, .renew = false}).ended(errc::invalid_lease));
-    EXPECT_TRUE(h.lock("a", {.lease = std::chrono::hours{24 * 365 + 1}}).ended(errc::invalid_lease));
+    constexpr auto year = std::chrono::hours{24 * 365};
+    EXPECT_TRUE(h.lock("a", {.lease = year + 1ns}).ended(errc::invalid_lease));
     EXPECT_TRUE(h.lock("a", {.max_hold = 0s}).ended(errc::invalid_max_hold));
     EXPECT_EQ(h.engine.wanted_connection(), 0u);
     EXPECT_EQ(h.counters().slots_now, 0u);

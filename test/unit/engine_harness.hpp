@@ -67,7 +67,7 @@ public:
     /// Lets so much time pass, with a turn whenever the engine asked for one, and at the end.
     void advance(duration d);
     /// Lets so much time pass without a turn: the loop was busy or the machine slept.
-    void sleep(duration d) noexcept { now_ += d; }
+    void skip(duration d) noexcept { now_ += d; }
 
     // The connection.
 
