@@ -25,7 +25,8 @@ enum class errc {
     lease_expired,
     /// The server refused the renewals until the lease ended (see `client::last_server_error()`).
     renewal_refused,
-    /// The server no longer knows this hold: forced release, deleted key, or data lost in a failover.
+    /// The server no longer knows this hold: forced release, deleted key, or data lost in a
+    /// failover.
     lock_lost,
     /// `lock_options::max_hold` was reached.
     max_hold_reached,

@@ -8,52 +8,33 @@ namespace {
 
 const char* text(errc e) noexcept {
     switch (e) {
-    case errc::timed_out:
-        return "the lock was not granted in time";
-    case errc::not_owner:
-        return "the hold is empty";
-    case errc::already_released:
-        return "the hold was released before";
-    case errc::lease_expired:
-        return "the lease ended before it was renewed or released";
-    case errc::renewal_refused:
-        return "the server refused to renew the lease until it ended";
-    case errc::lock_lost:
-        return "the lock was taken away: forced release, deleted key or lost data";
-    case errc::max_hold_reached:
-        return "the longest hold time was reached";
-    case errc::not_connected:
-        return "no connection to the Redis server";
-    case errc::client_closed:
-        return "the client is closed";
-    case errc::outcome_unknown:
-        return "the command was sent, but its answer was lost";
-    case errc::overloaded:
-        return "too many operations are pending";
-    case errc::invalid_wait:
-        return "invalid option: wait must not be negative";
-    case errc::invalid_lease:
-        return "invalid option: lease must be from 10 ms (with renewal: 100 ms) to one year";
-    case errc::invalid_max_hold:
-        return "invalid option: max_hold must be at least 10 ms";
-    case errc::server_error:
-        return "the server refused the command";
-    case errc::authentication_failed:
-        return "the server refused user name or password";
-    case errc::server_too_old:
-        return "the server doesn't speak RESP3 (Redis 6.0 or newer is needed)";
-    case errc::permission_denied:
-        return "the server's ACL forbids a command or key that the lock needs";
-    case errc::read_only:
-        return "the server is a read-only replica";
-    case errc::out_of_memory:
-        return "the server is out of memory";
-    case errc::server_unavailable:
-        return "the server is loading, busy or without its master";
-    case errc::wrong_type:
-        return "the key of this name holds something that is no lock";
-    case errc::protocol_error:
-        return "the server's answer is not valid RESP3, or too large";
+        case errc::timed_out: return "the lock was not granted in time";
+        case errc::not_owner: return "the hold is empty";
+        case errc::already_released: return "the hold was released before";
+        case errc::lease_expired: return "the lease ended before it was renewed or released";
+        case errc::renewal_refused: return "the server refused to renew the lease until it ended";
+        case errc::lock_lost:
+            return "the lock was taken away: forced release, deleted key or lost data";
+        case errc::max_hold_reached: return "the longest hold time was reached";
+        case errc::not_connected: return "no connection to the Redis server";
+        case errc::client_closed: return "the client is closed";
+        case errc::outcome_unknown: return "the command was sent, but its answer was lost";
+        case errc::overloaded: return "too many operations are pending";
+        case errc::invalid_wait: return "invalid option: wait must not be negative";
+        case errc::invalid_lease:
+            return "invalid option: lease must be from 10 ms (with renewal: 100 ms) to one year";
+        case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";
+        case errc::server_error: return "the server refused the command";
+        case errc::authentication_failed: return "the server refused user name or password";
+        case errc::server_too_old:
+            return "the server doesn't speak RESP3 (Redis 6.0 or newer is needed)";
+        case errc::permission_denied:
+            return "the server's ACL forbids a command or key that the lock needs";
+        case errc::read_only: return "the server is a read-only replica";
+        case errc::out_of_memory: return "the server is out of memory";
+        case errc::server_unavailable: return "the server is loading, busy or without its master";
+        case errc::wrong_type: return "the key of this name holds something that is no lock";
+        case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
     }
     return "unknown error";
 }

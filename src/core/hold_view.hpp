@@ -19,8 +19,8 @@ namespace conch::impl {
 /// What the owner of a public hold has asked for without waiting.
 enum class hold_request : std::uint8_t { none, release, detach };
 
-/// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared by
-/// the engine and the public handle.
+/// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared
+/// by the engine and the public handle.
 struct hold_view {
     explicit hold_view(std::uint64_t token) noexcept : fence{token} {}
     hold_view(const hold_view&) = delete;

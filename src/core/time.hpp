@@ -13,7 +13,8 @@ namespace conch::core {
 
 inline constexpr time_point never = time_point::max();
 
-/// `t + d`; `never` where that can't be represented. Precondition: `d >= 0`, `t` not before the epoch.
+/// `t + d`; `never` where that can't be represented. Precondition: `d >= 0`, `t` not before the
+/// epoch.
 constexpr time_point after(time_point t, duration d) noexcept {
     return d > never - t ? never : t + d;
 }

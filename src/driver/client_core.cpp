@@ -12,8 +12,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// The steady clock doesn't count suspend: no wait is longer, so that the first turn after a suspend
-/// comes soon.
+/// The steady clock doesn't count suspend: no wait is longer, so that the first turn after a
+/// suspend comes soon.
 constexpr duration longest_sleep = std::chrono::seconds{1};
 
 operation& operation_of(const lock::completion& c) noexcept {
@@ -151,29 +151,21 @@ void client_core::start(operation& op) {
         cancellable_.emplace(op.ticket, &op);
     }
     switch (op.what) {
-    case request::lock:
-    case request::try_lock:
-        engine_.acquire(op.spec, op.options, op.what == request::try_lock, by, op.owner);
-        return;
-    case request::unlock:
-        engine_.unlock(std::exchange(op.view, nullptr), by);
-        return;
-    case request::extend:
-        engine_.extend(std::exchange(op.view, nullptr), op.amount, by);
-        return;
-    case request::wait_lost:
-        engine_.wait_lost(std::exchange(op.view, nullptr), by);
-        return;
-    case request::status:
-        engine_.status(op.spec, by, &op.status);
-        return;
-    case request::force_unlock:
-        engine_.force_unlock(op.spec, by);
-        return;
-    case request::shutdown:
-        shutdowns_.push_back(&op);
-        begin_shutdown();
-        return;
+        case request::lock:
+        case request::try_lock:
+            engine_.acquire(op.spec, op.options, op.what == request::try_lock, by, op.owner);
+            return;
+        case request::unlock: engine_.unlock(std::exchange(op.view, nullptr), by); return;
+        case request::extend:
+            engine_.extend(std::exchange(op.view, nullptr), op.amount, by);
+            return;
+        case request::wait_lost: engine_.wait_lost(std::exchange(op.view, nullptr), by); return;
+        case request::status: engine_.status(op.spec, by, &op.status); return;
+        case request::force_unlock: engine_.force_unlock(op.spec, by); return;
+        case request::shutdown:
+            shutdowns_.push_back(&op);
+            begin_shutdown();
+            return;
     }
 }
 

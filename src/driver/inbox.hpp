@@ -58,7 +58,9 @@ public:
 
     contents take() noexcept {
         const std::lock_guard guard{mutex_};
-        contents c{std::exchange(operations_, nullptr), std::exchange(holds_, nullptr), {},
+        contents c{std::exchange(operations_, nullptr),
+                   std::exchange(holds_, nullptr),
+                   {},
                    std::exchange(abandoned_, false)};
         c.cancelled.swap(cancelled_);
         last_operation_ = &operations_;

@@ -17,7 +17,8 @@ constexpr duration longest_lease = std::chrono::hours{24 * 365};
 constexpr duration shortest_renewed_lease = 100ms;
 
 bool lease_is_good(duration lease, bool renew) noexcept {
-    return lease >= (renew ? shortest_renewed_lease : lock::shortest_lease) && lease <= longest_lease;
+    return lease >= (renew ? shortest_renewed_lease : lock::shortest_lease) &&
+           lease <= longest_lease;
 }
 
 lock::terms terms_of(const lock_options& o, bool try_only, std::uint64_t owner) noexcept {
@@ -142,31 +143,29 @@ void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller by) {
 
 void lock_engine::cancel(lock::pending& running, error_code why) {
     switch (running.what) {
-    case lock::pending::kind::acquire: {
-        auto& w = static_cast<lock::waiter&>(running);
-        ++house_.counters.cancelled;
-        w.home.give_up(w, why);
-        return;
-    }
-    case lock::pending::kind::nest:
-        ++house_.counters.cancelled;
-        lock::give_up_change(static_cast<lock::level_change&>(running), why);
-        return;
-    case lock::pending::kind::query:
-        lock::give_up_query(static_cast<lock::query&>(running), why);
-        return;
-    case lock::pending::kind::unlock:
-        house_.complete(running, why);
-        return;
-    case lock::pending::kind::watch: {
-        house_.complete(running, why);
-        house_.watchers.free(static_cast<lock::watcher&>(running));
-        return;
-    }
-    case lock::pending::kind::extend:
-        house_.complete(running, why);
-        house_.extensions.free(static_cast<lock::extension&>(running));
-        return;
+        case lock::pending::kind::acquire: {
+            auto& w = static_cast<lock::waiter&>(running);
+            ++house_.counters.cancelled;
+            w.home.give_up(w, why);
+            return;
+        }
+        case lock::pending::kind::nest:
+            ++house_.counters.cancelled;
+            lock::give_up_change(static_cast<lock::level_change&>(running), why);
+            return;
+        case lock::pending::kind::query:
+            lock::give_up_query(static_cast<lock::query&>(running), why);
+            return;
+        case lock::pending::kind::unlock: house_.complete(running, why); return;
+        case lock::pending::kind::watch: {
+            house_.complete(running, why);
+            house_.watchers.free(static_cast<lock::watcher&>(running));
+            return;
+        }
+        case lock::pending::kind::extend:
+            house_.complete(running, why);
+            house_.extensions.free(static_cast<lock::extension&>(running));
+            return;
     }
 }
 

@@ -27,8 +27,7 @@ acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const term
 void write_field(resp::writer& w, const acquisition& a) {
     char digits[20];
     const auto end = std::to_chars(digits, digits + sizeof digits, a.number).ptr;
-    w.arg(a.home.house.field_prefix,
-          {digits, static_cast<std::size_t>(end - digits)});
+    w.arg(a.home.house.field_prefix, {digits, static_cast<std::size_t>(end - digits)});
 }
 
 }  // namespace conch::lock

@@ -80,8 +80,8 @@ void slot::on_patience_over(void* acquisition_) {
     // but a server that drops each connection doesn't prolong this for ever.
     time_point until = core::after(w.since, timeout);
     if (a.call.where == wire::call::state::written) {
-        until = std::max(until, std::min(core::after(a.call.sent, timeout),
-                                         core::after(a.begun, 2 * timeout)));
+        until = std::max(
+            until, std::min(core::after(a.call.sent, timeout), core::after(a.begun, 2 * timeout)));
     }
     if (until > s.house.now) {
         s.house.timers.set(a.timer, until);
@@ -160,7 +160,8 @@ void slot::busy(std::int64_t ttl_ms) {
     ++house.counters.busy;
     last_busy_ = true;
     ttl_ms_ = ttl_ms;
-    // Messages come in the order of the server's doing: those before this answer are answered by it.
+    // Messages come in the order of the server's doing: those before this answer are answered by
+    // it.
     seen_ = wakes_;
     passes_ = 0;
     waiter& w = head();

@@ -104,25 +104,25 @@ void slot::on_poll(void* self) {
 void slot::on_news(void* self, wire::news what) {
     slot& s = *static_cast<slot*>(self);
     switch (what) {
-    case wire::news::message:
-        if (s.live_) {
-            s.house.renewing.check(*s.live_);
+        case wire::news::message:
+            if (s.live_) {
+                s.house.renewing.check(*s.live_);
+            }
+            s.by_message_ = true;
+            break;
+        case wire::news::subscribed: {
+            // A try that leaves, or left, after the subscription sees what came before it.
+            const auto subscribed = wire::subscriptions::serial(s.listener_);
+            if (s.trying_ && (s.trying_->call.where == wire::call::state::waiting ||
+                              s.trying_->call.serial > subscribed)) {
+                return;
+            }
+            s.by_message_ = false;
+            break;
         }
-        s.by_message_ = true;
-        break;
-    case wire::news::subscribed: {
-        // A try that leaves, or left, after the subscription sees what came before it.
-        const auto subscribed = wire::subscriptions::serial(s.listener_);
-        if (s.trying_ && (s.trying_->call.where == wire::call::state::waiting ||
-                          s.trying_->call.serial > subscribed)) {
-            return;
-        }
-        s.by_message_ = false;
-        break;
-    }
-    case wire::news::failed:
-        s.by_message_ = false;  // asks now, and more often from now on
-        break;
+        case wire::news::failed:
+            s.by_message_ = false;  // asks now, and more often from now on
+            break;
     }
     ++s.wakes_;
     s.wake();

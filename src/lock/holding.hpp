@@ -18,8 +18,8 @@ impl::view_ptr begin_hold(acquisition& a);
 /// One more public hold of a held acquisition.
 impl::view_ptr add_level(acquisition& a);
 
-/// The hold is over without a release: every caller is told. Unless the server said that it is gone,
-/// it is released in the background.
+/// The hold is over without a release: every caller is told. Unless the server said that it is
+/// gone, it is released in the background.
 void lose(acquisition& a, errc why);
 
 /// A public hold is released; `by` (if anybody) waits for the answer.

@@ -52,9 +52,8 @@ struct pending : pending_hook {
     caller by{};
 };
 
-using pending_list =
-    boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
-                           boost::intrusive::constant_time_size<false>>;
+using pending_list = boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
+                                            boost::intrusive::constant_time_size<false>>;
 
 /// What an acquire asks for; checked, with all times finite and in range.
 struct terms {
@@ -114,7 +113,7 @@ struct query : pending, wire::call {
     context& house;
     impl::spec_ptr spec;
     bool force;
-    lock_status* result;  ///< null once the caller gave up
+    lock_status* result;   ///< null once the caller gave up
     std::string holder{};  ///< the field to release, in the second step of a forced release
     core::timer patience;
 };

@@ -93,8 +93,7 @@ void on_patience_over(void* query_) {
                                          : errc::not_connected);
 }
 
-void begin(context& house, const impl::spec_ptr& spec, caller by, bool force,
-           lock_status* result) {
+void begin(context& house, const impl::spec_ptr& spec, caller by, bool force, lock_status* result) {
     query& q = house.query_pool.make(by, house, spec, force, result);
     house.queries.push_back(q);
     house.timers.set(q.patience, core::after(house.now, house.settings.operation_timeout));

@@ -4,7 +4,8 @@
 
 #include "lock/acquisition.hpp"
 
-// How an acquisition ends: the release script, until the server has confirmed that the field is gone.
+// How an acquisition ends: the release script, until the server has confirmed that the field is
+// gone.
 namespace conch::lock {
 
 /// Sends the release, and the next waiter's try behind it. `a.unlocking` is completed with the

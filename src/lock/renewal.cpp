@@ -133,8 +133,8 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     auto& r = static_cast<renewal&>(c);
     // Holds that ended since are left out; the rest keep the order of their answers.
     const auto items = std::span{r.items}.first(r.count);
-    const auto ended = std::remove_if(items.begin(), items.end(),
-                                      [](const renewal::item& i) { return !i.of; });
+    const auto ended =
+        std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
     wire::write_script(w, c, wire::script_id::renew, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {

@@ -103,11 +103,11 @@ private:
     wire::listener listener_;
     core::timer poll_;
     bool poll_due_ = false;
-    std::uint64_t wakes_ = 0;  ///< reasons to try again, so far
-    std::uint64_t seen_ = 0;   ///< of these, answered by the last try
+    std::uint64_t wakes_ = 0;    ///< reasons to try again, so far
+    std::uint64_t seen_ = 0;     ///< of these, answered by the last try
     bool untried_head_ = false;  ///< the head must have a try of its own
-    bool by_message_ = false;  ///< the last reason was a message
-    std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
+    bool by_message_ = false;    ///< the last reason was a message
+    std::int64_t ttl_ms_ = 0;    ///< what the last busy answer said
     bool others_wait_ = false;
     unsigned passes_ = 0;  ///< local hand-offs since others had their turn
     bool yields_ = false;
@@ -115,8 +115,8 @@ private:
     friend struct context;
 };
 
-/// Gets the lock for the slot's waiters, one after the other, until none is left: subscribes, tries,
-/// waits for a release, a poll or a local hand-off, and tries again.
+/// Gets the lock for the slot's waiters, one after the other, until none is left: subscribes,
+/// tries, waits for a release, a poll or a local hand-off, and tries again.
 core::task contend(slot& s);
 
 }  // namespace conch::lock

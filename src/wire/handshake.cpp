@@ -48,26 +48,22 @@ void handshake::encode(call& c, resp::writer& w) {
     const auto& g = static_cast<const greeting&>(c);
     const config& s = g.home->settings_;
     switch (g.what) {
-    case step::hello: {
-        const bool secret = !s.password.empty();
-        w.command((secret ? 5u : 2u) + (s.client_name.empty() ? 0u : 2u)).arg("HELLO").arg(3);
-        if (secret) {
-            w.arg("AUTH").arg(s.username.empty() ? "default" : s.username).arg(s.password);
+        case step::hello: {
+            const bool secret = !s.password.empty();
+            w.command((secret ? 5u : 2u) + (s.client_name.empty() ? 0u : 2u)).arg("HELLO").arg(3);
+            if (secret) {
+                w.arg("AUTH").arg(s.username.empty() ? "default" : s.username).arg(s.password);
+            }
+            if (!s.client_name.empty()) {
+                w.arg("SETNAME").arg(s.client_name);
+            }
+            return;
         }
-        if (!s.client_name.empty()) {
-            w.arg("SETNAME").arg(s.client_name);
-        }
-        return;
-    }
-    case step::select:
-        w.command(2).arg("SELECT").arg(s.database);
-        return;
-    case step::info:
-        w.command(2).arg("INFO").arg("server");
-        return;
-    case step::load:
-        w.command(3).arg("SCRIPT").arg("LOAD").arg(get_script(g.script).body);
-        return;
+        case step::select: w.command(2).arg("SELECT").arg(s.database); return;
+        case step::info: w.command(2).arg("INFO").arg("server"); return;
+        case step::load:
+            w.command(3).arg("SCRIPT").arg("LOAD").arg(get_script(g.script).body);
+            return;
     }
 }
 
@@ -89,36 +85,35 @@ void handshake::done(call& c, const outcome& o) {
 
 void handshake::answer(const greeting& g, const outcome& o) {
     switch (g.what) {
-    case step::hello: {
-        if (o.refused()) {
-            fail(to_errc(o.reply.text()), o.reply.text());
+        case step::hello: {
+            if (o.refused()) {
+                fail(to_errc(o.reply.text()), o.reply.text());
+                return;
+            }
+            const resp::value version = o.reply.find("proto");
+            if (!version.is_integer() || version.integer() != 3) {
+                fail(errc::server_too_old, "HELLO 3 was not answered with protocol 3");
+                return;
+            }
+            client_id_ = o.reply.find("id").integer();
             return;
         }
-        const resp::value version = o.reply.find("proto");
-        if (!version.is_integer() || version.integer() != 3) {
-            fail(errc::server_too_old, "HELLO 3 was not answered with protocol 3");
+        case step::select:
+            if (o.refused()) {
+                fail(to_errc(o.reply.text()), o.reply.text());
+            }
+            return;
+        case step::info: {
+            const std::string_view text = o.answered() ? o.reply.text() : std::string_view{};
+            constexpr std::string_view label = "\nrun_id:";
+            const std::size_t at = text.find(label);
+            if (at != std::string_view::npos) {
+                const std::size_t begin = at + label.size();
+                run_id_ = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+            }
             return;
         }
-        client_id_ = o.reply.find("id").integer();
-        return;
-    }
-    case step::select:
-        if (o.refused()) {
-            fail(to_errc(o.reply.text()), o.reply.text());
-        }
-        return;
-    case step::info: {
-        const std::string_view text = o.answered() ? o.reply.text() : std::string_view{};
-        constexpr std::string_view label = "\nrun_id:";
-        const std::size_t at = text.find(label);
-        if (at != std::string_view::npos) {
-            const std::size_t begin = at + label.size();
-            run_id_ = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
-        }
-        return;
-    }
-    case step::load:
-        return;
+        case step::load: return;
     }
 }
 

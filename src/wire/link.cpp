@@ -90,9 +90,9 @@ void link::on_greeted(void* self) {
     l.watch();
 }
 
-// An old connection may still have commands of ours in its buffers. Of the same server process it is
-// ended before anything is replayed; another process doesn't have it, and there the id could be a
-// stranger's.
+// An old connection may still have commands of ours in its buffers. Of the same server process it
+// is ended before anything is replayed; another process doesn't have it, and there the id could be
+// a stranger's.
 void link::fence_old() {
     const std::string& now = greeting_.run_id();
     for (auto it = unfenced_.begin(); it != unfenced_.end();) {
@@ -186,20 +186,15 @@ void link::close() {
 void link::on_timer(void* self) {
     link& l = *static_cast<link*>(self);
     switch (l.state_) {
-    case state::pausing:
-        l.connect();
-        return;
-    case state::connecting:
-    case state::greeting:
-        l.last_words_ = "the server didn't answer in time";
-        l.down(l.last_words_);
-        return;
-    case state::ready:
-        l.watch();
-        return;
-    case state::unused:
-    case state::closed:
-        return;
+        case state::pausing: l.connect(); return;
+        case state::connecting:
+        case state::greeting:
+            l.last_words_ = "the server didn't answer in time";
+            l.down(l.last_words_);
+            return;
+        case state::ready: l.watch(); return;
+        case state::unused:
+        case state::closed: return;
     }
 }
 
@@ -244,16 +239,12 @@ void link::received() {
     while (wanted_ == epoch && epoch != 0) {
         const std::string_view data = input_.data();
         switch (reader_.parse(data)) {
-        case resp::reader::status::need_more:
-            unread_ = data.size();
-            return;
-        case resp::reader::status::error:
-            last_words_ = reader_.reason();
-            down(last_words_);
-            return;
-        case resp::reader::status::message:
-            handle(reader_.get(data));
-            break;
+            case resp::reader::status::need_more: unread_ = data.size(); return;
+            case resp::reader::status::error:
+                last_words_ = reader_.reason();
+                down(last_words_);
+                return;
+            case resp::reader::status::message: handle(reader_.get(data)); break;
         }
         if (wanted_ == epoch) {
             input_.consume(reader_.size());
@@ -301,19 +292,16 @@ void link::answer(call& c, const resp::value& reply) {
     last_words_ = words;
     if (c.wanted && c.type->order != priority::greeting) {
         switch (classify(words)) {
-        case refusal::no_script:
-            if (!c.by_body) {
-                c.by_body = true;
-                c.not_run();
-                pipeline_.submit_again(c);
-                return;
-            }
-            break;
-        case refusal::passing:
-            retry_later(c);
-            return;
-        case refusal::lasting:
-            break;
+            case refusal::no_script:
+                if (!c.by_body) {
+                    c.by_body = true;
+                    c.not_run();
+                    pipeline_.submit_again(c);
+                    return;
+                }
+                break;
+            case refusal::passing: retry_later(c); return;
+            case refusal::lasting: break;
         }
     }
     c.type->done(c, outcome{outcome::kind::refused, reply});
@@ -325,8 +313,7 @@ void link::retry_later(call& c) {
     c.where = call::state::waiting;
     delayed_.push_back(c);
     if (!retry_timer_.armed()) {
-        const duration d =
-            doubled(retry_delay_min, retries_++, settings_.reconnect_delay_max);
+        const duration d = doubled(retry_delay_min, retries_++, settings_.reconnect_delay_max);
         timers_.set(retry_timer_, core::after(now_, jitter_.jitter(d)));
     }
 }

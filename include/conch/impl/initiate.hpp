@@ -92,8 +92,8 @@ auto async_force_unlock(core_ptr core, spec_ptr spec, Token&& token) {
 template <typename Token>
 auto async_simple(request what, core_ptr core, view_ptr view, duration amount, Token&& token) {
     return boost::asio::async_initiate<Token, void(error_code)>(
-        initiate<no_result>{what, std::move(core), nullptr, std::move(view)}, token,
-        lock_options{}, amount);
+        initiate<no_result>{what, std::move(core), nullptr, std::move(view)}, token, lock_options{},
+        amount);
 }
 
 }  // namespace conch::impl

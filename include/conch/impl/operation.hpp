@@ -47,7 +47,7 @@ struct operation {
     duration amount{};
     std::uint64_t ticket = 0;  ///< 0: can't be cancelled
 
-    operation* next = nullptr;  ///< in the client's inbox
+    operation* next = nullptr;         ///< in the client's inbox
     lock::pending* running = nullptr;  ///< what the engine knows it by
 
     error_code ec{};
@@ -80,8 +80,7 @@ private:
 template <typename Handler, typename Result>
 class handler_operation final : public operation {
     using allocator = boost::asio::associated_allocator_t<Handler>;
-    using executor =
-        boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+    using executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
     using self_allocator =
         typename std::allocator_traits<allocator>::template rebind_alloc<handler_operation>;
 
