@@ -66,6 +66,7 @@ bool subscriptions::on_push(const resp::value& push) {
     }
     if (what == "message") {
         tell(*s, news::message);
+        settle(*s);
         return true;
     }
     if (what == "unsubscribe" && s->now == subscription::state::on) {
@@ -132,6 +133,9 @@ subscription* subscriptions::find(std::string_view channel) noexcept {
 
 void subscriptions::settle(subscription& s, bool first) {
     using state = subscription::state;
+    if (s.telling) {
+        return;
+    }
     const bool want = !s.listeners.empty();
     if (s.where == call::state::waiting) {
         const bool begins = s.now == state::subscribing;
@@ -158,11 +162,13 @@ void subscriptions::settle(subscription& s, bool first) {
 }
 
 void subscriptions::tell(subscription& s, news what) {
-    // A listener may leave while it hears.
+    // A listener may leave while it hears; what follows from that waits for the end.
+    s.telling = true;
     for (auto it = s.listeners.begin(); it != s.listeners.end();) {
         listener& l = *it++;
         l.hear(l.owner, what);
     }
+    s.telling = false;
 }
 
 }  // namespace conch::wire

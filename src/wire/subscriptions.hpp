@@ -46,6 +46,7 @@ struct subscription : call {
     subscriptions& home;
     std::string channel;
     state now = state::off;
+    bool telling = false;  ///< its listeners hear something just now
     boost::intrusive::list<listener, boost::intrusive::constant_time_size<false>> listeners{};
 };
 

@@ -140,13 +140,32 @@ TEST(engine_hand_off, a_wake_whose_waiter_is_gone_is_the_next_ones) {
     EXPECT_TRUE(second.granted());
 }
 
-TEST(engine_hand_off, a_waiter_behind_a_local_hold_times_out_by_itself) {
+TEST(engine_hand_off, a_waiter_behind_a_local_hold_times_out_without_a_try) {
     engine_harness h;
     h.grant("a");
     operation& op = h.lock("a", {.wait = 2s});
     h.advance(2s);
     EXPECT_TRUE(op.ended(errc::timed_out));
+    for (const std::string& line : h.sent()) {
+        EXPECT_FALSE(line.starts_with("acquire")) << line;
+    }
+}
+
+TEST(engine_hand_off, a_waiter_behind_a_local_hold_listens_unless_the_hold_is_short) {
+    engine_harness h;
+    const auto hold = h.grant("a");
+    h.lock("a");
+    h.advance(9ms);
     EXPECT_EQ(h.sent(), lines{});
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{subscribe_of("a")});
+    h.reply(subscribed("a"));
+    EXPECT_EQ(h.sent(), lines{}) << "the hold is good: there is nothing to try";
+    h.reply(released("a"));
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1)}) << "somebody released it: is it still ours?";
+    h.reply(array(integer(0)));
+    EXPECT_EQ(lost(hold), errc::lock_lost);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 2)});
 }
 
 TEST(engine_hand_off, after_max_passes_others_get_their_turn) {
