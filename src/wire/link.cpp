@@ -116,6 +116,7 @@ void link::kill_done(call& c, const outcome& o) {
         ++l.counters_.old_fenced;
         l.unfenced_.remove_if([&](const old_connection& one) { return &one == &old; });
     } else if (o.refused()) {
+        old.client_id = 0;  // no use in asking again
         l.log_(log_level::debug, "an old connection can't be ended: ", o.reply.text());
     }
 }
