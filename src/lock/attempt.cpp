@@ -189,7 +189,8 @@ void slot::failed(error_code why) {
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     return a.want.lease == w.want.lease && a.want.max_hold == w.want.max_hold &&
-           a.want.owner == w.want.owner && a.want.renew == w.want.renew && a.spec == w.spec;
+           a.want.owner == w.want.owner && a.want.renew == w.want.renew &&
+           a.spec->same_token(*w.spec);
 }
 
 // An acquire that nobody wants any more is never sent again. What of it may have reached the server

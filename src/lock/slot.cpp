@@ -4,7 +4,6 @@
 #include "core/check.hpp"
 #include "lock/context.hpp"
 #include "lock/holding.hpp"
-#include "lock/nesting.hpp"
 #include "lock/releasing.hpp"
 
 #include <algorithm>
@@ -40,12 +39,6 @@ acquisition* slot::held_by(std::uint64_t owner) const noexcept {
 }
 
 void slot::acquire(waiter& w) {
-    if (acquisition* outer = held_by(w.want.owner)) {
-        const caller by = w.by;
-        house.waiters.free(w);
-        enter_level(*outer, by);
-        return;
-    }
     if (w.want.no_wait() && (has_waiters() || live_ || trying_)) {
         leave(w, errc::timed_out);
         return;

@@ -28,7 +28,10 @@ public:
     const std::string& token_key() const noexcept { return token_key_; }
     /// 0: the token key never expires.
     std::int64_t token_ttl_ms() const noexcept { return token_ttl_ms_; }
-    bool fenced() const noexcept { return !token_key_.empty(); }
+    /// Of two specs of one name: an acquisition by one takes the token that the other would.
+    bool same_token(const lock_spec& other) const noexcept {
+        return token_key_ == other.token_key_ && token_ttl_ms_ == other.token_ttl_ms_;
+    }
 
 private:
     friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;

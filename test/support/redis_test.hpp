@@ -8,8 +8,8 @@
 
 #include <conch/conch.hpp>
 
-#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+#include <boost/asio/io_context.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -46,8 +46,8 @@ protected:
         run_test(io, body(), limit);
     }
 
-    /// So many connections listen for releases of this lock: each has waiters, whose second try left
-    /// together with the subscription.
+    /// So many connections listen for releases of this lock: each has waiters, whose second try
+    /// left together with the subscription.
     bool listening(const std::string& name, std::int64_t connections = 1) {
         return raw.subscribers(channel_of(name)) == connections;
     }
