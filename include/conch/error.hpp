@@ -35,6 +35,7 @@ enum class errc {
     /// The client was shut down or destroyed.
     client_closed,
     /// The command was written, its answer never came, and it must not be sent twice.
+    /// For operations that count; no lock operation ends in it.
     outcome_unknown,
     /// Too many operations are pending in this client (`config::max_pending`).
     overloaded,

@@ -16,8 +16,8 @@ namespace conch {
 /// One acquisition of a lock, and the duty to release it. Move-only; the destructor releases in
 /// the background. May outlive its client, its mutex and the execution context.
 ///
-/// Thread safety: the observers may be called from any thread at any time; everything else as for
-/// any object (distinct objects: safe; one object: one thread at a time).
+/// Thread safety: as for any object (distinct objects: safe; one object: one thread at a time), but
+/// several threads may call the observers at once; what they tell is kept up to date by the client.
 class [[nodiscard]] hold {
 public:
     /// Holds nothing.
@@ -64,10 +64,9 @@ public:
     /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
     /// default the client's. Errors: `errc::not_owner` (empty),
     /// `errc::already_released`, `errc::lease_expired` or
-    /// `errc::lock_lost` (someone else may have had the lock meanwhile), `errc::max_hold_reached`,
-    /// `errc::client_closed`, or the server's error.
-    /// Cancellation (terminal, partial, total): the caller gets `operation_aborted`; the release
-    /// goes on in the background.
+    /// `errc::lock_lost` or another reason of a loss (someone else may have had the lock
+    /// meanwhile), `errc::client_closed`, or the server's error. Cancellation (terminal, partial,
+    /// total): the caller gets `operation_aborted`; the release goes on in the background.
     template <typename Token = boost::asio::deferred_t>
     auto async_unlock(Token&& token = Token{}) {
         return impl::async_simple(impl::request::unlock, core_, view_, duration{},

@@ -11,14 +11,14 @@ struct stats {
     std::uint64_t acquisitions = 0;        ///< holds granted, nested ones too
     std::uint64_t contended = 0;           ///< acquisitions that another holder kept waiting
     std::uint64_t busy = 0;                ///< tries answered "busy"
-    std::uint64_t timeouts = 0;            ///< acquires that ended with `errc::timed_out`
+    std::uint64_t timeouts = 0;            ///< acquires that ended busy or timed out
     std::uint64_t cancelled = 0;           ///< acquires cancelled by their caller
     std::uint64_t releases = 0;            ///< holds released and confirmed
     std::uint64_t compensations = 0;       ///< acquires granted to nobody and released again
     std::uint64_t hand_offs = 0;           ///< locks passed to a local waiter with the release
     std::uint64_t wakes_by_message = 0;    ///< tries made because a release message came
     std::uint64_t wakes_by_poll = 0;       ///< tries made because no message came in time
-    std::uint64_t wakes_by_subscribe = 0;  ///< tries made because a subscription was (re)made
+    std::uint64_t wakes_by_subscribe = 0;  ///< tries made with or after a (re)subscription
     std::uint64_t renewals = 0;            ///< leases renewed
     std::uint64_t renewal_batches = 0;     ///< renewal scripts sent
     std::uint64_t renewal_failures = 0;    ///< renewals answered with an error, then retried
@@ -27,14 +27,14 @@ struct stats {
     std::uint64_t lost_max_hold = 0;       ///< holds ended by `max_hold`
     std::uint64_t script_calls = 0;        ///< scripts sent, repeated ones too
     std::uint64_t connects = 0;            ///< connections made
-    std::uint64_t old_fenced = 0;          ///< old connections ended by CLIENT KILL
-    std::uint64_t unknown_pushes = 0;      ///< pushes that no subscription wanted
-    std::uint64_t bytes_sent = 0;          ///< to the server
-    std::uint64_t bytes_received = 0;      ///< from the server
-    std::uint64_t holds_now = 0;           ///< now: holds granted and not yet released
-    std::uint64_t waiting_now = 0;         ///< now: acquires not yet answered
-    std::uint64_t slots_now = 0;           ///< now: lock names with any state in this client
-    std::uint64_t subscriptions_now = 0;   ///< now: channels subscribed
+    std::uint64_t old_fenced = 0;  ///< old connections that can do no more (CLIENT KILL answered)
+    std::uint64_t unknown_pushes = 0;     ///< pushes that no subscription wanted
+    std::uint64_t bytes_sent = 0;         ///< to the server
+    std::uint64_t bytes_received = 0;     ///< from the server
+    std::uint64_t holds_now = 0;          ///< now: holds granted and not yet released
+    std::uint64_t waiting_now = 0;        ///< now: acquires not yet answered
+    std::uint64_t slots_now = 0;          ///< now: lock names with any state in this client
+    std::uint64_t subscriptions_now = 0;  ///< now: channels with listeners
 };
 
 }  // namespace conch

@@ -34,6 +34,8 @@ void check_config(const config& c) {
     need(positive(c.reconnect_delay_min), "reconnect_delay_min must be positive");
     need(c.reconnect_delay_max >= c.reconnect_delay_min,
          "reconnect_delay_max must not be less than reconnect_delay_min");
+    need(c.reconnect_delay_max <= std::chrono::hours{24},
+         "reconnect_delay_max must not be above a day");
     need(positive(c.operation_timeout), "operation_timeout must be positive");
     need(positive(c.max_poll_interval), "max_poll_interval must be positive");
     need(c.max_passes > 0, "max_passes must be at least 1");

@@ -30,22 +30,22 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       settings_{std::move(settings)},
       engine_{settings_, id_, seed} {
     auto& context = asio::query(executor_, asio::execution::context);
-    service_ = &asio::use_service<client_service>(context);
-    service_->add(*this);
+    peers_ = asio::use_service<client_service>(context).clients();
+    peers_->add(*this);
 }
 
 // No handler is pending any more, so nobody can be told: what is left is dropped.
 client_core::~client_core() {
-    if (service_) {
-        service_->remove(*this);
-    }
+    peers_->remove(*this);
     engine_.close();
     discard();
 }
 
 void client_core::context_gone() noexcept {
-    gone_ = true;
-    service_ = nullptr;
+    {
+        const std::lock_guard guard{gone_mutex_};
+        gone_ = true;
+    }
     closed_ = true;
     engine_.close();
     if (stream_) {
@@ -58,12 +58,11 @@ void client_core::context_gone() noexcept {
 }
 
 void client_core::submit(operation& op) noexcept {
-    if (gone_) {
-        op.finish(&op, false);
-        return;
-    }
     if (inbox_.put(op)) {
         wake();
+    }
+    if (gone()) {
+        drop_inbox();
     }
 }
 
@@ -89,7 +88,9 @@ void client_core::abandon() noexcept {
 }
 
 void client_core::wake() noexcept {
+    const std::lock_guard guard{gone_mutex_};
     if (gone_) {
+        inbox_.not_woken();
         return;
     }
     try {
@@ -353,6 +354,10 @@ void client_core::discard() noexcept {
     for (operation* op : std::exchange(shutdowns_, {})) {
         op->finish(op, false);
     }
+    drop_inbox();
+}
+
+void client_core::drop_inbox() noexcept {
     inbox::contents in = inbox_.take();
     while (in.operations) {
         operation& op = *in.operations;

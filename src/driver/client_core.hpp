@@ -91,11 +91,17 @@ private:
     void on_timer();
     void publish();
     void discard() noexcept;
+    void drop_inbox() noexcept;
+    bool gone() const noexcept {
+        const std::lock_guard guard{gone_mutex_};
+        return gone_;
+    }
 
     boost::asio::any_io_executor executor_;
     std::optional<io> io_;  // none once the execution context is gone
-    client_service* service_ = nullptr;
-    std::atomic<bool> gone_{false};
+    std::shared_ptr<client_service::registry> peers_{};
+    mutable std::mutex gone_mutex_{};  // whoever posts holds it: io_ is there until gone_
+    bool gone_ = false;
     const std::string id_;
     const config settings_;
     engine::lock_engine engine_;

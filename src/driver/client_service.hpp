@@ -4,6 +4,7 @@
 
 #include <boost/asio/execution_context.hpp>
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -21,14 +22,24 @@ public:
 
     explicit client_service(boost::asio::execution_context& context) : service{context} {}
 
-    void add(client_core& core);
-    void remove(client_core& core) noexcept;
+    /// Outlives the service where a client does.
+    class registry {
+    public:
+        void add(client_core& core);
+        void remove(client_core& core) noexcept;
+        /// Those that are not being destroyed; the registry is empty then.
+        std::vector<std::shared_ptr<client_core>> take();
+
+    private:
+        std::mutex mutex_{};
+        std::vector<client_core*> cores_{};
+    };
+    const std::shared_ptr<registry>& clients() const noexcept { return clients_; }
 
 private:
     void shutdown() override;
 
-    std::mutex mutex_{};
-    std::vector<client_core*> cores_{};
+    std::shared_ptr<registry> clients_ = std::make_shared<registry>();
 };
 
 }  // namespace conch::impl

@@ -14,6 +14,8 @@
 namespace conch::lock {
 namespace {
 
+constexpr unsigned most_vain_turns = 7;
+
 std::uint64_t token_of(std::string_view text) noexcept {
     std::uint64_t token = 0;
     std::from_chars(text.data(), text.data() + text.size(), token);
@@ -87,11 +89,7 @@ void slot::on_patience_over(void* acquisition_) {
         s.house.timers.set(a.timer, until);
         return;
     }
-    const errc lasting = s.link.lasting_failure();
-    const errc why = a.call.trouble != errc{} ? a.call.trouble
-                     : lasting != errc{}      ? lasting
-                                              : errc::not_connected;
-    s.give_up(w, why);
+    s.give_up(w, s.link.why_unanswered(a.call));
     if (s.trying_ == &a) {
         s.house.timers.set(a.timer, s.house.now);  // the try goes on for the next waiter
     }
@@ -99,20 +97,24 @@ void slot::on_patience_over(void* acquisition_) {
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
+    round_trip_ = std::min<duration>(house.now - a.call.sent, std::chrono::seconds{1});
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
         granted(a);
         return;
     }
     trying_ = nullptr;
-    if (o.answered() && o.reply.is_integer()) {
+    if (o.refused()) {
+        const errc why = wire::to_errc(o.reply.text());
+        end_refused(a);
+        failed(why);
+    } else if (o.reply.is_integer()) {
         end_untaken(a);
         busy(o.reply.integer());
-        return;
+    } else {
+        compensate(a);  // unintelligible: it may have taken the lock
+        failed(errc::protocol_error);
     }
-    const errc why = o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error;
-    end_refused(a);
-    failed(why);
 }
 
 void slot::granted(acquisition& a) {
@@ -126,6 +128,9 @@ void slot::granted(acquisition& a) {
         return;
     }
     live_ = &a;
+    if (std::exchange(yielded_, false) && others_wait_) {
+        vain_turns_ = std::min(vain_turns_ + 1, most_vain_turns);
+    }
     waiter& w = head();
     if (w.tried) {
         ++house.counters.contended;
@@ -164,6 +169,8 @@ void slot::busy(std::int64_t ttl_ms) {
     // it.
     seen_ = wakes_;
     passes_ = 0;
+    yielded_ = false;
+    vain_turns_ = 0;
     waiter& w = head();
     w.tried = true;
     if (w.want.no_wait() || w.overdue) {

@@ -8,8 +8,10 @@ namespace conch::lock {
 namespace {
 
 /// How long others get to take the lock when this client has passed it on locally often enough:
-/// some round trips on a fast network.
-constexpr duration turn_of_others = std::chrono::milliseconds{1};
+/// some of this client's round trips, within these bounds.
+constexpr duration shortest_turn = std::chrono::milliseconds{1};
+constexpr duration longest_turn = std::chrono::milliseconds{200};
+constexpr int round_trips_in_turn = 3;
 
 /// Without messages, a waiter asks more often.
 constexpr duration poll_without_messages = std::chrono::milliseconds{100};
@@ -30,6 +32,7 @@ core::task contend(slot& s) {
                 co_await s.event();
             }
             s.yields_ = false;
+            s.yielded_ = true;
         }
         while (s.has_waiters() && s.live_) {
             co_await s.event();
@@ -58,8 +61,11 @@ core::task contend(slot& s) {
 }
 
 void slot::expect_turn() {
+    // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
+    const duration d =
+        std::max(shortest_turn, round_trip_ * round_trips_in_turn) * (1 << vain_turns_);
     poll_due_ = false;
-    house.timers.set(poll_, core::after(house.now, turn_of_others));
+    house.timers.set(poll_, core::after(house.now, std::min(d, longest_turn)));
 }
 
 void slot::expect_release() {

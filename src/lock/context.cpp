@@ -2,7 +2,7 @@
 #include "lock/context.hpp"
 
 #include "core/check.hpp"
-#include "lock/holding.hpp"
+#include "lock/querying.hpp"
 
 #include <algorithm>
 
@@ -65,6 +65,13 @@ void context::on_lost(void* self, errc lasting_reason) {
     auto& house = *static_cast<context*>(self);
     if (lasting_reason == errc{}) {
         return;
+    }
+    pending_list queries;
+    queries.swap(house.queries);
+    while (!queries.empty()) {
+        auto& q = static_cast<query&>(queries.front());
+        queries.pop_front();
+        give_up_query(q, lasting_reason);
     }
     std::vector<slot*> all;
     all.reserve(house.by_name.size());

@@ -30,6 +30,14 @@ void count_loss(stats& counters, errc why) noexcept {
     }
 }
 
+void on_patience_over(void* extension_) {
+    auto& e = *static_cast<extension*>(extension_);
+    context& house = e.house;
+    const acquisition& a = *e.of;
+    house.complete(e, a.renewing ? a.home.link.why_unanswered(*a.renewing) : errc::not_connected);
+    house.extensions.free(e);
+}
+
 // The end of one public hold: `why` is none where it was released or detached.
 void end_level(level& l, errc why) {
     context& house = l.of.home.house;
@@ -62,6 +70,16 @@ errc reason_of(const impl::hold_view& view) noexcept {
 }
 
 }  // namespace
+
+extension::extension(caller c, context& h, acquisition* a, duration l) noexcept
+    : pending{kind::extend, c},
+      house{h},
+      of{a},
+      lease{l},
+      since{h.now},
+      patience{this, &on_patience_over} {}
+
+extension::~extension() { house.timers.cancel(patience); }
 
 void set_deadline(acquisition& a, time_point sent, duration lease) {
     if (a.now != acquisition::phase::held) {
@@ -181,19 +199,21 @@ void watch(context& house, const impl::view_ptr& view, caller by) {
 }
 
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
-    extension& e = house.extensions.make(by, lease, house.now);
-    if (!view->level) {
+    acquisition* const held = view->level ? &view->level->of : nullptr;
+    extension& e = house.extensions.make(by, house, held, lease);
+    if (!held) {
         house.complete(e, reason_of(*view));
         house.extensions.free(e);
         return;
     }
-    acquisition& a = view->level->of;
+    acquisition& a = *held;
     if (core::after(house.now, lease - core::drift_margin(lease)) > a.ends) {
         house.complete(e, errc::max_hold_reached);
         house.extensions.free(e);
         return;
     }
     a.extensions.push_back(e);
+    house.timers.set(e.patience, core::after(house.now, house.settings.operation_timeout));
     house.renewing.check(a);
 }
 

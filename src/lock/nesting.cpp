@@ -31,7 +31,8 @@ constexpr wire::call_type nest_type{
 };
 
 void on_patience_over(void* change_) {
-    give_up_change(*static_cast<level_change*>(change_), errc::not_connected);
+    auto& c = *static_cast<level_change*>(change_);
+    give_up_change(c, c.of->home.link.why_unanswered(c));
 }
 
 void finish(level_change& c) {

@@ -87,11 +87,14 @@ struct watcher : pending {
 
 /// Wants a longer lease.
 struct extension : pending {
-    extension(caller c, duration l, time_point now) noexcept
-        : pending{kind::extend, c}, lease{l}, since{now} {}
+    extension(caller c, context& h, acquisition* a, duration l) noexcept;
+    ~extension();
 
+    context& house;
+    acquisition* of;  ///< none where there is nothing to extend
     duration lease;
     time_point since;
+    core::timer patience;
 };
 
 /// Goes one level deeper, or comes back from one.

@@ -87,10 +87,7 @@ void finish(query& q, error_code ec, bool flag = false) {
 
 void on_patience_over(void* query_) {
     auto& q = *static_cast<query*>(query_);
-    const errc lasting = q.house.servers.serving(q.spec->name()).lasting_failure();
-    give_up_query(q, q.trouble != errc{} ? q.trouble
-                     : lasting != errc{} ? lasting
-                                         : errc::not_connected);
+    give_up_query(q, q.house.servers.serving(q.spec->name()).why_unanswered(q));
 }
 
 void begin(context& house, const impl::spec_ptr& spec, caller by, bool force, lock_status* result) {

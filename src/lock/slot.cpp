@@ -138,7 +138,9 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     advance();
 }
 
-void slot::told(std::int64_t clients) noexcept { others_wait_ = clients > (listener_.to ? 1 : 0); }
+void slot::told(std::int64_t clients) noexcept {
+    others_wait_ = clients > (wire::subscriptions::works(listener_) ? 1 : 0);
+}
 
 void slot::forget(acquisition& a) {
     acquisitions_.erase(acquisitions_.iterator_to(a));

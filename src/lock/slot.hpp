@@ -109,8 +109,11 @@ private:
     bool by_message_ = false;    ///< the last reason was a message
     std::int64_t ttl_ms_ = 0;    ///< what the last busy answer said
     bool others_wait_ = false;
-    unsigned passes_ = 0;  ///< local hand-offs since others had their turn
-    bool yields_ = false;
+    unsigned passes_ = 0;      ///< local hand-offs since others had their turn
+    bool yields_ = false;      ///< others have their turn before the next try
+    bool yielded_ = false;     ///< they just had it
+    unsigned vain_turns_ = 0;  ///< turns in a row that nobody took
+    duration round_trip_{};    ///< of the last try
     bool listed_idle_ = false;
     friend struct context;
 };

@@ -23,6 +23,7 @@ handshake::handshake(const config& settings, void* owner, function on_done) noex
 void handshake::start(pipeline& p) {
     begun_ = ended_ = 0;
     failure_ = {};
+    for_good_ = false;
     words_.clear();
     client_id_ = 0;
     run_id_.clear();
@@ -87,12 +88,14 @@ void handshake::answer(const greeting& g, const outcome& o) {
     switch (g.what) {
         case step::hello: {
             if (o.refused()) {
-                fail(to_errc(o.reply.text()), o.reply.text());
+                const errc why = to_errc(o.reply.text());
+                fail(why, o.reply.text(),
+                     why != errc::server_error && why != errc::server_unavailable);
                 return;
             }
             const resp::value version = o.reply.find("proto");
             if (!version.is_integer() || version.integer() != 3) {
-                fail(errc::server_too_old, "HELLO 3 was not answered with protocol 3");
+                fail(errc::server_too_old, "HELLO 3 was not answered with protocol 3", true);
                 return;
             }
             client_id_ = o.reply.find("id").integer();
@@ -100,7 +103,8 @@ void handshake::answer(const greeting& g, const outcome& o) {
         }
         case step::select:
             if (o.refused()) {
-                fail(to_errc(o.reply.text()), o.reply.text());
+                const errc why = to_errc(o.reply.text());
+                fail(why, o.reply.text(), why != errc::server_unavailable);
             }
             return;
         case step::info: {
@@ -117,8 +121,9 @@ void handshake::answer(const greeting& g, const outcome& o) {
     }
 }
 
-void handshake::fail(errc why, std::string_view words) {
+void handshake::fail(errc why, std::string_view words, bool for_good) {
     failure_ = why;
+    for_good_ = for_good;
     words_ = words;
 }
 

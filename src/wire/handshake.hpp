@@ -29,6 +29,8 @@ public:
 
     /// `errc{}` if the connection may be used.
     errc failure() const noexcept { return failure_; }
+    /// Another connection would fail in the same way.
+    bool failed_for_good() const noexcept { return for_good_; }
     /// The server's words on the failure.
     const std::string& words() const noexcept { return words_; }
     /// The connection's id at the server.
@@ -52,7 +54,7 @@ private:
 
     void add(pipeline& p, step what, script_id script = {});
     void answer(const greeting& g, const outcome& o);
-    void fail(errc why, std::string_view words);
+    void fail(errc why, std::string_view words, bool for_good);
 
     const config& settings_;
     void* owner_;
@@ -61,6 +63,7 @@ private:
     std::size_t begun_ = 0;
     std::size_t ended_ = 0;
     errc failure_{};
+    bool for_good_ = false;
     std::string words_{};
     std::int64_t client_id_ = 0;
     std::string run_id_{};

@@ -69,10 +69,8 @@ void link::on_greeted(void* self) {
     const errc why = l.greeting_.failure();
     if (why != errc{}) {
         l.last_words_ = l.greeting_.words();
-        const bool lasting = why != errc::server_unavailable && why != errc::server_error;
-        if (lasting) {
-            l.lasting_failure_ = why;
-        }
+        const bool lasting = l.greeting_.failed_for_good();
+        l.failure_ = why;
         l.down(l.greeting_.words());
         if (lasting) {
             l.events_.lost(l.events_.owner, why);
@@ -80,7 +78,6 @@ void link::on_greeted(void* self) {
         return;
     }
     l.state_ = state::ready;
-    l.lasting_failure_ = {};
     ++l.counters_.connects;
     l.log_(log_level::info, "connected");
     l.fence_old();
@@ -234,17 +231,13 @@ void link::stage(std::string& out) {
 }
 
 void link::received() {
-    heard_ = now_;
     counters_.bytes_received += input_.data().size() - unread_;
     const std::uint64_t epoch = wanted_;
     while (wanted_ == epoch && epoch != 0) {
         const std::string_view data = input_.data();
         switch (reader_.parse(data)) {
             case resp::reader::status::need_more: unread_ = data.size(); return;
-            case resp::reader::status::error:
-                last_words_ = reader_.reason();
-                down(last_words_);
-                return;
+            case resp::reader::status::error: nonsense(reader_.reason()); return;
             case resp::reader::status::message: handle(reader_.get(data)); break;
         }
         if (wanted_ == epoch) {
@@ -254,6 +247,19 @@ void link::received() {
     }
 }
 
+void link::nonsense(std::string_view what) {
+    failure_ = errc::protocol_error;
+    last_words_ = what;
+    down(last_words_);
+}
+
+errc link::why_unanswered(const call& c) const noexcept {
+    if (c.trouble != errc{}) {
+        return c.trouble;
+    }
+    return failure_ != errc{} ? failure_ : errc::not_connected;
+}
+
 void link::handle(const resp::value& message) {
     if (message.type() == resp::kind::push) {
         handle_push(message);
@@ -261,19 +267,23 @@ void link::handle(const resp::value& message) {
     }
     call* const c = pipeline_.next_answered();
     if (!c || (c->type->answered_by_push && !message.is_error())) {
-        last_words_ = "a reply that answers no command";
-        down(last_words_);
+        nonsense("a reply that answers no command");
         return;
     }
+    heard_ = now_;
     answer(*pipeline_.take_answered(), message);
 }
 
 void link::handle_push(const resp::value& push) {
     call* const c = pipeline_.next_answered();
     if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
+        heard_ = now_;
         pipeline_.take_answered();
         c->type->done(*c, outcome{outcome::kind::answered, push});
         return;
+    }
+    if (!c) {
+        heard_ = now_;  // where an answer is awaited, only an answer is a sign of life
     }
     if (!channels_.on_push(push)) {
         ++counters_.unknown_pushes;
@@ -285,6 +295,7 @@ void link::answer(call& c, const resp::value& reply) {
         if (c.type->order != priority::greeting) {
             retries_ = 0;
             failures_ = 0;
+            failure_ = {};
         }
         c.type->done(c, outcome{outcome::kind::answered, reply});
         return;

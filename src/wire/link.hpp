@@ -57,8 +57,8 @@ public:
     time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
     /// What was written on this connection, which broke, may still run.
     bool may_still_run(std::uint64_t epoch) const noexcept;
-    /// Why the server can't be used, if that will not pass by itself; else `errc{}`.
-    errc lasting_failure() const noexcept { return lasting_failure_; }
+    /// What to tell who waited too long for the answer to this call.
+    errc why_unanswered(const call& c) const noexcept;
     const std::string& last_words() const noexcept { return last_words_; }
     void remember_words(std::string_view words) { last_words_ = words; }
 
@@ -111,6 +111,7 @@ private:
     void connect();
     void pause();
     void down(std::string_view why);
+    void nonsense(std::string_view what);
     void handle(const resp::value& message);
     void handle_push(const resp::value& push);
     void answer(call& c, const resp::value& reply);
@@ -135,7 +136,7 @@ private:
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
     unsigned retries_ = 0;
-    errc lasting_failure_{};
+    errc failure_{};  // of the last connections; none once a command was answered
     std::string last_words_{};
 
     std::list<old_connection> unfenced_{};
