@@ -209,6 +209,31 @@ TEST(engine_hand_off, a_yielding_client_keeps_silent_for_a_moment_and_then_tries
     EXPECT_TRUE(third.granted());
 }
 
+TEST(engine_hand_off, on_a_slow_network_the_turn_of_others_is_some_round_trips_long) {
+    conch::config c = quiet();
+    c.max_passes = 1;
+    engine_harness h{c};
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    operation& third = h.lock("a");
+    h.connect();
+    h.advance(8ms);  // the way to the server and back
+    h.reply(granted());
+    h.release(first.view);
+    h.sent();
+    h.advance(8ms);
+    h.reply(integer(2), granted());
+    ASSERT_TRUE(second.granted());
+    h.release(second.view);
+    h.sent();
+    h.advance(23ms);
+    EXPECT_EQ(h.sent(), lines{}) << "another client's try takes one round trip";
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)});
+    h.reply(integer(2), subscribed("a"), granted());
+    EXPECT_TRUE(third.granted());
+}
+
 TEST(engine_hand_off, where_nobody_else_waits_the_lock_is_passed_on_for_ever) {
     conch::config c = quiet();
     c.max_passes = 1;
