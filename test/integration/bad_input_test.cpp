@@ -85,9 +85,7 @@ TEST_F(bad_input_test, options_at_their_limits_are_accepted) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             const mutex m{c, "limit:" + std::to_string(i)};
             const auto [ec, h] = co_await m.async_try_lock(all[i], as_result);
-            EXPECT_NE(ec, errc::invalid_wait) << "case " << i;
-            EXPECT_NE(ec, errc::invalid_lease) << "case " << i;
-            EXPECT_NE(ec, errc::invalid_max_hold) << "case " << i;
+            EXPECT_FALSE(ec) << "case " << i << ": " << ec.message();
         }
     });
 }

@@ -92,10 +92,35 @@ TEST_F(hostile_server_test, a_wrong_password_is_told_at_once_and_never_repeated)
     raw.must({"CONFIG", "SET", "requirepass", "right"});
     config s = settings();
     s.password = "s3cret-but-wrong";
+    s.operation_timeout = 60s;
     client c{io, s};
+    const time_point start = clock::now();
     EXPECT_EQ(lock_outcome(c), errc::authentication_failed);
+    EXPECT_LT(clock::now() - start, 10s) << "not after the operation's patience";
     EXPECT_NE(c.last_server_error(), "");
     EXPECT_EQ(c.last_server_error().find("s3cret"), std::string::npos);
+}
+
+TEST_F(hostile_server_test, a_query_with_a_wrong_password_is_told_at_once) {
+    raw.must({"CONFIG", "SET", "requirepass", "right"});
+    config s = settings();
+    s.password = "wrong";
+    s.operation_timeout = 60s;
+    client c{io, s};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "asked"};
+        const auto [ec, status] = co_await m.async_status(as_result);
+        EXPECT_EQ(ec, errc::authentication_failed);
+    });
+}
+
+TEST_F(hostile_server_test, a_database_out_of_range_is_told_at_once) {
+    config s = settings();
+    s.database = 99;
+    s.operation_timeout = 60s;
+    client c{io, s};
+    EXPECT_EQ(lock_outcome(c), errc::server_error);
+    EXPECT_NE(c.last_server_error().find("out of range"), std::string::npos);
 }
 
 TEST_F(hostile_server_test, a_missing_password_is_told) {
