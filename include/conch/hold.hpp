@@ -93,9 +93,9 @@ public:
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::invalid_lease`, `errc::not_owner` (empty), `errc::already_released`,
     /// `errc::max_hold_reached` and the reasons of a loss; `errc::not_connected` after
-    /// `config::operation_timeout`, `errc::overloaded`, or the server's error (the hold is then good
-    /// until `valid_until()`).
-    /// Cancellation (terminal, partial, total): `operation_aborted`; the lease may be extended.
+    /// `config::operation_timeout`, `errc::overloaded`, or the server's error (the hold is then
+    /// good until `valid_until()`). Cancellation (terminal, partial, total): `operation_aborted`;
+    /// the lease may be extended.
     template <typename Token = boost::asio::deferred_t>
     auto async_extend(duration lease, Token&& token = Token{}) {
         return impl::async_simple(impl::request::extend, core_, view_, lease,
