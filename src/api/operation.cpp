@@ -8,6 +8,15 @@
 
 namespace conch::impl {
 
+context_use::context_use(const core_ptr& core) noexcept
+    : core_{core && core->enter_context() ? core.get() : nullptr} {}
+
+context_use::~context_use() {
+    if (core_) {
+        core_->leave_context();
+    }
+}
+
 void submit(operation& op) noexcept {
     if (!op.core) {  // of an empty hold
         op.ec = errc::not_owner;
@@ -31,8 +40,10 @@ void request_cancel(const std::weak_ptr<client_core>& core, std::uint64_t ticket
 std::uint64_t next_ticket(const core_ptr& core) noexcept { return core ? core->next_ticket() : 0; }
 
 boost::asio::any_io_executor executor_of(const core_ptr& core) noexcept {
-    if (core && core->executor()) {
-        return core->executor();
+    if (core) {
+        if (boost::asio::any_io_executor of_client = core->executor()) {
+            return of_client;
+        }
     }
     return boost::asio::system_executor{};
 }

@@ -42,10 +42,7 @@ client_core::~client_core() {
 }
 
 void client_core::context_gone() noexcept {
-    {
-        const std::lock_guard guard{gone_mutex_};
-        gone_ = true;
-    }
+    gate_.close();
     closed_ = true;
     engine_.close();
     if (stream_) {
@@ -58,12 +55,15 @@ void client_core::context_gone() noexcept {
 }
 
 void client_core::submit(operation& op) noexcept {
+    // Whoever closes the gate drops what is in the inbox then.
+    if (!gate_.enter()) {
+        op.finish(&op, false);
+        return;
+    }
     if (inbox_.put(op)) {
         wake();
     }
-    if (gone()) {
-        drop_inbox();
-    }
+    gate_.leave();
 }
 
 void client_core::cancel(std::uint64_t ticket) noexcept {
@@ -88,8 +88,7 @@ void client_core::abandon() noexcept {
 }
 
 void client_core::wake() noexcept {
-    const std::lock_guard guard{gone_mutex_};
-    if (gone_) {
+    if (!gate_.enter()) {
         inbox_.not_woken();
         return;
     }
@@ -101,6 +100,16 @@ void client_core::wake() noexcept {
     } catch (...) {
         inbox_.not_woken();  // the next turn takes it
     }
+    gate_.leave();
+}
+
+asio::any_io_executor client_core::executor() const noexcept {
+    if (!gate_.enter()) {
+        return {};
+    }
+    asio::any_io_executor copy = executor_;
+    gate_.leave();
+    return copy;
 }
 
 void client_core::begin_turn() {

@@ -3,6 +3,7 @@
 #define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 
 #include "driver/client_service.hpp"
+#include "driver/context_gate.hpp"
 #include "driver/inbox.hpp"
 #include "driver/stream.hpp"
 #include "engine/engine.hpp"
@@ -48,7 +49,11 @@ public:
     std::uint64_t next_ticket() noexcept {
         return next_ticket_.fetch_add(1, std::memory_order_relaxed);
     }
-    const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+    /// None once the execution context is gone.
+    boost::asio::any_io_executor executor() const noexcept;
+    /// False if the execution context is gone; else it stays until `leave_context()`.
+    bool enter_context() noexcept { return gate_.enter(); }
+    void leave_context() noexcept { gate_.leave(); }
     const std::string& id() const noexcept { return id_; }
     stats counters() const;
     std::string last_words() const;
@@ -92,16 +97,11 @@ private:
     void publish();
     void discard() noexcept;
     void drop_inbox() noexcept;
-    bool gone() const noexcept {
-        const std::lock_guard guard{gone_mutex_};
-        return gone_;
-    }
 
     boost::asio::any_io_executor executor_;
     std::optional<io> io_;  // none once the execution context is gone
     std::shared_ptr<client_service::registry> peers_{};
-    mutable std::mutex gone_mutex_{};  // whoever posts holds it: io_ is there until gone_
-    bool gone_ = false;
+    mutable context_gate gate_{};  // whoever is inside may use executor_ and io_
     const std::string id_;
     const config settings_;
     engine::lock_engine engine_;

@@ -25,6 +25,19 @@ void intrusive_ptr_release(hold_view*) noexcept;
 void intrusive_ptr_add_ref(const lock_spec*) noexcept;
 void intrusive_ptr_release(const lock_spec*) noexcept;
 
+/// Keeps the execution context of a client, if it is still there, from being destroyed. A call that
+/// starts an operation has one, so that a context may go while other threads make such calls.
+class context_use {
+public:
+    explicit context_use(const core_ptr& core) noexcept;
+    ~context_use();
+    context_use(const context_use&) = delete;
+    context_use& operator=(const context_use&) = delete;
+
+private:
+    client_core* core_;  ///< null if there is no context; must outlive this
+};
+
 /// Hands an operation to the client's strand; it will be finished exactly once, never in here.
 void submit(operation&) noexcept;
 /// Asks for the cancellation of the operation with this ticket; any thread, at any time.

@@ -50,6 +50,7 @@ public:
     template <typename Handler>
     void operator()(Handler&& handler, const lock_options& options, duration amount) {
         using op_type = handler_operation<std::decay_t<Handler>, Result>;
+        const context_use use{core_};
         operation* op =
             op_type::make(what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
         op->spec = std::move(spec_);
