@@ -60,7 +60,8 @@ protected:
 };
 
 /// Put into the handler's cancellation slot. Knows the operation by its ticket alone, so it may
-/// be called at any time, from any thread.
+/// be called at any time, from any thread; so it is left there when the operation ends, as clearing
+/// the slot then would race with a signal that another thread emits.
 class cancel_handler {
 public:
     cancel_handler(const core_ptr& core, std::uint64_t ticket) : core_{core}, ticket_{ticket} {}
@@ -89,13 +90,7 @@ class handler_operation final : public operation {
         allocator_type get_allocator() const noexcept {
             return boost::asio::get_associated_allocator(handler);
         }
-        void operator()() {
-            auto slot = boost::asio::get_associated_cancellation_slot(handler);
-            if (slot.is_connected()) {
-                slot.clear();
-            }
-            std::apply(std::move(handler), std::move(arguments));
-        }
+        void operator()() { std::apply(std::move(handler), std::move(arguments)); }
         Handler handler;
         decltype(Result::take(std::declval<operation&>())) arguments;
         boost::asio::executor_work_guard<executor> work;
