@@ -36,9 +36,12 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
 
 // No handler is pending any more, so nobody can be told: what is left is dropped.
 client_core::~client_core() {
-    peers_->remove(*this);
     engine_.close();
     discard();
+    stream_.reset();
+    io_.reset();
+    executor_ = {};
+    peers_->remove(*this);
 }
 
 void client_core::context_gone() noexcept {

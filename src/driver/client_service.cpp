@@ -4,6 +4,7 @@
 #include "driver/client_core.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace conch::impl {
 
@@ -13,19 +14,26 @@ void client_service::registry::add(client_core& core) {
 }
 
 void client_service::registry::remove(client_core& core) noexcept {
-    const std::lock_guard guard{mutex_};
-    std::erase(cores_, &core);
+    {
+        const std::lock_guard guard{mutex_};
+        std::erase(cores_, &core);
+    }
+    removed_.notify_all();
 }
 
 std::vector<core_ptr> client_service::registry::take() {
-    const std::lock_guard guard{mutex_};
+    std::unique_lock guard{mutex_};
     std::vector<core_ptr> cores;
-    for (client_core* core : cores_) {
-        if (core_ptr shared = core->weak_from_this().lock()) {
-            cores.push_back(std::move(shared));
+    std::erase_if(cores_, [&](client_core* core) {
+        core_ptr shared = core->weak_from_this().lock();
+        if (!shared) {
+            return false;
         }
-    }
-    cores_.clear();
+        cores.push_back(std::move(shared));
+        return true;
+    });
+    // The others are being destroyed on other threads, and still use the context.
+    removed_.wait(guard, [&] { return cores_.empty(); });
     return cores;
 }
 

@@ -4,6 +4,7 @@
 
 #include <boost/asio/execution_context.hpp>
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -26,12 +27,14 @@ public:
     class registry {
     public:
         void add(client_core& core);
+        /// The core uses the execution context no more.
         void remove(client_core& core) noexcept;
-        /// Those that are not being destroyed; the registry is empty then.
+        /// Waits for those that are being destroyed; the registry is empty then.
         std::vector<std::shared_ptr<client_core>> take();
 
     private:
         std::mutex mutex_{};
+        std::condition_variable removed_{};
         std::vector<client_core*> cores_{};
     };
     const std::shared_ptr<registry>& clients() const noexcept { return clients_; }
