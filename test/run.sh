@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # Installs what is missing, builds, and runs every suite: in an ASan + UBSan build, then in the
-# plain one. Ends with ctest's summaries; the status is not 0 if anything failed.
+# plain one; the threads suite in a TSan build too. Ends with ctest's summaries; the status is not 0 if anything failed.
 #
 #   bash test/run.sh            everything
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
@@ -16,12 +16,17 @@ for argument in "$@"; do
     esac
 done
 
-# build FOLDER [CMAKE ARGUMENT...]
-build() {
+# configure FOLDER [CMAKE ARGUMENT...]
+configure() {
     local folder=$1
     shift
     cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCONCH_TESTS=ON "$@"
-    cmake --build "$folder"
+}
+
+# build FOLDER [CMAKE ARGUMENT...]
+build() {
+    configure "$@"
+    cmake --build "$1"
 }
 
 # run FOLDER [CTEST ARGUMENT...]: leaves what ctest says in FOLDER/ctest.txt
@@ -48,17 +53,24 @@ fi
 
 build build
 build build/asan "-DCONCH_SANITIZE=address,undefined" -DCONCH_BENCH=OFF
+configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_BENCH=OFF -DCONCH_CLI=OFF
+cmake --build build/tsan --target conch_threads
+tsan=0
+run build/tsan -L threads || tsan=$?
 asan=0
 run build/asan -LE tidy || asan=$?
 plain=0
 run build || plain=$?
 
 # A failure must be the last thing to be read.
-if [ "$plain" = 0 ] && [ "$asan" != 0 ]; then
-    summary "plain build" build
-    summary "ASan and UBSan" build/asan
-else
-    summary "ASan and UBSan" build/asan
-    summary "plain build" build
-fi
-[ "$asan" = 0 ] && [ "$plain" = 0 ]
+failed=()
+report() {
+    if [ "$3" = 0 ]; then summary "$1" "$2"; else failed+=("$1" "$2"); fi
+}
+report "TSan" build/tsan "$tsan"
+report "ASan and UBSan" build/asan "$asan"
+report "plain build" build "$plain"
+for ((i = 0; i < ${#failed[@]}; i += 2)); do
+    summary "${failed[i]}" "${failed[i + 1]}"
+done
+[ "${#failed[@]}" = 0 ]

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSL-1.0
+// The columns of the token matrix for callbacks, and what is promised about every handler: where,
+// when and how often it runs.
+#include "integration/token_matrix.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <cstddef>
+#include <future>
+
+namespace conch::test {
+namespace {
+
+/// What a handler does that leaves its arguments here.
+template <typename Operation>
+struct noting {
+    template <typename... Args>
+    void operator()(Args... args) {
+        (*o)(std::move(args)...);
+    }
+    outcome_of<Operation>* o;
+};
+
+/// Waits for the handler; it must not have run before, and not run again.
+template <typename Operation>
+void expect_one_call(scene& s, outcome_of<Operation>& o) {
+    EXPECT_EQ(o.calls, 0) << "inside the initiating call";
+    s.expect([&] { return o.calls != 0; }, "the handler runs");
+    step(s.io, 20, 2ms);
+    EXPECT_EQ(o.calls, 1);
+}
+
+template <typename Operation>
+void expect_success(scene& s, outcome_of<Operation>& o) {
+    expect_one_call<Operation>(s, o);
+    EXPECT_FALSE(o.ec) << o.ec.message();
+    Operation::check(s, o.value);
+}
+
+template <typename Operation>
+struct with_deferred {
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::prepare(s);
+        s.expect([&] { return s.c.stats().slots_now <= 1; }, "what was prepared is done");
+        auto later = Operation::start(s, asio::deferred);
+        const auto before = s.c.stats().bytes_sent;
+        step(s.io, 20, 2ms);
+        EXPECT_EQ(s.c.stats().bytes_sent, before) << "started before it was launched";
+        std::move(later)(noting<Operation>{&o});
+        expect_success<Operation>(s, o);
+    }
+};
+
+template <typename Operation>
+struct with_use_future {
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::prepare(s);
+        auto f = Operation::start(s, asio::use_future);
+        s.expect([&] { return f.wait_for(0s) == std::future_status::ready; }, "it is ready");
+        if constexpr (std::is_same_v<typename Operation::value, nothing>) {
+            f.get();
+        } else {
+            o.value = f.get();
+        }
+        Operation::check(s, o.value);
+    }
+};
+
+template <typename Operation>
+struct with_a_move_only_handler {
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::prepare(s);
+        Operation::start(s, [to = std::make_unique<noting<Operation>>(noting<Operation>{&o})](
+                                auto... args) { (*to)(std::move(args)...); });
+        expect_success<Operation>(s, o);
+    }
+};
+
+struct traffic {
+    int allocated = 0;
+    int freed = 0;
+};
+
+template <typename T>
+struct counting_allocator {
+    using value_type = T;
+    explicit counting_allocator(traffic* t) noexcept : to{t} {}
+    template <typename U>
+    counting_allocator(const counting_allocator<U>& other) noexcept : to{other.to} {}
+    T* allocate(std::size_t n) {
+        ++to->allocated;
+        return std::allocator<T>{}.allocate(n);
+    }
+    void deallocate(T* p, std::size_t n) noexcept {
+        ++to->freed;
+        std::allocator<T>{}.deallocate(p, n);
+    }
+    bool operator==(const counting_allocator&) const noexcept = default;
+    traffic* to;
+};
+
+template <typename Operation>
+struct with_an_allocator {
+    struct handler {
+        using allocator_type = counting_allocator<std::byte>;
+        allocator_type get_allocator() const noexcept { return allocator_type{memory}; }
+        template <typename... Args>
+        void operator()(Args... args) {
+            EXPECT_EQ(memory->allocated, memory->freed) << "all is given back before the handler";
+            to(std::move(args)...);
+        }
+        noting<Operation> to;
+        traffic* memory;
+    };
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        traffic memory;
+        Operation::prepare(s);
+        Operation::start(s, handler{{&o}, &memory});
+        EXPECT_EQ(memory.allocated, 1) << "the operation itself";
+        expect_success<Operation>(s, o);
+        EXPECT_GE(memory.allocated, 2) << "and its way to the handler's executor";
+        EXPECT_EQ(memory.allocated, memory.freed);
+    }
+};
+
+/// Runs an operation whose handler is bound to another context.
+template <typename Operation>
+void play_elsewhere(scene& s, outcome_of<Operation>& o) {
+    asio::io_context own;
+    const auto there = own.get_executor();
+    Operation::start(s, asio::bind_executor(there, [&](auto... args) {
+                         EXPECT_TRUE(there.running_in_this_thread());
+                         o(std::move(args)...);
+                     }));
+    EXPECT_EQ(own.poll(), 0u);
+    EXPECT_FALSE(own.stopped()) << "nothing keeps the handler's context alive";
+    s.expect([&] { return own.poll() != 0; }, "the handler comes to its context");
+    EXPECT_EQ(o.calls, 1);
+    own.poll();
+    EXPECT_TRUE(own.stopped()) << "something keeps the handler's context alive";
+}
+
+template <typename Operation>
+struct with_bind_executor {
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::prepare(s);
+        play_elsewhere<Operation>(s, o);
+        EXPECT_FALSE(o.ec) << o.ec.message();
+        Operation::check(s, o.value);
+    }
+};
+
+template <typename Operation>
+struct failing_at_once_with_bind_executor {
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::fail_at_once(s);
+        play_elsewhere<Operation>(s, o);
+        EXPECT_EQ(o.ec, s.at_once);
+    }
+};
+
+/// Its executor is the client's, except for those of an empty hold, which knows no client.
+template <typename Operation>
+struct failing_at_once {
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::fail_at_once(s);
+        if (!s.h && s.at_once == errc::not_owner) {
+            std::promise<void> told;
+            std::future<void> f = told.get_future();
+            Operation::start(s, [&, told = std::move(told)](auto... args) mutable {
+                o(std::move(args)...);
+                told.set_value();
+            });
+            ASSERT_EQ(f.wait_for(patience), std::future_status::ready);
+            EXPECT_EQ(o.calls, 1);
+        } else {
+            Operation::start(s, noting<Operation>{&o});
+            expect_one_call<Operation>(s, o);
+        }
+        EXPECT_EQ(o.ec, s.at_once);
+    }
+};
+
+template <typename Operation>
+struct with_a_throwing_handler {
+    struct thrown {};
+    static void play(scene& s) {
+        outcome_of<Operation> o;
+        Operation::prepare(s);
+        Operation::start(s, [&](auto... args) {
+            o(std::move(args)...);
+            throw thrown{};
+        });
+        EXPECT_THROW(run_until(s.io, [&] { return false; }), thrown);
+        EXPECT_FALSE(o.ec) << o.ec.message();
+        EXPECT_EQ(o.calls, 1);
+        Operation::check(s, o.value);
+        if constexpr (!ends_client<Operation>) {
+            s.expect_usable();
+        }
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    callbacks, token_matrix,
+    ::testing::ValuesIn(
+        columns(column<with_deferred>("with_deferred"), column<with_use_future>("with_use_future"),
+                column<with_a_move_only_handler>("with_a_move_only_handler"),
+                column<with_an_allocator>("with_an_allocator"),
+                column<with_bind_executor>("with_bind_executor"),
+                column<failing_at_once>("answers_at_once_but_not_inside_the_call"),
+                column<failing_at_once_with_bind_executor>("answers_at_once_on_the_bound_executor"),
+                column<with_a_throwing_handler>("with_a_throwing_handler"))),
+    name_of_cell);
+
+}  // namespace
+}  // namespace conch::test
