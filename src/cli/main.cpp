@@ -67,6 +67,9 @@ int dispatch(const word_list& words) {
         std::cout << "conch " CONCH_VERSION "\n";
         return exit_code::ok;
     }
+    if (first.starts_with('-')) {
+        throw usage_error("the command comes first, then its options" + std::string{known});
+    }
     if (first != "help") {
         return find_command(first).call({words.begin() + 1, words.end()});
     }

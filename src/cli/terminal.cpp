@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <initializer_list>
 
 namespace conch::cli {
 
