@@ -193,8 +193,8 @@ void run_session::on_stop() {
         return;
     }
     job_.take_terminal();
-    say("stopped; " + quoted(plan_.lock_name) + " is held for another " +
-        short_time(hold_.remaining()) + ", and the command ended if it goes on later");
+    say("stopped; " + quoted(plan_.lock_name) + " stays locked for " +
+        short_time(hold_.remaining()) + " more; continued later, the command is ended");
     const bool was_stopped = stop_self(number, true);
     if (was_stopped) {
         return;  // SIGCONT is there

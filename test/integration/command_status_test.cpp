@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch status`, `conch release`, `conch watch`, and what all commands have in common.
 #include "support/command_fixture.hpp"
+#include "support/terminal_session.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -15,7 +16,9 @@ using namespace conch;
 using namespace conch::test;
 
 using command_test = command_fixture;
+using release_command_test = command_fixture;
 using status_command_test = command_fixture;
+using watch_command_test = command_fixture;
 
 /// The answer of `conch status --json NAME`.
 boost::json::object parsed(const ended& end) {
@@ -114,6 +117,122 @@ TEST_F(status_command_test, a_url_of_another_scheme_is_64_and_one_line) {
 TEST_F(status_command_test, a_missing_name_is_64) {
     EXPECT_EQ(to_end({"status"}).status, 64);
     EXPECT_EQ(to_end({"status", "one", "two"}).status, 64);
+}
+
+TEST_F(release_command_test, without_force_it_is_64_and_changes_nothing) {
+    take_as_stranger(raw, "lock");
+    const ended end = to_end({"release", "lock"});
+    EXPECT_EQ(end.status, 64);
+    expect_one_line(end.err);
+    expect_in("--force", end.err);
+    EXPECT_EQ(raw.hlen("lock"), 1);
+}
+
+TEST_F(release_command_test, with_force_it_tells_who_was_thrown_out) {
+    take_as_stranger(raw, "lock");
+    const std::string holder = raw.hgetall("lock").begin()->first;
+    const ended end = to_end({"release", "--force", "lock"});
+    EXPECT_EQ(end.status, 0);
+    expect_one_line(end.out);
+    expect_in(holder, end.out);
+    EXPECT_FALSE(raw.exists("lock"));
+}
+
+TEST_F(release_command_test, a_free_lock_is_1) {
+    const ended end = to_end({"release", "--force", "lock"});
+    EXPECT_EQ(end.status, 1);
+    EXPECT_EQ(end.out, "");
+    expect_one_line(end.err);
+}
+
+TEST_F(release_command_test, without_redis_it_is_69_and_one_line) {
+    const ended end = to_end({"release", "--force", "lock"}, nowhere());
+    EXPECT_EQ(end.status, 69);
+    expect_one_line(end.err);
+}
+
+TEST_F(watch_command_test, each_change_is_a_line) {
+    program p{conch({"watch", "--count", "3", "lock"}), here()};
+    p.wait_for("lock: free\n");
+    take_as_stranger(raw, "lock");
+    const std::string holder = raw.hgetall("lock").begin()->first;
+    p.wait_for("lock: held by " + holder + ", ends in ");
+    redisson_release(raw, "lock");
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 3) << end.out;
+    expect_in("lock: free (before: " + holder + ", seen for ", end.out);
+}
+
+TEST_F(watch_command_test, another_holder_is_a_change_and_a_renewal_is_none) {
+    take_as_stranger(raw, "lock");
+    program p{conch({"watch", "--count", "2", "lock"}), here()};
+    p.wait_for("held by");
+    raw.must({"PEXPIRE", "lock", "60000"});
+    run([] { return pass(600ms); });  // longer than between two questions
+    raw.must({"DEL", "lock"});
+    raw.must({"HSET", "lock", "other:1", "1"});
+    const ended& end = p.finish();
+    EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 2) << end.out;
+    expect_in("held by other:1, never ends", end.out);
+}
+
+TEST_F(watch_command_test, lines_in_json) {
+    take_as_stranger(raw, "lock");
+    auto o = parsed(to_end({"watch", "--json", "--count", "1", "lock"}));
+    EXPECT_EQ(o.at("time").as_string().size(), std::string_view{"2000-01-01T00:00:00Z"}.size());
+    EXPECT_EQ(o.at("holder").as_string(), raw.hgetall("lock").begin()->first);
+    EXPECT_TRUE(o.at("locked").as_bool());
+}
+
+TEST_F(watch_command_test, sigint_ends_it_with_130) {
+    program p{conch({"watch", "lock"}), here()};
+    p.wait_for("free");
+    p.signal(SIGINT);
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 130);
+    EXPECT_EQ(end.err, "");
+}
+
+TEST_F(watch_command_test, it_does_not_ask_often) {
+    program p{conch({"watch", "lock"}), here()};
+    p.wait_for("free");
+    const auto asked = [&] { return raw.must({"INFO", "commandstats"}).text; };
+    const auto start = clock::now();
+    raw.reset_calls();
+    run([] { return pass(1s); });
+    const std::uint64_t calls = raw.calls("hgetall") + raw.calls("evalsha");
+    const auto most = (clock::now() - start) / 250ms + 1;
+    EXPECT_GE(calls, 1u) << asked();
+    EXPECT_LE(calls, 2 * static_cast<std::uint64_t>(most));
+}
+
+TEST_F(watch_command_test, a_server_that_goes_is_told_and_waited_for) {
+    program p{conch({"watch", "--count", "3", "lock"}), here()};
+    p.wait_for("free");
+    server.kill();
+    p.wait_for("no connection", 30s);
+    server.start();
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_TRUE(end.out.ends_with("lock: free\n")) << end.out;
+}
+
+TEST_F(watch_command_test, without_redis_it_is_69_and_one_line) {
+    const ended end = to_end({"watch", "lock"}, nowhere());
+    EXPECT_EQ(end.status, 69);
+    EXPECT_EQ(end.out, "");
+    expect_one_line(end.err);
+}
+
+TEST_F(watch_command_test, on_a_terminal_a_line_is_kept_up_to_date) {
+    take_as_stranger(raw, "lock");
+    terminal_session t{conch({"watch", "lock"}), here()};
+    t.wait_for("held by");
+    t.wait_for("since first seen, ends in ");
+    t.wait_for("since first seen, ends in ");
+    t.type("\x03");
+    EXPECT_EQ(t.finish().status, 130);
 }
 
 TEST_F(command_test, the_password_of_a_url_is_never_told) {

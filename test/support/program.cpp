@@ -250,8 +250,7 @@ const ended& program::finish(std::chrono::milliseconds limit) {
     return result_;
 }
 
-const std::string& program::wait_for_error(std::string_view text,
-                                           std::chrono::milliseconds limit) {
+const std::string& program::wait_for_error(std::string_view text, std::chrono::milliseconds limit) {
     const auto deadline = steady::now() + limit;
     while (result_.err.find(text) == std::string::npos) {
         if (err_ < 0) {

@@ -21,10 +21,10 @@ namespace conch::test {
 
 using steady = std::chrono::steady_clock;
 
-terminal_session::terminal_session(std::vector<std::string> words,
+terminal_session::terminal_session(std::vector<std::string> line,
                                    const program::environment& variables) {
     std::vector<char*> argv;
-    for (std::string& word : words) {
+    for (std::string& word : line) {
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);

@@ -17,8 +17,8 @@ namespace conch::test {
 /// the leader. Every wait is bounded; what goes wrong is thrown as `std::runtime_error`.
 class terminal_session {
 public:
-    /// `words`: the path of the program, and its arguments.
-    explicit terminal_session(std::vector<std::string> words,
+    /// `line`: the path of the program, and its arguments.
+    explicit terminal_session(std::vector<std::string> line,
                               const program::environment& variables = {});
     ~terminal_session();
     terminal_session(const terminal_session&) = delete;
