@@ -147,12 +147,34 @@ TEST_F(terminal_command_test, a_command_continued_after_its_lease_is_ended) {
     EXPECT_FALSE(is_alive(command));
 }
 
+TEST_F(terminal_command_test, a_stopped_command_whose_lock_was_taken_does_not_go_on) {
+    terminal_session t = shell();
+    t.type(
+        "$conch run lock -- bash -c 'trap \"echo awake\" CONT; echo \"pid<$$>\"; "
+        "while :; do read x; done'\n");
+    t.wait_for("pid<$$>");
+    ASSERT_TRUE(has_terminal(t, told(t)));
+    t.type("\x1a");
+    t.wait_for("Stopped");
+    raw.must({"DEL", "lock"});
+    take_as_stranger(raw, "lock");
+    t.type("fg\n");
+    t.wait_for("fg\r\n");
+    ASSERT_TRUE(has_terminal(t, t.pid()));
+    t.type("echo \"st=$?\"\n");
+    const std::string shown = t.wait_for("st=75");
+    EXPECT_EQ(shown.find("\nawake"), std::string::npos) << shown;
+}
+
 TEST_F(terminal_command_test, a_command_in_the_background_stops_when_it_reads_and_gets_it_by_fg) {
     terminal_session t = shell();
     t.type("$conch run lock -- sh -c 'echo \"pid<$$>\"; exec cat' &\n");
     t.wait_for("pid<$$>");
     const pid_t command = told(t);
-    t.wait_for("stopped");
+    t.type("echo \"pid<$!>\"\n");
+    t.wait_for("pid<$!>");
+    const pid_t runner = told(t);
+    ASSERT_TRUE(run_until(io, [&] { return process_state(runner) == 'T'; }));
     EXPECT_EQ(t.foreground(), t.pid());
     t.type("fg\n");
     ASSERT_TRUE(has_terminal(t, command));

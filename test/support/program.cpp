@@ -289,13 +289,17 @@ std::vector<std::string> temporary_folder::entries() const {
     return out;
 }
 
-bool is_alive(pid_t pid) {
+char process_state(pid_t pid) {
     std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
     const std::string all{std::istreambuf_iterator<char>{file}, {}};
     // The state follows the name, which is in parentheses and may have some of its own.
     const auto at = all.rfind(") ");
-    return at != std::string::npos && all.size() > at + 2 && all[at + 2] != 'Z' &&
-           all[at + 2] != 'X';
+    return at != std::string::npos && all.size() > at + 2 ? all[at + 2] : '\0';
+}
+
+bool is_alive(pid_t pid) {
+    const char state = process_state(pid);
+    return state != '\0' && state != 'Z' && state != 'X';
 }
 
 std::vector<pid_t> processes_with(const std::string& variable, const std::string& value) {

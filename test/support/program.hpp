@@ -88,6 +88,9 @@ private:
     std::string path_{};
 };
 
+/// The letter for the state of a process, as in /proc/PID/stat: 'T' is stopped, 'Z' a zombie; 0 if
+/// there is none of this number.
+char process_state(pid_t pid);
 /// Whether there is a process of this number that still runs: a zombie does not.
 bool is_alive(pid_t pid);
 
