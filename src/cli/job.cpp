@@ -24,9 +24,13 @@ launched job::start(child_plan plan) {
     return result;
 }
 
-// The leader may have left its group.
+// The leader may have left its group. Once it is reaped, its number is safe only while orphans of
+// the group keep it.
 void job::signal(int number) noexcept {
-    if (pid_ > 0 && ::kill(-pid_, number) != 0 && running_) {
+    if (!running_ && (!adopting_ || gone())) {
+        return;
+    }
+    if (::kill(-pid_, number) != 0 && running_) {
         ::kill(pid_, number);
     }
 }
@@ -61,7 +65,10 @@ void job::lend_terminal() noexcept {
 
 void job::take_terminal() noexcept { terminal_.take_back_from(pid_); }
 
-void job::adopt_orphans() noexcept { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void job::adopt_orphans() noexcept {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    adopting_ = true;
+}
 
 bool job::gone() noexcept {
     if (running_) {

@@ -30,7 +30,7 @@ public:
     /// It was ended by SIGINT while it had the terminal: by Ctrl-C, as far as one can tell.
     bool interrupted() const noexcept { return interrupted_; }
 
-    /// To the whole group.
+    /// To the whole group; after the command's end only once `adopt_orphans()` was called.
     void signal(int number) noexcept;
     /// Takes what is told next of the command, after SIGCHLD.
     change next() noexcept;
@@ -53,6 +53,7 @@ private:
     bool running_ = false;
     bool wants_terminal_ = false;
     bool interrupted_ = false;
+    bool adopting_ = false;
     int stop_signal_ = 0;
     int status_ = 0;
 };
