@@ -144,7 +144,7 @@ TEST_F(options_command_test, signals_reach_the_whole_group_of_the_command) {
         // What a shell starts in the background ignores SIGINT and SIGQUIT unless it traps them.
         const std::string inner =
             "trap 'kill -9 $!; echo inner; exit' " + n + "; tail -f /dev/null & echo in; wait";
-        const std::string outer = "(" + inner + ") & trap 'wait; exit 9' " + n + "; wait";
+        const std::string outer = "trap 'wait; exit 9' " + n + "; (" + inner + ") & wait";
         program p{run_words({}, {"bash", "-c", outer}), here()};
         p.wait_for("in\n");
         p.signal(number);
