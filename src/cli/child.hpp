@@ -5,12 +5,14 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace conch::cli {
 
-/// How to start a child process.
+/// How to start a child process. It leads a process group of its own, and the kernel kills it when
+/// the thread that started it ends.
 struct child_plan {
     /// The file to execute, looked up in $PATH.
     std::string program;
@@ -18,10 +20,10 @@ struct child_plan {
     std::vector<std::string> words;
     /// The signals that it starts with as blocked.
     sigset_t signal_mask;
-    /// What the kernel sends to it when the thread that starts it ends (PR_SET_PDEATHSIG).
-    int death_signal;
-    /// A process group of its own: a terminal's signals don't reach it.
-    bool own_group = false;
+    /// Variables on top of this process's own. The empty text removes one.
+    std::map<std::string, std::string> variables{};
+    /// A terminal whose foreground group the child becomes before it executes; -1: none.
+    int terminal = -1;
     /// A close-on-exec descriptor that it gets nevertheless, under the same number; -1: none.
     int kept_descriptor = -1;
 };

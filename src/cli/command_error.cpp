@@ -49,7 +49,7 @@ command_error os_failure(const std::string& what, int error) {
 }
 
 std::string explain(error_code ec, std::string_view server_words, const config& server) {
-    std::string text = server_label(server) + ": " + ec.message();
+    std::string text = "Redis at " + server_label(server) + ": " + ec.message();
     if (!server_words.empty()) {
         text += " (" + printable(server_words) + ')';
     }

@@ -84,4 +84,11 @@ std::string text_option(const po::variables_map& values, const char* name) {
     return text;
 }
 
+std::string lock_name(const po::variables_map& values) {
+    if (values.count("NAME") == 0 || values["NAME"].as<std::string>().empty()) {
+        throw usage_error("the lock's NAME is missing");
+    }
+    return values["NAME"].as<std::string>();
+}
+
 }  // namespace conch::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/command_error.hpp"
 #include "cli/commands.hpp"
+#include "cli/contact.hpp"
 #include "cli/demo_board.hpp"
 #include "cli/text.hpp"
 
@@ -40,13 +41,14 @@ void add_one(std::atomic<std::uint64_t>& count) noexcept {
 /// One process of the demo: one event loop, one client, many coroutines that want one lock.
 class worker {
 public:
-    worker(demo_board& board, std::uint32_t index, const config& server)
+    worker(demo_board& board, std::uint32_t index, const server_choice& server)
         : board_{board},
           mine_{board.workers[index]},
           index_{index},
           server_{server},
-          redis_{io_, server},
-          lock_{redis_, board.lock_name.get(), {.fenced = true, .fence_ttl = 60s}} {}
+          redis_{io_, server.settings},
+          lock_{redis_, board.lock_name.get(), {.fenced = true, .fence_ttl = 60s}},
+          contact_{io_, redis_, lock_, server} {}
 
     int go();
 
@@ -64,12 +66,13 @@ private:
     demo_board& board_;
     worker_record& mine_;
     const std::uint32_t index_;
-    const config& server_;
+    const server_choice& server_;
     std::deque<asio::cancellation_signal> waiting_;  ///< one for each coroutine, outlives them
     asio::io_context io_{1};
     asio::steady_timer timer_{io_};
     client redis_;
     mutex lock_;
+    first_contact contact_;
     std::uint32_t running_ = 0;
     bool failed_ = false;
     int exit_status_ = exit_code::ok;
@@ -122,7 +125,7 @@ asio::awaitable<void> worker::conduct() {
 
 // A server that can't be reached is told before anything starts.
 asio::awaitable<bool> worker::connected() {
-    const auto [ec, state] = co_await lock_.async_status(as_result);
+    const auto [ec, state] = co_await contact_.ask();
     if (ec) {
         fail(ec);
     }
@@ -185,7 +188,7 @@ asio::awaitable<void> worker::pause() {
 }
 
 void worker::fail(error_code ec) {
-    fail(exit_status_for(ec), explain(ec, redis_.last_server_error(), server_));
+    fail(exit_status_for(ec), explain(ec, redis_.last_server_error(), server_.settings));
 }
 
 void worker::fail(int exit_status, const std::string& text) {
@@ -215,8 +218,8 @@ int demo_worker(const word_list& words) {
     worker_record& record = board->workers[index];
     int status = exit_code::software;
     try {
-        config server = config::from_url(board->server_url.get());
-        server.client_name = "conch-demo";
+        server_choice server{.settings = config::from_url(board->server_url.get())};
+        server.settings.client_name = "conch-demo";
         worker self{*board, index, server};
         status = self.go();
     } catch (const std::exception& e) {

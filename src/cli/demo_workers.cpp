@@ -17,8 +17,6 @@ demo_workers::demo_workers(const shared_board& board, const sigset_t& signal_mas
         const child_plan plan{.program = "/proc/self/exe",
                               .words = {"conch", "demo-worker", board_fd, std::to_string(i)},
                               .signal_mask = signal_mask,
-                              .death_signal = SIGKILL,
-                              .own_group = true,
                               .kept_descriptor = board.descriptor()};
         launched result;
         try {

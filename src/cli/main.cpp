@@ -18,11 +18,14 @@ namespace {
 constexpr std::string_view overview =
     "conch: distributed locks on Redis\n"
     "\n"
-    "  conch demo [OPTION...]                         see a lock at work, and check it\n"
     "  conch run [OPTION...] NAME [--] COMMAND...     run a command while holding a lock\n"
+    "  conch run [OPTION...] NAME -c STRING           the same, in a shell\n"
     "  conch status [OPTION...] NAME                  who holds a lock\n"
-    "  conch COMMAND --help                           the options of a command\n"
-    "  conch --help | --version\n"
+    "  conch watch [OPTION...] NAME                   who holds a lock, now and at each change\n"
+    "  conch release --force [OPTION...] NAME         take a lock away from its holder\n"
+    "  conch demo [OPTION...]                         see a lock at work, and check it\n"
+    "  conch help [COMMAND] | COMMAND --help          the options of a command\n"
+    "  conch --version\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
     "URLs: redis://[user:password@]host[:port][/db] or unix:///path?db=N.\n";
@@ -33,31 +36,47 @@ struct command {
 };
 
 constexpr std::array commands{
-    command{"demo", demo},
-    command{"demo-worker", demo_worker},
-    command{"run", run},
-    command{"status", status},
+    command{"demo", demo}, command{"demo-worker", demo_worker}, command{"release", release},
+    command{"run", run},   command{"status", status},           command{"watch", watch},
 };
+constexpr const char* known = "; it is one of run, status, watch, release, demo, help";
+
+const command& find_command(const std::string& name) {
+    for (const command& c : commands) {
+        if (c.name == name) {
+            return c;
+        }
+    }
+    throw usage_error("unknown command " + quoted(name) + known);
+}
+
+int print_overview() {
+    std::cout << overview;
+    return exit_code::ok;
+}
 
 int dispatch(const word_list& words) {
     if (words.empty()) {
-        throw usage_error("no command given; it is one of demo, run, status");
+        throw usage_error(std::string{"no command given"} + known);
     }
     const std::string& first = words.front();
     if (first == "--help" || first == "-h") {
-        std::cout << overview;
-        return exit_code::ok;
+        return print_overview();
     }
     if (first == "--version") {
         std::cout << "conch " CONCH_VERSION "\n";
         return exit_code::ok;
     }
-    for (const command& c : commands) {
-        if (c.name == first) {
-            return c.call({words.begin() + 1, words.end()});
-        }
+    if (first.starts_with('-')) {
+        throw usage_error("the command comes first, then its options" + std::string{known});
     }
-    throw usage_error("unknown command " + quoted(first) + "; it is one of demo, run, status");
+    if (first != "help") {
+        return find_command(first).call({words.begin() + 1, words.end()});
+    }
+    if (words.size() > 2) {
+        throw usage_error("help takes one COMMAND at most");
+    }
+    return words.size() == 1 ? print_overview() : find_command(words.back()).call({"--help"});
 }
 
 /// "conch run", or "conch" where the first word is no command.

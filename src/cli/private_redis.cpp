@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/private_redis.hpp"
 
+#include "cli/spawn.hpp"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -61,46 +62,6 @@ private:
 [[noreturn]] void fail(int error, const std::string& what) {
     throw std::runtime_error("private redis-server: " + what + ": " +
                              std::generic_category().message(error));
-}
-
-/// What the forked child needs, all of it made before the fork: after it, in a process that may
-/// have other threads, only async-signal-safe calls are allowed.
-struct exec_plan {
-    char* const* argv;
-    int null_fd;
-    int log_fd;
-    int error_fd;
-    pid_t parent;
-};
-
-[[noreturn]] void become_server(const exec_plan& plan) noexcept {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The parent may have died before the line above took effect.
-    if (::getppid() != plan.parent) {
-        ::_exit(127);
-    }
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::dup2(plan.null_fd, STDIN_FILENO);
-    ::dup2(plan.log_fd, STDOUT_FILENO);
-    ::dup2(plan.log_fd, STDERR_FILENO);
-    ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-    ::execvp(plan.argv[0], plan.argv);
-    const int error = errno;
-    [[maybe_unused]] const auto n = ::write(plan.error_fd, &error, sizeof error);
-    ::_exit(127);
-}
-
-/// The errno of the child's failed exec; 0 if it succeeded (close-on-exec ends the pipe).
-int read_exec_error(int fd) {
-    int error = 0;
-    ssize_t n = 0;
-    do {
-        n = ::read(fd, &error, sizeof error);
-    } while (n < 0 && errno == EINTR);
-    return n == sizeof error ? error : 0;
 }
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -245,43 +206,38 @@ void private_redis::launch() {
                                    "--daemonize",
                                    "no"};
     words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
-    std::vector<char*> argv;
-    for (std::string& word : words) {
-        argv.push_back(word.data());
-    }
-    argv.push_back(nullptr);
+    const std::vector<char*> argv = exec_words(words);
 
     const std::string log_path = folder_ + std::string{log_file};
     const descriptor null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
     const descriptor log{
         ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)};
-    int ends[2];
-    if (null.get() < 0 || log.get() < 0 || ::pipe2(ends, O_CLOEXEC) != 0) {
+    if (null.get() < 0 || log.get() < 0) {
         fail(errno, "cannot prepare " + folder_);
     }
-    const descriptor read_end{ends[0]};
-    descriptor write_end{ends[1]};
-    const exec_plan plan{argv.data(), null.get(), log.get(), write_end.get(), ::getpid()};
-    const pid_t child = ::fork();
-    if (child == 0) {
-        become_server(plan);
+    const auto prepare = [in = null.get(), out = log.get()]() noexcept {
+        ::setpgid(0, 0);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        ::dup2(in, STDIN_FILENO);
+        ::dup2(out, STDOUT_FILENO);
+        ::dup2(out, STDERR_FILENO);
+        ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    };
+    const spawned child = spawn(argv[0], argv.data(), environ, prepare);
+    pid_ = child.pid;
+    if (child.fork_error != 0) {
+        fail(child.fork_error, "cannot start a process");
     }
-    if (child < 0) {
-        fail(errno, "cannot fork");
-    }
-    pid_ = child;
-    write_end.reset();
-    const int error = read_exec_error(read_end.get());
-    if (error == 0) {
-        return;
-    }
-    kill();
-    if (error == ENOENT) {
+    if (child.exec_error == ENOENT) {
         throw std::runtime_error(
             "redis-server is not installed or not in $PATH (on Debian: apt-get install "
             "redis-server)");
     }
-    fail(error, "cannot run redis-server");
+    if (child.exec_error != 0) {
+        fail(child.exec_error, "cannot run redis-server");
+    }
 }
 
 void private_redis::wait_until_ready() {

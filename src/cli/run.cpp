@@ -2,9 +2,10 @@
 #include "cli/command_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_session.hpp"
-#include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
+#include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
@@ -18,53 +19,135 @@ using namespace std::chrono_literals;
 constexpr duration one_year = std::chrono::hours{24 * 365};
 
 constexpr const char* help =
-    "conch run [OPTION...] NAME [--] COMMAND [ARG...]: runs COMMAND while holding the lock NAME.\n"
-    "Options come before NAME; every word after it belongs to COMMAND.\n\n";
+    "conch run [OPTION...] NAME [--] COMMAND [ARG...]\n"
+    "conch run [OPTION...] NAME -c STRING\n"
+    "Runs COMMAND while holding the lock NAME. Options come before NAME; every word after it\n"
+    "belongs to COMMAND, but for -c: then $SHELL (or /bin/sh) runs STRING.\n\n";
 
 constexpr const char* help_end =
-    "\nSIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 are passed on to COMMAND. If the lock\n"
-    "can't be renewed, COMMAND gets SIGTERM a sixth of the lease before it ends, and SIGKILL\n"
-    "when it ends; processes that COMMAND started are not ended.\n"
+    "\nSIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 are passed on to COMMAND, with its\n"
+    "process group. If the lock can't be renewed or is taken away, the group gets SIGTERM, and\n"
+    "SIGKILL before the lease ends.\n"
+    "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced, $CONCH_FENCE.\n"
     "\n"
     "Exit status: that of COMMAND, 128+N if signal N ended it (or ended the waiting), and\n"
-    "   1  the lock is held by someone else (-n, -w)\n"
+    "   1  the lock is held by someone else (-n, -w); see -E\n"
     "  64  wrong command line\n"
     "  69  no Redis, or none that can serve\n"
-    "  75  the lock was lost while COMMAND ran\n"
+    "  75  the lock was lost while COMMAND ran, or --max-hold was reached\n"
     " 126  COMMAND can't be executed\n"
     " 127  COMMAND not found\n";
 
 po::options_description run_options() {
+    const auto seconds = [] { return po::value<std::string>()->value_name("SECS"); };
     po::options_description options{"Options"};
     auto add = options.add_options();
-    add("nonblock,n", "do not wait if the lock is held");
-    add("wait,w", po::value<std::string>()->value_name("SECS"),
-        "wait for so long at most (default: as long as it takes)");
-    add("lease", po::value<std::string>()->value_name("SECS"),
-        "the lease, renewed every third of it (default: 30)");
-    add("redis", po::value<std::string>()->value_name("URL"),
-        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)");
+    add("nonblock,nb,n", "do not wait if the lock is held");
+    add("wait,timeout,w", seconds(), "wait for so long at most (default: as long as it takes)");
+    add("conflict-exit-code,E", po::value<std::string>()->value_name("CODE"),
+        "the exit status if the lock is held (default: 1)");
+    add("command,c", po::value<std::string>()->value_name("STRING"),
+        "let the shell run STRING; also after NAME");
+    add("lease", seconds(), "the lease, renewed every third of it (default: 30)");
+    add("max-hold", seconds(), "hold the lock for so long at most (default: no limit)");
+    add("grace", seconds(),
+        "from SIGTERM to the end of the lease (default: a sixth of the lease; at most half)");
+    add("fenced", "take a fencing token, for $CONCH_FENCE");
+    add("verbose,v", "tell what happens, on standard error");
+    add_server_options(options);
     add("help,h", "show this");
     return options;
 }
 
-lock_options lock_settings(const po::variables_map& values) {
-    lock_options lock;
-    const std::string wait = text_option(values, "wait");
-    const std::string lease = text_option(values, "lease");
+/// The value of an option in seconds, if it was given.
+std::optional<duration> seconds_option(const po::variables_map& values, const char* name,
+                                       duration least, duration most) {
+    const std::string text = text_option(values, name);
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    return parse_seconds("--" + std::string{name}, text, least, most);
+}
+
+void read_lock_options(const po::variables_map& values, run_plan& plan) {
+    lock_options& lock = plan.lock;
+    lock.wait = seconds_option(values, "wait", 0ns, one_year);
     if (values.count("nonblock") != 0) {
-        if (!wait.empty()) {
+        if (lock.wait) {
             throw usage_error("--nonblock and --wait exclude each other");
         }
         lock.wait = 0ns;
     }
-    if (!wait.empty()) {
-        lock.wait = parse_seconds("--wait", wait, 0ns, one_year);
+    lock.lease = seconds_option(values, "lease", 100ms, one_year).value_or(lock.lease);
+    plan.grace = seconds_option(values, "grace", 0ns, lock.lease / 2).value_or(lock.lease / 6);
+    lock.max_hold = seconds_option(values, "max-hold", 10ms, one_year).value_or(forever);
+    if (lock.max_hold <= plan.grace) {
+        throw usage_error("--max-hold must be longer than the grace period, " +
+                          short_time(plan.grace) + " (see --grace)");
     }
-    if (!lease.empty()) {
-        lock.lease = parse_seconds("--lease", lease, 100ms, one_year);
+    if (values.count("conflict-exit-code") != 0) {
+        plan.busy_status =
+            parse_status("--conflict-exit-code", text_option(values, "conflict-exit-code"));
     }
-    return lock;
+    plan.kind.fenced = values.count("fenced") != 0;
+    plan.verbose = values.count("verbose") != 0;
+}
+
+word_list shell_command(const std::string& text) {
+    const char* const set = std::getenv("SHELL");
+    const std::string shell = set != nullptr && *set != '\0' ? set : "/bin/sh";
+    return {shell, "-c", text};
+}
+
+/// The words after our own options: NAME, then the command.
+void read_words(word_list rest, const po::variables_map& values, run_plan& plan) {
+    const std::string string = text_option(values, "command");
+    if (rest.empty() || rest.front().empty()) {
+        throw usage_error(string.empty() ? "the lock's NAME and the COMMAND are missing"
+                                         : "the lock's NAME is missing");
+    }
+    plan.lock_name = rest.front();
+    rest.erase(rest.begin());
+    if (!string.empty()) {
+        if (!rest.empty()) {
+            throw usage_error("a COMMAND and -c exclude each other");
+        }
+        plan.command = shell_command(string);
+        return;
+    }
+    if (!rest.empty() && (rest.front() == "-c" || rest.front() == "--command")) {
+        if (rest.size() != 2 || rest.back().empty()) {
+            throw usage_error(
+                "-c takes exactly one word, the STRING that the shell runs; put it "
+                "into quotes");
+        }
+        plan.command = shell_command(rest.back());
+        return;
+    }
+    const bool marked = !rest.empty() && rest.front() == "--";
+    if (marked) {
+        rest.erase(rest.begin());
+    }
+    if (rest.empty() || rest.front().empty()) {
+        throw usage_error("the COMMAND to run is missing");
+    }
+    if (!marked && rest.front().front() == '-') {
+        throw usage_error("options come before NAME: " + quoted(rest.front()) + " comes after " +
+                          quoted(plan.lock_name) + "; write -- before a COMMAND of that name");
+    }
+    plan.command = std::move(rest);
+}
+
+/// Ends this process as Ctrl-C ends one, with its process group: a shell script that it is part of
+/// has not heard of the Ctrl-C, which went to the command's group.
+void end_by_interrupt() {
+    std::cout.flush();
+    std::signal(SIGINT, SIG_DFL);
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, SIGINT);
+    ::kill(0, SIGINT);
+    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
 }
 
 }  // namespace
@@ -77,29 +160,23 @@ int run(const word_list& words) {
         std::cout << help << options << help_end;
         return exit_code::ok;
     }
-    word_list rest{words.begin() + own, words.end()};
-    if (rest.empty()) {
-        throw usage_error("the lock's NAME and the COMMAND are missing");
-    }
     run_plan plan;
-    plan.lock_name = rest.front();
-    rest.erase(rest.begin());
-    if (!rest.empty() && rest.front() == "--") {
-        rest.erase(rest.begin());
-    }
-    if (rest.empty() || rest.front().empty()) {
-        throw usage_error("the COMMAND to run is missing");
-    }
-    plan.command = std::move(rest);
-    plan.lock = lock_settings(values);
-    plan.server = choose_server(text_option(values, "redis"));
+    read_words({words.begin() + own, words.end()}, values, plan);
+    read_lock_options(values, plan);
+    plan.server = read_server_options(values);
     std::optional<run_session> session;
     try {
         session.emplace(plan);
     } catch (const std::invalid_argument& e) {
         throw usage_error(e.what());
     }
-    return session->go();
+    const int status = session->go();
+    const bool interrupted = session->interrupted();
+    session.reset();
+    if (interrupted) {
+        end_by_interrupt();
+    }
+    return status;
 }
 
 }  // namespace conch::cli

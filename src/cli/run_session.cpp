@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/run_session.hpp"
 
-#include "cli/child.hpp"
 #include "cli/command_error.hpp"
 #include "cli/text.hpp"
 
@@ -12,10 +11,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <system_error>
@@ -27,8 +24,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-/// What a command gets to end in, at most, once its lock is gone already.
-constexpr duration longest_grace = 5s;
 
 void rethrow(std::exception_ptr error) {
     if (error) {
@@ -38,14 +33,18 @@ void rethrow(std::exception_ptr error) {
 
 }  // namespace
 
+// SIGTTOU and SIGTTIN are watched only to be blocked: with `stty tostop`, a message of ours from
+// the background would stop this process, and with it the renewals.
 run_session::run_session(const run_plan& plan)
     : plan_{plan},
-      signals_{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD},
+      signals_{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+               SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD},
       signal_stream_{io_, ::fcntl(signals_.descriptor(), F_DUPFD_CLOEXEC, 0)},
       child_event_{io_, asio::steady_timer::time_point::max()},
       lease_timer_{io_},
-      redis_{io_, plan.server},
-      mutex_{redis_, plan.lock_name} {}
+      redis_{io_, plan.server.settings},
+      mutex_{redis_, plan.lock_name, plan.kind},
+      contact_{io_, redis_, mutex_, plan.server} {}
 
 int run_session::go() {
     asio::co_spawn(io_, watch_signals(), rethrow);
@@ -58,9 +57,12 @@ asio::awaitable<void> run_session::conduct() {
     const error_code ec = co_await acquire();
     if (ec || stop_signal_ != 0) {
         exit_status_ = refused(ec);
+    } else if (!hold_.owns_lock()) {
+        say("the lock " + quoted(plan_.lock_name) + " was lost at once; nothing was run");
+        exit_status_ = exit_code::lock_lost;
     } else {
-        start_child();
-        if (child_ > 0) {
+        start_command();
+        if (job_.running()) {
             co_await supervise();
         }
     }
@@ -68,29 +70,52 @@ asio::awaitable<void> run_session::conduct() {
     if (hold_) {
         co_await release();
     }
-    co_await redis_.async_shutdown(as_result);
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    co_await redis_.async_shutdown(token);
     signal_stream_.close();
+    if (hurried_) {
+        io_.stop();  // what goes on in the background is not waited for
+    }
 }
 
 asio::awaitable<error_code> run_session::acquire() {
+    const time_point asked = clock::now();
+    const auto [contact_error, status] = co_await contact_.ask();
+    // Whatever else the server has to say, it says it of the lock too.
+    if (contact_error == errc::not_connected || stop_signal_ != 0) {
+        co_return contact_error;
+    }
+    if (status.locked && plan_.lock.wait != 0ns) {
+        detail("waiting for " + quoted(plan_.lock_name) + ", held by " + printable(status.holder));
+    }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     auto [ec, granted] = co_await mutex_.async_lock(plan_.lock, token);
     hold_ = std::move(granted);
+    granted_at_ = clock::now();
+    if (!ec) {
+        const std::string fence = std::to_string(hold_.fence());
+        detail("got " + quoted(plan_.lock_name) + " after " + short_time(granted_at_ - asked) +
+               (plan_.kind.fenced ? ", fence " + fence : ""));
+    }
     co_return ec;
 }
 
 asio::awaitable<void> run_session::supervise() {
     phase_ = phase::running;
+    guarding_ = true;
     asio::co_spawn(io_, guard_lease(), rethrow);
     hold_.async_wait_lost([this](error_code ec) {
-        if (ec && ec != asio::error::operation_aborted && child_ > 0) {
+        if (ec && ec != asio::error::operation_aborted && phase_ == phase::running) {
             loss_ = ec;
             lease_timer_.cancel();
         }
     });
-    while (child_ > 0) {
+    while (job_.running() || guarding_) {
         co_await child_event_.async_wait(as_result);
     }
+    exit_status_ = job_.status();
+    interrupted_ =
+        job_.interrupted() || (interrupted_ && exit_status_ == exit_code::by_signal + SIGINT);
     if (!loss_ && !hold_.owns_lock()) {
         loss_ = hold_.lost_reason();
         if (!loss_) {
@@ -102,41 +127,17 @@ asio::awaitable<void> run_session::supervise() {
     }
 }
 
-// Waits are capped: the timer's clock stands still while the machine is suspended, the lease's
-// does not.
-asio::awaitable<void> run_session::guard_lease() {
-    const duration margin = plan_.lock.lease / 6;
-    while (child_ > 0 && !loss_) {
-        const duration left = hold_.remaining() - margin;
-        if (left <= 0ns) {
-            break;
-        }
-        lease_timer_.expires_after(std::min<duration>(left, 1s));
-        co_await lease_timer_.async_wait(as_result);
-    }
-    if (child_ <= 0) {
-        co_return;
-    }
-    in_danger_ = true;
-    signal_child(SIGTERM);
-    signal_child(SIGCONT);
-    const duration grace = loss_ ? std::min(margin, longest_grace) : hold_.remaining();
-    const time_point last = clock::now() + grace;
-    while (child_ > 0 && clock::now() < last) {
-        lease_timer_.expires_after(std::min<duration>(last - clock::now(), 1s));
-        co_await lease_timer_.async_wait(as_result);
-    }
-    signal_child(SIGKILL);
-}
-
 asio::awaitable<void> run_session::release() {
     const duration left = hold_.remaining();
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [ec] = co_await hold_.async_unlock(token);
-    if (!ec || in_danger_ || loss_) {
+    if (in_danger_ || loss_) {
         co_return;
     }
-    if (ec == errc::lock_lost) {
+    if (!ec) {
+        detail("released " + quoted(plan_.lock_name) + " after " +
+               short_time(clock::now() - granted_at_));
+    } else if (ec == errc::lock_lost) {
         report_loss(ec);
     } else {
         say("the release of " + quoted(plan_.lock_name) + " is not confirmed (" + ec.message() +
@@ -144,66 +145,27 @@ asio::awaitable<void> run_session::release() {
     }
 }
 
-asio::awaitable<void> run_session::watch_signals() {
-    for (;;) {
-        const auto [ec] = co_await signal_stream_.async_wait(
-            asio::posix::stream_descriptor::wait_read, as_result);
-        if (ec) {
-            co_return;
-        }
-        while (const auto signal = signals_.next()) {
-            on_signal(*signal);
-        }
-    }
-}
-
-void run_session::on_signal(const signalfd_siginfo& signal) {
-    const auto number = static_cast<int>(signal.ssi_signo);
-    if (number == SIGCHLD) {
-        reap();
-        return;
-    }
-    switch (phase_) {
-        case phase::waiting:
-            stop_signal_ = number;
-            give_up_.emit(asio::cancellation_type::terminal);
-            break;
-        case phase::running:
-            if (!from_terminal(signal)) {
-                signal_child(number);
-            }
-            break;
-        case phase::releasing: give_up_.emit(asio::cancellation_type::terminal); break;
-    }
-}
-
-void run_session::reap() {
-    int wait_status = 0;
-    if (child_ <= 0 || ::waitpid(child_, &wait_status, WNOHANG) != child_) {
-        return;
-    }
-    child_ = -1;
-    exit_status_ = shell_status(wait_status);
-    child_event_.cancel();
-    lease_timer_.cancel();
-}
-
-void run_session::start_child() {
+void run_session::start_command() {
     const word_list& words = plan_.command;
-    const child_plan how{words.front(), words, signals_.former_mask(), SIGTERM};
-    const launched result = launch(how);
-    child_ = result.pid;
-    if (result.error != 0) {
-        say("cannot run " + quoted(plan_.command.front()) + ": " +
-            std::generic_category().message(result.error));
-        exit_status_ = result.error == ENOENT ? exit_code::not_found : exit_code::cannot_run;
+    const std::string fence = plan_.kind.fenced ? std::to_string(hold_.fence()) : "";
+    const child_plan how{
+        .program = words.front(),
+        .words = words,
+        .signal_mask = signals_.former_mask(),
+        .variables = {
+            {"CONCH_NAME", plan_.lock_name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
+    const launched result = job_.start(how);
+    if (result.error == 0) {
+        return;
     }
-}
-
-void run_session::signal_child(int signal) noexcept {
-    if (child_ > 0) {
-        ::kill(child_, signal);
-    }
+    // A file that is there, but needs an interpreter that isn't, is ENOENT too.
+    const bool found = result.error != ENOENT || (words.front().find('/') != std::string::npos &&
+                                                  ::access(words.front().c_str(), F_OK) == 0);
+    const std::string why = result.error == ENOENT && found
+                                ? "its interpreter (the first line after #!) is not there"
+                                : std::generic_category().message(result.error);
+    say("cannot run " + quoted(words.front()) + ": " + why);
+    exit_status_ = found ? exit_code::cannot_run : exit_code::not_found;
 }
 
 int run_session::refused(error_code ec) {
@@ -214,19 +176,34 @@ int run_session::refused(error_code ec) {
         const duration wait = plan_.lock.wait.value_or(forever);
         say(quoted(plan_.lock_name) + " is held by someone else" +
             (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
-    } else {
-        say(explain(ec, redis_.last_server_error(), plan_.server));
+        return plan_.busy_status;
     }
+    say(explain(ec, redis_.last_server_error(), plan_.server.settings));
     return exit_status_for(ec);
 }
 
 void run_session::report_loss(error_code reason) {
-    say("the lock " + quoted(plan_.lock_name) + " was " +
-        (reason ? "lost (" + reason.message() + ")" : "about to be lost (it can't be renewed)") +
-        " while the command ran; the command ended with status " + std::to_string(exit_status_));
+    const std::string name = "the lock " + quoted(plan_.lock_name);
+    std::string what;
+    if (at_max_hold_ || reason == errc::max_hold_reached) {
+        what = name + " was held for as long as --max-hold allows (" +
+               short_time(plan_.lock.max_hold) + ')';
+    } else if (reason) {
+        what = name + " was lost (" + reason.message() + ") while the command ran";
+    } else {
+        what = name + " was about to be lost (it can't be renewed) while the command ran";
+    }
+    say(what + "; the command ended with status " + std::to_string(exit_status_));
     exit_status_ = exit_code::lock_lost;
+    interrupted_ = false;
 }
 
 void run_session::say(const std::string& line) const { std::cerr << "conch run: " << line << '\n'; }
+
+void run_session::detail(const std::string& line) const {
+    if (plan_.verbose) {
+        say(line);
+    }
+}
 
 }  // namespace conch::cli

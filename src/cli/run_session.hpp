@@ -2,7 +2,9 @@
 #ifndef CONCH_SRC_CLI_RUN_SESSION_HPP
 #define CONCH_SRC_CLI_RUN_SESSION_HPP
 
-#include "cli/command_line.hpp"
+#include "cli/contact.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/job.hpp"
 #include "cli/signal_watch.hpp"
 
 #include <conch/conch.hpp>
@@ -13,30 +15,36 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <sys/types.h>
-
 #include <string>
 
 namespace conch::cli {
 
 struct run_plan {
-    config server;
+    server_choice server;
     std::string lock_name;
+    mutex_options kind;
     lock_options lock;
+    duration grace{};  ///< from SIGTERM to the end of the lease
+    int busy_status = exit_code::failure;
+    bool verbose = false;
     word_list command;
 };
 
 /// One `conch run`: acquires the lock, runs the command under it, releases, tells the exit status.
 ///
-/// The command never outlives the hold while this process can help it: SIGTERM a sixth of the
-/// lease before the hold would end (or at once when the server says that it has), SIGKILL at the
-/// end. The command's own children are not ended.
+/// The command never outlives the hold while this process can help it: its process group gets
+/// SIGTERM a grace period before the hold would end (or at once when the server says that it has),
+/// SIGKILL just before the end. A command that ends by itself may leave processes behind: these
+/// are not ended, as little as by a shell.
 class run_session {
 public:
     /// Throws `std::invalid_argument` for a bad lock name.
     explicit run_session(const run_plan& plan);
     /// The exit status of `conch run`.
     int go();
+    /// Ctrl-C ended the command, or the waiting: the caller has to end by SIGINT in turn, or the
+    /// shell script that it is part of would go on.
+    bool interrupted() const noexcept { return interrupted_; }
 
 private:
     enum class phase { waiting, running, releasing };
@@ -45,33 +53,46 @@ private:
     boost::asio::awaitable<error_code> acquire();
     boost::asio::awaitable<void> supervise();
     boost::asio::awaitable<void> guard_lease();
+    boost::asio::awaitable<void> end_command();
+    boost::asio::awaitable<void> go_on();
+    boost::asio::awaitable<void> nap(duration longest);
     boost::asio::awaitable<void> release();
     boost::asio::awaitable<void> watch_signals();
 
     void on_signal(const signalfd_siginfo& signal);
-    void reap();
-    void start_child();
-    void signal_child(int signal) noexcept;
+    void on_signal_while_running(int number);
+    void on_child();
+    void on_stop();
+    void start_command();
     int refused(error_code ec);
+    bool max_hold_is_near() const noexcept;
     void report_loss(error_code reason);
     void say(const std::string& line) const;
+    void detail(const std::string& line) const;
 
     const run_plan& plan_;
     boost::asio::cancellation_signal give_up_;  ///< outlives what it may cancel
     boost::asio::io_context io_{1};
     signal_watch signals_;
     boost::asio::posix::stream_descriptor signal_stream_;
-    boost::asio::steady_timer child_event_;  ///< cancelled when the child has ended
-    boost::asio::steady_timer lease_timer_;  ///< cancelled when the hold or the child has ended
+    boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
+    boost::asio::steady_timer lease_timer_;  ///< cancelled when the guard has to look again
     client redis_;
     mutex mutex_;
+    first_contact contact_;
     hold hold_;
+    job job_;
 
     phase phase_ = phase::waiting;
-    pid_t child_ = -1;
-    int stop_signal_ = 0;     ///< what ended the waiting
-    error_code loss_{};       ///< why the hold was lost, as the library told it
-    bool in_danger_ = false;  ///< the child was told to end because of the lease
+    time_point granted_at_{};
+    int stop_signal_ = 0;       ///< what ended the waiting
+    error_code loss_{};         ///< why the hold was lost, as the library told it
+    bool in_danger_ = false;    ///< the command was told to end because of the lease
+    bool at_max_hold_ = false;  ///< and this was why
+    bool guarding_ = false;     ///< `guard_lease()` runs
+    bool going_on_ = false;     ///< `go_on()` runs
+    bool hurried_ = false;      ///< a signal came while the lock was being released
+    bool interrupted_ = false;
     int exit_status_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "cli/server_url.hpp"
 
 #include "cli/command_error.hpp"
+#include "cli/text.hpp"
 
 #include <cstdlib>
 #include <stdexcept>
@@ -24,12 +25,15 @@ config choose_server(const std::string& option) {
 }
 
 std::string server_label(const config& server) {
+    const std::string number = std::to_string(server.database);
     if (!server.unix_path.empty()) {
-        return "Redis at " + server.unix_path;
+        return "unix://" + printable(server.unix_path) +
+               (server.database != 0 ? "?db=" + number : "");
     }
     const bool ipv6 = server.host.find(':') != std::string::npos;
-    const std::string host = ipv6 ? '[' + server.host + ']' : server.host;
-    return "Redis at " + host + ':' + std::to_string(server.port);
+    const std::string host = printable(ipv6 ? '[' + server.host + ']' : server.host);
+    return "redis://" + host + ':' + std::to_string(server.port) +
+           (server.database != 0 ? '/' + number : "");
 }
 
 }  // namespace conch::cli

@@ -12,7 +12,7 @@ namespace conch::cli {
 /// $CONCH_REDIS, else redis://127.0.0.1:6379. Throws `usage_error` for a malformed URL.
 config choose_server(const std::string& option);
 
-/// "Redis at 127.0.0.1:6379" or "Redis at /path": where it is, and no password.
+/// "redis://127.0.0.1:6379" or "unix:///path": where it is, without user and password.
 std::string server_label(const config& server);
 
 }  // namespace conch::cli

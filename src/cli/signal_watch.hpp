@@ -35,8 +35,7 @@ private:
     sigset_t former_mask_{};
 };
 
-/// The kernel sent it to the terminal's whole foreground process group (Ctrl-C), so a child in the
-/// same group has got it already.
+/// The kernel sent it to the terminal's whole foreground process group (Ctrl-C).
 bool from_terminal(const signalfd_siginfo& signal) noexcept;
 
 }  // namespace conch::cli

@@ -48,6 +48,19 @@ std::string fixed(double value, int digits, const char* unit) {
     return text;
 }
 
+std::uint32_t parse_whole(std::string_view option, const std::string& text, std::uint32_t least,
+                          std::uint32_t most) {
+    std::uint32_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value < least || value > most) {
+        throw usage_error(std::string{option} + " must be a whole number from " +
+                          std::to_string(least) + " to " + std::to_string(most) + ", not " +
+                          quoted(text));
+    }
+    return value;
+}
+
 }  // namespace
 
 std::string valid_utf8(std::string_view bytes) {
@@ -118,14 +131,11 @@ duration parse_seconds(std::string_view option, const std::string& text, duratio
 }
 
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most) {
-    std::uint32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stop != end || value == 0 || value > most) {
-        throw usage_error(std::string{option} + " must be a whole number from 1 to " +
-                          std::to_string(most) + ", not " + quoted(text));
-    }
-    return value;
+    return parse_whole(option, text, 1, most);
+}
+
+int parse_status(std::string_view option, const std::string& text) {
+    return static_cast<int>(parse_whole(option, text, 0, 255));
 }
 
 }  // namespace conch::cli

@@ -26,6 +26,8 @@ std::string short_time(duration d);
 duration parse_seconds(std::string_view option, const std::string& text, duration least,
                        duration most);
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most);
+/// An exit status, 0 to 255.
+int parse_status(std::string_view option, const std::string& text);
 
 }  // namespace conch::cli
 

@@ -250,6 +250,24 @@ const ended& program::finish(std::chrono::milliseconds limit) {
     return result_;
 }
 
+const std::string& program::wait_for_error(std::string_view text, std::chrono::milliseconds limit) {
+    const auto deadline = steady::now() + limit;
+    while (result_.err.find(text) == std::string::npos) {
+        if (err_ < 0) {
+            give_up("standard error ended without \"" + std::string{text} + '"');
+        }
+        read_more(deadline);
+    }
+    return result_.err;
+}
+
+void program::wait_for_exit(std::chrono::milliseconds limit) {
+    pollfd ended{pid_fd_, POLLIN, 0};
+    if (::poll(&ended, 1, static_cast<int>(limit.count())) != 1) {
+        give_up("it has not ended");
+    }
+}
+
 temporary_folder::temporary_folder() {
     char pattern[] = "/tmp/conch-test-XXXXXX";  // short: a unix socket's address has to fit
     if (::mkdtemp(pattern) == nullptr) {
@@ -269,6 +287,19 @@ std::vector<std::string> temporary_folder::entries() const {
         out.push_back(entry.path().filename().string());
     }
     return out;
+}
+
+char process_state(pid_t pid) {
+    std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+    const std::string all{std::istreambuf_iterator<char>{file}, {}};
+    // The state follows the name, which is in parentheses and may have some of its own.
+    const auto at = all.rfind(") ");
+    return at != std::string::npos && all.size() > at + 2 ? all[at + 2] : '\0';
+}
+
+bool is_alive(pid_t pid) {
+    const char state = process_state(pid);
+    return state != '\0' && state != 'Z' && state != 'X';
 }
 
 std::vector<pid_t> processes_with(const std::string& variable, const std::string& value) {

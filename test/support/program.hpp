@@ -50,6 +50,11 @@ public:
     /// Waits until the program has ended and nobody has its output open any more: what it started
     /// has ended too, or writes elsewhere. Throws if the time is up, after killing it.
     const ended& finish(std::chrono::milliseconds limit = patience);
+    /// Waits until the program itself has ended, whoever has its output open.
+    void wait_for_exit(std::chrono::milliseconds limit = patience);
+    /// As `wait_for`, for standard error.
+    const std::string& wait_for_error(std::string_view text,
+                                      std::chrono::milliseconds limit = patience);
 
 private:
     using time_point = std::chrono::steady_clock::time_point;
@@ -82,6 +87,12 @@ public:
 private:
     std::string path_{};
 };
+
+/// The letter for the state of a process, as in /proc/PID/stat: 'T' is stopped, 'Z' a zombie; 0 if
+/// there is none of this number.
+char process_state(pid_t pid);
+/// Whether there is a process of this number that still runs: a zombie does not.
+bool is_alive(pid_t pid);
 
 /// The processes, whoever started them, whose environment has this variable with this value.
 std::vector<pid_t> processes_with(const std::string& variable, const std::string& value);

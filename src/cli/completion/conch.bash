@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSL-1.0
+# Completion for bash: source this file, or install it as
+# share/bash-completion/completions/conch.
+
+_conch() {
+    local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
+    local server='--redis --connect-timeout --help -h'
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(
+            compgen -W 'run status watch release demo help --help --version' -- "$current")
+        return
+    fi
+    case $command in
+        run)
+            options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
+                --lease --max-hold --grace --fenced -v --verbose $server"
+            ;;
+        status) options="--json $server" ;;
+        watch) options="--json --count $server" ;;
+        release) options="--force $server" ;;
+        demo) options='--processes --coroutines --seconds --redis --help -h' ;;
+        help)
+            mapfile -t COMPREPLY < <(compgen -W 'run status watch release demo' -- "$current")
+            return
+            ;;
+        *) return ;;
+    esac
+    if [[ $command == run ]]; then
+        # Behind NAME, everything belongs to the command that is run.
+        for ((i = 2; i < COMP_CWORD; ++i)); do
+            case ${COMP_WORDS[i]} in
+                -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
+                    --max-hold | --grace | --redis | --connect-timeout)
+                    ((++i))
+                    ;;
+                -*) ;;
+                *)
+                    [[ ${COMP_WORDS[i + 1]-} == -- && COMP_CWORD -gt i+1 ]] && ((++i))
+                    _conch_command "$current" $((i + 1))
+                    return
+                    ;;
+            esac
+        done
+    fi
+    case $previous in
+        -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
+            --max-hold | --grace | --redis | --connect-timeout | --count | --processes | \
+            --coroutines | --seconds)
+            return
+            ;;
+    esac
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+    fi
+}
+
+# The command's own completion where bash-completion is there, else commands and files.
+_conch_command() {
+    if declare -F _command_offset >/dev/null; then
+        _command_offset "$2"
+    elif ((COMP_CWORD == $2)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "$1")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$1")
+    fi
+}
+
+complete -F _conch conch

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/contact.hpp"
+
+#include "cli/server_url.hpp"
+#include "cli/text.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace conch::cli {
+namespace {
+
+namespace asio = boost::asio;
+namespace po = boost::program_options;
+using namespace std::chrono_literals;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+constexpr duration glance = 50ms;
+
+}  // namespace
+
+void add_server_options(po::options_description& options) {
+    auto add = options.add_options();
+    add("redis", po::value<std::string>()->value_name("URL"),
+        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)");
+    add("connect-timeout", po::value<std::string>()->value_name("SECS"),
+        "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
+}
+
+server_choice read_server_options(const po::variables_map& values) {
+    server_choice server;
+    server.settings = choose_server(text_option(values, "redis"));
+    const std::string limit = text_option(values, "connect-timeout");
+    if (!limit.empty()) {
+        server.first_answer = parse_seconds("--connect-timeout", limit, 10ms, 1h);
+        server.after_failure = server.first_answer;
+    }
+    // `first_contact` loses its patience before the library does.
+    auto& patience = server.settings.operation_timeout;
+    patience = std::max(patience, server.first_answer + 1s);
+    return server;
+}
+
+first_contact::first_contact(asio::io_context& io, const client& redis, const mutex& lock,
+                             const server_choice& server)
+    : redis_{redis}, lock_{lock}, server_{server}, timer_{io} {}
+
+asio::awaitable<first_contact::answer> first_contact::ask() {
+    asio::co_spawn(timer_.get_executor(), lose_patience(), asio::detached);
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    auto [ec, status] = co_await lock_.async_status(token);
+    answered_ = true;
+    timer_.cancel();
+    answer result{too_late_ && ec ? error_code{errc::not_connected} : ec, std::move(status)};
+    co_return result;
+}
+
+void first_contact::cancel() { give_up_.emit(asio::cancellation_type::terminal); }
+
+asio::awaitable<void> first_contact::lose_patience() {
+    const time_point start = clock::now();
+    for (;;) {
+        const bool failed = !redis_.last_server_error().empty();
+        const duration limit =
+            failed ? std::min(server_.after_failure, server_.first_answer) : server_.first_answer;
+        const duration left = start + limit - clock::now();
+        if (answered_ || left <= 0ns) {
+            break;
+        }
+        timer_.expires_after(std::min(left, glance));
+        co_await timer_.async_wait(as_result);
+    }
+    if (!answered_) {
+        too_late_ = true;
+        cancel();
+    }
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CLI_CONTACT_HPP
+#define CONCH_SRC_CLI_CONTACT_HPP
+
+#include "cli/command_line.hpp"
+
+#include <conch/conch.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <utility>
+
+namespace conch::cli {
+
+/// Which server, and how long it may take to answer for the first time.
+struct server_choice {
+    config settings{};
+    duration first_answer = std::chrono::seconds{5};
+    /// The same once an attempt to connect has failed (refused, no such host): whoever mistyped
+    /// the URL need not wait. `first_answer`, if the user gave that.
+    duration after_failure = std::chrono::milliseconds{500};
+};
+
+/// Adds --redis and --connect-timeout.
+void add_server_options(boost::program_options::options_description& options);
+/// Reads them; see `choose_server()`. Throws `usage_error`.
+server_choice read_server_options(const boost::program_options::variables_map& values);
+
+/// The first question to the server, "who holds the lock?". It finds out early whether there is a
+/// server at all; what comes later may be as patient as the library is.
+class first_contact {
+public:
+    using answer = std::pair<error_code, lock_status>;
+
+    /// All of them outlive this object, and the event loop's run.
+    first_contact(boost::asio::io_context& io, const client& redis, const mutex& lock,
+                  const server_choice& server);
+
+    /// Once. `errc::not_connected` when the time is up, `operation_aborted` after `cancel()`.
+    boost::asio::awaitable<answer> ask();
+    void cancel();
+
+private:
+    boost::asio::awaitable<void> lose_patience();
+
+    const client& redis_;
+    const mutex& lock_;
+    const server_choice& server_;
+    boost::asio::cancellation_signal give_up_;
+    boost::asio::steady_timer timer_;
+    bool answered_ = false;
+    bool too_late_ = false;
+};
+
+}  // namespace conch::cli
+
+#endif

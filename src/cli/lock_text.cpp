@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/lock_text.hpp"
+
+#include "cli/text.hpp"
+
+#include <chrono>
+
+namespace conch::cli {
+
+boost::json::object json_of(std::string_view name, const lock_status& status) {
+    boost::json::object o;
+    o["name"] = valid_utf8(name);
+    o["locked"] = status.locked;
+    o["holder"] = valid_utf8(status.holder);
+    o["depth"] = status.depth;
+    o["ttl_ms"] = nullptr;
+    if (status.ttl) {
+        o["ttl_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(*status.ttl).count();
+    }
+    o["fence"] = status.fence;
+    return o;
+}
+
+std::string ending_of(const lock_status& status) {
+    return status.ttl ? "ends in " + short_time(*status.ttl) + " unless renewed"
+                      : "never ends (no expiry)";
+}
+
+}  // namespace conch::cli

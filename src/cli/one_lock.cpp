@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/one_lock.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <exception>
+#include <stdexcept>
+
+namespace conch::cli {
+
+// Fenced, for the status to tell the last token; of the lock itself it makes no other.
+one_lock::one_lock(const server_choice& choice, const std::string& name) try
+    : server{choice},
+      redis{io, choice.settings},
+      lock{redis, name, {.fenced = true}},
+      contact{io, redis, lock, server} {
+} catch (const std::invalid_argument& e) {
+    throw usage_error(e.what());
+}
+
+void one_lock::run(boost::asio::awaitable<void> body) {
+    std::exception_ptr failed;
+    boost::asio::co_spawn(io, std::move(body), [this, &failed](std::exception_ptr error) {
+        failed = error;
+        redis.async_shutdown([](error_code) {});
+    });
+    io.run();
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+}
+
+command_error one_lock::failure(error_code ec) const {
+    return {exit_status_for(ec), explain(ec, redis.last_server_error(), server.settings)};
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+// The half of `run_session` that watches: the lease, signals, and the command.
+#include "cli/run_session.hpp"
+#include "cli/text.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <exception>
+
+namespace conch::cli {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+/// What a command gets to end in, at most, once its lock is gone already.
+constexpr duration longest_grace = 5s;
+
+/// How long before the hold's end SIGKILL is sent, so that the command is dead by then.
+duration time_to_die(duration lease) noexcept { return std::min<duration>(lease / 40, 250ms); }
+
+void rethrow(std::exception_ptr error) {
+    if (error) {
+        std::rethrow_exception(error);
+    }
+}
+
+}  // namespace
+
+// Naps are capped: the timer's clock stands still while the machine is suspended, the lease's does
+// not.
+asio::awaitable<void> run_session::nap(duration longest) {
+    lease_timer_.expires_after(std::clamp<duration>(longest, 0ns, 1s));
+    co_await lease_timer_.async_wait(as_result);
+}
+
+asio::awaitable<void> run_session::guard_lease() {
+    while (job_.running() && !loss_) {
+        // A hold that is being extended after a stop is not given up early.
+        const duration margin = going_on_ ? time_to_die(plan_.lock.lease) : plan_.grace;
+        const duration left = hold_.remaining() - margin;
+        if (left <= 0ns) {
+            break;
+        }
+        co_await nap(left);
+    }
+    if (job_.running()) {
+        co_await end_command();
+    }
+    guarding_ = false;
+    child_event_.cancel();
+}
+
+asio::awaitable<void> run_session::end_command() {
+    in_danger_ = true;
+    at_max_hold_ = max_hold_is_near();
+    const duration left = hold_.remaining() - time_to_die(plan_.lock.lease);
+    const bool held = !loss_ && hold_.owns_lock();
+    const time_point last = clock::now() + (held ? left : std::min(plan_.grace, longest_grace));
+    detail("the lock " + quoted(plan_.lock_name) + (held ? " is about to be lost" : " is lost") +
+           ": ending the command");
+    job_.adopt_orphans();
+    job_.signal(SIGTERM);
+    job_.signal(SIGCONT);
+    while (!job_.gone() && clock::now() < last) {
+        co_await nap(last - clock::now());
+    }
+    job_.signal(SIGKILL);
+    while (job_.running()) {
+        co_await nap(1s);
+    }
+}
+
+// The last lease ends at `max_hold` after the sending of the command that acquired, by the clock
+// of the library; a little earlier than it looks from here.
+bool run_session::max_hold_is_near() const noexcept {
+    const duration& most = plan_.lock.max_hold;
+    if (most == forever) {
+        return false;
+    }
+    const duration blur = std::max<duration>(plan_.lock.lease / 20, 100ms);
+    return hold_.valid_until() + blur >= granted_at_ + most;
+}
+
+// Stopped, this process did not renew: the lease may have ended, and someone else may hold the
+// lock. So the server is asked before the command goes on.
+asio::awaitable<void> run_session::go_on() {
+    co_await hold_.async_extend(plan_.lock.lease, as_result);
+    going_on_ = false;
+    if (!in_danger_ && !loss_ && hold_.owns_lock() && hold_.remaining() > plan_.grace) {
+        job_.lend_terminal();
+        job_.signal(SIGCONT);
+    }
+    lease_timer_.cancel();
+}
+
+asio::awaitable<void> run_session::watch_signals() {
+    for (;;) {
+        const auto [ec] = co_await signal_stream_.async_wait(
+            asio::posix::stream_descriptor::wait_read, as_result);
+        if (ec) {
+            co_return;
+        }
+        while (const auto signal = signals_.next()) {
+            on_signal(*signal);
+        }
+    }
+}
+
+void run_session::on_signal(const signalfd_siginfo& signal) {
+    const auto number = static_cast<int>(signal.ssi_signo);
+    if (number == SIGCHLD) {
+        on_child();
+        return;
+    }
+    if (number == SIGTTIN || number == SIGTTOU) {
+        return;
+    }
+    const bool job_control = number == SIGTSTP || number == SIGCONT;
+    switch (phase_) {
+        case phase::waiting:
+            if (number == SIGTSTP) {
+                stop_self(SIGTSTP, false);
+            } else if (!job_control) {
+                stop_signal_ = number;
+                interrupted_ = number == SIGINT && from_terminal(signal);
+                contact_.cancel();
+                give_up_.emit(asio::cancellation_type::terminal);
+            }
+            break;
+        case phase::running:
+            // Only in a pipeline is this process in the foreground while the command runs.
+            interrupted_ = interrupted_ || (number == SIGINT && from_terminal(signal));
+            on_signal_while_running(number);
+            break;
+        case phase::releasing:
+            if (!job_control) {
+                hurried_ = true;
+                give_up_.emit(asio::cancellation_type::terminal);
+            }
+            break;
+    }
+}
+
+void run_session::on_signal_while_running(int number) {
+    if (number != SIGCONT) {
+        job_.signal(number);
+        // It can't end while it is stopped.
+        if (job_.stopped() && (number == SIGTERM || number == SIGHUP)) {
+            job_.signal(SIGCONT);
+        }
+        return;
+    }
+    if (!job_.stopped()) {
+        job_.lend_terminal();
+        job_.signal(SIGCONT);
+    } else if (!going_on_ && !in_danger_) {
+        going_on_ = true;
+        asio::co_spawn(io_, go_on(), rethrow);
+    }
+}
+
+void run_session::on_child() {
+    for (job::change c = job_.next(); c != job::change::none; c = job_.next()) {
+        if (c == job::change::stopped) {
+            on_stop();
+        }
+    }
+    child_event_.cancel();
+    lease_timer_.cancel();
+}
+
+// SIGSTOP is somebody else's business: the command stays stopped, and its lock held.
+void run_session::on_stop() {
+    const int number = job_.stop_signal();
+    const bool for_terminal = number == SIGTTIN || number == SIGTTOU;
+    if (number != SIGTSTP && !for_terminal) {
+        return;
+    }
+    if (for_terminal && job_.may_have_terminal()) {
+        job_.lend_terminal();
+        job_.signal(SIGCONT);
+        return;
+    }
+    if (in_danger_) {
+        if (!for_terminal) {
+            job_.signal(SIGCONT);
+        }
+        return;
+    }
+    job_.take_terminal();
+    say("stopped; " + quoted(plan_.lock_name) + " stays locked for " +
+        short_time(hold_.remaining()) + " more; continued later, the command is ended");
+    const bool was_stopped = stop_self(number, true);
+    if (was_stopped) {
+        return;  // SIGCONT is there
+    }
+    if (for_terminal) {
+        say("the command wants a terminal that it can't have; it stays stopped");
+    } else {
+        job_.lend_terminal();
+        job_.signal(SIGCONT);
+    }
+}
+
+}  // namespace conch::cli

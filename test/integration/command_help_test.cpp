@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+// Help, manual page and completion tell the same commands and options.
+#include "support/command_fixture.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using namespace conch::test;
+
+using option_set = std::set<std::string>;
+
+const words all_commands{"run", "status", "watch", "release", "demo"};
+
+std::string source(const std::string& file) {
+    std::ifstream in{std::string{CONCH_PROGRAM_SOURCES} + '/' + file};
+    EXPECT_TRUE(in) << file;
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+ended to_end(words line) {
+    line.insert(line.begin(), CONCH_PROGRAM_PATH);
+    program p{line};
+    return p.finish();
+}
+
+option_set options_in(const std::string& text) {
+    static const std::regex option{"(^|[^-\\w])(--?[A-Za-z][a-z-]*)"};
+    option_set out;
+    for (std::sregex_iterator i{text.begin(), text.end(), option}, end; i != end; ++i) {
+        out.insert((*i)[2]);
+    }
+    return out;
+}
+
+/// What the lines of the option table begin with.
+option_set options_of(const std::string& command) {
+    const std::string help = to_end({command, "--help"}).out;
+    static const std::regex line{"\n  (-[^ ]+( \\[ [^ ]+ \\])?)"};
+    option_set out;
+    for (std::sregex_iterator i{help.begin(), help.end(), line}, end; i != end; ++i) {
+        out.merge(options_in((*i)[1]));
+    }
+    EXPECT_GE(out.size(), 3u) << help;
+    return out;
+}
+
+/// The items of the manual page's lists of options.
+option_set options_in_manual() {
+    const std::string page = source("conch.1");
+    static const std::regex item{"\n\\.It Fl ([^\n]*)"};
+    option_set out;
+    for (std::sregex_iterator i{page.begin(), page.end(), item}, end; i != end; ++i) {
+        const std::string line = (*i)[1];
+        std::istringstream names{line.substr(0, line.find(" Ar "))};
+        for (std::string name; names >> name;) {
+            if (name != ",") {
+                out.insert('-' + name);
+            }
+        }
+    }
+    return out;
+}
+
+/// What bash offers for these words, the last of which is being typed.
+option_set completed(const words& line) {
+    std::string script = "source '" + std::string{CONCH_PROGRAM_SOURCES} +
+                         "/completion/conch.bash'; COMP_WORDS=(conch";
+    for (const std::string& word : line) {
+        script += " '" + word + '\'';
+    }
+    const std::string previous = line.size() > 1 ? line[line.size() - 2] : "conch";
+    script += "); COMP_CWORD=" + std::to_string(line.size()) + "; _conch conch '" + line.back() +
+              "' '" + previous + "'; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    program p{{"/bin/bash", "-c", script}};
+    const ended& end = p.finish();
+    EXPECT_EQ(end.err, "");
+    std::set<std::string> out;
+    std::istringstream in{end.out};
+    for (std::string word; std::getline(in, word);) {
+        if (!word.empty()) {
+            out.insert(word);
+        }
+    }
+    return out;
+}
+
+TEST(help_command_test, help_lists_every_command) {
+    const std::string overview = to_end({"help"}).out;
+    for (const std::string& command : all_commands) {
+        expect_in("\n  conch " + command + ' ', overview);
+    }
+    EXPECT_EQ(to_end({"--help"}).out, overview);
+}
+
+TEST(help_command_test, help_of_a_command_is_its_option_help) {
+    for (const std::string& command : all_commands) {
+        const ended end = to_end({"help", command});
+        EXPECT_EQ(end.status, 0);
+        EXPECT_TRUE(end.out.starts_with("conch " + command + ' ')) << end.out;
+        EXPECT_EQ(end.out, to_end({command, "--help"}).out);
+    }
+}
+
+TEST(help_command_test, help_needs_no_server) {
+    program p{{CONCH_PROGRAM_PATH, "run", "-h"}, {{"CONCH_REDIS", "nonsense"}}};
+    EXPECT_EQ(p.finish().status, 0);
+}
+
+TEST(help_command_test, the_version_is_told) {
+    EXPECT_TRUE(
+        std::regex_match(to_end({"--version"}).out, std::regex{"conch \\d+\\.\\d+\\.\\d+\n"}));
+}
+
+TEST(help_command_test, every_option_is_in_the_manual_page) {
+    const option_set told = options_in_manual();
+    for (const std::string& command : all_commands) {
+        expect_in("\n.It Cm " + command + '\n', source("conch.1"));
+        for (const std::string& option : options_of(command)) {
+            EXPECT_TRUE(told.contains(option)) << command << ' ' << option;
+        }
+    }
+}
+
+TEST(help_command_test, the_manual_page_tells_no_option_that_is_unknown) {
+    option_set known{"--nb", "--timeout"};  // flock's other names
+    for (const std::string& command : all_commands) {
+        known.merge(options_of(command));
+    }
+    EXPECT_EQ(options_in_manual(), known);
+}
+
+TEST(help_command_test, bash_offers_every_option_and_no_other) {
+    for (const std::string& command : all_commands) {
+        option_set expected = options_of(command);
+        if (command == "run") {
+            expected.merge(option_set{"--nb", "--timeout"});
+        }
+        EXPECT_EQ(completed({command, "-"}), expected) << command;
+    }
+}
+
+TEST(help_command_test, bash_offers_every_command) {
+    option_set expected{all_commands.begin(), all_commands.end()};
+    expected.merge(option_set{"help", "--help", "--version"});
+    EXPECT_EQ(completed({""}), expected);
+}
+
+TEST(help_command_test, bash_offers_commands_behind_the_name) {
+    EXPECT_TRUE(completed({"run", "-w", "5", "lock", "tou"}).contains("touch"));
+    EXPECT_TRUE(completed({"run", "lock", "--", "tou"}).contains("touch"));
+    EXPECT_TRUE(completed({"run", "-w", "tou"}).empty());
+}
+
+TEST(help_command_test, zsh_offers_every_option) {
+    const std::string text = source("completion/_conch");
+    const std::string of_all = text.substr(0, text.find("_arguments -C"));
+    for (const std::string& command : all_commands) {
+        const auto from = text.find("\n        " + command + ")\n");
+        ASSERT_NE(from, std::string::npos) << command;
+        option_set offered = options_in(text.substr(from, text.find(";;", from) - from));
+        offered.merge(options_in(of_all));
+        for (const std::string& option : options_of(command)) {
+            EXPECT_TRUE(offered.contains(option)) << command << ' ' << option;
+        }
+    }
+}
+
+TEST(help_command_test, the_manual_page_has_no_fault) {
+    if (::access("/usr/bin/man", X_OK) != 0) {
+        GTEST_SKIP() << "man is not installed";
+    }
+    program p{{"/usr/bin/man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z",
+               std::string{CONCH_PROGRAM_SOURCES} + "/conch.1"}};
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(end.err, "");
+}
+
+}  // namespace

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch run` on a terminal: whose turn it is to read, Ctrl-C, Ctrl-Z.
+#include "support/command_fixture.hpp"
+#include "support/terminal_session.hpp"
+
+#include <signal.h>
+
+namespace {
+
+using namespace conch::test;
+
+class terminal_command_test : public command_fixture {
+protected:
+    /// A script that finds the program as $conch; the shell leads the session.
+    terminal_session script(const std::string& text) const {
+        return terminal_session{{"/bin/bash", "-c", text}, variables()};
+    }
+    /// A shell with job control, at its prompt.
+    terminal_session shell() const {
+        return terminal_session{{"/bin/bash", "--norc", "--noprofile", "--noediting", "-i"},
+                                variables()};
+    }
+    program::environment variables() const {
+        return {{"CONCH_REDIS", server.url()},
+                {"conch", CONCH_PROGRAM_PATH},
+                {"LC_ALL", "C"},
+                {"HISTFILE", ""}};
+    }
+    bool has_terminal(const terminal_session& t, pid_t group) {
+        return run_until(io, [&] { return t.foreground() == group; });
+    }
+    /// The number that the command tells between two words.
+    static pid_t told(terminal_session& t) {
+        t.wait_for("pid<");
+        return std::stoi(t.wait_for(">"));
+    }
+};
+
+TEST_F(terminal_command_test, the_command_has_the_terminal) {
+    terminal_session t = script("$conch run lock -- sh -c 'echo \"pid<$$>\"; exec cat'");
+    const pid_t command = told(t);
+    EXPECT_EQ(t.foreground(), command);
+    t.type("typed\n");
+    t.wait_for("typed");  // the terminal's echo
+    t.wait_for("typed");  // cat's
+    t.type("\x04");
+    EXPECT_EQ(t.finish().status, 0);
+}
+
+TEST_F(terminal_command_test, the_terminal_comes_back_when_the_command_has_ended) {
+    terminal_session t = script("$conch run lock true; echo ended; read x; echo \"<$x>\"; exit 3");
+    t.wait_for("ended");
+    EXPECT_EQ(t.foreground(), t.pid());
+    t.type("typed\n");
+    t.wait_for("<typed>");
+    EXPECT_EQ(t.finish().status, 3);
+}
+
+TEST_F(terminal_command_test, the_terminal_comes_back_from_a_killed_command) {
+    terminal_session t =
+        script("$conch run lock -- sh -c 'echo \"pid<$$>\"; exec cat'; echo \"st=$?\"; read x");
+    ::kill(told(t), SIGKILL);
+    t.wait_for("st=137");
+    EXPECT_EQ(t.foreground(), t.pid());
+    t.type("\n");
+    t.finish();
+}
+
+TEST_F(terminal_command_test, the_terminal_comes_back_from_a_command_that_cannot_run) {
+    terminal_session t = script("$conch run lock /none; echo \"st=$?\"; read x");
+    t.wait_for("st=127");
+    EXPECT_EQ(t.foreground(), t.pid());
+    t.type("\n");
+    t.finish();
+}
+
+TEST_F(terminal_command_test, ctrl_c_is_the_commands_to_handle) {
+    terminal_session t = script(
+        "$conch run lock -- sh -c 'trap \"echo got; exit 5\" INT; echo in; while :; do read x; "
+        "done'; echo \"st=$?\"");
+    t.wait_for("in");
+    t.type("\x03");
+    t.wait_for("got");
+    t.wait_for("st=5");
+    t.finish();
+    expect_free();
+}
+
+TEST_F(terminal_command_test, ctrl_c_ends_the_script_with_the_command) {
+    terminal_session t =
+        script("for i in 1 2; do $conch run lock -- sh -c 'echo in; exec cat'; done; echo after");
+    t.wait_for("in");
+    t.type("\x03");
+    const ended end = t.finish();
+    EXPECT_EQ(end.signal, SIGINT) << end.out;
+    EXPECT_EQ(end.out.find("after"), std::string::npos) << end.out;
+    EXPECT_EQ(end.out.find("in\r\n"), end.out.rfind("in\r\n")) << "the loop went on: " << end.out;
+    expect_free();
+}
+
+TEST_F(terminal_command_test, ctrl_c_ends_the_script_with_the_waiting) {
+    take_as_stranger(raw, "lock");
+    terminal_session t = script("for i in 1 2; do $conch run lock echo ran; done; echo after");
+    ASSERT_TRUE(waiter_listens());
+    t.type("\x03");
+    const ended end = t.finish();
+    EXPECT_EQ(end.signal, SIGINT) << end.out;
+    EXPECT_EQ(end.out.find("after"), std::string::npos) << end.out;
+}
+
+TEST_F(terminal_command_test, ctrl_z_stops_the_job_and_fg_continues_it) {
+    terminal_session t = shell();
+    t.type("$conch run lock -- sh -c 'echo \"pid<$$>\"; exec cat'\n");
+    t.wait_for("pid<$$>");  // the echo of the line
+    const pid_t command = told(t);
+    ASSERT_TRUE(has_terminal(t, command));
+    t.type("\x1a");
+    t.wait_for("Stopped");
+    ASSERT_TRUE(has_terminal(t, t.pid()));
+    EXPECT_TRUE(raw.exists("lock"));
+    t.type("fg\n");
+    ASSERT_TRUE(has_terminal(t, command));
+    t.type("more\n");
+    t.wait_for("more");
+    t.wait_for("more");
+    t.type("\x04");
+    ASSERT_TRUE(has_terminal(t, t.pid()));
+    t.type("echo \"st=$?\"\n");
+    t.wait_for("st=0");
+    expect_free();
+}
+
+TEST_F(terminal_command_test, a_command_continued_after_its_lease_is_ended) {
+    terminal_session t = shell();
+    t.type("$conch run --lease 1 lock -- sh -c 'echo \"pid<$$>\"; exec cat'\n");
+    t.wait_for("pid<$$>");
+    const pid_t command = told(t);
+    ASSERT_TRUE(has_terminal(t, command));
+    t.type("\x1a");
+    t.wait_for("Stopped");
+    ASSERT_TRUE(run_until(io, [&] { return !raw.exists("lock"); }));
+    take_as_stranger(raw, "lock");
+    t.type("fg\n");
+    ASSERT_TRUE(has_terminal(t, t.pid()));
+    t.type("echo \"st=$?\"\n");
+    t.wait_for("st=75");
+    EXPECT_FALSE(is_alive(command));
+}
+
+TEST_F(terminal_command_test, a_stopped_command_whose_lock_was_taken_does_not_go_on) {
+    terminal_session t = shell();
+    t.type(
+        "$conch run lock -- bash -c 'trap \"echo awake\" CONT; echo \"pid<$$>\"; "
+        "while :; do read x; done'\n");
+    t.wait_for("pid<$$>");
+    ASSERT_TRUE(has_terminal(t, told(t)));
+    t.type("\x1a");
+    t.wait_for("Stopped");
+    raw.must({"DEL", "lock"});
+    take_as_stranger(raw, "lock");
+    t.type("fg\n");
+    t.wait_for("fg\r\n");
+    ASSERT_TRUE(has_terminal(t, t.pid()));
+    t.type("echo \"st=$?\"\n");
+    const std::string shown = t.wait_for("st=75");
+    EXPECT_EQ(shown.find("\nawake"), std::string::npos) << shown;
+}
+
+TEST_F(terminal_command_test, a_command_in_the_background_stops_when_it_reads_and_gets_it_by_fg) {
+    terminal_session t = shell();
+    t.type("$conch run lock -- sh -c 'echo \"pid<$$>\"; exec cat' &\n");
+    t.wait_for("pid<$$>");
+    const pid_t command = told(t);
+    t.type("echo \"pid<$!>\"\n");
+    t.wait_for("pid<$!>");
+    const pid_t runner = told(t);
+    ASSERT_TRUE(run_until(io, [&] { return process_state(runner) == 'T'; }));
+    EXPECT_EQ(t.foreground(), t.pid());
+    t.type("fg\n");
+    ASSERT_TRUE(has_terminal(t, command));
+    t.type("more\n");
+    t.wait_for("more\r\n");
+    t.wait_for("more\r\n");
+}
+
+// The session's leader has no shell above it that could continue it.
+TEST_F(terminal_command_test, ctrl_z_without_a_shell_stops_nothing_for_good) {
+    terminal_session t{run_words({}, {"sh", "-c", "echo \"pid<$$>\"; exec cat"}), variables()};
+    ASSERT_TRUE(has_terminal(t, told(t)));
+    t.type("\x1a");
+    t.wait_for("stopped");
+    t.type("more\n");
+    t.wait_for("more\r\n");
+    t.wait_for("more\r\n");
+    t.type("\x04");
+    EXPECT_EQ(t.finish().status, 0);
+}
+
+TEST_F(terminal_command_test, in_a_pipeline_the_neighbour_keeps_the_terminal) {
+    terminal_session t = script(
+        "$conch run lock sh -c 'echo in; read x < /dev/null; cat >/dev/null' </dev/null | "
+        "sh -c 'read x; echo \"$x\"; read y < /dev/tty; echo \"<$y>\"'");
+    t.wait_for("in");
+    t.type("key\n");
+    t.wait_for("<key>");
+    EXPECT_EQ(t.finish().status, 0);
+}
+
+TEST_F(terminal_command_test, in_a_pipeline_the_command_gets_the_terminal_when_it_reads) {
+    terminal_session t =
+        script("$conch run lock sh -c 'read x; echo \"<$x>\"' | cat; echo after; read y");
+    t.type("key\n");
+    t.wait_for("<key>");
+    t.wait_for("after");
+    EXPECT_EQ(t.foreground(), t.pid());
+    t.type("\n");
+    t.finish();
+}
+
+TEST_F(terminal_command_test, a_hold_lost_on_the_terminal_is_75_and_gives_it_back) {
+    terminal_session t = script(
+        "$conch run --lease 1 lock -- sh -c 'echo \"pid<$$>\"; exec cat'; echo \"st=$?\"; read x");
+    ASSERT_TRUE(has_terminal(t, told(t)));
+    raw.must({"DEL", "lock"});
+    t.wait_for("st=75");
+    EXPECT_EQ(t.foreground(), t.pid());
+    t.type("\n");
+    t.finish();
+}
+
+}  // namespace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SUPPORT_COMMAND_FIXTURE_HPP
+#define CONCH_TEST_SUPPORT_COMMAND_FIXTURE_HPP
+
+#include "support/program.hpp"
+#include "support/redis_test.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace conch::test {
+
+using words = std::vector<std::string>;
+
+/// A command that says that it runs, and ends with its input.
+inline const words until_end_of_input{"sh", "-c", "echo in; exec cat"};
+
+inline void expect_one_line(const std::string& text) {
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    EXPECT_TRUE(text.ends_with('\n')) << text;
+}
+
+inline void expect_in(const std::string& part, const std::string& text) {
+    EXPECT_NE(text.find(part), std::string::npos) << '"' << part << "\" is not in: " << text;
+}
+
+/// The program `conch`, started as from a shell. $CONCH_REDIS names the test's server, unless a
+/// test says otherwise.
+class command_fixture : public redis_test {
+protected:
+    static words conch(words arguments) {
+        arguments.insert(arguments.begin(), CONCH_PROGRAM_PATH);
+        return arguments;
+    }
+    /// conch run OPTION... lock -- COMMAND...
+    static words run_words(const words& options, const words& command) {
+        words all = conch({"run"});
+        all.insert(all.end(), options.begin(), options.end());
+        all.insert(all.end(), {"lock", "--"});
+        all.insert(all.end(), command.begin(), command.end());
+        return all;
+    }
+    program::environment here() const { return {{"CONCH_REDIS", server.url()}}; }
+    std::string nowhere() const { return "unix://" + folder.path() + "/none.sock"; }
+
+    ended run_to_end(const words& options, const words& command) const {
+        program p{run_words(options, command), here()};
+        return p.finish();
+    }
+    ended to_end(const words& arguments) const {
+        program p{conch(arguments), here()};
+        return p.finish();
+    }
+    ended to_end(const words& arguments, const std::string& url) const {
+        program p{conch(arguments), {{"CONCH_REDIS", url}}};
+        return p.finish();
+    }
+    bool waiter_listens() {
+        return run_until(io, [&] { return listening("lock"); });
+    }
+    /// Waits until this process is no more; a zombie is none.
+    bool has_ended(pid_t pid) {
+        return run_until(io, [&] { return !is_alive(pid); });
+    }
+    void expect_free() { EXPECT_EQ(raw.dbsize(), 0) << "something is left"; }
+
+    temporary_folder folder{};
+};
+
+}  // namespace conch::test
+
+#endif
