@@ -4,6 +4,7 @@
 
 #include <conch/config.hpp>
 #include <conch/impl/initiate.hpp>
+#include <conch/options.hpp>
 #include <conch/stats.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -43,16 +44,26 @@ public:
     /// released, the connection is closed, and `io_context::run()` may return.
     ~client();
 
-    /// Releases every hold, fails every pending operation with `errc::client_closed`, closes the
-    /// connection, then completes; after `config::response_timeout` at the latest.
+    /// Fails every pending operation with `errc::client_closed`, completes the `async_wait_lost` of
+    /// every hold with it, waits up to `options.drain` for their owners to release them, releases
+    /// the rest, closes the connection, then completes; `config::response_timeout` after the drain
+    /// at the latest. `io_context::run()` may return then.
     ///
-    /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
-    /// default the client's. Errors: none. Cancellation (terminal, partial, total): the caller gets
-    /// `operation_aborted`; the shutdown goes on.
+    /// Called again, it may only shorten the drain. Completion signature: `void(error_code)`.
+    /// Executor: the handler's associated executor, by default the client's. Errors: none.
+    /// Cancellation (terminal, partial, total): the caller gets `operation_aborted`; the shutdown
+    /// goes on.
     template <typename Token = boost::asio::deferred_t>
-    auto async_shutdown(Token&& token = Token{}) {
-        return impl::async_simple(impl::request::shutdown, core_, nullptr, duration{},
+    auto async_shutdown(const shutdown_options& options, Token&& token = Token{}) {
+        return impl::async_simple(impl::request::shutdown, core_, nullptr, options.drain,
                                   std::forward<Token>(token));
+    }
+
+    /// The same, without a drain.
+    template <typename Token = boost::asio::deferred_t>
+        requires(!std::convertible_to<Token, const shutdown_options&>)
+    auto async_shutdown(Token&& token = Token{}) {
+        return async_shutdown(shutdown_options{}, std::forward<Token>(token));
     }
 
     /// The counters as of the last turn of the event loop.

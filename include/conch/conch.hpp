@@ -2,6 +2,7 @@
 #ifndef CONCH_CONCH_HPP
 #define CONCH_CONCH_HPP
 
+#include <conch/blocking.hpp>
 #include <conch/client.hpp>
 #include <conch/clock.hpp>
 #include <conch/config.hpp>
@@ -9,8 +10,10 @@
 #include <conch/hold.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/mutex.hpp>
+#include <conch/observer.hpp>
 #include <conch/options.hpp>
 #include <conch/owner.hpp>
 #include <conch/stats.hpp>
+#include <conch/with_lock.hpp>
 
 #endif

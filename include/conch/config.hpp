@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace conch {
+
+class observer;
 
 /// How grave a log line is, in ascending order.
 enum class log_level { debug, info, warning, error };
@@ -61,6 +64,10 @@ struct config {
 
     /// Receives log lines; empty (the default): silent.
     log_sink log{};
+    /// The least grave lines that are wanted. Default: `log_level::info`, which has none per lock.
+    conch::log_level least_log_level = log_level::info;
+    /// Is told of every wait and every hold when it ends. Default: none.
+    std::shared_ptr<conch::observer> observer{};
 
     /// Reads `redis://[user:password@]host[:port][/db]` or `unix:///path?db=N`, with percent
     /// encoding. Everything else keeps its default.

@@ -8,6 +8,7 @@
 
 #include <boost/asio/deferred.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <utility>
 
@@ -82,8 +83,22 @@ public:
     /// loop at or after `valid_until()`, whatever the server does.
     /// Cancellation (terminal, partial, total): `operation_aborted`; the hold is untouched.
     template <typename Token = boost::asio::deferred_t>
+        requires(!std::convertible_to<Token, duration>)
     auto async_wait_lost(Token&& token = Token{}) const {
         return impl::async_simple(impl::request::wait_lost, core_, view_, duration{},
+                                  std::forward<Token>(token));
+    }
+
+    /// The same, but tells of a loss by the lease's end ahead of time: completes `before` ahead of
+    /// `valid_until()`, should no renewal have moved it on by then, with the error that the loss
+    /// would have (`errc::lease_expired`, `errc::renewal_refused`, `errc::max_hold_reached`). The
+    /// lock is still owned then, and may yet be renewed.
+    ///
+    /// `before`: at least zero, which is the plain form. A client that shuts down with
+    /// `shutdown_options::drain` completes both forms with `errc::client_closed` at its beginning.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_wait_lost(duration before, Token&& token = Token{}) const {
+        return impl::async_simple(impl::request::wait_lost, core_, view_, before,
                                   std::forward<Token>(token));
     }
 

@@ -35,8 +35,18 @@ struct lock_options {
     /// The hold ends after so long, whatever renewal could do; it is then lost with
     /// `errc::max_hold_reached`. At least 10 ms. Default: `forever`.
     duration max_hold = forever;
+    /// For `with_lock`: a hold that is going to be lost cancels the body so long before its
+    /// `valid_until()`. From zero to half the lease. Default: a tenth of the lease.
+    std::optional<duration> stop_before{};
     /// Acquisitions of the same owner nest. Default: none; each acquisition excludes all others.
     const conch::owner* owner = nullptr;
+};
+
+/// How a client ends.
+struct shutdown_options {
+    /// So long may the owners of holds go on to release them by themselves, after their
+    /// `async_wait_lost` told them. Renewal goes on meanwhile. Default: zero.
+    duration drain{};
 };
 
 }  // namespace conch

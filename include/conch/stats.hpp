@@ -2,6 +2,8 @@
 #ifndef CONCH_STATS_HPP
 #define CONCH_STATS_HPP
 
+#include <conch/clock.hpp>
+
 #include <cstdint>
 
 namespace conch {
@@ -10,6 +12,9 @@ namespace conch {
 struct stats {
     std::uint64_t acquisitions = 0;        ///< holds granted, nested ones too
     std::uint64_t contended = 0;           ///< acquisitions that another holder kept waiting
+    std::uint64_t waits = 0;               ///< acquires ended: granted, busy, failed or cancelled
+    duration wait_time{};                  ///< all of their waiting together
+    duration longest_wait{};               ///< the longest of them
     std::uint64_t busy = 0;                ///< tries answered "busy"
     std::uint64_t timeouts = 0;            ///< acquires that ended busy or timed out
     std::uint64_t cancelled = 0;           ///< acquires cancelled by their caller
@@ -22,11 +27,16 @@ struct stats {
     std::uint64_t renewals = 0;            ///< leases renewed
     std::uint64_t renewal_batches = 0;     ///< renewal scripts sent
     std::uint64_t renewal_failures = 0;    ///< renewals answered with an error, then retried
+    duration renewal_lateness{};           ///< how late the renewals left, all together
+    duration latest_renewal{};             ///< the latest of them
     std::uint64_t lost_expired = 0;        ///< holds lost: lease ended unrenewed
+    std::uint64_t lost_refused = 0;        ///< holds lost: the server refused the renewals
     std::uint64_t lost_taken = 0;          ///< holds lost: not the server's holder any more
     std::uint64_t lost_max_hold = 0;       ///< holds ended by `max_hold`
     std::uint64_t script_calls = 0;        ///< scripts sent, repeated ones too
     std::uint64_t connects = 0;            ///< connections made
+    std::uint64_t connection_losses = 0;   ///< connections that broke after they were made
+    std::uint64_t in_doubt = 0;            ///< commands whose answer a broken connection took along
     std::uint64_t old_fenced = 0;  ///< old connections that can do no more (CLIENT KILL answered)
     std::uint64_t unknown_pushes = 0;     ///< pushes that no subscription wanted
     std::uint64_t bytes_sent = 0;         ///< to the server

@@ -13,11 +13,13 @@ namespace conch::core {
 /// The user's log sink, or silence. Builds no text when nobody listens.
 class log {
 public:
-    explicit log(log_sink sink) : sink_{std::move(sink)} {}
+    log(log_sink sink, log_level least) : sink_{std::move(sink)}, least_{least} {}
+
+    bool wants(log_level level) const noexcept { return sink_ && level >= least_; }
 
     template <typename... Parts>
     void operator()(log_level level, const Parts&... parts) const {
-        if (!sink_) {
+        if (!wants(level)) {
             return;
         }
         std::string line;
@@ -27,6 +29,7 @@ public:
 
 private:
     log_sink sink_;
+    log_level least_;
 };
 
 }  // namespace conch::core

@@ -154,7 +154,7 @@ void client_core::take_inbox() {
         cancel_now(ticket);
     }
     if (in.abandoned) {
-        begin_shutdown();
+        begin_shutdown({});
     }
 }
 
@@ -172,12 +172,14 @@ void client_core::start(operation& op) {
         case request::extend:
             engine_.extend(std::exchange(op.view, nullptr), op.amount, by);
             return;
-        case request::wait_lost: engine_.wait_lost(std::exchange(op.view, nullptr), by); return;
+        case request::wait_lost:
+            engine_.wait_lost(std::exchange(op.view, nullptr), op.amount, by);
+            return;
         case request::status: engine_.status(op.spec, by, &op.status); return;
         case request::force_unlock: engine_.force_unlock(op.spec, by); return;
         case request::shutdown:
             shutdowns_.push_back(&op);
-            begin_shutdown();
+            begin_shutdown(op.amount);
             return;
     }
 }
@@ -195,12 +197,14 @@ void client_core::cancel_now(std::uint64_t ticket) {
     }
 }
 
-void client_core::begin_shutdown() {
-    if (closed_ || shutdown_by_ != time_point::max()) {
+void client_core::begin_shutdown(duration drain) {
+    if (closed_) {
         return;
     }
-    shutdown_by_ = core::after(now_, settings_.response_timeout);
-    engine_.shutdown();
+    drain = std::max(drain, duration{});
+    shutdown_by_ =
+        std::min(shutdown_by_, core::after(core::after(now_, drain), settings_.response_timeout));
+    engine_.shutdown(drain);
 }
 
 void client_core::end_shutdown() {

@@ -87,7 +87,8 @@ private:
     void take_inbox();
     void start(operation& op);
     void cancel_now(std::uint64_t ticket);
-    void begin_shutdown();
+    /// Called again, it may only shorten the time that holders have.
+    void begin_shutdown(duration drain);
     void end_shutdown();
     void deliver();
     void tend_connection();

@@ -39,6 +39,9 @@ errc check_options(const lock_options& o) noexcept {
     if (!lease_is_good(o.lease, o.renew)) {
         return errc::invalid_lease;
     }
+    if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > o.lease / 2)) {
+        return errc::invalid_stop_before;
+    }
     return o.max_hold < lock::shortest_lease ? errc::invalid_max_hold : errc{};
 }
 
@@ -109,13 +112,13 @@ void lock_engine::unlock(const impl::view_ptr& view, lock::caller by) {
     lock::release_level(house_, view, by);
 }
 
-void lock_engine::wait_lost(const impl::view_ptr& view, lock::caller by) {
+void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::caller by) {
     if (!view) {
         refuse(by, errc::not_owner);
-        return;
-    }
-    if (admit(by)) {
-        lock::watch(house_, view, by);
+    } else if (before < duration::zero()) {
+        refuse(by, errc::invalid_wait);
+    } else if (admit(by)) {
+        lock::watch(house_, view, before, by);
     }
 }
 
@@ -177,11 +180,23 @@ void lock_engine::release(impl::hold_view& view) {
 
 void lock_engine::detach(impl::hold_view& view) { lock::detach_level(view); }
 
-void lock_engine::shutdown() {
+void lock_engine::shutdown(duration drain) {
+    const time_point by = core::after(house_.now, drain);
     if (house_.closing) {
-        return;
+        if (drain_.armed() && by < drain_.at) {
+            house_.timers.set(drain_, by);
+        }
+    } else {
+        house_.closing = true;
+        turn_away();
+        house_.timers.set(drain_, by);
     }
-    house_.closing = true;
+    if (drain == duration::zero()) {
+        lose_all();
+    }
+}
+
+void lock_engine::turn_away() {
     std::vector<lock::slot*> slots;
     for (const auto& [name, s] : house_.by_name) {
         slots.push_back(s);
@@ -189,6 +204,22 @@ void lock_engine::shutdown() {
     for (lock::slot* s : slots) {
         s->give_up_all(errc::client_closed);
     }
+    while (!house_.queries.empty()) {
+        auto& q = static_cast<lock::query&>(house_.queries.front());
+        house_.queries.pop_front();
+        lock::give_up_query(q, errc::client_closed);
+    }
+    for (lock::acquisition& a : house_.acquisitions) {
+        if (a.now == lock::acquisition::phase::held) {
+            lock::tell_closing(a);
+        }
+    }
+}
+
+void lock_engine::on_drained(void* self) { static_cast<lock_engine*>(self)->lose_all(); }
+
+void lock_engine::lose_all() {
+    house_.timers.cancel(drain_);
     std::vector<lock::acquisition*> held;
     for (lock::acquisition& a : house_.acquisitions) {
         if (a.now == lock::acquisition::phase::held) {
@@ -197,11 +228,6 @@ void lock_engine::shutdown() {
     }
     for (lock::acquisition* a : held) {
         lock::lose(*a, errc::client_closed);
-    }
-    while (!house_.queries.empty()) {
-        auto& q = static_cast<lock::query&>(house_.queries.front());
-        house_.queries.pop_front();
-        lock::give_up_query(q, errc::client_closed);
     }
 }
 

@@ -40,7 +40,7 @@ public:
     void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                  lock::caller by, std::uint64_t owner = 0);
     void unlock(const impl::view_ptr& view, lock::caller by);
-    void wait_lost(const impl::view_ptr& view, lock::caller by);
+    void wait_lost(const impl::view_ptr& view, duration before, lock::caller by);
     void extend(const impl::view_ptr& view, duration lease, lock::caller by);
     void status(const impl::spec_ptr& spec, lock::caller by, lock_status* result);
     void force_unlock(const impl::spec_ptr& spec, lock::caller by);
@@ -51,8 +51,9 @@ public:
     void release(impl::hold_view& view);
     void detach(impl::hold_view& view);
 
-    /// Fails all callers with `errc::client_closed`, tells and releases all holds.
-    void shutdown();
+    /// Fails all callers with `errc::client_closed` and tells all holds; releases those that are
+    /// left after `drain`. Called again, it may only shorten that.
+    void shutdown(duration drain = {});
     /// After `shutdown()`: nothing is left to be released.
     bool drained() const noexcept { return house_.closing && house_.acquisitions.empty(); }
     /// The end: no I/O any more, whatever is left is forgotten.
@@ -81,7 +82,12 @@ private:
     bool admit(lock::caller by);
     void refuse(lock::caller by, errc why);
 
+    static void on_drained(void* self);
+    void turn_away();
+    void lose_all();
+
     lock::context house_;
+    core::timer drain_{this, &lock_engine::on_drained};
 };
 
 /// Why these options can't be used, or `errc{}`.

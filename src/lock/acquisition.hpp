@@ -18,6 +18,8 @@ struct level : boost::intrusive::list_base_hook<> {
 
     acquisition& of;
     impl::view_ptr view;
+    time_point since{};
+    std::uint64_t renewals_before = 0;  ///< of the acquisition, when this began
     pending_list watchers{};
 };
 
@@ -66,9 +68,10 @@ struct acquisition : house_hook, slot_hook {
     /// Held: the renewal in flight, and this hold's place in it.
     renewal* renewing = nullptr;
     std::uint32_t place = 0;
-    bool due = false;      ///< in the renewer's list
-    bool last = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
-    bool refused = false;  ///< the last answer to a renewal was an error
+    bool due = false;            ///< in the renewer's list
+    bool last = false;           ///< the lease runs until `ends` or nearly: it isn't renewed again
+    std::uint64_t renewals = 0;  ///< so far
+    bool refused = false;        ///< the last answer to a renewal was an error
 
     /// An unfenced connection that may still run the acquire, and until when that matters.
     std::uint64_t suspect_epoch = 0;

@@ -132,7 +132,7 @@ void slot::granted(acquisition& a) {
         vain_turns_ = std::min(vain_turns_ + 1, most_vain_turns);
     }
     waiter& w = head();
-    if (w.tried) {
+    if (w.tried || w.queued) {
         ++house.counters.contended;
     }
     leave(w, {}, begin_hold(a));

@@ -127,6 +127,7 @@ void slot::on_news(void* self, wire::news what) {
             break;
         }
         case wire::news::failed:
+            s.house.log(log_level::warning, "no release messages, polling: ", s.name());
             s.by_message_ = false;  // asks now, and more often from now on
             break;
     }

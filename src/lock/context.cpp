@@ -12,7 +12,7 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
     : settings{s},
       id{client_id},
       field_prefix{id + ":"},
-      log{s.log},
+      log{s.log, s.least_log_level},
       jitter{seed},
       servers{s,   timers,   jitter,
               log, counters, wire::link_events{this, &context::on_ready, &context::on_lost}} {}

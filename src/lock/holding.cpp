@@ -6,18 +6,41 @@
 #include "lock/nesting.hpp"
 #include "lock/releasing.hpp"
 
+#include <conch/observer.hpp>
+
 #include <algorithm>
 
 namespace conch::lock {
 namespace {
 
+// Why the hold ends, if it does at its deadline.
+errc reason_at_deadline(const acquisition& a) noexcept {
+    return a.last      ? errc::max_hold_reached
+           : a.refused ? errc::renewal_refused
+                       : errc::lease_expired;
+}
+
 void on_deadline(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     CONCH_CHECK(a.now == acquisition::phase::held);
-    const errc why = a.last      ? errc::max_hold_reached
-                     : a.refused ? errc::renewal_refused
-                                 : errc::lease_expired;
-    lose(a, why);
+    lose(a, reason_at_deadline(a));
+}
+
+void tell(watcher& w, error_code why) {
+    context& house = w.house;
+    house.complete(w, why);
+    house.watchers.free(w);
+}
+
+// Looks again when it fires: a renewal doesn't move it.
+void on_soon(void* watcher_) {
+    auto& w = *static_cast<watcher*>(watcher_);
+    const time_point at = w.of->valid_until - w.before;
+    if (w.house.now < at) {
+        w.house.timers.set(w.soon, at);
+    } else {
+        tell(w, reason_at_deadline(*w.of));
+    }
 }
 
 void count_loss(stats& counters, errc why) noexcept {
@@ -25,6 +48,8 @@ void count_loss(stats& counters, errc why) noexcept {
         ++counters.lost_max_hold;
     } else if (why == errc::lock_lost) {
         ++counters.lost_taken;
+    } else if (why == errc::renewal_refused) {
+        ++counters.lost_refused;
     } else if (why != errc::client_closed) {
         ++counters.lost_expired;
     }
@@ -38,6 +63,24 @@ void on_patience_over(void* extension_) {
     house.extensions.free(e);
 }
 
+void observe(const level& l, errc why) {
+    const acquisition& a = l.of;
+    const context& house = a.home.house;
+    if (house.log.wants(log_level::debug) && why == errc{}) {
+        house.log(log_level::debug, "released: ", a.home.name());
+    }
+    if (house.settings.observer) {
+        house.settings.observer->held(
+            {.name = a.home.name(),
+             .number = a.number,
+             .fence = a.fence,
+             .began = l.since,
+             .ended = house.now,
+             .renewals = a.renewals - l.renewals_before,
+             .reason = why != errc{} ? make_error_code(why) : error_code{}});
+    }
+}
+
 // The end of one public hold: `why` is none where it was released or detached.
 void end_level(level& l, errc why) {
     context& house = l.of.home.house;
@@ -45,10 +88,10 @@ void end_level(level& l, errc why) {
         l.view->lost.store(static_cast<int>(why), std::memory_order_release);
     }
     while (!l.watchers.empty()) {
-        auto& w = static_cast<watcher&>(l.watchers.front());
-        house.complete(w, why != errc{} ? make_error_code(why) : error_code{});
-        house.watchers.free(w);
+        tell(static_cast<watcher&>(l.watchers.front()),
+             why != errc{} ? make_error_code(why) : error_code{});
     }
+    observe(l, why);
     l.view->level = nullptr;
     l.of.levels.erase(l.of.levels.iterator_to(l));
     house.levels.free(l);
@@ -78,6 +121,11 @@ extension::extension(caller c, context& h, acquisition* a, duration l) noexcept
       lease{l},
       since{h.now},
       patience{this, &on_patience_over} {}
+
+watcher::watcher(caller c, context& h, acquisition* a, duration b) noexcept
+    : pending{kind::watch, c}, house{h}, of{a}, before{b}, soon{this, &on_soon} {}
+
+watcher::~watcher() { house.timers.cancel(soon); }
 
 extension::~extension() { house.timers.cancel(patience); }
 
@@ -116,6 +164,8 @@ impl::view_ptr add_level(acquisition& a) {
     impl::view_ptr view{new impl::hold_view{a.fence}};
     view->valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_relaxed);
     level& l = house.levels.make(a, view);
+    l.since = house.now;
+    l.renewals_before = a.renewals;
     view->level = &l;
     a.levels.push_back(l);
     return view;
@@ -187,15 +237,27 @@ void detach_level(impl::hold_view& view) {
     a.home.forget(a);
 }
 
-void watch(context& house, const impl::view_ptr& view, caller by) {
-    watcher& w = house.watchers.make(by);
-    if (view->level) {
-        view->level->watchers.push_back(w);
+void watch(context& house, const impl::view_ptr& view, duration before, caller by) {
+    if (!view->level) {
+        const errc why = reason_of(*view);
+        tell(house.watchers.make(by, house, nullptr, before),
+             why == errc::already_released ? error_code{} : make_error_code(why));
         return;
     }
-    const errc why = reason_of(*view);
-    house.complete(w, why == errc::already_released ? error_code{} : make_error_code(why));
-    house.watchers.free(w);
+    acquisition& a = view->level->of;
+    watcher& w = house.watchers.make(by, house, &a, before);
+    view->level->watchers.push_back(w);
+    if (before > duration::zero()) {
+        house.timers.set(w.soon, std::max(house.now, a.valid_until - before));
+    }
+}
+
+void tell_closing(acquisition& a) {
+    for (level& l : a.levels) {
+        while (!l.watchers.empty()) {
+            tell(static_cast<watcher&>(l.watchers.front()), errc::client_closed);
+        }
+    }
 }
 
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {

@@ -77,12 +77,19 @@ struct waiter : pending {
     time_point since;
     core::timer deadline;  ///< of `want.wait`
     bool tried = false;    ///< a try made for it was answered
+    bool queued = false;   ///< behind others of this client
     bool overdue = false;  ///< its wait is over, but its first try isn't answered
 };
 
-/// Wants to know when a hold ends.
+/// Wants to know when a hold ends, or that it is going to.
 struct watcher : pending {
-    explicit watcher(caller c) noexcept : pending{kind::watch, c} {}
+    watcher(caller c, context& h, acquisition* a, duration before) noexcept;
+    ~watcher();
+
+    context& house;
+    acquisition* of;  ///< none where nothing is held any more
+    duration before;  ///< so long before the deadline
+    core::timer soon;
 };
 
 /// Wants a longer lease.

@@ -190,7 +190,7 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
 void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) {
     a.refused = false;
     if (i.lease > duration::zero()) {
-        ++house_.counters.renewals;
+        count(a, r);
         set_deadline(a, r.sent, i.lease);
     }
     for (auto it = a.extensions.begin(); it != a.extensions.end();) {
@@ -205,6 +205,17 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
         check(a);
     }
     schedule(a);
+}
+
+void renewer::count(acquisition& a, const renewal& r) noexcept {
+    ++a.renewals;
+    stats& counters = house_.counters;
+    ++counters.renewals;
+    const duration late = r.sent - core::after(a.extended, a.want.lease / 3);
+    if (late > duration::zero()) {
+        counters.renewal_lateness += late;
+        counters.latest_renewal = std::max(counters.latest_renewal, late);
+    }
 }
 
 void renewer::failed(acquisition& a, std::string_view words) {

@@ -6,7 +6,10 @@
 #include "lock/holding.hpp"
 #include "lock/releasing.hpp"
 
+#include <conch/observer.hpp>
+
 #include <algorithm>
+#include <string>
 
 namespace conch::lock {
 
@@ -43,6 +46,7 @@ void slot::acquire(waiter& w) {
         leave(w, errc::timed_out);
         return;
     }
+    w.queued = has_waiters() || live_;
     waiters_.push_back(w);
     if (!w.want.no_wait() && w.want.wait != forever) {
         house.timers.set(w.deadline, core::after(w.since, w.want.wait));
@@ -63,8 +67,30 @@ void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
         }
     }
     house.timers.cancel(w.deadline);
+    observe(w, why, view ? &view->level->of : nullptr);
     house.complete(w, why, std::move(view));
     house.waiters.free(w);
+}
+
+void slot::observe(const waiter& w, error_code why, const acquisition* granted_) {
+    stats& counters = house.counters;
+    const duration waited = house.now - w.since;
+    ++counters.waits;
+    counters.wait_time += waited;
+    counters.longest_wait = std::max(counters.longest_wait, waited);
+    if (house.log.wants(log_level::debug)) {
+        house.log(log_level::debug, granted_ ? "granted: " : "not granted: ", name(), " after ",
+                  std::to_string(std::chrono::ceil<std::chrono::microseconds>(waited).count()),
+                  " us", why ? ": " + why.message() : std::string{});
+    }
+    if (house.settings.observer) {
+        house.settings.observer->waited({.name = name(),
+                                         .number = granted_ ? granted_->number : 0,
+                                         .began = w.since,
+                                         .ended = house.now,
+                                         .contended = w.tried || w.queued,
+                                         .result = why});
+    }
 }
 
 void slot::give_up(waiter& w, error_code why) {

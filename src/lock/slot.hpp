@@ -82,6 +82,7 @@ private:
     void nest_others(acquisition& a);
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     void leave(waiter& w, error_code why, impl::view_ptr view = {});
+    void observe(const waiter& w, error_code why, const acquisition* granted_);
     void wake() noexcept;
     void try_again();
     void listen_soon();

@@ -149,12 +149,13 @@ void link::down(std::string_view why) {
     const bool was_ready = ready();
     if (was_ready) {
         down_since_ = now_;
+        ++counters_.connection_losses;
         remember_old();
     }
     wanted_ = 0;
     pause();
     resume_delayed();
-    pipeline_.connection_lost(epoch_, now_);
+    counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
     channels_.connection_lost();
     if (was_ready) {
         events_.lost(events_.owner, errc{});
@@ -176,7 +177,7 @@ void link::close() {
     wanted_ = 0;
     timers_.cancel(timer_);
     resume_delayed();
-    pipeline_.connection_lost(epoch_, now_);
+    counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
     pipeline_.drop_waiting();
     channels_.connection_lost();
 }

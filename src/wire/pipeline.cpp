@@ -76,7 +76,8 @@ call* pipeline::take_answered() noexcept {
     return &c;
 }
 
-void pipeline::connection_lost(std::uint64_t epoch, time_point now) {
+std::size_t pipeline::connection_lost(std::uint64_t epoch, time_point now) {
+    std::size_t in_doubt = 0;
     call_list lost;
     while (!written_.empty()) {
         call& c = written_.back();
@@ -84,6 +85,7 @@ void pipeline::connection_lost(std::uint64_t epoch, time_point now) {
         c.where = call::state::idle;
         c.lost_epoch = epoch;
         c.lost_at = now;
+        in_doubt += c.type->is_script ? 1 : 0;
         if (c.wanted && c.type->after_loss == retry::replay) {
             submit_again(c);
         } else {
@@ -93,6 +95,7 @@ void pipeline::connection_lost(std::uint64_t epoch, time_point now) {
     // What remains of a greeting belongs to the connection that broke.
     lost.splice(lost.end(), waiting_.front());
     end_as_lost(lost);
+    return in_doubt;
 }
 
 void pipeline::drop_waiting() {

@@ -39,7 +39,7 @@ public:
 
     /// The connection `epoch` broke at `now`. Written calls that are still wanted and may be
     /// replayed wait again, before the others and in their old order; the rest end as lost.
-    void connection_lost(std::uint64_t epoch, time_point now);
+    std::size_t connection_lost(std::uint64_t epoch, time_point now);
 
     /// Nothing will be written any more: what waits ends as lost.
     void drop_waiting();

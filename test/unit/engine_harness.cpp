@@ -161,9 +161,9 @@ operation& engine_harness::unlock(const impl::view_ptr& view) {
     return op;
 }
 
-operation& engine_harness::wait_lost(const impl::view_ptr& view) {
+operation& engine_harness::wait_lost(const impl::view_ptr& view, duration before) {
     operation& op = add();
-    turn([&] { engine.wait_lost(view, {&op, &op.running}); });
+    turn([&] { engine.wait_lost(view, before, {&op, &op.running}); });
     return op;
 }
 
@@ -200,8 +200,8 @@ void engine_harness::detach(const impl::view_ptr& view) {
     turn([&] { engine.detach(*view); });
 }
 
-void engine_harness::shutdown() {
-    turn([&] { engine.shutdown(); });
+void engine_harness::shutdown(duration drain) {
+    turn([&] { engine.shutdown(drain); });
 }
 
 void engine_harness::close() {

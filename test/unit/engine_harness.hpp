@@ -95,7 +95,7 @@ public:
     operation& lock(std::string_view name, const lock_options& o = {});
     operation& try_lock(std::string_view name, const lock_options& o = {});
     operation& unlock(const impl::view_ptr& view);
-    operation& wait_lost(const impl::view_ptr& view);
+    operation& wait_lost(const impl::view_ptr& view, duration before = {});
     operation& extend(const impl::view_ptr& view, duration lease);
     operation& status(std::string_view name, lock_status* result);
     operation& force_unlock(std::string_view name);
@@ -103,7 +103,7 @@ public:
                                   boost::system::errc::operation_canceled));
     void release(const impl::view_ptr& view);
     void detach(const impl::view_ptr& view);
-    void shutdown();
+    void shutdown(duration drain = {});
     void close();
 
     /// Connects if need be, acquires, answers "granted", and forgets what was sent for it.

@@ -110,7 +110,7 @@ struct link_harness {
     config settings;
     core::timer_heap timers{};
     core::random jitter{1};
-    core::log log{{}};
+    core::log log{{}, log_level::debug};
     stats counters{};
     lines news{};
     time_point now{std::chrono::hours{1}};

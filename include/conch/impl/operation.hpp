@@ -4,6 +4,7 @@
 
 #include <conch/error.hpp>
 #include <conch/impl/fwd.hpp>
+#include <conch/impl/tracked.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/options.hpp>
 
@@ -11,7 +12,6 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include <cstdint>
@@ -93,7 +93,7 @@ class handler_operation final : public operation {
         void operator()() { std::apply(std::move(handler), std::move(arguments)); }
         Handler handler;
         decltype(Result::take(std::declval<operation&>())) arguments;
-        boost::asio::executor_work_guard<executor> work;
+        tracked<executor> work;
     };
 
 public:
@@ -135,7 +135,7 @@ private:
     }
 
     Handler handler_;
-    boost::asio::executor_work_guard<executor> work_;
+    tracked<executor> work_;
 };
 
 }  // namespace conch::impl

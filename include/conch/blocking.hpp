@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_BLOCKING_HPP
+#define CONCH_BLOCKING_HPP
+
+#include <conch/client.hpp>
+#include <conch/hold.hpp>
+#include <conch/lock_status.hpp>
+#include <conch/mutex.hpp>
+#include <conch/options.hpp>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace conch {
+
+namespace impl {
+class blocking_core;
+class blocking_state;
+}  // namespace impl
+
+/// A client for programs without an event loop: runs one on a thread of its own.
+///
+/// Calls block the calling thread; made on the client's own thread (in a log sink or an observer),
+/// where they would wait for themselves, they throw `system_error` with
+/// `boost::system::errc::resource_deadlock_would_occur` instead. Thread safety: safe from any
+/// thread. Blocking mutexes and holds may outlive it, and then report `errc::client_closed`.
+class blocking_client {
+public:
+    /// Throws `std::invalid_argument` for a setting out of its range, `std::system_error` if no
+    /// thread can be started. Sends nothing.
+    explicit blocking_client(config settings = {});
+    /// `shutdown()`, unless that was called.
+    ~blocking_client();
+    blocking_client(const blocking_client&) = delete;
+    blocking_client& operator=(const blocking_client&) = delete;
+
+    /// As `client::async_shutdown`: returns when all is released, after `options.drain` and
+    /// `config::response_timeout` at the latest. Calls that block elsewhere throw
+    /// `errc::client_closed`. Another call finds nothing to do.
+    void shutdown(const shutdown_options& options = {});
+
+    /// The client that does the work, for asynchronous operations beside the blocking ones; its
+    /// handlers run on the client's own thread.
+    client& async() noexcept;
+
+    conch::stats stats() const;
+    std::string last_server_error() const;
+    const std::string& id() const noexcept;
+
+private:
+    friend class blocking_mutex;
+    std::shared_ptr<impl::blocking_core> core_;
+};
+
+/// A lock for threads, as `std::timed_mutex` but shared with other processes: works with
+/// `std::unique_lock`, `std::scoped_lock` and `std::lock_guard`, or with holds.
+///
+/// The Lockable calls keep one hold for each thread that has the lock; who unlocks must be the
+/// thread that locked. Nothing tells a thread of a loss by itself: ask `owns_lock()`, or protect
+/// the resource with `fence()`. Thread safety: safe from any thread; copies share nothing but the
+/// lock.
+class blocking_mutex {
+public:
+    /// `name`: the Redis key, 1 byte to 64 KiB. `options`: for all Lockable calls, whose waits are
+    /// their own (`wait` counts in `lock()` alone). Sends nothing.
+    /// Throws `std::invalid_argument` for a bad name or option.
+    blocking_mutex(const blocking_client& redis, std::string_view name,
+                   const mutex_options& kind = {}, const lock_options& options = {});
+    ~blocking_mutex();
+    blocking_mutex(const blocking_mutex&) = delete;
+    blocking_mutex& operator=(const blocking_mutex&) = delete;
+
+    // Lockable. They throw `system_error` with the errors of `mutex::async_lock`, and with
+    // `resource_deadlock_would_occur` where the calling thread has this lock already.
+
+    /// Waits until the lock is granted. Errors also: `errc::timed_out`, if the options have a
+    /// `wait`.
+    void lock();
+    /// Tries once. False: someone else has it.
+    bool try_lock();
+    /// Tries for so long; rounds up. False: timed out.
+    template <typename Rep, typename Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
+        return try_for(rounded(wait));
+    }
+    /// Tries until then, by that clock.
+    template <typename Clock, typename Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& at) {
+        return try_for(rounded(at - Clock::now()));
+    }
+    /// Releases, and returns when the server has confirmed it, at `valid_until()` at the latest.
+    /// Never throws for a loss, as it is called by destructors: see `unlock_error()`. Throws
+    /// `operation_not_permitted` if the calling thread doesn't have the lock.
+    void unlock();
+
+    // Of the calling thread's hold by the Lockable calls.
+
+    /// As `hold::owns_lock`; false if the thread has not locked.
+    bool owns_lock() const noexcept;
+    /// As `hold::valid_until`; the epoch if the thread has not locked.
+    time_point valid_until() const noexcept;
+    /// As `hold::fence`; 0 if the thread has not locked.
+    std::uint64_t fence() const noexcept;
+    /// What the calling thread's last `unlock()` of this mutex found: no error, or why the lock had
+    /// been lost before (errors of `hold::async_unlock`).
+    error_code unlock_error() const noexcept;
+
+    // Holds: not bound to a thread.
+
+    /// As `mutex::async_lock`. Throws `system_error` with its errors.
+    hold acquire(const lock_options& options = {});
+    /// As `mutex::async_try_lock`. An empty hold: busy or timed out.
+    hold try_acquire(const lock_options& options = {});
+    /// As `hold::async_unlock`. Throws `system_error` with its errors.
+    void unlock(hold& h);
+    /// As `acquire`, at once; the future has the hold, or its error. Not waiting for the future
+    /// leaves a hold that is released with it.
+    std::future<hold> acquire_future(const lock_options& options = {});
+
+    /// As `mutex::async_status`.
+    lock_status status();
+    /// As `mutex::async_force_unlock`.
+    bool force_unlock();
+
+    const std::string& name() const noexcept;
+
+private:
+    template <typename Rep, typename Period>
+    static duration rounded(const std::chrono::duration<Rep, Period>& d) {
+        // Beyond what a duration can say: as long as it takes.
+        if (std::chrono::duration<double>{d} >= std::chrono::duration<double>{forever}) {
+            return forever;
+        }
+        return std::chrono::ceil<duration>(d);
+    }
+    bool try_for(duration wait);
+
+    std::shared_ptr<impl::blocking_core> core_;
+    mutex mutex_;
+    lock_options options_;
+    std::unique_ptr<impl::blocking_state> state_;
+};
+
+}  // namespace conch
+
+#endif

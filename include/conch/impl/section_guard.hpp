@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_IMPL_SECTION_GUARD_HPP
+#define CONCH_IMPL_SECTION_GUARD_HPP
+
+#include <conch/hold.hpp>
+#include <conch/mutex.hpp>
+#include <conch/options.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <exception>
+#include <memory>
+
+// The untyped part of conch::with_lock; its bodies are in the compiled library.
+namespace conch::impl {
+
+/// Acquires, starts the body, stops it if the hold is lost, releases, completes. All on one strand.
+class section_guard : public std::enable_shared_from_this<section_guard> {
+public:
+    section_guard(const section_guard&) = delete;
+    section_guard& operator=(const section_guard&) = delete;
+
+    /// Begins, and listens to the caller's cancellation.
+    void start(boost::asio::cancellation_slot callers);
+
+protected:
+    using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
+
+    section_guard(const mutex& m, const lock_options& options,
+                  const boost::asio::any_io_executor& ex);
+    ~section_guard() = default;
+
+    /// Calls `body_ended` later, never in here; throws what the body throws before its coroutine.
+    virtual void start_body() = 0;
+    /// Delivers the end to the caller.
+    virtual void complete(std::exception_ptr error) = 0;
+
+    const strand_type& strand() const noexcept { return strand_; }
+    hold& held() noexcept { return hold_; }
+    boost::asio::cancellation_slot body_slot() noexcept { return stop_body_.slot(); }
+    void body_ended(std::exception_ptr error);
+
+private:
+    class on_cancel;
+
+    void acquire();
+    void granted(error_code ec, hold h);
+    void watch();
+    void stop(boost::asio::cancellation_type type);
+    void lost(error_code why);
+    void finish(error_code unlocked);
+
+    strand_type strand_;
+    mutex mutex_;
+    lock_options options_;
+    hold hold_{};
+    boost::asio::cancellation_signal stop_acquire_{};
+    boost::asio::cancellation_signal stop_body_{};
+    boost::asio::cancellation_type stopped_ = boost::asio::cancellation_type::none;
+    bool running_ = false;
+    error_code lost_{};
+    std::exception_ptr error_{};
+};
+
+}  // namespace conch::impl
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_OBSERVER_HPP
+#define CONCH_OBSERVER_HPP
+
+#include <conch/clock.hpp>
+#include <conch/error.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace conch {
+
+/// One acquire, from its call to its answer.
+struct wait_span {
+    /// The lock. Valid during the call of the observer only.
+    std::string_view name;
+    /// The number of the acquisition that was granted, unique in this client; 0 if none was.
+    std::uint64_t number = 0;
+    time_point began{};
+    time_point ended{};
+    /// Another holder kept it waiting.
+    bool contended = false;
+    /// Why it failed. No error and no number: `async_try_lock` found the lock busy.
+    error_code result{};
+};
+
+/// One hold, from its grant to its release or loss.
+struct hold_span {
+    /// The lock. Valid during the call of the observer only.
+    std::string_view name;
+    /// As in `wait_span`; nested holds share the number of the outermost one. The holder that the
+    /// server knows is `client::id()`, a colon, and this number.
+    std::uint64_t number = 0;
+    /// The fencing token; 0 if the mutex is not fenced.
+    std::uint64_t fence = 0;
+    time_point began{};
+    time_point ended{};
+    /// How often its lease was renewed.
+    std::uint64_t renewals = 0;
+    /// Why it was lost; no error if it was released or detached.
+    error_code reason{};
+};
+
+/// Told of every wait and every hold when it ends: for traces and histograms
+/// (`config::observer`). Nested acquires wait for nobody and have a hold span only.
+///
+/// Called on the client's strand, in the middle of its work: must not block or throw. May start
+/// operations; must not wait for them.
+class observer {
+public:
+    virtual ~observer() = default;
+    virtual void waited(const wait_span&) noexcept {}
+    virtual void held(const hold_span&) noexcept {}
+};
+
+}  // namespace conch
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "api/blocking_core.hpp"
+
+#include <boost/asio/use_future.hpp>
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::impl {
+
+namespace asio = boost::asio;
+
+blocking_core::blocking_core(config settings)
+    : work_{asio::make_work_guard(io_)}, redis_{io_, std::move(settings)} {}
+
+void blocking_core::start() {
+    thread_ = std::thread{[self = shared_from_this()] {
+        self->thread_id_.store(std::this_thread::get_id(), std::memory_order_release);
+        for (;;) {
+            try {
+                self->io_.run();
+                return;
+            } catch (...) {
+                // Out of a handler of the user's: the locks must go on.
+            }
+        }
+    }};
+}
+
+void blocking_core::may_block() const {
+    if (on_own_thread()) {
+        throw system_error{make_error_code(boost::system::errc::resource_deadlock_would_occur),
+                           "conch: a blocking call on the client's own thread"};
+    }
+}
+
+void blocking_core::shutdown(const shutdown_options& options) {
+    const std::lock_guard guard{ending_};
+    if (!thread_.joinable()) {
+        return;
+    }
+    if (on_own_thread()) {  // the last handle went in a handler
+        redis_.async_shutdown([](error_code) {});
+        work_.reset();
+        thread_.detach();
+        return;
+    }
+    redis_.async_shutdown(options, asio::use_future).get();
+    work_.reset();
+    thread_.join();
+}
+
+const blocking_state::entry* blocking_state::find() const noexcept {
+    const auto it = std::find_if(held_.begin(), held_.end(), [](const entry& e) {
+        return e.thread == std::this_thread::get_id();
+    });
+    return it != held_.end() ? &*it : nullptr;
+}
+
+bool blocking_state::may_lock() const {
+    const std::lock_guard guard{mutex_};
+    return !find();
+}
+
+void blocking_state::keep(hold h) {
+    const std::lock_guard guard{mutex_};
+    held_.push_back({std::this_thread::get_id(), std::move(h)});
+}
+
+hold blocking_state::take() {
+    const std::lock_guard guard{mutex_};
+    const entry* const e = find();
+    if (!e) {
+        return {};
+    }
+    const auto it = held_.begin() + (e - held_.data());
+    hold h = std::move(it->held);
+    held_.erase(it);
+    return h;
+}
+
+void blocking_state::unlocked(error_code ec) {
+    const std::lock_guard guard{mutex_};
+    const std::thread::id me = std::this_thread::get_id();
+    std::erase_if(failed_, [&](const ended& e) { return e.thread == me; });
+    if (ec) {
+        failed_.push_back({me, ec});
+    }
+}
+
+error_code blocking_state::unlock_error() const {
+    const std::lock_guard guard{mutex_};
+    for (const ended& e : failed_) {
+        if (e.thread == std::this_thread::get_id()) {
+            return e.why;
+        }
+    }
+    return {};
+}
+
+}  // namespace conch::impl

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/impl/section_guard.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace conch::impl {
+namespace {
+
+namespace asio = boost::asio;
+
+duration default_stop_before(const lock_options& o) noexcept { return o.lease / 10; }
+
+bool is_abort(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const system_error& e) {
+        return e.code() == asio::error::operation_aborted;
+    } catch (...) {
+        return false;
+    }
+}
+
+// What the caller gets for a hold that ended before its body.
+error_code told(error_code why) noexcept {
+    return why == errc::client_closed ? why : make_error_code(errc::lock_lost);
+}
+
+}  // namespace
+
+/// In the caller's slot: the signal may be emitted on any thread.
+class section_guard::on_cancel {
+public:
+    explicit on_cancel(const std::shared_ptr<section_guard>& s) : section_{s} {}
+
+    void operator()(asio::cancellation_type type) const {
+        if (const auto section = section_.lock()) {
+            asio::dispatch(section->strand_, [section, type] { section->stop(type); });
+        }
+    }
+
+private:
+    std::weak_ptr<section_guard> section_;
+};
+
+section_guard::section_guard(const mutex& m, const lock_options& options,
+                             const asio::any_io_executor& ex)
+    : strand_{asio::make_strand(ex)}, mutex_{m}, options_{options} {}
+
+void section_guard::start(asio::cancellation_slot callers) {
+    const auto self = shared_from_this();
+    if (callers.is_connected()) {
+        callers.emplace<on_cancel>(self);
+    }
+    asio::post(strand_, [self] { self->acquire(); });
+}
+
+void section_guard::acquire() {
+    if (stopped_ != asio::cancellation_type::none) {
+        complete(std::make_exception_ptr(system_error{asio::error::operation_aborted}));
+        return;
+    }
+    mutex_.async_lock(
+        options_,
+        asio::bind_cancellation_slot(
+            stop_acquire_.slot(),
+            asio::bind_executor(strand_, [self = shared_from_this()](error_code ec, hold h) {
+                self->granted(ec, std::move(h));
+            })));
+}
+
+void section_guard::granted(error_code ec, hold h) {
+    if (ec) {
+        complete(std::make_exception_ptr(system_error{ec}));
+        return;
+    }
+    hold_ = std::move(h);
+    if (stopped_ != asio::cancellation_type::none) {  // between the grant and its delivery
+        body_ended(std::make_exception_ptr(system_error{asio::error::operation_aborted}));
+        return;
+    }
+    watch();
+    running_ = true;
+    try {
+        start_body();
+    } catch (...) {
+        body_ended(std::current_exception());
+    }
+}
+
+void section_guard::watch() {
+    const duration before = options_.stop_before.value_or(default_stop_before(options_));
+    hold_.async_wait_lost(before,
+                          asio::bind_executor(strand_, [self = shared_from_this()](error_code ec) {
+                              if (ec) {
+                                  self->lost(ec);
+                              }
+                          }));
+}
+
+void section_guard::stop(asio::cancellation_type type) {
+    stopped_ = stopped_ | type;
+    if (running_) {
+        stop_body_.emit(type);
+    } else {
+        stop_acquire_.emit(type);
+    }
+}
+
+void section_guard::lost(error_code why) {
+    if (running_) {
+        lost_ = why;
+        stop_body_.emit(asio::cancellation_type::terminal);
+    }
+}
+
+void section_guard::body_ended(std::exception_ptr error) {
+    running_ = false;
+    if (!lost_ && hold_ && !hold_.owns_lock()) {
+        lost_ = hold_.lost_reason();  // the news of it is on its way
+        if (!lost_) {
+            lost_ = errc::lease_expired;
+        }
+    }
+    error_ = std::move(error);
+    // Without the caller's slot: a cancelled section is released all the same.
+    hold_.async_unlock(asio::bind_executor(
+        strand_, [self = shared_from_this()](error_code ec) { self->finish(ec); }));
+}
+
+void section_guard::finish(error_code unlocked) {
+    if (!lost_ && unlocked == errc::lock_lost) {
+        lost_ = unlocked;
+    }
+    std::exception_ptr error = std::move(error_);
+    if (lost_ && (!error || is_abort(error))) {
+        error = std::make_exception_ptr(system_error{told(lost_)});
+    }
+    complete(std::move(error));
+}
+
+}  // namespace conch::impl
