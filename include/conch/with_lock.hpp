@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -46,7 +47,10 @@ auto with_lock(const mutex& m, const lock_options& options, Body&& body)
                   "first: auto body = [...](conch::hold&) {...}; co_await with_lock(m, options, "
                   "body); or std::ref(body) if it can't be copied");
 #endif
-    return impl::run_locked_section(m, options, std::decay_t<Body>(std::forward<Body>(body)));
+    using result = impl::section_result<std::decay_t<Body>>;
+    return impl::run_locked_section<result>(
+        m, options,
+        std::make_unique<impl::typed_body<result, std::decay_t<Body>>>(std::forward<Body>(body)));
 }
 
 /// The same with the default options.

@@ -33,6 +33,7 @@ std::string_view advice(errc e) noexcept {
         case errc::invalid_wait:
         case errc::invalid_lease:
         case errc::invalid_max_hold:
+        case errc::invalid_stop_before:
         case errc::server_error:
         case errc::server_too_old:
         case errc::permission_denied:
@@ -71,7 +72,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::max_hold_reached: return exit_code::lock_lost;
         case errc::invalid_wait:
         case errc::invalid_lease:
-        case errc::invalid_max_hold: return exit_code::usage;
+        case errc::invalid_max_hold:
+        case errc::invalid_stop_before: return exit_code::usage;
         case errc::not_owner:
         case errc::already_released:
         case errc::client_closed:

@@ -7,6 +7,7 @@
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -21,7 +22,8 @@
 #include <type_traits>
 #include <utility>
 
-// The typed part of conch::with_lock: how its body is started and its result handed back.
+// The typed part of conch::with_lock: how its body is started and its result handed back. All but
+// `typed_body` depends on the result's type alone, so that another body costs little to compile.
 namespace conch::impl {
 
 template <typename Awaitable>
@@ -50,32 +52,70 @@ template <typename Body>
 using section_result =
     typename awaited<decltype(start_section(std::declval<Body&>(), std::declval<hold&>()))>::type;
 
-/// A result of the body until the lock is released.
 template <typename T>
-struct section_value {
-    T value{};
-    template <typename Handler>
-    void hand_over(Handler&& handler, std::exception_ptr error) {
-        std::forward<Handler>(handler)(std::move(error), std::move(value));
+struct section_body {
+    virtual ~section_body() = default;
+    virtual boost::asio::awaitable<T> start(hold& h) = 0;
+};
+
+template <typename T>
+using body_ptr = std::unique_ptr<section_body<T>>;
+
+template <typename T, typename Body>
+class typed_body final : public section_body<T> {
+public:
+    template <typename B>
+    explicit typed_body(B&& body) : body_(std::forward<B>(body)) {}
+    boost::asio::awaitable<T> start(hold& h) override { return start_section(body_, h); }
+
+private:
+    Body body_;
+};
+
+/// The result of the body, until the lock is released.
+template <typename T>
+class section_value : public section_guard {
+public:
+    using signature = void(std::exception_ptr, T);
+
+    void ended(std::exception_ptr error, T value) {
+        value_ = std::move(value);
+        body_ended(std::move(error));
     }
+
+protected:
+    using section_guard::section_guard;
+    template <typename Handler>
+    void hand_over(Handler& handler, std::exception_ptr error) {
+        std::move(handler)(std::move(error), std::move(value_));
+    }
+
+private:
+    T value_{};
 };
 template <>
-struct section_value<void> {
+class section_value<void> : public section_guard {
+public:
+    using signature = void(std::exception_ptr);
+
+    void ended(std::exception_ptr error) { body_ended(std::move(error)); }
+
+protected:
+    using section_guard::section_guard;
     template <typename Handler>
-    void hand_over(Handler&& handler, std::exception_ptr error) {
-        std::forward<Handler>(handler)(std::move(error));
+    void hand_over(Handler& handler, std::exception_ptr error) {
+        std::move(handler)(std::move(error));
     }
 };
 
-template <typename Body, typename Handler>
-class locked_section final : public section_guard {
-    using result = section_result<Body>;
+template <typename T, typename Handler>
+class locked_section final : public section_value<T> {
     using executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
 
 public:
     locked_section(const mutex& m, const lock_options& options, boost::asio::any_io_executor ex,
-                   Body&& body, Handler&& handler)
-        : section_guard{m, options, ex},
+                   body_ptr<T> body, Handler&& handler)
+        : section_value<T>{m, options, ex},
           body_{std::move(body)},
           handler_{std::move(handler)},
           work_{boost::asio::get_associated_executor(handler_, ex)} {}
@@ -86,52 +126,42 @@ public:
 
 private:
     void start_body() override {
-        auto self = std::static_pointer_cast<locked_section>(shared_from_this());
-        auto running = start_section(body_, held());
-        if constexpr (std::is_void_v<result>) {
-            boost::asio::co_spawn(
-                strand(), std::move(running),
-                boost::asio::bind_cancellation_slot(
-                    body_slot(), [self](std::exception_ptr e) { self->body_ended(std::move(e)); }));
-        } else {
-            boost::asio::co_spawn(strand(), std::move(running),
-                                  boost::asio::bind_cancellation_slot(
-                                      body_slot(), [self](std::exception_ptr e, result value) {
-                                          self->value_.value = std::move(value);
-                                          self->body_ended(std::move(e));
-                                      }));
-        }
+        auto self = std::static_pointer_cast<locked_section>(this->shared_from_this());
+        boost::asio::co_spawn(this->strand(), body_->start(this->held()),
+                              boost::asio::bind_cancellation_slot(
+                                  this->body_slot(), [self]<typename... Result>(Result&&... r) {
+                                      self->ended(std::forward<Result>(r)...);
+                                  }));
     }
 
     void complete(std::exception_ptr error) override {
         const executor ex = work_.get_executor();
-        boost::asio::post(ex, [self = shared_from_this(), this, error]() mutable {
-            const tracked<executor> work{std::move(work_)};
-            Handler handler{std::move(handler_)};
-            section_value<result> value{std::move(value_)};
-            self.reset();
-            value.hand_over(std::move(handler), std::move(error));
+        auto self = std::static_pointer_cast<locked_section>(this->shared_from_this());
+        boost::asio::post(ex, [self, error]() mutable {
+            const tracked<executor> work{std::move(self->work_)};
+            Handler handler{std::move(self->handler_)};
+            self->body_.reset();  // what it captured is free when the caller goes on
+            self->hand_over(handler, std::move(error));
         });
     }
 
-    Body body_;
+    body_ptr<T> body_;
     Handler handler_;
     tracked<executor> work_;
-    section_value<result> value_{};
 };
 
 /// The initiation. A class with a constructor: GCC 12 destroys an aggregate twice in an expression
 /// with co_await.
-template <typename Body>
+template <typename T>
 class initiate_section {
 public:
     initiate_section(const mutex& m, const lock_options& options, boost::asio::any_io_executor ex,
-                     Body&& body)
+                     body_ptr<T> body)
         : mutex_{m}, options_{options}, executor_{std::move(ex)}, body_{std::move(body)} {}
 
     template <typename Handler>
     void operator()(Handler&& handler) {
-        auto section = std::make_shared<locked_section<Body, std::decay_t<Handler>>>(
+        auto section = std::make_shared<locked_section<T, std::decay_t<Handler>>>(
             mutex_, options_, executor_, std::move(body_), std::forward<Handler>(handler));
         section->start(section->callers_slot());
     }
@@ -140,25 +170,20 @@ private:
     mutex mutex_;
     lock_options options_;
     boost::asio::any_io_executor executor_;
-    Body body_;
+    body_ptr<T> body_;
 };
 
-template <typename Body>
-boost::asio::awaitable<section_result<Body>> run_locked_section(mutex m, lock_options options,
-                                                                Body body) {
-    using result = section_result<Body>;
+template <typename T>
+boost::asio::awaitable<T> run_locked_section(mutex m, lock_options options, body_ptr<T> body) {
     const boost::asio::any_io_executor ex = co_await boost::asio::this_coro::executor;
-    initiate_section<Body> initiation{m, options, ex, std::move(body)};
-    if constexpr (std::is_void_v<result>) {
-        co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>,
-                                             void(std::exception_ptr)>(std::move(initiation),
-                                                                       boost::asio::use_awaitable);
-    } else {
-        co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>,
-                                                       void(std::exception_ptr, result)>(
-            std::move(initiation), boost::asio::use_awaitable);
-    }
+    initiate_section<T> initiation{m, options, ex, std::move(body)};
+    co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>,
+                                                   typename section_value<T>::signature>(
+        std::move(initiation), boost::asio::use_awaitable);
 }
+
+extern template boost::asio::awaitable<void> run_locked_section<void>(mutex, lock_options,
+                                                                      body_ptr<void>);
 
 }  // namespace conch::impl
 

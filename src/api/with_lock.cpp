@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/with_lock.hpp>
+
+namespace conch::impl {
+
+template boost::asio::awaitable<void> run_locked_section<void>(mutex, lock_options, body_ptr<void>);
+
+}  // namespace conch::impl
