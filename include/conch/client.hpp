@@ -23,7 +23,11 @@ namespace conch {
 ///
 /// Connects on first use, and again whenever the connection is lost. Thread safety: safe from any
 /// thread, on an `io_context` with any number of threads. Whatever is pending when the execution
-/// context is destroyed is dropped; client, mutexes and holds may outlive it, but do nothing then.
+/// context is destroyed is dropped, its handlers not called; client, mutexes and holds may outlive
+/// it, and other threads may use them meanwhile, but they do nothing then.
+///
+/// A cancellation signal may be emitted on any thread between the start of an operation and the
+/// next use or the end of its slot; one that comes after the operation's end does nothing.
 class client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range. Sends nothing.

@@ -63,7 +63,7 @@ public:
     /// From the start of the operation on, the hold counts as released.
     ///
     /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
-    /// default the client's. Errors: `errc::not_owner` (empty),
+    /// default the client's (of an empty hold: the system's). Errors: `errc::not_owner` (empty),
     /// `errc::already_released`, `errc::lease_expired` or
     /// `errc::lock_lost` or another reason of a loss (someone else may have had the lock
     /// meanwhile), `errc::client_closed`, or the server's error. Cancellation (terminal, partial,

@@ -13,6 +13,8 @@ class fault_cancel_test : public redis_test {
 protected:
     /// More handlers than any scenario of this file runs.
     static constexpr std::size_t many = 400;
+    /// Short, so that a renewal that goes on is seen soon.
+    static constexpr std::chrono::milliseconds lease{150};
 
     void connect(client& c) {
         run([&]() -> asio::awaitable<void> { co_await warm_up(c); });
@@ -26,12 +28,16 @@ protected:
             EXPECT_FALSE(a.value());
         }
         a.value() = hold{};
-        ASSERT_TRUE(run_until(io, [&] {
-            const auto s = c.stats();
-            return s.slots_now == 0 && s.holds_now == 0 && s.waiting_now == 0 &&
-                   s.subscriptions_now == 0;
-        })) << "after " << k << " handlers";
-        EXPECT_EQ(c.stats().renewals, 0u);
+        ASSERT_TRUE(run_until(io,
+                              [&] {
+                                  const auto s = c.stats();
+                                  return s.slots_now == 0 && s.holds_now == 0 &&
+                                         s.waiting_now == 0 && s.subscriptions_now == 0;
+                              }))
+            << "after " << k << " handlers";
+        raw.reset_calls();
+        ASSERT_TRUE(lease_passes(io, raw, lease));
+        EXPECT_EQ(raw.calls("evalsha"), 0u) << "renewed after " << k << " handlers";
     }
 };
 
@@ -42,7 +48,7 @@ TEST_F(fault_cancel_test, at_each_step_of_an_uncontended_acquire_nothing_is_left
         {
             client c{io, settings()};
             const mutex m{c, name};
-            lock_attempt a = start_lock(m);
+            lock_attempt a = start_lock(m, {.lease = lease});
             step(io, k);
             finished = a.done();
             a.cancel();
@@ -65,7 +71,7 @@ TEST_F(fault_cancel_test, at_each_step_of_a_wait_nothing_is_left_and_the_holder_
         {
             client c{io, push_only()};
             const mutex m{c, "busy"};
-            lock_attempt a = start_lock(m);
+            lock_attempt a = start_lock(m, {.lease = lease});
             parked = step(io, k, 500ms) < k;
             EXPECT_FALSE(a.done());
             a.cancel();
@@ -88,7 +94,7 @@ TEST_F(fault_cancel_test, right_at_the_grant_nothing_is_left) {
         {
             client c{io, push_only()};
             const mutex m{c, name};
-            lock_attempt a = start_lock(m);
+            lock_attempt a = start_lock(m, {.lease = lease});
             ASSERT_TRUE(run_until(io, [&] { return listening(name); }));
             step(io, 20, 20ms);
             redisson_release(raw, name);

@@ -4,6 +4,7 @@
 #include "support/scripted_peer.hpp"
 
 #include <atomic>
+#include <fstream>
 #include <functional>
 
 namespace {
@@ -87,7 +88,7 @@ TEST_F(hostile_peer_test, a_server_that_is_loading_is_asked_again_until_it_is_re
     EXPECT_GE(peer.count("EVALSHA"), 6u);
 }
 
-TEST_F(hostile_peer_test, a_server_that_loads_during_the_handshake_is_asked_again) {
+TEST_F(hostile_peer_test, a_server_that_refuses_to_load_scripts_while_it_loads_is_asked_again) {
     std::atomic<int> refusals{3};
     scripted_peer peer{[&](std::size_t n, const words& w) {
         return is(w, "SCRIPT") && refusals-- > 0 ? reaction{loading} : redis.answer(n, w);
@@ -96,6 +97,25 @@ TEST_F(hostile_peer_test, a_server_that_loads_during_the_handshake_is_asked_agai
     patient.operation_timeout = 10s;
     client c{io, patient};
     EXPECT_EQ(lock_outcome(c), error_code{});
+}
+
+TEST_F(hostile_peer_test, a_server_that_loads_when_it_is_greeted_is_greeted_again) {
+    std::atomic<int> refusals{3};
+    scripted_peer peer{[&](std::size_t n, const words& w) {
+        return is(w, "HELLO") && refusals-- > 0 ? reaction{loading} : redis.answer(n, w);
+    }};
+    config patient = impatient(peer);
+    patient.operation_timeout = 10s;
+    client c{io, patient};
+    EXPECT_EQ(lock_outcome(c), error_code{});
+    EXPECT_GE(peer.count("HELLO"), 4u);
+}
+
+TEST_F(hostile_peer_test, a_server_that_only_ever_loads_is_unavailable) {
+    scripted_peer peer{
+        [&](std::size_t, const words& w) { return w.empty() ? reaction{} : reaction{loading}; }};
+    client c{io, impatient(peer)};
+    EXPECT_EQ(lock_outcome(c), errc::server_unavailable);
 }
 
 TEST_F(hostile_peer_test, a_server_that_never_ends_loading_is_unavailable) {
@@ -109,7 +129,7 @@ TEST_F(hostile_peer_test, a_server_that_never_ends_loading_is_unavailable) {
 TEST_F(hostile_peer_test, a_server_that_is_busy_in_a_script_is_unavailable) {
     scripted_peer peer{[&](std::size_t n, const words& w) {
         return is_script_call(w) ? reaction{"-BUSY Redis is busy running a script.\r\n"}
-                                : redis.answer(n, w);
+                                 : redis.answer(n, w);
     }};
     client c{io, impatient(peer)};
     EXPECT_EQ(lock_outcome(c), errc::server_unavailable);
@@ -127,7 +147,7 @@ TEST_F(hostile_peer_test, an_error_that_nobody_knows_is_a_server_error_with_its_
 TEST_F(hostile_peer_test, a_server_that_forgets_scripts_without_end_is_given_up) {
     scripted_peer peer{[&](std::size_t n, const words& w) {
         return is_script_call(w) ? reaction{"-NOSCRIPT No matching script. Please use EVAL.\r\n"}
-                                : redis.answer(n, w);
+                                 : redis.answer(n, w);
     }};
     client c{io, impatient(peer)};
     EXPECT_TRUE(lock_outcome(c));
@@ -192,9 +212,16 @@ struct nonsense {
 
 void PrintTo(const nonsense& n, std::ostream* out) { *out << n.label; }
 
-std::string label_of(const ::testing::TestParamInfo<nonsense>& which) {
-    return which.param.label;
+std::string label_of(const ::testing::TestParamInfo<nonsense>& which) { return which.param.label; }
+
+std::size_t resident_bytes() {
+    std::size_t pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages >> pages;
+    return pages * 4096;
 }
+
+/// More than a client needs, less than a peer sends that never ends.
+constexpr std::size_t enough_memory = 64u << 20;
 
 class nonsense_test : public hostile_peer_test, public ::testing::WithParamInterface<nonsense> {};
 
@@ -216,14 +243,15 @@ TEST_P(nonsense_test, without_end_fails_the_operation_and_hangs_nothing) {
         return is_script_call(w) ? GetParam().answer : redis.answer(n, w);
     }};
     client c{io, impatient(peer)};
+    const std::size_t before = resident_bytes();
     const error_code ec = lock_outcome(c);
     EXPECT_EQ(ec, errc::protocol_error) << ec.message();
+    EXPECT_LT(resident_bytes(), before + enough_memory);
 }
 
 TEST_P(nonsense_test, in_the_handshake_fails_the_operation_and_hangs_nothing) {
-    scripted_peer peer{[&](std::size_t, const words& w) {
-        return w.empty() ? reaction{} : GetParam().answer;
-    }};
+    scripted_peer peer{
+        [&](std::size_t, const words& w) { return w.empty() ? reaction{} : GetParam().answer; }};
     client c{io, impatient(peer)};
     const error_code ec = lock_outcome(c);
     EXPECT_TRUE(ec) << "granted by nonsense";
@@ -242,7 +270,9 @@ INSTANTIATE_TEST_SUITE_P(
                       nonsense{"an_endless_error", {"-ERR ", "x"}},
                       nonsense{"endless_depth", {"", "*1\r\n"}},
                       nonsense{"an_endless_array", {"*1000000000\r\n", ":1\r\n"}},
-                      nonsense{"an_endless_map", {"%1000000000\r\n", ":1\r\n"}}),
+                      nonsense{"an_endless_map", {"%1000000000\r\n", ":1\r\n"}},
+                      nonsense{"an_endless_push", {">1000000000\r\n", ":1\r\n"}},
+                      nonsense{"an_endless_attribute", {"|1000000000\r\n", ":1\r\n"}}),
     label_of);
 
 TEST_F(hostile_peer_test, replies_that_nobody_asked_for_drop_the_connection) {
@@ -275,5 +305,40 @@ TEST_F(hostile_peer_test, pushes_that_nobody_asked_for_are_ignored) {
     EXPECT_GE(c.stats().unknown_pushes, 1u);
     EXPECT_EQ(peer.accepted(), 1u);
 }
+
+class flood_test : public hostile_peer_test, public ::testing::WithParamInterface<nonsense> {
+protected:
+    /// One lock, while the peer answers the script calls of its first `connections` connections
+    /// with a flood.
+    error_code lock_in_a_flood(std::size_t connections, duration operation_timeout) {
+        scripted_peer peer{[&](std::size_t n, const words& w) {
+            return n < connections && is_script_call(w) ? GetParam().answer : redis.answer(n, w);
+        }};
+        config s = impatient(peer);
+        s.operation_timeout = operation_timeout;
+        client c{io, s};
+        const std::size_t before = resident_bytes();
+        const error_code ec = lock_outcome(c);
+        EXPECT_LT(resident_bytes(), before + enough_memory);
+        EXPECT_GT(c.stats().bytes_received, 100'000u) << "it was no flood";
+        return ec;
+    }
+};
+
+TEST_P(flood_test, without_end_fails_the_operation_and_needs_no_memory) {
+    const error_code ec = lock_in_a_flood(1000, 600ms);
+    EXPECT_TRUE(ec == errc::not_connected || ec == errc::protocol_error) << ec.message();
+}
+
+TEST_P(flood_test, is_left_and_the_lock_is_taken_on_the_next_connection) {
+    EXPECT_EQ(lock_in_a_flood(1, 10s), error_code{});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    each_kind, flood_test,
+    ::testing::Values(nonsense{"pushes", {"", ">2\r\n+invalidate\r\n*0\r\n"}},
+                      nonsense{"messages", {"", ">3\r\n+message\r\n+other\r\n+x\r\n"}},
+                      nonsense{"attributes", {"", "|1\r\n+key\r\n+value\r\n"}}),
+    label_of);
 
 }  // namespace

@@ -184,6 +184,34 @@ TEST_F(hostile_server_test, without_the_right_to_publish_a_release_still_release
     lock_and_unlock(c);
 }
 
+TEST_F(hostile_server_test, without_the_right_to_publish_another_client_gets_the_lock_by_polling) {
+    client silent{io, user_with({"~*", "&*", "+@all", "-publish"})};
+    config s = settings();
+    s.max_poll_interval = 50ms;
+    client other{io, s};
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_silent{silent, "polled"};
+        const mutex of_other{other, "polled"};
+        hold h = co_await of_silent.async_lock();
+        task_group group{io.get_executor()};
+        bool released = false;
+        const auto waiter = [&]() -> asio::awaitable<void> {
+            const hold next = co_await of_other.async_lock();
+            EXPECT_TRUE(released);
+            EXPECT_TRUE(next.owns_lock());
+        };
+        group.spawn(waiter());
+        const bool waits = co_await when([&] { return listening("polled"); });
+        EXPECT_TRUE(waits);
+        released = true;
+        const auto [ec] = co_await h.async_unlock(as_result);
+        EXPECT_FALSE(ec) << ec.message();
+        co_await group.join();
+    });
+    EXPECT_EQ(other.stats().wakes_by_message, 0u) << "nobody could send one";
+    EXPECT_GE(other.stats().wakes_by_poll, 1u);
+}
+
 TEST_F(hostile_server_test, without_the_right_to_a_channel_a_release_still_releases) {
     client c{io, user_with({"~*", "resetchannels", "+@all"})};
     lock_and_unlock(c);

@@ -27,8 +27,8 @@ TEST_F(loss_test, a_server_restarted_empty_is_reported_as_loss_and_waiters_go_on
         };
         group.spawn(waiter(of_a));
         group.spawn(waiter(of_b));
-        const bool waiting = co_await when(
-            [&] { return a.stats().waiting_now == 1 && raw.calls("evalsha") >= 3; });
+        const bool waiting =
+            co_await when([&] { return a.stats().waiting_now == 1 && raw.calls("evalsha") >= 3; });
         EXPECT_TRUE(waiting);
         restart_empty();
         const auto [lost] = co_await h.async_wait_lost(as_result);
@@ -42,18 +42,19 @@ TEST_F(loss_test, a_server_restarted_empty_is_reported_as_loss_and_waiters_go_on
     });
 }
 
-TEST_F(loss_test, loss_is_told_before_the_lease_ends_while_the_server_is_frozen) {
+// The lease is long, because what is kept of it for lateness is a fortieth.
+TEST_F(loss_test, slow_loss_is_told_before_the_lease_ends_while_the_server_is_frozen) {
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(c);
         const mutex m{c, "frozen"};
         const time_point start = clock::now();
-        hold h = co_await m.async_lock({.lease = 2s});
+        hold h = co_await m.async_lock({.lease = 10s});
         server.freeze();
         const auto [lost] = co_await h.async_wait_lost(as_result);
         const duration told = clock::now() - start;
         EXPECT_EQ(lost, errc::lease_expired);
-        EXPECT_LE(told, 2s);
+        EXPECT_LE(told, 10s);
         EXPECT_FALSE(h.owns_lock());
         EXPECT_EQ(h.lost_reason(), errc::lease_expired);
     });

@@ -65,12 +65,17 @@ struct acquiring {
         EXPECT_TRUE(got.owns_lock());
         EXPECT_TRUE(s.raw.exists("asked"));
     }
-    static void park(scene& s) { take_as_stranger(s.raw, "asked"); }
+    static void park(scene& s) {
+        s.options.lease = 150ms;
+        take_as_stranger(s.raw, "asked");
+    }
     static void unpark(scene& s) { redisson_release(s.raw, "asked"); }
     static void left(scene& s) {
         s.expect([&] { return s.c.stats().slots_now == 1; }, "nothing of it is left in the client");
         EXPECT_FALSE(s.raw.exists("asked"));
-        EXPECT_EQ(s.c.stats().renewals, 0u);
+        s.raw.reset_calls();
+        EXPECT_TRUE(lease_passes(s.io, s.raw, 150ms));
+        EXPECT_EQ(s.raw.calls("evalsha"), 0u) << "it is renewed, or asked for";
         EXPECT_TRUE(s.h.owns_lock());
     }
 };

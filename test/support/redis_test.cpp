@@ -23,6 +23,12 @@ asio::awaitable<void> warm_up(client& c) {
     co_await h.async_unlock();
 }
 
+bool lease_passes(asio::io_context& io, raw_client& raw, std::chrono::milliseconds lease) {
+    const std::string key = "a-lease-that-nobody-renews";
+    raw.must({"SET", key, "", "PX", std::to_string(lease.count())});
+    return run_until(io, [&] { return !raw.exists(key); });
+}
+
 void take_as_stranger(raw_client& raw, const std::string& name, std::chrono::milliseconds lease) {
     const reply r = redisson_acquire(raw, name, "5c1e0a8e-0000-4000-8000-000000000001:1", lease);
     if (!r.is_nil()) {

@@ -67,6 +67,11 @@ protected:
 /// Connects, so that a test may count what comes after.
 asio::awaitable<void> warm_up(client& c);
 
+/// Runs the context until the server has let a lease of this length end that nobody renewed: a
+/// shorter or equal one that somebody renews would have been renewed by then. False if it never
+/// did.
+bool lease_passes(asio::io_context& io, raw_client& raw, std::chrono::milliseconds lease);
+
 /// Someone who is not conch holds the lock: a hash of one field, as Redisson's.
 void take_as_stranger(raw_client& raw, const std::string& name,
                       std::chrono::milliseconds lease = std::chrono::seconds{30});

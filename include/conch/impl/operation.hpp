@@ -60,8 +60,8 @@ protected:
 };
 
 /// Put into the handler's cancellation slot. Knows the operation by its ticket alone, so it may
-/// be called at any time, from any thread; so it is left there when the operation ends, as clearing
-/// the slot then would race with a signal that another thread emits.
+/// be called at any time, from any thread. It is left there when the operation ends: clearing the
+/// slot would race with a signal that another thread emits.
 class cancel_handler {
 public:
     cancel_handler(const core_ptr& core, std::uint64_t ticket) : core_{core}, ticket_{ticket} {}
