@@ -13,4 +13,7 @@
 #include <conch/owner.hpp>
 #include <conch/stats.hpp>
 
+/// Distributed locks for asynchronous programs, on Boost.Asio and Redis.
+namespace conch {}
+
 #endif

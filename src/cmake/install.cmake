@@ -52,9 +52,11 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/conch.pc"
 
 # The program, with what belongs to it.
 if(TARGET conch_program)
-    file(RELATIVE_PATH bin_to_lib
-        "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-    set_target_properties(conch_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+    if(BUILD_SHARED_LIBS)
+        file(RELATIVE_PATH bin_to_lib
+            "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+        set_target_properties(conch_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+    endif()
     install(TARGETS conch_program)
     if(EXISTS "${PROJECT_SOURCE_DIR}/src/cli/conch.1")
         install(FILES src/cli/conch.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")

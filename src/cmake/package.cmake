@@ -9,15 +9,16 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_VENDOR "the authors of conch")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/src/cmake/strip_archives.cmake")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${CPACK_PACKAGE_VENDOR} <conch@localhost>")
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-" Asynchronous C++20 programs take locks on a Redis server that they share with
- others: leases renewed by a watchdog, waiting that is pushed and not polled,
- fencing tokens, Redisson's format.
- .
- Holds the library (static and shared), its headers, and the program conch.")
+"Asynchronous C++20 programs take locks on a Redis server that they share with
+others: leases renewed by a watchdog, waiting that is pushed and not polled,
+fencing tokens, Redisson's format.
+
+Holds the library (static and shared), its headers, and the program conch.")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 
 # What the programs need at run time is found out by dpkg-shlibdeps; what the headers need, by
