@@ -19,7 +19,17 @@ others: leases renewed by a watchdog, waiting that is pushed and not polled,
 fencing tokens, Redisson's format.
 
 Holds the library (static and shared), its headers, and the program conch.")
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+
+# For packages that link to the shared library; and ldconfig, after installing and removing.
+set(control_folder "${PROJECT_BINARY_DIR}/debian")
+file(WRITE "${control_folder}/shlibs" "libconch ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} "
+    "conch (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${control_folder}/shlibs")
+foreach(script IN ITEMS postinst postrm)
+    configure_file(src/cmake/ldconfig.sh "${control_folder}/${script}" COPYONLY)
+    list(APPEND CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${control_folder}/${script}")
+endforeach()
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # What the programs need at run time is found out by dpkg-shlibdeps; what the headers need, by
 # asking whose files Boost's are.
