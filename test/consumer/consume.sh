@@ -42,7 +42,7 @@ runs() {
     server=$!
     trap stop_server EXIT
     for program in "$@"; do
-        [ "$("$program" socket)" = "locked and unlocked" ] || fail "$program failed"
+        [ "$(timeout 120 "$program" socket)" = "locked and unlocked" ] || fail "$program failed"
     done
 }
 

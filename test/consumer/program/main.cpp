@@ -4,13 +4,11 @@
 #include <conch/conch.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <exception>
 #include <iostream>
 #include <stdexcept>
-#include <utility>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -42,7 +40,7 @@ int main(int argc, char* argv[]) {
     if (argc != 2) {
         return 64;
     }
-    conch::config settings;
+    conch::config settings = conch::config::from_url("redis://ignored.invalid/1");
     settings.unix_path = argv[1];
     settings.operation_timeout = 60s;
     asio::io_context io;
@@ -57,6 +55,7 @@ int main(int argc, char* argv[]) {
             status = 0;
         } catch (const std::exception& e) {
             std::cerr << "consumer: " << e.what() << '\n';
+            io.stop();
         }
     });
     io.run();
