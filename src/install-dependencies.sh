@@ -83,6 +83,8 @@ missing_packages() {
     if [ "$with_tests" = yes ]; then
         has_gtest || is_installed libgtest-dev || echo libgtest-dev
         has python3 || echo python3
+        has doxygen || echo doxygen
+        has pkg-config || echo pkg-config
     fi
 }
 

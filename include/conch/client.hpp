@@ -39,7 +39,10 @@ public:
     explicit client(Context& context, config settings = {})
         : client{boost::asio::any_io_executor{context.get_executor()}, std::move(settings)} {}
 
+    /// Takes over the connection and all that goes on over it; the other may only be assigned to or
+    /// destroyed.
     client(client&&) noexcept = default;
+    /// Shuts this client down in the background, as the destructor does, and takes over the other.
     client& operator=(client&& other) noexcept;
     client(const client&) = delete;
     client& operator=(const client&) = delete;
@@ -80,6 +83,7 @@ public:
     /// The first part of every owner field that this client writes.
     const std::string& id() const noexcept;
 
+    /// The executor that it was made with.
     boost::asio::any_io_executor get_executor() const noexcept;
 
 private:

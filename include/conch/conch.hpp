@@ -16,4 +16,7 @@
 #include <conch/stats.hpp>
 #include <conch/with_lock.hpp>
 
+/// Distributed locks for asynchronous programs, on Boost.Asio and Redis.
+namespace conch {}
+
 #endif

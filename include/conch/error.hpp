@@ -9,7 +9,9 @@
 
 namespace conch {
 
+/// What operations complete with.
 using error_code = boost::system::error_code;
+/// What a completion token throws for it.
 using system_error = boost::system::system_error;
 
 /// What can go wrong, each cause apart. Where the server itself refused, its own words are in
@@ -72,6 +74,7 @@ enum class errc {
 /// The category of `errc`: name "conch".
 const boost::system::error_category& conch_category() noexcept;
 
+/// Makes `errc` convert to `error_code`.
 error_code make_error_code(errc e) noexcept;
 
 }  // namespace conch

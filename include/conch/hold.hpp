@@ -23,7 +23,9 @@ class [[nodiscard]] hold {
 public:
     /// Holds nothing.
     hold() noexcept = default;
+    /// Takes over what the other holds, which then holds nothing.
     hold(hold&&) noexcept = default;
+    /// Releases what this one holds, as `release()`, and takes over what the other holds.
     hold& operator=(hold&& other) noexcept;
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;

@@ -71,6 +71,7 @@ public:
         return impl::async_force_unlock(core_, spec_, std::forward<Token>(token));
     }
 
+    /// The name that it was made with.
     const std::string& name() const noexcept;
 
 private:

@@ -17,7 +17,7 @@ context_use::~context_use() {
     }
 }
 
-void submit(operation& op) noexcept {
+void submit(operation& op, this_build) noexcept {
     if (!op.core) {  // of an empty hold
         op.ec = errc::not_owner;
         op.finish(&op, true);

@@ -2,6 +2,8 @@
 #ifndef CONCH_IMPL_FWD_HPP
 #define CONCH_IMPL_FWD_HPP
 
+#include <conch/impl/built_with.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
@@ -39,7 +41,7 @@ private:
 };
 
 /// Hands an operation to the client's strand; it will be finished exactly once, never in here.
-void submit(operation&) noexcept;
+void submit(operation&, this_build) noexcept;
 /// Asks for the cancellation of the operation with this ticket; any thread, at any time.
 void request_cancel(const std::weak_ptr<client_core>&, std::uint64_t ticket) noexcept;
 std::uint64_t next_ticket(const core_ptr&) noexcept;

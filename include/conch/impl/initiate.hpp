@@ -58,7 +58,7 @@ public:
         op->options = options;
         op->owner = options.owner ? options.owner->id() : 0;
         op->amount = amount;
-        submit(*op);
+        submit(*op, this_build{});
     }
 
 private:

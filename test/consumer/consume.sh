@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Builds and runs a user's program, from what a user has. WAY is one of the functions below.
+#
+#   CXX=... CONCH_SOURCE=... CONCH_BUILD=... CONCH_WORK=... consume.sh WAY [KIND]
+#
+# CONCH_BUILD is a finished build; everything is written to CONCH_WORK, and nothing outside of it.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+prefix="$CONCH_WORK/moved prefix"
+warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+server=
+
+fail() { echo "consume.sh: $*" >&2; exit 1; }
+
+# Installs with DESTDIR and without, and moves the folder: what is installed knows no path of its
+# own. A space in the path must not matter.
+install_prefix() {
+    rm -rf "$CONCH_WORK"
+    mkdir -p "$CONCH_WORK"
+    cmake --install "$CONCH_BUILD" --prefix "$CONCH_WORK/first prefix" >"$CONCH_WORK/install.txt"
+    DESTDIR="$CONCH_WORK/staged root" cmake --install "$CONCH_BUILD" --prefix "/some where" \
+        >>"$CONCH_WORK/install.txt"
+    diff -r "$CONCH_WORK/first prefix" "$CONCH_WORK/staged root/some where"
+    mv "$CONCH_WORK/first prefix" "$prefix"
+    if grep -rlI -e "first prefix" -e "$CONCH_BUILD" -e "$CONCH_SOURCE" "$prefix"; then
+        fail "these know a path of the machine that they were built on"
+    fi
+}
+
+remove_prefix() { rm -rf "$CONCH_WORK"; }
+
+stop_server() { [ -z "$server" ] || { kill "$server"; wait "$server" || true; }; }
+
+# runs PROGRAM...: each against a server of its own. A path relative to the folder, because that of
+# a unix socket is short. The program waits for the server.
+runs() {
+    local program folder
+    folder=$(mktemp -d "$CONCH_WORK/redis.XXXXXX")
+    cd "$folder"
+    redis-server --port 0 --unixsocket socket --save "" --dir . >redis.txt 2>&1 &
+    server=$!
+    trap stop_server EXIT
+    for program in "$@"; do
+        [ "$(timeout 120 "$program" socket)" = "locked and unlocked" ] || fail "$program failed"
+    done
+}
+
+# uses PROGRAM static|shared: what the program loads
+uses() {
+    local loaded=static
+    readelf -d "$1" | grep -q 'NEEDED.*libconch\.so\.[0-9]*\.[0-9]*\]' && loaded=shared
+    [ "$loaded" = "$2" ] || fail "$1 is linked to the $loaded library, not the $2 one"
+}
+
+# builds PROJECT FOLDER [CMAKE ARGUMENT...]
+builds() {
+    local project=$1 folder=$2
+    shift 2
+    cmake -S "$here/$project" -B "$folder" -G "$CMAKE_GENERATOR" "-DCMAKE_CXX_COMPILER=$CXX" \
+        -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" "$@"
+    cmake --build "$folder"
+}
+
+# find_package static|shared: static is asked for by name, shared by BUILD_SHARED_LIBS and from a
+# program with hidden symbols
+find_package() {
+    local folder="$CONCH_WORK/find_package $1" arguments=(-DKIND=static)
+    if [ "$1" = shared ]; then
+        arguments=(-DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden
+            -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON)
+    fi
+    builds find_package "$folder" "-DCMAKE_PREFIX_PATH=$prefix" "${arguments[@]}"
+    uses "$folder/consumer_20" "$1"
+    runs "$folder/consumer_20" "$folder/consumer_23"
+}
+
+# pkg_config static|shared: by hand; static is all static, as pkg-config means it
+pkg_config() {
+    local folder="$CONCH_WORK/pkg_config $1" standard flags arguments=() extra=()
+    mkdir -p "$folder"
+    export PKG_CONFIG_PATH="$prefix/$CONCH_LIBDIR/pkgconfig"
+    [ "$(pkg-config --modversion conch)" = "$CONCH_VERSION" ] || fail "another version"
+    if [ "$1" = static ]; then
+        arguments=(--static)
+        extra=(-static)
+    fi
+    flags=$(pkg-config --cflags --libs "${arguments[@]}" conch)
+    eval "flags=($flags)"
+    for standard in 20 23; do
+        # glibc warns of getaddrinfo in a static program; that is not of our making.
+        "$CXX" "-std=c++$standard" "${warnings[@]}" "$here/program/main.cpp" "${flags[@]}" \
+            "${extra[@]}" -o "$folder/consumer_$standard"
+    done
+    uses "$folder/consumer_20" "$1"
+    export LD_LIBRARY_PATH="$prefix/$CONCH_LIBDIR"
+    runs "$folder/consumer_20" "$folder/consumer_23"
+}
+
+# add_subdirectory: static; brings nothing but the library
+add_subdirectory() {
+    local folder="$CONCH_WORK/add_subdirectory"
+    builds add_subdirectory "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE"
+    uses "$folder/consumer_20" static
+    ctest --test-dir "$folder" -N | grep -q '^Total Tests: 0$' || fail "tests of the library"
+    cmake --install "$folder" --prefix "$CONCH_WORK/nothing"
+    [ ! -e "$CONCH_WORK/nothing" ] || fail "the library installs itself with its parent"
+    runs "$folder/consumer_20" "$folder/consumer_23"
+}
+
+# fetch_content: shared
+fetch_content() {
+    local folder="$CONCH_WORK/fetch_content"
+    builds fetch_content "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
+        -DBUILD_SHARED_LIBS=ON
+    uses "$folder/consumer_20" shared
+    runs "$folder/consumer_20" "$folder/consumer_23"
+}
+
+# asio_settings: what changes the layout of Asio's classes doesn't link, and the error says what
+asio_settings() {
+    local macro=$CONCH_WORK/asio_settings flags output
+    mkdir -p "$macro"
+    export PKG_CONFIG_PATH="$prefix/$CONCH_LIBDIR/pkgconfig"
+    flags=$(pkg-config --cflags --libs conch)
+    eval "flags=($flags)"
+    links() {
+        "$CXX" -std=c++20 "$@" "$here/program/first_operation.cpp" "${flags[@]}" -o "$macro/program"
+    }
+    links -DBOOST_ASIO_NO_DEPRECATED -DBOOST_ASIO_NO_TS_EXECUTORS || fail "harmless macros"
+    output=$(links -DBOOST_ASIO_DISABLE_THREADS -DBOOST_ASIO_ENABLE_HANDLER_TRACKING 2>&1) &&
+        fail "other settings of Asio than the library's link"
+    grep -q 'built_with<.*without_threads, .*with_handler_tracking' <<<"$output" ||
+        fail "the error doesn't tell the settings: $output"
+}
+
+"$@"
