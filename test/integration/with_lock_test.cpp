@@ -1,62 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// with_lock: released on every way out, the body stopped when its hold is going to be lost.
-#include "support/attempt.hpp"
-#include "support/proxy.hpp"
-#include "support/redis_test.hpp"
+// with_lock: released on every way out.
+#include "integration/with_lock_fixture.hpp"
 
-#include <conch/with_lock.hpp>
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
+#include <vector>
 
 namespace {
 
 using namespace conch;
 using namespace conch::test;
-
-/// Sleeps until cancelled; says so, and passes the exception on.
-asio::awaitable<void> until_cancelled(bool* cancelled) {
-    asio::steady_timer never{co_await asio::this_coro::executor,
-                             asio::steady_timer::time_point::max()};
-    const auto [ec] = co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
-    *cancelled = ec == asio::error::operation_aborted;
-    throw system_error{ec};
-}
-
-/// What with_lock threw: a code, or nothing.
-template <typename Body>
-asio::awaitable<error_code> outcome(const mutex& m, lock_options options, Body body) {
-    try {
-        co_await with_lock(m, options, body);
-    } catch (const system_error& e) {
-        co_return e.code();
-    }
-    co_return error_code{};
-}
-
-class with_lock_test : public redis_test {
-protected:
-    bool locked() { return raw.exists("lock"); }
-
-    client redis{io, settings()};
-    mutex m{redis, "lock", {.fenced = true}};
-};
 
 TEST_F(with_lock_test, the_body_runs_under_the_lock_and_its_result_is_returned) {
     run([&]() -> asio::awaitable<void> {
@@ -160,203 +121,6 @@ TEST_F(with_lock_test, bad_options_are_refused) {
         const error_code negative = co_await outcome(m, {.stop_before = -1ns}, nothing_done);
         EXPECT_EQ(negative, errc::invalid_stop_before);
         EXPECT_EQ(redis.stats().connects, 0U);
-    });
-}
-
-TEST_F(with_lock_test, a_lock_taken_away_cancels_the_body) {
-    run([&]() -> asio::awaitable<void> {
-        bool cancelled = false;
-        const error_code ec =
-            co_await outcome(m, {.lease = 300ms}, [&](hold&) -> asio::awaitable<void> {
-                raw.command({"DEL", "lock"});
-                return until_cancelled(&cancelled);
-            });
-        EXPECT_TRUE(cancelled);
-        EXPECT_EQ(ec, errc::lock_lost);
-    });
-}
-
-TEST_F(with_lock_test, a_body_that_returns_in_spite_of_the_loss_does_not_count) {
-    run([&]() -> asio::awaitable<void> {
-        const error_code ec =
-            co_await outcome(m, {.lease = 300ms}, [&](hold& h) -> asio::awaitable<void> {
-                raw.command({"DEL", "lock"});
-                const auto [why] = co_await h.async_wait_lost(asio::as_tuple(asio::use_awaitable));
-                EXPECT_TRUE(why);
-            });
-        EXPECT_EQ(ec, errc::lock_lost);
-    });
-}
-
-TEST_F(with_lock_test, a_loss_that_only_the_release_finds_counts) {
-    run([&]() -> asio::awaitable<void> {
-        const error_code ec = co_await outcome(m, {}, [&](hold&) -> asio::awaitable<void> {
-            raw.command({"DEL", "lock"});
-            co_return;
-        });
-        EXPECT_EQ(ec, errc::lock_lost);
-    });
-}
-
-TEST_F(with_lock_test, the_own_exception_of_the_body_wins_over_the_loss) {
-    run([&]() -> asio::awaitable<void> {
-        std::string what;
-        try {
-            co_await with_lock(m, {.lease = 300ms}, [&](hold&) -> asio::awaitable<void> {
-                raw.command({"DEL", "lock"});
-                bool cancelled = false;
-                try {
-                    co_await until_cancelled(&cancelled);
-                } catch (const system_error&) {
-                }
-                throw std::runtime_error{"mine"};
-            });
-        } catch (const std::runtime_error& e) {
-            what = e.what();
-        }
-        EXPECT_EQ(what, "mine");
-    });
-}
-
-TEST_F(with_lock_test, a_lease_without_renewal_stops_the_body_ahead_of_its_end) {
-    run([&]() -> asio::awaitable<void> {
-        duration left{};
-        bool owned = false;
-        const lock_options options{.lease = 2s, .renew = false, .stop_before = 1s};
-        const error_code ec = co_await outcome(m, options, [&](hold& h) -> asio::awaitable<void> {
-            bool cancelled = false;
-            try {
-                co_await until_cancelled(&cancelled);
-            } catch (const system_error&) {
-            }
-            left = h.remaining();
-            owned = h.owns_lock();
-        });
-        EXPECT_EQ(ec, errc::lock_lost);
-        EXPECT_TRUE(owned) << "not ahead of the end";
-        EXPECT_LE(left, 1s);
-        EXPECT_FALSE(locked()) << "what is still held is released";
-    });
-}
-
-TEST_F(with_lock_test, renewal_lets_the_body_go_on_past_many_leases) {
-    run([&]() -> asio::awaitable<void> {
-        const lock_options options{.lease = 200ms, .stop_before = 100ms};
-        const error_code ec = co_await outcome(m, options, [&](hold& h) -> asio::awaitable<void> {
-            const time_point first = h.valid_until();
-            const bool renewed = co_await when([&] { return h.valid_until() > first + 600ms; });
-            EXPECT_TRUE(renewed);
-        });
-        EXPECT_FALSE(ec) << ec.message();
-    });
-}
-
-TEST_F(with_lock_test, a_frozen_server_stops_the_body_before_the_lease_ends) {
-    run([&]() -> asio::awaitable<void> {
-        bool cancelled = false;
-        bool owned = false;
-        const lock_options options{.lease = 2s, .stop_before = 1s};
-        const error_code ec = co_await outcome(m, options, [&](hold& h) -> asio::awaitable<void> {
-            server.freeze();
-            try {
-                co_await until_cancelled(&cancelled);
-            } catch (const system_error&) {
-            }
-            owned = h.owns_lock();
-        });
-        server.thaw();
-        EXPECT_TRUE(cancelled);
-        EXPECT_TRUE(owned);
-        EXPECT_EQ(ec, errc::lock_lost);
-    });
-}
-
-TEST_F(with_lock_test, cancelled_while_waiting_it_leaves_nothing) {
-    run([&]() -> asio::awaitable<void> {
-        hold other = co_await m.async_lock();
-        bool ran = false;
-        const auto section = [&](hold&) -> asio::awaitable<void> {
-            ran = true;
-            co_return;
-        };
-        asio::cancellation_signal signal;
-        std::optional<std::exception_ptr> end;
-        asio::co_spawn(
-            io, with_lock(m, {}, section),
-            asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { end = e; }));
-        const bool waits = co_await when([&] { return redis.stats().waiting_now == 1; });
-        EXPECT_TRUE(waits);
-        signal.emit(asio::cancellation_type::terminal);
-        const bool ended = co_await when([&] { return end.has_value(); });
-        EXPECT_TRUE(ended);
-        EXPECT_THROW(std::rethrow_exception(*end), system_error);
-        EXPECT_FALSE(ran);
-        co_await other.async_unlock();
-        const bool free = co_await when([&] { return !locked(); });
-        EXPECT_TRUE(free);
-    });
-}
-
-TEST_F(with_lock_test, cancelled_while_the_body_runs_it_releases_before_it_completes) {
-    run([&]() -> asio::awaitable<void> {
-        bool running = false;
-        bool cancelled = false;
-        const auto section = [&](hold&) -> asio::awaitable<void> {
-            running = true;
-            return until_cancelled(&cancelled);
-        };
-        asio::cancellation_signal signal;
-        std::exception_ptr end;
-        bool free = false;
-        asio::co_spawn(io, with_lock(m, {}, section),
-                       asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) {
-                           end = e;
-                           free = !locked();
-                       }));
-        const bool started = co_await when([&] { return running; });
-        EXPECT_TRUE(started);
-        signal.emit(asio::cancellation_type::terminal);
-        const bool ended = co_await when([&] { return end != nullptr; });
-        EXPECT_TRUE(ended);
-        EXPECT_TRUE(cancelled);
-        EXPECT_TRUE(free) << "completed before the release";
-        error_code why;
-        try {
-            std::rethrow_exception(end);
-        } catch (const system_error& e) {
-            why = e.code();
-        }
-        EXPECT_EQ(why, asio::error::operation_aborted);
-    });
-}
-
-TEST_F(with_lock_test, a_timer_may_race_with_it) {
-    run([&]() -> asio::awaitable<void> {
-        using namespace asio::experimental::awaitable_operators;
-        bool cancelled = false;
-        const auto section = [&](hold&) { return until_cancelled(&cancelled); };
-        asio::steady_timer timer{io, 50ms};
-        const auto first =
-            co_await (with_lock(m, {}, section) || timer.async_wait(asio::use_awaitable));
-        EXPECT_EQ(first.index(), 1U);
-        EXPECT_TRUE(cancelled);
-        EXPECT_FALSE(locked());
-    });
-}
-
-TEST_F(with_lock_test, a_client_that_shuts_down_stops_the_body_in_its_drain) {
-    run([&]() -> asio::awaitable<void> {
-        bool cancelled = false;
-        bool down = false;
-        const error_code ec = co_await outcome(m, {}, [&](hold&) -> asio::awaitable<void> {
-            redis.async_shutdown({.drain = 10s}, [&](error_code) { down = true; });
-            return until_cancelled(&cancelled);
-        });
-        EXPECT_TRUE(cancelled);
-        EXPECT_EQ(ec, errc::client_closed);
-        const bool ended = co_await when([&] { return down; });
-        EXPECT_TRUE(ended);
-        EXPECT_FALSE(locked());
     });
 }
 
