@@ -30,14 +30,15 @@ enum class request { lock, try_lock, unlock, extend, wait_lost, status, force_un
 /// One asynchronous operation between its initiating call and its handler, the handler's type
 /// erased. Written by the initiating call, then owned by the client's strand.
 struct operation {
-    using finish_function = void (*)(operation*, bool deliver);
+    using finish_function = void (*)(operation*, bool deliver) noexcept;
 
     operation(request w, finish_function f) noexcept : what{w}, finish{f} {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
     request what;
-    /// Frees the operation, then posts its handler (`deliver`) or drops it.
+    /// Frees the operation, then posts its handler (`deliver`) or drops it. Ends the program where
+    /// there is no memory for that: a handler that never runs would be worse.
     finish_function finish;
 
     core_ptr core{};
@@ -121,7 +122,7 @@ public:
     }
 
 private:
-    static void finish_this(operation* base, bool deliver) {
+    static void finish_this(operation* base, bool deliver) noexcept {
         auto* self = static_cast<handler_operation*>(base);
         self_allocator alloc{boost::asio::get_associated_allocator(self->handler_)};
         delivery result{std::move(self->handler_), Result::take(*self), std::move(self->work_)};
