@@ -26,13 +26,14 @@ class blocking_state;
 /// Calls block the calling thread; made on the client's own thread (in a log sink or an observer),
 /// where they would wait for themselves, they throw `system_error` with
 /// `boost::system::errc::resource_deadlock_would_occur` instead. Thread safety: safe from any
-/// thread. Blocking mutexes and holds may outlive it, and then report `errc::client_closed`.
+/// thread. Blocking mutexes and holds may outlive it, and then report `errc::client_closed`; the
+/// thread ends with the last blocking mutex.
 class blocking_client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range, `std::system_error` if no
     /// thread can be started. Sends nothing.
     explicit blocking_client(config settings = {});
-    /// `shutdown()`, unless that was called.
+    /// As `shutdown()`; on the client's own thread without waiting for it.
     ~blocking_client();
     blocking_client(const blocking_client&) = delete;
     blocking_client& operator=(const blocking_client&) = delete;

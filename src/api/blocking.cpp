@@ -3,7 +3,6 @@
 
 #include "api/blocking_core.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/errc.hpp>
 
@@ -19,22 +18,10 @@ namespace asio = boost::asio;
     throw system_error{make_error_code(why), what};
 }
 
-// What a shut-down client answers even where its loop has ended and nobody answers any more.
-template <typename T>
-T result_of(std::future<T> f) {
-    try {
-        return f.get();
-    } catch (const std::future_error&) {
-        throw system_error{errc::client_closed};
-    }
-}
-
 }  // namespace
 
 blocking_client::blocking_client(config settings)
-    : core_{std::make_shared<impl::blocking_core>(std::move(settings))} {
-    core_->start();
-}
+    : core_{std::make_shared<impl::blocking_core>(std::move(settings))} {}
 
 blocking_client::~blocking_client() { core_->shutdown({}); }
 
@@ -68,7 +55,7 @@ void blocking_mutex::lock() {
         refuse(boost::system::errc::resource_deadlock_would_occur,
                "conch: this thread has the lock already");
     }
-    state_->keep(result_of(mutex_.async_lock(options_, asio::use_future)));
+    state_->keep(mutex_.async_lock(options_, asio::use_future).get());
 }
 
 bool blocking_mutex::try_lock() { return try_for(duration::zero()); }
@@ -81,7 +68,7 @@ bool blocking_mutex::try_for(duration wait) {
     }
     lock_options options = options_;
     options.wait = std::max(wait, duration::zero());
-    hold h = result_of(mutex_.async_try_lock(options, asio::use_future));
+    hold h = mutex_.async_try_lock(options, asio::use_future).get();
     if (!h) {
         return false;
     }
@@ -120,17 +107,17 @@ error_code blocking_mutex::unlock_error() const noexcept { return state_->unlock
 
 hold blocking_mutex::acquire(const lock_options& options) {
     core_->may_block();
-    return result_of(mutex_.async_lock(options, asio::use_future));
+    return mutex_.async_lock(options, asio::use_future).get();
 }
 
 hold blocking_mutex::try_acquire(const lock_options& options) {
     core_->may_block();
-    return result_of(mutex_.async_try_lock(options, asio::use_future));
+    return mutex_.async_try_lock(options, asio::use_future).get();
 }
 
 void blocking_mutex::unlock(hold& h) {
     core_->may_block();
-    result_of(h.async_unlock(asio::use_future));
+    h.async_unlock(asio::use_future).get();
 }
 
 std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
@@ -139,12 +126,12 @@ std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
 
 lock_status blocking_mutex::status() {
     core_->may_block();
-    return result_of(mutex_.async_status(asio::use_future));
+    return mutex_.async_status(asio::use_future).get();
 }
 
 bool blocking_mutex::force_unlock() {
     core_->may_block();
-    return result_of(mutex_.async_force_unlock(asio::use_future));
+    return mutex_.async_force_unlock(asio::use_future).get();
 }
 
 const std::string& blocking_mutex::name() const noexcept { return mutex_.name(); }

@@ -11,21 +11,30 @@ namespace conch::impl {
 
 namespace asio = boost::asio;
 
-blocking_core::blocking_core(config settings)
-    : work_{asio::make_work_guard(io_)}, redis_{io_, std::move(settings)} {}
+blocking_core::loop::loop(config settings)
+    : work{asio::make_work_guard(io)}, redis{io, std::move(settings)} {}
 
-void blocking_core::start() {
-    thread_ = std::thread{[self = shared_from_this()] {
-        self->thread_id_.store(std::this_thread::get_id(), std::memory_order_release);
-        for (;;) {
-            try {
-                self->io_.run();
-                return;
-            } catch (...) {
-                // Out of a handler of the user's: the locks must go on.
-            }
+void blocking_core::loop::run() noexcept {
+    for (;;) {
+        try {
+            io.run();
+            return;
+        } catch (...) {
+            // Out of a handler of the user's: the locks must go on.
         }
-    }};
+    }
+}
+
+blocking_core::blocking_core(config settings)
+    : loop_{std::make_shared<loop>(std::move(settings))}, thread_{[l = loop_] { l->run(); }} {}
+
+blocking_core::~blocking_core() {
+    loop_->redis.async_shutdown([l = loop_](error_code) { l->work.reset(); });
+    if (on_own_thread()) {  // the last handle went in a handler
+        thread_.detach();
+    } else {
+        thread_.join();
+    }
 }
 
 void blocking_core::may_block() const {
@@ -36,19 +45,11 @@ void blocking_core::may_block() const {
 }
 
 void blocking_core::shutdown(const shutdown_options& options) {
-    const std::lock_guard guard{ending_};
-    if (!thread_.joinable()) {
-        return;
+    if (on_own_thread()) {
+        loop_->redis.async_shutdown(options, [](error_code) {});
+    } else {
+        loop_->redis.async_shutdown(options, asio::use_future).get();
     }
-    if (on_own_thread()) {  // the last handle went in a handler
-        redis_.async_shutdown([](error_code) {});
-        work_.reset();
-        thread_.detach();
-        return;
-    }
-    redis_.async_shutdown(options, asio::use_future).get();
-    work_.reset();
-    thread_.join();
 }
 
 const blocking_state::entry* blocking_state::find() const noexcept {

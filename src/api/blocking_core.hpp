@@ -8,7 +8,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -16,29 +15,35 @@
 
 namespace conch::impl {
 
-/// An event loop on a thread of its own, with a client on it. The thread keeps it alive.
-class blocking_core : public std::enable_shared_from_this<blocking_core> {
+/// An event loop on a thread of its own, with a client on it. Goes on until the last handle is
+/// gone, so that a call on a closed client is answered by it.
+class blocking_core {
 public:
     explicit blocking_core(config settings);
     blocking_core(const blocking_core&) = delete;
     blocking_core& operator=(const blocking_core&) = delete;
+    /// Shuts down, and waits for the thread; not if this is it.
+    ~blocking_core();
 
-    void start();
+    /// Returns when it is done; at once on the client's own thread.
     void shutdown(const shutdown_options& options);
     /// Throws if this is the client's own thread.
     void may_block() const;
-    bool on_own_thread() const noexcept {
-        return thread_id_.load(std::memory_order_acquire) == std::this_thread::get_id();
-    }
-    client& redis() noexcept { return redis_; }
+    client& redis() noexcept { return loop_->redis; }
 
 private:
-    boost::asio::io_context io_{1};
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    client redis_;
-    std::atomic<std::thread::id> thread_id_{};
-    std::mutex ending_{};
-    std::thread thread_{};
+    struct loop {
+        explicit loop(config settings);
+        void run() noexcept;
+
+        boost::asio::io_context io{1};
+        boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+        client redis;
+    };
+    bool on_own_thread() const noexcept { return std::this_thread::get_id() == thread_.get_id(); }
+
+    std::shared_ptr<loop> loop_;  // the thread has it too
+    std::thread thread_;
 };
 
 /// The holds of the threads that have one blocking mutex.

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// The end of a client with a drain, and the warning ahead of a hold's end, on virtual time.
+#include "unit/engine_harness.hpp"
+#include "unit/wire_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+TEST(engine_drain, holders_are_told_at_once_and_go_on_until_they_release) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    operation& told = h.wait_lost(v);
+    h.shutdown(10s);
+    EXPECT_TRUE(told.ended(errc::client_closed));
+    EXPECT_EQ(lost(v), errc{});
+    EXPECT_FALSE(h.engine.drained());
+    operation& u = h.unlock(v);
+    h.reply(integer(0));
+    EXPECT_TRUE(u.ended({}));
+    EXPECT_TRUE(h.engine.drained()) << "an early release ends the drain";
+}
+
+TEST(engine_drain, what_is_left_when_it_ends_is_lost_and_released) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(2s);
+    h.advance(1999ms);
+    EXPECT_EQ(lost(v), errc{});
+    h.sent();
+    h.advance(1ms);
+    EXPECT_EQ(lost(v), errc::client_closed);
+    EXPECT_EQ(h.sent_commands().size(), 1U);
+    h.reply(integer(0));
+    EXPECT_TRUE(h.engine.drained());
+}
+
+TEST(engine_drain, renewal_goes_on) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 300ms});
+    const time_point first = valid_until(v);
+    h.shutdown(10s);
+    h.sent();
+    h.advance(100ms);
+    EXPECT_EQ(h.sent_commands().size(), 1U);
+    h.reply(array(integer(1)));
+    EXPECT_GT(valid_until(v), first);
+}
+
+TEST(engine_drain, newcomers_are_refused_and_waiters_leave) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    operation& waiting = h.lock("a");
+    h.shutdown(10s);
+    EXPECT_TRUE(waiting.ended(errc::client_closed));
+    EXPECT_TRUE(h.lock("b").ended(errc::client_closed));
+    EXPECT_TRUE(h.wait_lost(v).ended(errc::client_closed));
+    EXPECT_TRUE(h.extend(v, 1s).ended(errc::client_closed));
+}
+
+TEST(engine_drain, another_shutdown_only_shortens_it) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(5s);
+    h.shutdown(20s);
+    h.shutdown(2s);
+    h.shutdown(3s);
+    h.advance(1999ms);
+    EXPECT_EQ(lost(v), errc{});
+    h.advance(1ms);
+    EXPECT_EQ(lost(v), errc::client_closed);
+}
+
+TEST(engine_drain, a_shutdown_without_drain_ends_it) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(5s);
+    h.shutdown();
+    EXPECT_EQ(lost(v), errc::client_closed);
+}
+
+TEST(engine_drain, it_may_be_as_long_as_a_duration_can_say) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(forever);
+    h.advance(1s);
+    EXPECT_EQ(lost(v), errc{});
+}
+
+TEST(engine_warning, comes_so_long_before_the_deadline) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 2s, .renew = false});
+    operation& soon = h.wait_lost(v, 500ms);
+    h.advance(valid_until(v) - 500ms - h.now() - 1ns);
+    EXPECT_EQ(soon.completions, 0);
+    h.advance(1ns);
+    EXPECT_TRUE(soon.ended(errc::lease_expired));
+    EXPECT_EQ(lost(v), errc{}) << "not lost yet";
+}
+
+TEST(engine_warning, does_not_come_while_renewal_succeeds) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 300ms});
+    operation& soon = h.wait_lost(v, 100ms);
+    for (int i = 0; i < 10; ++i) {
+        h.advance(100ms);
+        h.reply(array(integer(1)));
+    }
+    EXPECT_EQ(soon.completions, 0);
+    h.advance(valid_until(v) - 100ms - h.now());
+    EXPECT_TRUE(soon.ended(errc::lease_expired)) << "renewal stopped";
+}
+
+TEST(engine_warning, names_the_reason_that_the_loss_would_have) {
+    engine_harness h;
+    const impl::view_ptr most = h.grant("a", {.lease = 1s, .max_hold = 800ms});
+    operation& end = h.wait_lost(most, 100ms);
+    h.advance(valid_until(most) - 100ms - h.now());
+    EXPECT_TRUE(end.ended(errc::max_hold_reached));
+}
+
+TEST(engine_warning, comes_at_once_where_it_is_late_already) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 300ms});
+    operation& soon = h.wait_lost(v, 10s);
+    h.turn();
+    EXPECT_TRUE(soon.ended(errc::lease_expired));
+}
+
+TEST(engine_warning, a_release_completes_it_without_error) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    operation& soon = h.wait_lost(v, 1s);
+    h.unlock(v);
+    EXPECT_TRUE(soon.ended({}));
+}
+
+TEST(engine_warning, may_be_cancelled) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 300ms, .renew = false});
+    operation& soon = h.wait_lost(v, 100ms);
+    h.cancel(soon);
+    EXPECT_EQ(soon.completions, 1);
+    h.advance(1s);
+    EXPECT_EQ(soon.completions, 1);
+}
+
+TEST(engine_warning, a_negative_time_is_refused) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    EXPECT_TRUE(h.wait_lost(v, -1ns).ended(errc::invalid_wait));
+}
+
+}  // namespace
