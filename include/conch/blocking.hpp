@@ -27,7 +27,8 @@ class blocking_state;
 /// where they would wait for themselves, they throw `system_error` with
 /// `boost::system::errc::resource_deadlock_would_occur` instead. Thread safety: safe from any
 /// thread. Blocking mutexes and holds may outlive it, and then report `errc::client_closed`; the
-/// thread ends with the last blocking mutex.
+/// thread ends with the last blocking mutex, and drops what else was to be done on it. What a
+/// handler throws there is swallowed.
 class blocking_client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range, `std::system_error` if no
@@ -90,7 +91,8 @@ public:
     /// Tries until then, by that clock.
     template <typename Clock, typename Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration>& at) {
-        return try_for(rounded(at - Clock::now()));
+        const auto now = Clock::now();
+        return try_for(at > now ? rounded(at - now) : duration::zero());
     }
     /// Releases, and returns when the server has confirmed it, at `valid_until()` at the latest.
     /// Never throws for a loss, as it is called by destructors: see `unlock_error()`. Throws
@@ -131,6 +133,9 @@ public:
 private:
     template <typename Rep, typename Period>
     static duration rounded(const std::chrono::duration<Rep, Period>& d) {
+        if (d <= d.zero()) {
+            return duration::zero();
+        }
         // Beyond what a duration can say: as long as it takes.
         if (std::chrono::duration<double>{d} >= std::chrono::duration<double>{forever}) {
             return forever;

@@ -31,7 +31,8 @@ namespace conch {
 class client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range. Sends nothing.
-    explicit client(boost::asio::any_io_executor executor, config settings = {});
+    explicit client(boost::asio::any_io_executor executor, config settings = {})
+        : client{std::move(executor), std::move(settings), impl::this_build{}} {}
 
     /// The same, on the executor of an execution context such as `io_context`.
     template <typename Context>
@@ -56,10 +57,10 @@ public:
     /// the rest, closes the connection, then completes; `config::response_timeout` after the drain
     /// at the latest. `io_context::run()` may return then.
     ///
-    /// Called again, it may only shorten the drain. Completion signature: `void(error_code)`.
-    /// Executor: the handler's associated executor, by default the client's. Errors: none.
-    /// Cancellation (terminal, partial, total): the caller gets `operation_aborted`; the shutdown
-    /// goes on.
+    /// Called again, it may only shorten the drain; the destructor leaves it as it is. Completion
+    /// signature: `void(error_code)`. Executor: the handler's associated executor, by default the
+    /// client's. Errors: none. Cancellation (terminal, partial, total): the caller gets
+    /// `operation_aborted`; the shutdown goes on.
     template <typename Token = boost::asio::deferred_t>
     auto async_shutdown(const shutdown_options& options, Token&& token = Token{}) {
         return impl::async_simple(impl::request::shutdown, core_, nullptr, options.drain,
@@ -87,6 +88,8 @@ public:
     boost::asio::any_io_executor get_executor() const noexcept;
 
 private:
+    client(boost::asio::any_io_executor executor, config settings, impl::this_build);
+
     friend class mutex;
     impl::core_ptr core_;
 };

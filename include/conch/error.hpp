@@ -48,7 +48,7 @@ enum class errc {
     invalid_lease,
     /// `lock_options::max_hold` is under 10 ms.
     invalid_max_hold,
-    /// `lock_options::stop_before` is negative or above half the lease.
+    /// `lock_options::stop_before` is negative, or above half the lease or half of `max_hold`.
     invalid_stop_before,
 
     /// The server refused with an error that has no code of its own here.

@@ -44,8 +44,9 @@ struct hold_span {
 /// Told of every wait and every hold when it ends: for traces and histograms
 /// (`config::observer`). Nested acquires wait for nobody and have a hold span only.
 ///
-/// Called on the client's strand, in the middle of its work: must not block or throw. May start
-/// operations; must not wait for them.
+/// Called on the client's strand, in the middle of its work (at the end of the client or of its
+/// execution context: on the thread that destroys it): must not block or throw. May start
+/// operations; must not wait for them. Must not own the client: each would keep the other.
 class observer {
 public:
     virtual ~observer() = default;

@@ -36,7 +36,8 @@ struct lock_options {
     /// `errc::max_hold_reached`. At least 10 ms. Default: `forever`.
     duration max_hold = forever;
     /// For `with_lock`: a hold that is going to be lost cancels the body so long before its
-    /// `valid_until()`. From zero to half the lease. Default: a tenth of the lease.
+    /// `valid_until()`. From zero to half the lease, or half of `max_hold` where that is shorter.
+    /// Default: a tenth of that.
     std::optional<duration> stop_before{};
     /// Acquisitions of the same owner nest. Default: none; each acquisition excludes all others.
     const conch::owner* owner = nullptr;

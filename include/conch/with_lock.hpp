@@ -18,16 +18,17 @@ namespace conch {
 /// Acquires the lock, runs `body` and releases the lock, whatever way the body ends: by return, by
 /// an exception, or cancelled.
 ///
-/// `body`: called as `body(hold&)` or `body()`, returns an `asio::awaitable<T>` whose T is void or
-/// can be made without arguments. It is moved, or copied if it has a name, and lives until its
-/// coroutine has ended; `std::ref(body)` keeps it where it is. It runs on a strand of the caller's
-/// executor.
+/// `body`: called as `body(hold&)` or `body()`, returns an `asio::awaitable<T>` whose T is void, or
+/// default constructible and move assignable. It is moved, or copied if it has a name, and lives
+/// until its coroutine has ended; `std::ref(body)` keeps it where it is. It runs on a strand of the
+/// caller's executor.
 ///
 /// Returns an `asio::awaitable<T>` with the body's result, once the release was confirmed or
 /// `hold::valid_until()` is reached. Errors, as `system_error`: those of `mutex::async_lock`;
 /// `errc::lock_lost` if the hold was lost, or was going to be lost in
 /// `lock_options::stop_before`: the body is then cancelled (terminal) through its slot, and
-/// awaited; `errc::client_closed` if the client shuts down meanwhile, likewise. The body's own
+/// awaited; `errc::client_closed` if the client shuts down meanwhile, likewise, but not
+/// if the body ends by itself in the drain. The body's own
 /// exception wins over both, unless it is the `operation_aborted` of that cancellation.
 ///
 /// Cancellation (terminal, and what else the awaiting coroutine lets through): while waiting for

@@ -29,7 +29,7 @@ blocking_core::blocking_core(config settings)
     : loop_{std::make_shared<loop>(std::move(settings))}, thread_{[l = loop_] { l->run(); }} {}
 
 blocking_core::~blocking_core() {
-    loop_->redis.async_shutdown([l = loop_](error_code) { l->work.reset(); });
+    loop_->redis.async_shutdown([l = loop_](error_code) { l->io.stop(); });
     if (on_own_thread()) {  // the last handle went in a handler
         thread_.detach();
     } else {

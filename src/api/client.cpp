@@ -7,7 +7,7 @@
 
 namespace conch {
 
-client::client(boost::asio::any_io_executor executor, config settings) {
+client::client(boost::asio::any_io_executor executor, config settings, impl::this_build) {
     impl::check_config(settings);
     core_ = std::make_shared<impl::client_core>(std::move(executor), std::move(settings),
                                                 impl::random_uuid(), impl::random_seed());

@@ -25,7 +25,7 @@ const char* text(errc e) noexcept {
             return "invalid option: lease must be from 10 ms (with renewal: 100 ms) to one year";
         case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";
         case errc::invalid_stop_before:
-            return "invalid option: stop_before must be from zero to half the lease";
+            return "invalid option: stop_before must be from zero to half the lease (or max_hold)";
         case errc::server_error: return "the server refused the command";
         case errc::authentication_failed: return "the server refused user name or password";
         case errc::server_too_old:

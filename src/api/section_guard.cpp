@@ -7,6 +7,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace conch::impl {
@@ -14,7 +15,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-duration default_stop_before(const lock_options& o) noexcept { return o.lease / 10; }
+duration default_stop_before(const lock_options& o) noexcept {
+    return std::min(o.lease, o.max_hold) / 10;
+}
 
 bool is_abort(const std::exception_ptr& error) {
     try {
@@ -121,6 +124,9 @@ void section_guard::lost(error_code why) {
 
 void section_guard::body_ended(std::exception_ptr error) {
     running_ = false;
+    if (lost_ == errc::client_closed && !error && hold_.owns_lock()) {
+        lost_ = {};  // it ended in the drain
+    }
     if (!lost_ && hold_ && !hold_.owns_lock()) {
         lost_ = hold_.lost_reason();  // the news of it is on its way
         if (!lost_) {

@@ -153,7 +153,7 @@ void client_core::take_inbox() {
     for (const std::uint64_t ticket : in.cancelled) {
         cancel_now(ticket);
     }
-    if (in.abandoned) {
+    if (in.abandoned && shutdown_by_ == time_point::max()) {
         begin_shutdown({});
     }
 }

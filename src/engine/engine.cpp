@@ -39,10 +39,14 @@ errc check_options(const lock_options& o) noexcept {
     if (!lease_is_good(o.lease, o.renew)) {
         return errc::invalid_lease;
     }
-    if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > o.lease / 2)) {
+    if (o.max_hold < lock::shortest_lease) {
+        return errc::invalid_max_hold;
+    }
+    const duration longest_stop = std::min(o.lease, o.max_hold) / 2;
+    if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > longest_stop)) {
         return errc::invalid_stop_before;
     }
-    return o.max_hold < lock::shortest_lease ? errc::invalid_max_hold : errc{};
+    return {};
 }
 
 lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)
@@ -117,7 +121,11 @@ void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::c
         refuse(by, errc::not_owner);
     } else if (before < duration::zero()) {
         refuse(by, errc::invalid_wait);
-    } else if (admit(by)) {
+    } else if (house_.closing) {
+        refuse(by, errc::client_closed);
+    } else {
+        // Always admitted: a hold whose loss can't be watched would be worse than none.
+        ++house_.pending_count;
         lock::watch(house_, view, before, by);
     }
 }
@@ -152,10 +160,12 @@ void lock_engine::cancel(lock::pending& running, error_code why) {
             w.home.give_up(w, why);
             return;
         }
-        case lock::pending::kind::nest:
-            ++house_.counters.cancelled;
-            lock::give_up_change(static_cast<lock::level_change&>(running), why);
+        case lock::pending::kind::nest: {
+            auto& change = static_cast<lock::level_change&>(running);
+            house_.counters.cancelled += change.enters ? 1 : 0;
+            lock::give_up_change(change, why);
             return;
+        }
         case lock::pending::kind::query:
             lock::give_up_query(static_cast<lock::query&>(running), why);
             return;

@@ -212,7 +212,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     stats& counters = house_.counters;
     ++counters.renewals;
     const duration late = r.sent - core::after(a.extended, a.want.lease / 3);
-    if (late > duration::zero()) {
+    if (a.want.renew && late > duration::zero()) {
         counters.renewal_lateness += late;
         counters.latest_renewal = std::max(counters.latest_renewal, late);
     }

@@ -132,6 +132,9 @@ asio_settings() {
         fail "other settings of Asio than the library's link"
     grep -q 'built_with<.*without_threads, .*with_handler_tracking' <<<"$output" ||
         fail "the error doesn't tell the settings: $output"
+    output=$(links -D_GLIBCXX_DEBUG 2>&1) && fail "a program with debugged buffers links"
+    grep -q 'with_buffer_debugging' <<<"$output" || fail "buffer debugging isn't told: $output"
+    grep -q 'client::client' <<<"$output" || fail "a client alone isn't refused: $output"
 }
 
 "$@"

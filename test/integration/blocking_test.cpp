@@ -79,6 +79,8 @@ TEST_F(blocking_test, unique_lock_tries_and_waits) {
     EXPECT_FALSE(mine.try_lock_for(50ms));
     EXPECT_GE(std::chrono::steady_clock::now() - begun, 50ms);
     EXPECT_FALSE(mine.try_lock_until(std::chrono::system_clock::now() - 1h));
+    EXPECT_FALSE(mine.try_lock_until(std::chrono::steady_clock::time_point::min()));
+    EXPECT_FALSE(mine.try_lock_for(std::chrono::hours::min()));
     held.unlock();
     EXPECT_TRUE(mine.try_lock_until(std::chrono::steady_clock::now() + 10s));
     mine.unlock();

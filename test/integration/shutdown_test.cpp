@@ -21,7 +21,9 @@ protected:
 };
 
 TEST_F(shutdown_test, a_client_that_was_never_used_lets_run_return) {
-    { const client c{io, settings()}; }
+    {
+        const client c{io, settings()};
+    }
     run_to_end(io);
 }
 
@@ -164,6 +166,36 @@ TEST_F(shutdown_test, assigning_to_a_client_ends_the_one_that_it_was) {
     EXPECT_TRUE(run_until(io, [&] { return !raw.exists("kept"); }));
     EXPECT_EQ(raw.connections("second").size(), 1u);
     EXPECT_TRUE(g.owns_lock());
+}
+
+TEST_F(shutdown_test, a_drain_outlives_the_handle_of_the_client) {
+    auto c = std::make_unique<client>(io, settings());
+    const mutex m{*c, "drained"};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await m.async_lock();
+        bool down = false;
+        c->async_shutdown({.drain = 10s}, [&](error_code) { down = true; });
+        c.reset();
+        const auto [told] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(told, errc::client_closed);
+        EXPECT_TRUE(h.owns_lock());
+        const auto [ec] = co_await h.async_unlock(as_result);
+        EXPECT_FALSE(ec) << ec.message();
+        const bool ended = co_await when([&] { return down; });
+        EXPECT_TRUE(ended) << "an early release ends the drain";
+    });
+}
+
+TEST_F(shutdown_test, a_drain_on_a_frozen_server_is_bounded) {
+    client c{io, settings()};
+    const mutex m{c, "frozen"};
+    run([&]() -> asio::awaitable<void> {
+        const hold h = co_await m.async_lock();
+        server.freeze();
+        co_await c.async_shutdown({.drain = 50ms});
+        EXPECT_EQ(h.lost_reason(), errc::client_closed);
+        server.thaw();
+    });
 }
 
 }  // namespace

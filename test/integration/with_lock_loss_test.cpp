@@ -55,6 +55,53 @@ TEST_F(with_lock_loss_test, a_loss_that_only_the_release_finds_counts) {
     });
 }
 
+TEST_F(with_lock_loss_test, a_short_max_hold_leaves_the_body_most_of_it) {
+    run([&]() -> asio::awaitable<void> {
+        duration ran{};
+        const lock_options options{.max_hold = 1s};
+        const error_code ec = co_await outcome(m, options, [&](hold&) -> asio::awaitable<void> {
+            const time_point begun = clock::now();
+            bool cancelled = false;
+            try {
+                co_await until_cancelled(&cancelled);
+            } catch (const system_error&) {
+            }
+            ran = clock::now() - begun;
+        });
+        EXPECT_EQ(ec, errc::lock_lost);
+        EXPECT_GT(ran, 700ms) << "stopped too early";
+    });
+}
+
+TEST_F(with_lock_loss_test, a_full_client_takes_no_lock_away) {
+    config small = settings();
+    small.max_pending = 1;
+    client full{io, small};
+    const mutex lock{full, "lock"};
+    run([&]() -> asio::awaitable<void> {
+        const error_code ec = co_await outcome(lock, {}, [&](hold& h) -> asio::awaitable<void> {
+            EXPECT_TRUE(h.owns_lock());
+            co_await asio::post(asio::use_awaitable);
+        });
+        EXPECT_FALSE(ec) << ec.message();
+    });
+}
+
+TEST_F(with_lock_loss_test, a_body_that_ends_in_the_drain_has_its_result) {
+    run([&]() -> asio::awaitable<void> {
+        const int answer = co_await with_lock(m, {}, [&](hold&) -> asio::awaitable<int> {
+            bool cancelled = false;
+            redis.async_shutdown({.drain = 10s}, [](error_code) {});
+            try {
+                co_await until_cancelled(&cancelled);
+            } catch (const system_error&) {
+            }
+            co_return cancelled ? 42 : 0;
+        });
+        EXPECT_EQ(answer, 42);
+    });
+}
+
 TEST_F(with_lock_loss_test, the_own_exception_of_the_body_wins_over_the_loss) {
     run([&]() -> asio::awaitable<void> {
         std::string what;

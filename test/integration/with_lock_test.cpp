@@ -124,6 +124,15 @@ TEST_F(with_lock_test, bad_options_are_refused) {
     });
 }
 
+TEST_F(with_lock_test, stop_before_is_measured_by_max_hold_too) {
+    run([&]() -> asio::awaitable<void> {
+        const auto nothing_done = []() -> asio::awaitable<void> { co_return; };
+        const lock_options options{.max_hold = 1s, .stop_before = 600ms};
+        const error_code ec = co_await outcome(m, options, nothing_done);
+        EXPECT_EQ(ec, errc::invalid_stop_before);
+    });
+}
+
 TEST_F(with_lock_test, the_body_may_release_by_itself) {
     run([&]() -> asio::awaitable<void> {
         const error_code ec = co_await outcome(

@@ -3,16 +3,17 @@
 #define CONCH_IMPL_BUILT_WITH_HPP
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/version.hpp>
 
 #include <string>
 
 // The compiled library and the program that uses it both contain Asio, and meet in one io_context.
 // So what decides the layout of Asio's classes, or how they use each other, must be the same for
-// both. It is part of the type of a function that every operation calls: a difference is a link
-// error that names both. Macros without such an effect (BOOST_ASIO_NO_DEPRECATED,
-// BOOST_ASIO_NO_TS_EXECUTORS, BOOST_ASIO_SEPARATE_COMPILATION) and the language standard may
-// differ.
+// both. It is part of the type of the functions that make a client and start an operation: a
+// difference is a link error that names both. Macros without such an effect
+// (BOOST_ASIO_NO_DEPRECATED, BOOST_ASIO_NO_TS_EXECUTORS, BOOST_ASIO_SEPARATE_COMPILATION) and the
+// language standard may differ.
 namespace conch::impl {
 
 template <int MajorMinor>
@@ -30,6 +31,9 @@ using this_build = built_with<
 #endif
 #ifdef BOOST_ASIO_ENABLE_HANDLER_TRACKING
     struct with_handler_tracking,
+#endif
+#ifdef BOOST_ASIO_ENABLE_BUFFER_DEBUGGING
+    struct with_buffer_debugging,
 #endif
 #ifdef BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT
     struct with_ts_executor,

@@ -32,8 +32,10 @@ template <typename T, typename Executor>
 struct awaited<boost::asio::awaitable<T, Executor>> {
     static_assert(std::is_same_v<Executor, boost::asio::any_io_executor>,
                   "conch::with_lock: the body must return boost::asio::awaitable<T>");
-    static_assert(std::is_void_v<T> || std::is_default_constructible_v<T>,
-                  "conch::with_lock: the result of the body must be default constructible");
+    static_assert(std::is_void_v<T> ||
+                      (std::is_default_constructible_v<T> && std::is_move_assignable_v<T>),
+                  "conch::with_lock: the result of the body must be default constructible and "
+                  "move assignable");
     using type = T;
 };
 
@@ -79,7 +81,11 @@ public:
     using signature = void(std::exception_ptr, T);
 
     void ended(std::exception_ptr error, T value) {
-        value_ = std::move(value);
+        try {
+            value_ = std::move(value);
+        } catch (...) {
+            error = std::current_exception();
+        }
         body_ended(std::move(error));
     }
 
