@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// A program of threads, without an event loop of its own: `blocking [REDIS_URL]`.
+#include <conch/blocking.hpp>
+
+#include <future>
+#include <iostream>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+int main(int argc, char* argv[]) {
+    conch::blocking_client redis{conch::config::from_url(argc > 1 ? argv[1] : "redis://127.0.0.1")};
+    conch::blocking_mutex m{redis, "counter", {.fenced = true}};
+
+    int counter = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            const std::scoped_lock guard{m};
+            ++counter;
+        });
+    }
+    for (std::thread& t : threads) {
+        t.join();
+    }
+    std::cout << "counted to " << counter << "\n";
+
+    std::future<conch::hold> later = m.acquire_future({.wait = 2s});
+    conch::hold h = later.get();  // throws what acquire() would
+    const bool busy = !m.try_lock_for(20ms);
+    std::cout << (busy ? "busy for others" : "two holders!") << "\n";
+    m.unlock(h);  // throws if the lock had been lost
+}

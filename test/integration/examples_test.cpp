@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// The small programs of test/examples: each runs to its end and prints what the README says.
+#include "support/program.hpp"
+#include "support/redis_test.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace {
+
+using namespace conch::test;
+
+class examples_test : public redis_test {
+protected:
+    std::string output_of(const std::string& name) {
+        program example{{std::string{EXAMPLES_FOLDER} + "/example_" + name, server.url()}};
+        const ended& end = example.finish();
+        EXPECT_EQ(end.status, 0);
+        EXPECT_EQ(end.err, "");
+        EXPECT_TRUE(raw.channels().empty());
+        return end.out;
+    }
+};
+
+TEST_F(examples_test, coroutines) {
+    EXPECT_EQ(output_of("coroutines"),
+              "charges 42 under a fence\n"
+              "busy for others\n"
+              "total 42\n"
+              "lost: the lock was taken away: forced release, deleted key or lost data\n");
+    EXPECT_FALSE(raw.exists("report"));
+}
+
+TEST_F(examples_test, callbacks) {
+    const std::string out = output_of("callbacks");
+    for (const char* line : {"job 1 runs\n", "job 2 runs\n", "job 3 runs\n", "job 1 is done\n",
+                             "job 2 is done\n", "job 3 is done\n"}) {
+        EXPECT_NE(out.find(line), std::string::npos) << line << " is not in: " << out;
+    }
+    EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 6);
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
+TEST_F(examples_test, blocking) {
+    EXPECT_EQ(output_of("blocking"), "counted to 4\nbusy for others\n");
+    EXPECT_FALSE(raw.exists("counter"));
+}
+
+}  // namespace
