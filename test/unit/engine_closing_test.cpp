@@ -59,7 +59,25 @@ TEST(engine_drain, newcomers_are_refused_and_waiters_leave) {
     EXPECT_TRUE(waiting.ended(errc::client_closed));
     EXPECT_TRUE(h.lock("b").ended(errc::client_closed));
     EXPECT_TRUE(h.wait_lost(v).ended(errc::client_closed));
-    EXPECT_TRUE(h.extend(v, 1s).ended(errc::client_closed));
+}
+
+TEST(engine_drain, who_still_holds_may_extend) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 1s, .renew = false});
+    h.shutdown(10s);
+    const operation& longer = h.extend(v, 20s);
+    h.reply(array(integer(1)));
+    EXPECT_TRUE(longer.ended({}));
+    EXPECT_GT(valid_until(v), h.now() + 19s);
+}
+
+TEST(engine_drain, an_extension_on_its_way_ends_with_it) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(1s);
+    const operation& longer = h.extend(v, 60s);
+    h.advance(1s);
+    EXPECT_TRUE(longer.ended(errc::client_closed));
 }
 
 TEST(engine_drain, another_shutdown_only_shortens_it) {
