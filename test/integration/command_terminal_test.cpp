@@ -11,6 +11,11 @@ using namespace conch::test;
 
 class terminal_command_test : public command_fixture {
 protected:
+    void SetUp() override {
+        if (!terminal_session::possible()) {
+            GTEST_SKIP() << "no pseudo-terminals here";
+        }
+    }
     /// A script that finds the program as $conch; the shell leads the session.
     terminal_session script(const std::string& text) const {
         return terminal_session{{"/bin/bash", "-c", text}, variables()};

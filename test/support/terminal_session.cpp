@@ -44,6 +44,15 @@ terminal_session::terminal_session(std::vector<std::string> line,
     ::fcntl(master_, F_SETFD, FD_CLOEXEC);
 }
 
+bool terminal_session::possible() {
+    const int fd = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ::close(fd);
+    return true;
+}
+
 terminal_session::~terminal_session() {
     if (pid_ > 0) {
         ::kill(pid_, SIGKILL);

@@ -21,6 +21,8 @@ public:
     explicit terminal_session(std::vector<std::string> line,
                               const program::environment& variables = {});
     ~terminal_session();
+    /// False where the machine has no pseudo-terminals (a container without devpts).
+    static bool possible();
     terminal_session(const terminal_session&) = delete;
     terminal_session& operator=(const terminal_session&) = delete;
 
