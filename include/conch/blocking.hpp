@@ -48,8 +48,11 @@ public:
     /// handlers run on the client's own thread.
     client& async() noexcept;
 
+    /// As `client::stats`.
     conch::stats stats() const;
+    /// As `client::last_server_error`.
     std::string last_server_error() const;
+    /// As `client::id`.
     const std::string& id() const noexcept;
 
 private:
@@ -128,6 +131,7 @@ public:
     /// As `mutex::async_force_unlock`.
     bool force_unlock();
 
+    /// The Redis key.
     const std::string& name() const noexcept;
 
 private:

@@ -16,7 +16,9 @@ struct wait_span {
     std::string_view name;
     /// The number of the acquisition that was granted, unique in this client; 0 if none was.
     std::uint64_t number = 0;
+    /// When the operation started.
     time_point began{};
+    /// When it was answered.
     time_point ended{};
     /// Another holder kept it waiting.
     bool contended = false;
@@ -33,7 +35,9 @@ struct hold_span {
     std::uint64_t number = 0;
     /// The fencing token; 0 if the mutex is not fenced.
     std::uint64_t fence = 0;
+    /// When it was granted.
     time_point began{};
+    /// When it was released, detached or lost.
     time_point ended{};
     /// How often its lease was renewed.
     std::uint64_t renewals = 0;
@@ -50,7 +54,9 @@ struct hold_span {
 class observer {
 public:
     virtual ~observer() = default;
+    /// An acquire was answered.
     virtual void waited(const wait_span&) noexcept {}
+    /// A hold ended.
     virtual void held(const hold_span&) noexcept {}
 };
 
