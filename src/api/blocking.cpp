@@ -7,6 +7,7 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace conch {
@@ -16,6 +17,27 @@ namespace asio = boost::asio;
 
 [[noreturn]] void refuse(boost::system::errc::errc_t why, const char* what) {
     throw system_error{make_error_code(why), what};
+}
+
+// What every call here gives to an operation: its error is thrown by the thread that asked, not
+// carried over from the client's.
+const auto answer = asio::use_future([](error_code ec, auto... result) {
+    return std::tuple<error_code, decltype(result)...>{ec, std::move(result)...};
+});
+
+void ask(std::future<std::tuple<error_code>> asked) {
+    if (const auto [ec] = asked.get(); ec) {
+        throw system_error{ec};
+    }
+}
+
+template <typename Result>
+Result ask(std::future<std::tuple<error_code, Result>> asked) {
+    auto [ec, result] = asked.get();
+    if (ec) {
+        throw system_error{ec};
+    }
+    return std::move(result);
 }
 
 }  // namespace
@@ -55,7 +77,7 @@ void blocking_mutex::lock() {
         refuse(boost::system::errc::resource_deadlock_would_occur,
                "conch: this thread has the lock already");
     }
-    state_->keep(mutex_.async_lock(options_, asio::use_future).get());
+    state_->keep(ask(mutex_.async_lock(options_, answer)));
 }
 
 bool blocking_mutex::try_lock() { return try_for(duration::zero()); }
@@ -68,7 +90,7 @@ bool blocking_mutex::try_for(duration wait) {
     }
     lock_options options = options_;
     options.wait = std::max(wait, duration::zero());
-    hold h = mutex_.async_try_lock(options, asio::use_future).get();
+    hold h = ask(mutex_.async_try_lock(options, answer));
     if (!h) {
         return false;
     }
@@ -107,17 +129,17 @@ error_code blocking_mutex::unlock_error() const noexcept { return state_->unlock
 
 hold blocking_mutex::acquire(const lock_options& options) {
     core_->may_block();
-    return mutex_.async_lock(options, asio::use_future).get();
+    return ask(mutex_.async_lock(options, answer));
 }
 
 hold blocking_mutex::try_acquire(const lock_options& options) {
     core_->may_block();
-    return mutex_.async_try_lock(options, asio::use_future).get();
+    return ask(mutex_.async_try_lock(options, answer));
 }
 
 void blocking_mutex::unlock(hold& h) {
     core_->may_block();
-    h.async_unlock(asio::use_future).get();
+    ask(h.async_unlock(answer));
 }
 
 std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
@@ -126,12 +148,12 @@ std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
 
 lock_status blocking_mutex::status() {
     core_->may_block();
-    return mutex_.async_status(asio::use_future).get();
+    return ask(mutex_.async_status(answer));
 }
 
 bool blocking_mutex::force_unlock() {
     core_->may_block();
-    return mutex_.async_force_unlock(asio::use_future).get();
+    return ask(mutex_.async_force_unlock(answer));
 }
 
 const std::string& blocking_mutex::name() const noexcept { return mutex_.name(); }
