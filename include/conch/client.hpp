@@ -62,15 +62,15 @@ public:
     /// client's. Errors: none. Cancellation (terminal, partial, total): the caller gets
     /// `operation_aborted`; the shutdown goes on.
     template <typename Token = boost::asio::deferred_t>
-    auto async_shutdown(const shutdown_options& options, Token&& token = Token{}) {
+    auto async_shutdown(const shutdown_options& options = {}, Token&& token = Token{}) {
         return impl::async_simple(impl::request::shutdown, core_, nullptr, options.drain,
                                   std::forward<Token>(token));
     }
 
     /// The same, without a drain.
-    template <typename Token = boost::asio::deferred_t>
+    template <typename Token>
         requires(!std::convertible_to<Token, const shutdown_options&>)
-    auto async_shutdown(Token&& token = Token{}) {
+    auto async_shutdown(Token&& token) {
         return async_shutdown(shutdown_options{}, std::forward<Token>(token));
     }
 

@@ -19,7 +19,9 @@ class observer;
 enum class log_level { debug, info, warning, error };
 
 /// Receives one log line. Called on the client's strand: it must not block or throw. Lines name
-/// locks, never passwords.
+/// locks, never passwords. Lifetime: called until the shutdown has completed, in the background if
+/// the client was destroyed; what it refers to must live as long as the execution context, or be
+/// shared.
 using log_sink = std::function<void(log_level, std::string_view)>;
 
 /// Where the server is and how patient the client is with it. Checked once, by the constructor of

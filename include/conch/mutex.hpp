@@ -9,6 +9,7 @@
 
 #include <boost/asio/deferred.hpp>
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,13 @@ public:
                                          std::forward<Token>(token));
     }
 
+    /// The same with the default options.
+    template <typename Token>
+        requires(!std::convertible_to<Token, const lock_options&>)
+    auto async_lock(Token&& token) const {
+        return async_lock(lock_options{}, std::forward<Token>(token));
+    }
+
     /// Tries, for as long as `options.wait` (default: once). An empty hold: busy or timed out, with
     /// no error. Everything else as `async_lock`. A try without wait that finds local waiters or a
     /// local hold is answered without asking the server.
@@ -48,6 +56,13 @@ public:
     auto async_try_lock(const lock_options& options = {}, Token&& token = Token{}) const {
         return impl::async_acquire<hold>(impl::request::try_lock, core_, spec_, options,
                                          std::forward<Token>(token));
+    }
+
+    /// The same with the default options: once.
+    template <typename Token>
+        requires(!std::convertible_to<Token, const lock_options&>)
+    auto async_try_lock(Token&& token) const {
+        return async_try_lock(lock_options{}, std::forward<Token>(token));
     }
 
     /// Asks the server who holds the lock.

@@ -15,7 +15,7 @@ public:
 
     void start() {
         auto self = shared_from_this();
-        mutex_.async_lock({}, [self](conch::error_code ec, conch::hold h) {
+        mutex_.async_lock([self](conch::error_code ec, conch::hold h) {
             if (ec) {
                 std::cout << "job " << self->number_ << ": " << ec.message() << "\n";
                 return;

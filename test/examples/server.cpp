@@ -25,7 +25,7 @@ asio::awaitable<void> settle(conch::client& redis, tcp::socket peer) {
     co_await asio::async_write(peer, asio::buffer(done), asio::use_awaitable);
 }
 
-asio::awaitable<void> serve(conch::client& redis, tcp::acceptor acceptor) {
+asio::awaitable<void> serve(conch::client& redis, tcp::acceptor& acceptor) {
     for (;;) {
         tcp::socket peer = co_await acceptor.async_accept(asio::use_awaitable);
         asio::co_spawn(acceptor.get_executor(), settle(redis, std::move(peer)), asio::detached);
@@ -43,7 +43,10 @@ int main(int argc, char* argv[]) {
                                 static_cast<unsigned short>(std::atoi(argv[1]))}};
     std::cout << "port " << acceptor.local_endpoint().port() << std::endl;
     asio::signal_set stop{io, SIGINT, SIGTERM};
-    stop.async_wait([&](auto...) { io.stop(); });
-    asio::co_spawn(io, serve(redis, std::move(acceptor)), asio::detached);
+    stop.async_wait([&](auto...) {
+        acceptor.close();
+        redis.async_shutdown({.drain = 5s}, [&](conch::error_code) { io.stop(); });
+    });
+    asio::co_spawn(io, serve(redis, acceptor), asio::detached);
     io.run();
 }

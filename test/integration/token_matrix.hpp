@@ -199,6 +199,14 @@ struct wait_lost_operation : of_hold {
     }
 };
 
+struct wait_lost_before_operation : wait_lost_operation {
+    static constexpr char name[] = "async_wait_lost_before";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.h.async_wait_lost(1s, std::forward<Token>(token)...);
+    }
+};
+
 struct shutdown_operation : asking {
     static constexpr char name[] = "async_shutdown";
     using value = nothing;
@@ -220,17 +228,33 @@ struct shutdown_operation : asking {
     }
 };
 
+struct drain_operation : shutdown_operation {
+    static constexpr char name[] = "async_shutdown_drain";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.c.async_shutdown({.drain = 60s}, std::forward<Token>(token)...);
+    }
+    static void prepare(scene& s) { s.h.release(); }
+    static void check(scene& s, nothing&) { EXPECT_FALSE(s.raw.exists("held")); }
+    static void left(scene& s) {
+        EXPECT_TRUE(s.h.owns_lock()) << "the drain goes on";
+        s.h.release();
+        shutdown_operation::left(s);
+    }
+};
+
 /// A new operation gets its struct, and its name here.
 using all_operations =
     std::tuple<lock_operation, try_lock_operation, status_operation, force_unlock_operation,
-               unlock_operation, extend_operation, wait_lost_operation, shutdown_operation>;
+               unlock_operation, extend_operation, wait_lost_operation, wait_lost_before_operation,
+               shutdown_operation, drain_operation>;
 
 template <typename Operation>
 using outcome_of = outcome<typename Operation::value>;
 
 /// Whether the client can be used when the operation is over.
 template <typename Operation>
-inline constexpr bool ends_client = std::is_same_v<Operation, shutdown_operation>;
+inline constexpr bool ends_client = std::is_base_of_v<shutdown_operation, Operation>;
 
 /// One cell: an operation under a token.
 struct matrix_cell {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+// Observer and log on a real client: what they may do in a call, and what they never get to see.
+#include "support/redis_test.hpp"
+
+#include <conch/observer.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+/// Starts another acquire out of each of its calls.
+class busy_observer final : public observer {
+public:
+    void waited(const wait_span& w) noexcept override {
+        spans.push_back("waited for " + std::string{w.name});
+        if (target && w.name != "other") {
+            target->async_lock([this](error_code ec, hold h) {
+                ++(ec ? failures : grants);
+                h.release();
+            });
+        }
+    }
+    void held(const hold_span& h) noexcept override {
+        spans.push_back("held " + std::string{h.name});
+    }
+
+    const mutex* target = nullptr;
+    int grants = 0;
+    int failures = 0;
+    std::vector<std::string> spans{};
+};
+
+class observer_test : public redis_test {
+protected:
+    config observed() {
+        config c = settings();
+        c.observer = told;
+        return c;
+    }
+    std::shared_ptr<busy_observer> told = std::make_shared<busy_observer>();
+};
+
+TEST_F(observer_test, may_start_operations) {
+    client redis{io, observed()};
+    const mutex m{redis, "lock"};
+    const mutex other{redis, "other"};
+    told->target = &other;
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await m.async_lock();
+        co_await h.async_unlock();
+    });
+    EXPECT_TRUE(run_until(io, [&] { return told->spans.size() == 4; }));
+    EXPECT_EQ(told->grants, 1);
+    EXPECT_EQ(told->failures, 0);
+    EXPECT_EQ(told->spans[0], "waited for lock");
+}
+
+TEST_F(observer_test, is_told_of_the_holds_that_a_client_leaves) {
+    {
+        client redis{io, observed()};
+        const mutex m{redis, "lock"};
+        hold h;
+        run([&]() -> asio::awaitable<void> { h = co_await m.async_lock(); });
+        h.detach();
+    }
+    io.restart();
+    io.run();
+    EXPECT_EQ(told->spans, (std::vector<std::string>{"waited for lock", "held lock"}));
+}
+
+TEST_F(observer_test, may_outlive_its_client_and_the_context) {
+    {
+        asio::io_context own;
+        client redis{own, observed()};
+        const mutex m{redis, "lock"};
+        m.async_lock([](error_code, hold) { FAIL() << "the context ran"; });
+    }
+    EXPECT_EQ(told.use_count(), 1) << "the client is still there";
+}
+
+class secret_test : public redis_test {
+protected:
+    secret_test()
+        : redis_test{{.arguments = {"--user", "app", "on", ">s3cret-word", "~*", "&*", "+@all"}}} {}
+
+    /// All that a client with this password says, at the lowest level, over a whole life: the
+    /// handshake, locks, a server that goes away and comes back.
+    std::string said(const std::string& password) {
+        // Shared with the sink: the client goes on in the background, and its log with it.
+        const auto all = std::make_shared<std::string>();
+        config c = settings();
+        c.username = "app";
+        c.password = password;
+        c.least_log_level = log_level::debug;
+        c.log = [all](log_level, std::string_view line) { all->append(line).append("\n"); };
+        client redis{io, c};
+        const mutex m{redis, "lock"};
+        error_code ec;
+        m.async_lock({.wait = 2s}, [&](error_code e, hold) { ec = e; });
+        EXPECT_TRUE(run_until(io, [&] { return redis.stats().waits == 1; }));
+        *all += ec.message() + redis.last_server_error();
+        server.kill();
+        server.start();
+        m.async_lock({.wait = 2s}, [&](error_code e, hold) { ec = e; });
+        EXPECT_TRUE(run_until(io, [&] { return redis.stats().waits == 2; }));
+        return *all + ec.message() + redis.last_server_error();
+    }
+};
+
+TEST_F(secret_test, a_right_password_is_in_no_line) {
+    const std::string all = said("s3cret-word");
+    EXPECT_NE(all.find("lock"), std::string::npos) << "nothing was logged: " << all;
+    EXPECT_EQ(all.find("s3cret"), std::string::npos) << all;
+}
+
+TEST_F(secret_test, a_wrong_password_is_in_no_line) {
+    const std::string all = said("wr0ng-word");
+    EXPECT_NE(all.find("WRONGPASS"), std::string::npos) << all;
+    EXPECT_EQ(all.find("wr0ng"), std::string::npos) << all;
+}
+
+}  // namespace
