@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_CHECK_CHECKER_HPP
+#define CONCH_TEST_SIM_CHECK_CHECKER_HPP
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace conch::sim {
+
+class simulation;
+struct call;
+struct held;
+
+/// Watches a run for one property.
+class checker {
+public:
+    explicit checker(simulation& s) noexcept : all_{s} {}
+    checker(const checker&) = delete;
+    checker& operator=(const checker&) = delete;
+    virtual ~checker() = default;
+
+    virtual std::string_view name() const noexcept = 0;
+    /// A user got a hold.
+    virtual void granted(const held&) {}
+    /// A client's turn is over.
+    virtual void turned(std::uint64_t /*client*/) {}
+    /// An event of the simulation is over.
+    virtual void stepped() {}
+    /// The handler of a call is run.
+    virtual void ended(const call&) {}
+    /// Nobody wants or holds anything any more, and the time for it to be over has passed.
+    virtual void rested() {}
+
+protected:
+    void violate(std::string_view what);
+
+    simulation& all_;
+};
+
+std::unique_ptr<checker> make_exclusion(simulation& s);
+std::unique_ptr<checker> make_ownership(simulation& s);
+std::unique_ptr<checker> make_fences(simulation& s);
+std::unique_ptr<checker> make_once(simulation& s);
+std::unique_ptr<checker> make_loss_in_time(simulation& s);
+std::unique_ptr<checker> make_promptness(simulation& s);
+std::unique_ptr<checker> make_rest(simulation& s);
+std::unique_ptr<checker> make_bounds(simulation& s);
+
+}  // namespace conch::sim
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// A later acquisition has the greater fencing token, whatever the server lost: a resource that
+// refuses older tokens is safe even where the lock isn't.
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+
+namespace conch::sim {
+namespace {
+
+class fences final : public checker {
+public:
+    explicit fences(simulation& s) : checker{s}, seen_(s.how().names) {}
+    std::string_view name() const noexcept override { return "fences"; }
+
+    void granted(const held& h) override {
+        if (!all_.fenced(h.name)) {
+            return;
+        }
+        const std::uint64_t token = h.view->fence;
+        if (token == 0) {
+            violate("user " + std::to_string(h.user) + " has no token");
+            return;
+        }
+        for (const entry& older : seen_[h.name]) {
+            if (older.client == h.client && older.number == h.number) {
+                return;  // a deeper level
+            }
+            if (older.token == token || (older.granted_at < h.sent_at && older.token > token)) {
+                violate("token " + std::to_string(token) + " after " +
+                        std::to_string(older.token));
+            }
+        }
+        seen_[h.name].push_back({h.client, h.number, h.granted_at, token});
+    }
+
+private:
+    struct entry {
+        std::uint64_t client;
+        std::uint64_t number;
+        instant granted_at;
+        std::uint64_t token;
+    };
+    std::vector<std::vector<entry>> seen_;
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_fences(simulation& s) { return std::make_unique<fences>(s); }
+
+}  // namespace conch::sim

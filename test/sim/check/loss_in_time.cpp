@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loss of a hold is told in the first turn at or after its deadline, and that turn comes in
+// time.
+#include "sim/simulation.hpp"
+
+namespace conch::sim {
+namespace {
+
+class loss_in_time final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "loss_in_time"; }
+
+    void turned(std::uint64_t client) override {
+        const client_node& node = *all_.clients()[client];
+        for (const held& h : all_.holds()) {
+            if (h.client != client || node.local_now() < h.valid_until()) {
+                continue;
+            }
+            if (h.view->lost.load() == 0) {
+                violate("user " + std::to_string(h.user) + " isn't told of the end of lock " +
+                        std::to_string(h.name));
+            } else if (h.watch && h.watch->completions == 0 && h.watch->running) {
+                violate("who watches lock " + std::to_string(h.name) + " isn't told of its end");
+            }
+        }
+    }
+
+    void stepped() override {
+        for (const held& h : all_.holds()) {
+            const client_node& node = *all_.clients()[h.client];
+            if (node.running() && h.view->lost.load() == 0 &&
+                node.local_now() > h.valid_until() + std::chrono::milliseconds{1}) {
+                violate("the client of user " + std::to_string(h.user) +
+                        " sleeps over the end of lock " + std::to_string(h.name));
+            }
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_loss_in_time(simulation& s) {
+    return std::make_unique<loss_in_time>(s);
+}
+
+}  // namespace conch::sim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whoever believes that it owns a lock is the one that the server has, whether or not somebody else
+// wants it.
+#include "sim/simulation.hpp"
+
+namespace conch::sim {
+namespace {
+
+class ownership final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "ownership"; }
+
+    void turned(std::uint64_t client) override {
+        client_node& node = *all_.clients()[client];
+        for (const held& h : all_.holds()) {
+            if (h.client == client && h.owns_lock(node.local_now()) && !all_.excused(h)) {
+                look(h, node.id() + ":" + std::to_string(h.number));
+            }
+        }
+    }
+
+private:
+    void look(const held& h, const std::string& field) {
+        server_node& server = all_.server();
+        if (!server.redis().has_field(all_.spec(h.name)->name(), field, server.wall_clock())) {
+            violate("user " + std::to_string(h.user) + " believes in lock " +
+                    std::to_string(h.name) + " as " + field + ", which the server hasn't");
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_ownership(simulation& s) { return std::make_unique<ownership>(s); }
+
+}  // namespace conch::sim

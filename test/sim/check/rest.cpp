@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// In the end nothing is left: no key, no subscription, no renewal, no compensation, no state.
+#include "sim/simulation.hpp"
+
+namespace conch::sim {
+namespace {
+
+class rest final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "rest"; }
+
+    void rested() override {
+        server_node& server = all_.server();
+        for (std::size_t name = 0; name < all_.how().names; ++name) {
+            if (server.redis().exists(all_.spec(name)->name(), server.wall_clock())) {
+                violate("lock " + std::to_string(name) + " is still there");
+            }
+        }
+        if (const std::size_t n = server.redis().subscribers(); n != 0) {
+            violate(std::to_string(n) + " subscriptions are still there");
+        }
+        for (const auto& c : all_.clients()) {
+            if (!c->dead()) {
+                look(*c);
+            }
+        }
+    }
+
+private:
+    void look(const client_node& c) {
+        const stats s = c.engine().counters();
+        if (s.holds_now + s.waiting_now + s.slots_now + s.subscriptions_now != 0) {
+            violate("client " + std::to_string(c.index()) + " has " +
+                    std::to_string(s.holds_now) + " holds, " + std::to_string(s.waiting_now) +
+                    " waiters, " + std::to_string(s.slots_now) + " slots, " +
+                    std::to_string(s.subscriptions_now) + " subscriptions");
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_rest(simulation& s) { return std::make_unique<rest>(s); }
+
+}  // namespace conch::sim

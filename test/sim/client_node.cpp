@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/client_node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+/// As the real driver: suspend must be noticed.
+constexpr duration longest_sleep = std::chrono::seconds{1};
+constexpr std::int64_t million = 1'000'000;
+
+}  // namespace
+
+client_node::client_node(world& w, network& n, client_events& e, const config& settings,
+                         const clock_settings& clock, std::string id, std::uint64_t seed)
+    : world_{w},
+      network_{n},
+      events_{e},
+      clock_{clock},
+      id_{std::move(id)},
+      settings_{settings},
+      index_{n.add(*this)},
+      engine_{settings_, id_, seed} {}
+
+time_point client_node::local(instant t) const noexcept {
+    return time_point{clock_.ahead + duration{t + t * clock_.drift_ppm / million}};
+}
+
+instant client_node::true_time(time_point t) const noexcept {
+    const std::int64_t shown = (t.time_since_epoch() - clock_.ahead).count();
+    instant at = shown * million / (million + clock_.drift_ppm);
+    while (local(at) < t) {
+        ++at;
+    }
+    return at;
+}
+
+void client_node::begin() { engine_.begin_turn(local_now()); }
+
+void client_node::end() {
+    engine_.end_turn();
+    tend_connection();
+    write();
+    arm_timer();
+    events_.turned(index_);
+    hand_out();
+}
+
+void client_node::tend_connection() {
+    const std::uint64_t wanted = engine_.wanted_connection();
+    if (connection_ != 0 && connection_ != wanted) {
+        network_.close(index_, connection_);
+        connection_ = 0;
+        connected_ = false;
+        writing_ = false;
+    }
+    if (connection_ == 0 && wanted != 0) {
+        connection_ = wanted;
+        network_.connect(index_, wanted);
+    }
+}
+
+void client_node::write() {
+    if (!connected_ || writing_ || !engine_.has_output()) {
+        return;
+    }
+    std::string out;
+    engine_.stage(out);
+    writing_ = true;
+    network_.send(index_, connection_, out);
+    world_.plan<&client_node::written>(world_.now() + world_.chance.between(0, 20 * micros), this,
+                                       connection_);
+}
+
+void client_node::written(std::uint64_t number, std::uint64_t) {
+    if (dead_ || number != connection_) {
+        return;
+    }
+    if (!running()) {
+        world_.plan<&client_node::written>(paused_until_, this, number);
+        return;
+    }
+    writing_ = false;
+    if (engine_.has_output()) {
+        turn([] {});
+    }
+}
+
+void client_node::arm_timer() {
+    const time_point wanted = engine_.next_deadline();
+    if (wanted == core::never) {
+        return;  // it looks again when it fires, if it is armed
+    }
+    const time_point now = local_now();
+    const instant at = true_time(std::min(std::max(wanted, now), now + longest_sleep));
+    if (timer_at_ >= 0 && timer_at_ <= at) {
+        return;
+    }
+    timer_at_ = at;
+    world_.plan<&client_node::on_timer>(at, this, ++timer_generation_);
+}
+
+void client_node::on_timer(std::uint64_t generation, std::uint64_t) {
+    if (dead_ || generation != timer_generation_) {
+        return;
+    }
+    if (!running()) {
+        timer_at_ = paused_until_;
+        world_.plan<&client_node::on_timer>(paused_until_, this, generation);
+        return;
+    }
+    timer_at_ = -1;
+    turn([] {});
+}
+
+void client_node::hand_out() {
+    for (lock::completion& c : engine_.completions()) {
+        call& of = *static_cast<call*>(c.tag);
+        ++of.completions;
+        of.ec = c.ec;
+        of.view = std::move(c.view);
+        of.flag = c.flag;
+        ended_.push_back(&of);
+        // The user's executor is busy now and then.
+        const instant later =
+            world_.chance.once_in(8) ? world_.chance.between(0, 5 * millis) : instant{0};
+        world_.plan<&client_node::run_handler>(world_.now() + later, this);
+    }
+    engine_.completions().clear();
+}
+
+void client_node::run_handler(std::uint64_t, std::uint64_t) {
+    if (dead_ || ended_.empty()) {
+        return;
+    }
+    if (!running()) {
+        world_.plan<&client_node::run_handler>(paused_until_, this);
+        return;
+    }
+    call& c = *ended_.front();
+    ended_.pop_front();
+    events_.ended(index_, c);
+}
+
+void client_node::pause(instant until) {
+    paused_until_ = std::max(paused_until_, until);
+    world_.plan<&client_node::go_on>(paused_until_, this);
+}
+
+void client_node::go_on(std::uint64_t, std::uint64_t) {
+    if (dead_ || !running()) {
+        return;
+    }
+    const bool reads_first = world_.chance.once_in(2);
+    timer_at_ = -1;
+    ++timer_generation_;
+    writing_ = false;
+    if (!reads_first) {
+        turn([] {});
+    }
+    for (const arrival& a : std::exchange(waiting_, {})) {
+        take(a);
+    }
+    turn([] {});
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+        world_.plan<&client_node::run_handler>(world_.now(), this);
+    }
+}
+
+void client_node::heal() {
+    if (!dead_ && !running()) {
+        paused_until_ = world_.now();
+        go_on(0, 0);
+    }
+}
+
+void client_node::die(bool heard) {
+    dead_ = true;
+    if (!heard) {
+        network_.cut_silently(index_);
+    }
+    if (connection_ != 0) {
+        network_.close(index_, connection_);
+    }
+    ended_.clear();
+    waiting_.clear();
+}
+
+void client_node::take(const arrival& a) {
+    if (a.number != connection_) {
+        return;
+    }
+    switch (a.what) {
+        case arrival::kind::opened:
+            connected_ = true;
+            turn([&] {
+                if (a.number == engine_.wanted_connection()) {
+                    engine_.connected();
+                }
+            });
+            return;
+        case arrival::kind::bytes:
+            turn([&] {
+                if (a.number == engine_.wanted_connection()) {
+                    const auto room = engine_.input().prepare(a.bytes.size());
+                    std::copy(a.bytes.begin(), a.bytes.end(), room.begin());
+                    engine_.input().commit(a.bytes.size());
+                    engine_.received();
+                }
+            });
+            return;
+        case arrival::kind::broken:
+            turn([&] {
+                if (a.number == engine_.wanted_connection()) {
+                    engine_.connection_broken("reset by peer");
+                }
+            });
+            return;
+    }
+}
+
+void client_node::came(arrival a) {
+    if (dead_) {
+        return;
+    }
+    if (running() && waiting_.empty()) {
+        take(a);
+    } else {
+        waiting_.push_back(std::move(a));
+    }
+}
+
+void client_node::opened(std::uint64_t number) { came({arrival::kind::opened, number}); }
+
+void client_node::bytes_came(std::uint64_t number, std::string_view bytes) {
+    came({arrival::kind::bytes, number, std::string{bytes}});
+}
+
+void client_node::broken(std::uint64_t number) { came({arrival::kind::broken, number}); }
+
+}  // namespace conch::sim

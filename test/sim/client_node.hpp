@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_CLIENT_NODE_HPP
+#define CONCH_TEST_SIM_CLIENT_NODE_HPP
+
+#include "engine/engine.hpp"
+#include "sim/network.hpp"
+#include "sim/world.hpp"
+
+#include <conch/config.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::sim {
+
+/// One call of a user, and how it ended.
+struct call {
+    lock::pending* running = nullptr;
+    int completions = 0;
+    error_code ec{};
+    impl::view_ptr view{};
+    bool flag = false;
+    std::uint64_t user = 0;
+    bool forces = false;   ///< takes a lock away
+    lock_status status{};  ///< the answer to a question
+};
+
+/// What a client tells those who watch it.
+struct client_events {
+    /// A call ended; its handler runs some time after the turn in which it did.
+    virtual void ended(std::uint64_t client, call& c) = 0;
+    /// At the end of each turn, before the handlers.
+    virtual void turned(std::uint64_t client) = 0;
+
+protected:
+    ~client_events() = default;
+};
+
+/// A client's process: the real engine with a driver on virtual time. Its clock drifts against the
+/// server's, and counts the time while the process is paused.
+class client_node final : public client_end {
+public:
+    struct clock_settings {
+        std::int64_t drift_ppm = 0;     ///< how much faster than true time
+        duration ahead = std::chrono::hours{1};  ///< when true time is 0
+    };
+
+    client_node(world& w, network& n, client_events& e, const config& settings,
+                const clock_settings& clock, std::string id, std::uint64_t seed);
+    client_node(const client_node&) = delete;
+    client_node& operator=(const client_node&) = delete;
+
+    std::uint64_t index() const noexcept { return index_; }
+    const std::string& id() const noexcept { return id_; }
+    time_point local_now() const noexcept { return local(world_.now()); }
+    time_point local(instant t) const noexcept;
+    /// The first moment at which the local clock shows `t` or more.
+    instant true_time(time_point t) const noexcept;
+
+    engine::lock_engine& engine() noexcept { return engine_; }
+    const engine::lock_engine& engine() const noexcept { return engine_; }
+    /// A turn in which `inputs` are given to the engine; when the process goes on, if it is paused.
+    /// Nothing happens if it is dead.
+    template <typename Inputs>
+    void turn(Inputs&& inputs) {
+        begin();
+        inputs();
+        end();
+    }
+    bool running() const noexcept { return !dead_ && paused_until_ <= world_.now(); }
+    bool dead() const noexcept { return dead_; }
+    instant paused_until() const noexcept { return paused_until_; }
+    /// When the process next looks by itself, on true time.
+    instant wakes_at() const noexcept { return timer_at_; }
+
+    // Faults.
+
+    void pause(instant until);
+    /// The process is gone: what it held stays on the server. `heard`: its system hangs up for it.
+    void die(bool heard);
+    /// Goes on now.
+    void heal();
+
+    // The network's.
+
+    void opened(std::uint64_t number) override;
+    void bytes_came(std::uint64_t number, std::string_view bytes) override;
+    void broken(std::uint64_t number) override;
+
+private:
+    struct arrival {
+        enum class kind : std::uint8_t { opened, bytes, broken } what;
+        std::uint64_t number;
+        std::string bytes{};
+    };
+
+    void begin();
+    void end();
+    void came(arrival a);
+    void take(const arrival& a);
+    void go_on(std::uint64_t, std::uint64_t);
+    void tend_connection();
+    void write();
+    void written(std::uint64_t number, std::uint64_t);
+    void arm_timer();
+    void on_timer(std::uint64_t generation, std::uint64_t);
+    void hand_out();
+    void run_handler(std::uint64_t, std::uint64_t);
+
+    world& world_;
+    network& network_;
+    client_events& events_;
+    const clock_settings clock_;
+    const std::string id_;
+    const config settings_;
+    std::uint64_t index_;
+    engine::lock_engine engine_;
+    std::uint64_t connection_ = 0;  // 0: none
+    bool connected_ = false;
+    bool writing_ = false;
+    instant timer_at_ = -1;  // -1: not armed
+    std::uint64_t timer_generation_ = 0;
+    instant paused_until_ = 0;
+    bool dead_ = false;
+    std::vector<arrival> waiting_{};  // came while it was paused
+    std::deque<call*> ended_{};       // their handlers are to run
+};
+
+}  // namespace conch::sim
+
+#endif

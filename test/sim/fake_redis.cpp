@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/fake_redis.hpp"
+
+#include "core/random.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+std::string random_hex(std::uint64_t& state) {
+    core::random r{state++};
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string s;
+    while (s.size() < 40) {
+        s.push_back(digits[r.next() % 16]);
+    }
+    return s;
+}
+
+/// "*3\r\n": the number, and what follows; false if it isn't complete. `bad`: it never will be.
+bool take_number(std::string_view& in, char mark, std::int64_t& n, bool& bad) {
+    const std::size_t end = in.find("\r\n");
+    if (!in.empty() && in[0] != mark) {
+        bad = true;
+        return false;
+    }
+    if (end == std::string_view::npos) {
+        return false;
+    }
+    const auto got = to_integer(in.substr(1, end - 1));
+    bad = !got;
+    n = got.value_or(0);
+    in.remove_prefix(end + 2);
+    return got.has_value();
+}
+
+/// One command; false if it isn't complete.
+bool take_command(std::string_view& in, std::vector<std::string_view>& words, bool& bad) {
+    std::string_view rest = in;
+    std::int64_t n = 0;
+    words.clear();
+    if (!take_number(rest, '*', n, bad)) {
+        return false;
+    }
+    for (; n > 0; --n) {
+        std::int64_t length = 0;
+        if (!take_number(rest, '$', length, bad)) {
+            return false;
+        }
+        const auto size = static_cast<std::size_t>(length);
+        if (length < 0 || rest.size() < size + 2) {
+            bad = length < 0;
+            return false;
+        }
+        words.push_back(rest.substr(0, size));
+        rest.remove_prefix(size + 2);
+    }
+    in = rest;
+    return true;
+}
+
+std::string unknown(arguments a) {
+    std::string words = "ERR unknown command '" + std::string{a[0].substr(0, 128)} +
+                        "', with args beginning with: ";
+    for (const std::string_view w : a.subspan(1)) {
+        words += "'" + std::string{w.substr(0, 128)} + "' ";
+    }
+    return words;
+}
+
+std::string lower(std::string_view s) {
+    std::string out{s};
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return out;
+}
+
+using command_map = boost::unordered_flat_map<std::string, const command*>;
+
+command_map all_commands() {
+    command_map all;
+    for (const auto group : {key_commands(), type_commands(), zset_commands(), server_commands()}) {
+        for (const command& c : group) {
+            all[std::string{c.name}] = &c;
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+const command* find_command(std::string_view name) noexcept {
+    static const command_map all = all_commands();
+    auto it = all.find(std::string{name});
+    if (it == all.end()) {
+        it = all.find(lower(name));
+    }
+    return it == all.end() ? nullptr : it->second;
+}
+
+std::optional<std::int64_t> to_integer(std::string_view s) noexcept {
+    std::int64_t n = 0;
+    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), n);
+    const bool odd = s.empty() || ec != std::errc{} || end != s.data() + s.size() ||
+                     (s.size() > 1 && (s[0] == '0' || s.starts_with("-0")));
+    return odd ? std::nullopt : std::optional{n};
+}
+
+bool same_word(std::string_view a, std::string_view b) noexcept {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return (x | 0x20) == (y | 0x20); });
+}
+
+fake_redis::fake_redis(const settings& s)
+    : how_{s}, random_{s.seed}, run_id_{random_hex(random_)} {}
+
+fake_redis::connection fake_redis::connect() {
+    session& s = sessions_[++last_id_];
+    s.id = last_id_;
+    s.authenticated = how_.password.empty();
+    return s.id;
+}
+
+void fake_redis::disconnect(connection c) { sessions_.erase(c); }
+
+void fake_redis::set_now(std::int64_t now_us) {
+    now_us_ = now_us;
+    data_.set_now(now_us / 1000);
+}
+
+void fake_redis::receive(connection c, std::string_view bytes, std::int64_t now_us) {
+    set_now(now_us);
+    const auto it = sessions_.find(c);
+    if (it == sessions_.end()) {
+        return;
+    }
+    session& s = it->second;
+    s.unread.append(bytes);
+    const std::string input = std::exchange(s.unread, {});
+    std::string_view rest = input;
+    std::vector<std::string_view> words;
+    bool bad = false;
+    while (!s.closing && take_command(rest, words, bad)) {
+        if (!words.empty()) {
+            run(s, words);
+        }
+    }
+    if (bad && !s.closing) {
+        s.output.append("-ERR Protocol error: invalid bulk length\r\n");
+        close(s);
+    }
+    s.unread = rest;
+    if (!s.output.empty()) {
+        ready(s);
+    }
+}
+
+void fake_redis::run(session& s, arguments a) {
+    const command* c = find_command(a[0]);
+    reply answer;
+    if (!c) {
+        answer = reply::error(unknown(a));
+    } else if (!c->takes(a.size())) {
+        answer = reply::error("ERR wrong number of arguments for '" + std::string{c->name} +
+                              "' command");
+    } else if (!s.authenticated && c->name != "hello" && c->name != "auth") {
+        answer = reply::error("NOAUTH Authentication required.");
+    } else if (const std::string* no = refused(*c, false, false)) {
+        answer = reply::error(*no);
+    } else {
+        data_.begin_command();
+        answer = c->run(*this, s, a);
+    }
+    // A push was written by the command itself.
+    if (answer.what != reply::kind::push) {
+        answer.write(s.output, s.resp3);
+    }
+}
+
+const std::string* fake_redis::refused(const command& c, bool in_script,
+                                       bool wrote) const noexcept {
+    if (!refusal_) {
+        return nullptr;
+    }
+    const std::string& words = *refusal_;
+    const bool hit = words.starts_with("LOADING")
+                         ? !in_script && (c.flags & command::while_loading) == 0
+                     : words.starts_with("READONLY") ? (c.flags & command::writes) != 0
+                                                     : (c.flags & command::grows) != 0 && !wrote;
+    return hit ? &words : nullptr;
+}
+
+void fake_redis::ready(session& s) {
+    if (!std::exchange(s.listed, true)) {
+        ready_.push_back(s.id);
+    }
+}
+
+std::vector<fake_redis::connection> fake_redis::take_ready() {
+    for (const connection c : ready_) {
+        const auto it = sessions_.find(c);
+        if (it != sessions_.end()) {
+            it->second.listed = false;
+        }
+    }
+    return std::exchange(ready_, {});
+}
+
+std::string fake_redis::take_output(connection c) {
+    const auto it = sessions_.find(c);
+    return it == sessions_.end() ? std::string{} : std::exchange(it->second.output, {});
+}
+
+bool fake_redis::closed(connection c) const {
+    const auto it = sessions_.find(c);
+    return it == sessions_.end() || it->second.closing;
+}
+
+void fake_redis::close(session& s) {
+    s.closing = true;
+    s.channels.clear();
+    ready(s);
+}
+
+std::int64_t fake_redis::publish(std::string_view channel, std::string_view text) {
+    std::int64_t n = 0;
+    for (auto& [id, s] : sessions_) {
+        n += s.channels.contains(channel) ? 1 : 0;
+    }
+    if (n > 0 && messages_to_lose_ > 0) {
+        --messages_to_lose_;
+        return n;
+    }
+    const reply message{reply::kind::push, 0, {},
+                        {reply::bulk("message"), reply::bulk(channel), reply::bulk(text)}};
+    for (auto& [id, s] : sessions_) {
+        if (s.channels.contains(channel)) {
+            message.write(s.output, s.resp3);
+            ready(s);
+        }
+    }
+    return n;
+}
+
+void fake_redis::restart(bool keep_data) {
+    sessions_.clear();
+    ready_.clear();
+    scripts_.clear();
+    last_id_ = 0;
+    run_id_ = random_hex(random_);
+    refusal_.reset();
+    if (!keep_data) {
+        data_.clear();
+    }
+}
+
+bool fake_redis::exists(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    return data_.find(key) != nullptr;
+}
+
+bool fake_redis::has_field(std::string_view key, std::string_view field, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
+    return h && std::any_of(h->begin(), h->end(),
+                            [&](const auto& f) { return f.first == field; });
+}
+
+std::string fake_redis::dump(std::int64_t now_us) {
+    set_now(now_us);
+    return data_.dump();
+}
+
+std::size_t fake_redis::subscribers() const noexcept {
+    std::size_t n = 0;
+    for (const auto& [id, s] : sessions_) {
+        n += s.channels.size();
+    }
+    return n;
+}
+
+}  // namespace conch::sim

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_FAKE_REDIS_HPP
+#define CONCH_TEST_SIM_FAKE_REDIS_HPP
+
+#include "sim/redis/command.hpp"
+#include "sim/redis/keyspace.hpp"
+#include "sim/redis/lua_host.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::sim {
+
+/// One connection, as the server sees it.
+struct session {
+    std::int64_t id = 0;
+    std::string unread{};
+    std::string output{};
+    bool resp3 = false;
+    bool authenticated = false;
+    bool closing = false;  ///< once its output is sent
+    bool listed = false;   ///< as ready
+    std::string name{};
+    std::set<std::string, std::less<>> channels{};
+};
+
+/// A Redis server without sockets and without a clock: bytes and the wall clock come in, bytes come
+/// out. It runs the real scripts, in Lua 5.1, over a small model of keys, and answers in the words
+/// of Redis 7.0. The same calls give the same answers.
+class fake_redis {
+public:
+    using connection = std::int64_t;  ///< its CLIENT ID
+
+    struct settings {
+        std::string password{};  ///< of the user "default"; empty: none
+        std::uint64_t seed = 1;  ///< of the run_id
+    };
+
+    explicit fake_redis(const settings& s);
+
+    /// From 1 on, again after a restart.
+    connection connect();
+    /// The server sees the end of the socket.
+    void disconnect(connection c);
+    /// Runs each command that is complete, at this wall clock (microseconds since 1970).
+    void receive(connection c, std::string_view bytes, std::int64_t now_us);
+    /// Those with new output, or closed by the server, in the order in which that came about.
+    std::vector<connection> take_ready();
+    /// Forgets a closed connection, too.
+    std::string take_output(connection c);
+    /// Closed by the server: CLIENT KILL, or bytes that are no command.
+    bool closed(connection c) const;
+
+    // Faults.
+
+    /// All connections end, scripts are gone, connections count from 1, the run_id is another.
+    void restart(bool keep_data);
+    /// The last `k` commands that wrote never happened: a replica that lagged took over.
+    void lose_last_writes(std::size_t k) { data_.undo(k); }
+    void script_flush() { scripts_.clear(); }
+    /// The next `n` messages are delivered to nobody; PUBLISH counts them as delivered.
+    void lose_messages(std::uint64_t n) noexcept { messages_to_lose_ = n; }
+    /// These words answer what a server in that state refuses: READONLY and OOM some commands,
+    /// LOADING nearly all.
+    void refuse(std::optional<std::string> words) { refusal_ = std::move(words); }
+
+    // What tests and checkers look at.
+
+    bool exists(std::string_view key, std::int64_t now_us);
+    bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
+    std::string dump(std::int64_t now_us);
+    std::size_t subscribers() const noexcept;
+    std::uint64_t scripts_run() const noexcept { return scripts_run_; }
+
+    // For the commands.
+
+    keyspace& data() noexcept { return data_; }
+    std::int64_t now_us() const noexcept { return now_us_; }
+    const settings& how() const noexcept { return how_; }
+    const std::string& run_id() const noexcept { return run_id_; }
+    std::map<connection, session>& sessions() noexcept { return sessions_; }
+    std::set<std::string, std::less<>>& scripts() noexcept { return scripts_; }
+    /// How many sessions got it.
+    std::int64_t publish(std::string_view channel, std::string_view text);
+    void close(session& s);
+    /// The words of a refusal, if this command is refused now. `wrote`: the script that calls it
+    /// has written before.
+    const std::string* refused(const command& c, bool in_script, bool wrote) const noexcept;
+    void count_script() noexcept { ++scripts_run_; }
+
+private:
+    void set_now(std::int64_t now_us);
+    void run(session& s, arguments a);
+    void ready(session& s);
+
+    const settings how_;
+    std::uint64_t random_;
+    std::string run_id_{};
+    keyspace data_{};
+    std::map<connection, session> sessions_{};
+    std::set<std::string, std::less<>> scripts_{};  // the SHA1 of those that are loaded
+    std::vector<connection> ready_{};
+    connection last_id_ = 0;
+    std::int64_t now_us_ = 0;
+    std::uint64_t messages_to_lose_ = 0;
+    std::optional<std::string> refusal_{};
+    std::uint64_t scripts_run_ = 0;
+};
+
+}  // namespace conch::sim
+
+#endif

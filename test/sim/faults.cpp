@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/faults.hpp"
+
+#include "sim/simulation.hpp"
+
+namespace conch::sim {
+namespace {
+
+constexpr const char* read_only = "READONLY You can't write against a read only replica.";
+constexpr const char* loading = "LOADING Redis is loading the dataset in memory";
+constexpr const char* out_of_memory =
+    "OOM command not allowed when used memory > 'maxmemory'.";
+
+/// Those that users bring about, when the scenario lets them.
+bool by_users(fault f) noexcept {
+    return f == fault::cancel || f == fault::drop || f == fault::force;
+}
+
+}  // namespace
+
+fault_injector::fault_injector(simulation& s) : all_{s} {
+    for (std::size_t i = 0; i < fault_count; ++i) {
+        const fault f = static_cast<fault>(i);
+        if (s.how().has(f) && !by_users(f)) {
+            kinds_.push_back(f);
+        }
+    }
+}
+
+void fault_injector::start() {
+    if (!kinds_.empty()) {
+        world& w = all_.the_world();
+        w.plan<&fault_injector::next>(w.now() + w.chance.spread(millis, all_.how().fault_pause),
+                                      this);
+    }
+}
+
+void fault_injector::next(std::uint64_t, std::uint64_t) {
+    if (over_) {
+        return;
+    }
+    happen(kinds_[all_.the_world().chance.below(kinds_.size())]);
+    start();
+}
+
+std::uint64_t fault_injector::victim() {
+    return all_.the_world().chance.below(all_.clients().size());
+}
+
+// From shorter than a round trip to longer than most leases.
+instant fault_injector::until() {
+    world& w = all_.the_world();
+    return w.now() + w.chance.spread(500 * micros, 3 * seconds);
+}
+
+void fault_injector::happen(fault f) {
+    world& w = all_.the_world();
+    server_node& server = all_.server();
+    network& net = all_.net();
+    const std::uint64_t client = victim();
+    const bool heard = w.chance.once_in(2);
+    all_.count(f);
+    w.note(name_of(f), client);
+    switch (f) {
+        case fault::reset_before: net.reset(client, false); return;
+        case fault::reset_after: net.reset(client, true); return;
+        case fault::silent_cut: net.cut_silently(client); return;
+        case fault::clog_up: net.clog(client, way::up, until()); return;
+        case fault::clog_down: net.clog(client, way::down, until()); return;
+        case fault::partition: {
+            const instant end = until();
+            net.clog(client, way::up, end);
+            net.clog(client, way::down, end);
+            return;
+        }
+        case fault::stall: server.stall(until()); return;
+        case fault::restart: server.restart(true, heard, until()); return;
+        case fault::restart_empty:
+            all_.forgot();
+            server.restart(false, heard, until());
+            return;
+        case fault::failover:
+            all_.forgot();
+            server.fail_over(1 + w.chance.below(8), heard, until());
+            return;
+        case fault::script_flush: server.redis().script_flush(); return;
+        case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3)); return;
+        case fault::read_only:
+        case fault::loading:
+        case fault::out_of_memory:
+            server.redis().refuse(f == fault::read_only ? read_only
+                                  : f == fault::loading ? loading
+                                                        : out_of_memory);
+            w.plan<&fault_injector::end_refusal>(until(), this);
+            return;
+        case fault::server_clock:
+            all_.forgot();
+            server.step_clock(w.chance.between(-2'000'000, 2'000'000));
+            return;
+        case fault::pause: all_.clients()[client]->pause(until()); return;
+        case fault::crash: all_.replace_client(client, heard); return;
+        case fault::cancel:
+        case fault::drop:
+        case fault::force:
+        case fault::count: return;
+    }
+}
+
+void fault_injector::end_refusal(std::uint64_t, std::uint64_t) {
+    all_.server().redis().refuse({});
+}
+
+void fault_injector::heal() {
+    over_ = true;
+    all_.the_world().note("heal");
+    all_.server().heal();
+    all_.server().redis().lose_messages(0);
+    all_.net().heal();
+    for (const auto& c : all_.clients()) {
+        c->heal();
+    }
+}
+
+}  // namespace conch::sim

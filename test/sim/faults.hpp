@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_FAULTS_HPP
+#define CONCH_TEST_SIM_FAULTS_HPP
+
+#include "sim/scenario.hpp"
+#include "sim/world.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace conch::sim {
+
+class simulation;
+
+/// Has the faults of the scenario happen, one after the other, until the chaos is over; then heals
+/// all of them.
+class fault_injector {
+public:
+    explicit fault_injector(simulation& s);
+    void start();
+    void heal();
+
+private:
+    void next(std::uint64_t, std::uint64_t);
+    void happen(fault f);
+    void end_refusal(std::uint64_t, std::uint64_t);
+    std::uint64_t victim();
+    instant until();
+
+    simulation& all_;
+    std::vector<fault> kinds_{};
+    bool over_ = false;
+};
+
+}  // namespace conch::sim
+
+#endif

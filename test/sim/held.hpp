@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_HELD_HPP
+#define CONCH_TEST_SIM_HELD_HPP
+
+#include "core/hold_view.hpp"
+#include "sim/world.hpp"
+
+#include <conch/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace conch::sim {
+
+struct call;
+
+/// A hold in a user's hands, as the public handle would be.
+struct held {
+    std::uint64_t client = 0;
+    std::uint64_t user = 0;
+    std::size_t name = 0;
+    impl::view_ptr view{};
+    std::uint64_t number = 0;  ///< the second part of its field; nested ones share it
+    instant asked_at = 0;      ///< when its acquire began
+    instant sent_at = 0;       ///< when the successful attempt left
+    instant granted_at = 0;
+    bool nested = false;
+    call* watch = nullptr;
+    bool told = false;  ///< of its loss, or closing
+
+    /// What `hold::owns_lock()` says at this local time.
+    bool owns_lock(time_point local_now) const noexcept {
+        return view->lost.load() == 0 && view->asked.load() == impl::hold_request::none &&
+               local_now < valid_until();
+    }
+    time_point valid_until() const noexcept {
+        return time_point{duration{view->valid_until.load()}};
+    }
+};
+
+}  // namespace conch::sim
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::sim {
+
+std::uint64_t network::add(client_end& c) {
+    clients_.push_back(&c);
+    clogs_.push_back({});
+    return clients_.size() - 1;
+}
+
+instant network::flight() noexcept {
+    const instant usual = how_.latency + world_.chance.between(0, how_.jitter);
+    const bool spike = how_.spike_once_in != 0 && world_.chance.once_in(how_.spike_once_in);
+    return spike ? usual * world_.chance.between(2, 50) : usual;
+}
+
+instant network::worst_latency() const noexcept {
+    return (how_.latency + how_.jitter) * (how_.spike_once_in != 0 ? 50 : 1);
+}
+
+std::size_t network::lines_open() const noexcept {
+    return static_cast<std::size_t>(
+        std::count_if(lines_.begin(), lines_.end(), [](const auto& l) { return l->server_open; }));
+}
+
+void network::connect(std::uint64_t client, std::uint64_t number) {
+    auto l = std::make_unique<line>();
+    l->client = client;
+    l->number = number;
+    lines_.push_back(std::move(l));
+    world_.plan<&network::knock>(world_.now() + flight(), this, lines_.size() - 1);
+}
+
+void network::knock(std::uint64_t id, std::uint64_t) {
+    line& l = *lines_[id];
+    if (const instant until = clogged(l.client, way::up); until > world_.now()) {
+        world_.plan<&network::knock>(until, this, id);
+        return;
+    }
+    const bool accepted = server_.accepts();
+    if (accepted && l.client_open) {
+        l.server_open = true;
+        server_.accepted(id);
+    }
+    world_.plan<&network::let_in>(world_.now() + flight(), this, id, accepted ? 1 : 0);
+}
+
+void network::let_in(std::uint64_t id, std::uint64_t accepted) {
+    line& l = *lines_[id];
+    if (const instant until = clogged(l.client, way::down); until > world_.now()) {
+        world_.plan<&network::let_in>(until, this, id, accepted);
+        return;
+    }
+    if (!l.client_open || l.dead) {
+        return;
+    }
+    if (accepted == 0) {
+        l.client_open = false;
+        clients_[l.client]->broken(l.number);
+        return;
+    }
+    l.connecting = false;
+    clients_[l.client]->opened(l.number);
+}
+
+void network::send(std::uint64_t client, std::uint64_t number, std::string_view bytes) {
+    for (std::size_t i = lines_.size(); i-- > 0;) {
+        if (lines_[i]->client == client && lines_[i]->number == number) {
+            cut_up(i, way::up, bytes, false);
+            return;
+        }
+    }
+}
+
+void network::close(std::uint64_t client, std::uint64_t number) {
+    for (std::size_t i = lines_.size(); i-- > 0;) {
+        line& l = *lines_[i];
+        if (l.client == client && l.number == number && l.client_open) {
+            l.client_open = false;
+            cut_up(i, way::up, {}, true);
+            return;
+        }
+    }
+}
+
+void network::reply(std::uint64_t id, std::string_view bytes) {
+    cut_up(id, way::down, bytes, false);
+}
+
+void network::hang_up(std::uint64_t id) {
+    lines_[id]->server_open = false;
+    cut_up(id, way::down, {}, true);
+}
+
+void network::cut_up(std::uint64_t id, way w, std::string_view bytes, bool last) {
+    while (!bytes.empty()) {
+        std::size_t n = bytes.size();
+        if (how_.piece != 0) {
+            n = std::min<std::size_t>(n, 1 + world_.chance.below(how_.piece));
+        } else if (world_.chance.once_in(4)) {
+            n = 1 + world_.chance.below(n);
+        }
+        post(id, w, {std::string{bytes.substr(0, n)}, false});
+        bytes.remove_prefix(n);
+    }
+    if (last) {
+        post(id, w, {{}, true});
+    }
+}
+
+void network::post(std::uint64_t id, way w, piece p) {
+    line& l = *lines_[id];
+    if (l.dead) {
+        if (p.last && w == way::up) {  // the other end is never told, but looks some day
+            world_.plan<&network::give_up_server>(world_.now() + how_.keepalive, this, id);
+        }
+        return;
+    }
+    direction& d = in(l, w);
+    d.under_way.push_back(std::move(p));
+    d.busy_until = std::max(d.busy_until, world_.now() + flight());
+    world_.plan<&network::arrive>(d.busy_until, this, id, static_cast<std::uint64_t>(w));
+}
+
+void network::arrive(std::uint64_t id, std::uint64_t way_) {
+    line& l = *lines_[id];
+    const way w = static_cast<way>(way_);
+    direction& d = in(l, w);
+    if (l.dead || d.under_way.empty()) {
+        return;  // lost meanwhile
+    }
+    if (const instant until = clogged(l.client, w); until > world_.now()) {
+        world_.plan<&network::arrive>(until, this, id, way_);
+        return;
+    }
+    piece p = std::move(d.under_way.front());
+    d.under_way.pop_front();
+    deliver(id, w, std::move(p));
+}
+
+void network::deliver(std::uint64_t id, way w, piece p) {
+    line& l = *lines_[id];
+    if (w == way::up) {
+        if (!l.server_open) {
+            return;
+        }
+        if (p.last) {
+            drop_server(id);
+        } else {
+            server_.bytes_arrived(id, p.bytes);
+        }
+    } else if (l.client_open) {
+        if (p.last) {
+            l.client_open = false;
+            clients_[l.client]->broken(l.number);
+        } else {
+            clients_[l.client]->bytes_came(l.number, p.bytes);
+        }
+    }
+}
+
+void network::drop_server(std::uint64_t id) {
+    if (std::exchange(lines_[id]->server_open, false)) {
+        server_.hung_up(id);
+    }
+}
+
+void network::break_client(std::uint64_t id, std::uint64_t) {
+    line& l = *lines_[id];
+    if (std::exchange(l.client_open, false)) {
+        clients_[l.client]->broken(l.number);
+    }
+}
+
+void network::give_up_server(std::uint64_t id, std::uint64_t) { drop_server(id); }
+
+void network::clog(std::uint64_t client, way w, instant until) {
+    clogged(client, w) = std::max(clogged(client, w), until);
+}
+
+void network::reset(std::uint64_t client, bool delivered) {
+    for (std::size_t id = 0; id < lines_.size(); ++id) {
+        line& l = *lines_[id];
+        if (l.client != client || !l.client_open || l.dead || l.connecting) {
+            continue;
+        }
+        std::deque<piece> sent = std::exchange(in(l, way::up).under_way, {});
+        if (delivered) {
+            for (piece& p : sent) {
+                deliver(id, way::up, std::move(p));
+            }
+        }
+        drop_server(id);
+        in(l, way::down).under_way.clear();
+        l.dead = true;
+        world_.plan<&network::break_client>(world_.now() + flight(), this, id);
+    }
+}
+
+void network::cut_silently(std::uint64_t client) {
+    for (std::size_t id = 0; id < lines_.size(); ++id) {
+        line& l = *lines_[id];
+        if (l.client == client && l.client_open && !l.dead) {
+            l.dead = true;
+            l.to = {};
+        }
+    }
+}
+
+void network::reset_all(bool heard) {
+    for (std::size_t id = 0; id < lines_.size(); ++id) {
+        line& l = *lines_[id];
+        if (!l.server_open && !l.client_open) {
+            continue;
+        }
+        l.dead = true;
+        l.to = {};
+        drop_server(id);
+        if (heard && !l.connecting) {
+            world_.plan<&network::break_client>(world_.now() + flight(), this, id);
+        }
+    }
+}
+
+void network::heal() {
+    for (auto& c : clogs_) {
+        c = {};
+    }
+}
+
+}  // namespace conch::sim

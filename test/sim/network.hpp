@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_NETWORK_HPP
+#define CONCH_TEST_SIM_NETWORK_HPP
+
+#include "sim/world.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::sim {
+
+/// The client's end of its connections; `number` is the one that it gave.
+struct client_end {
+    virtual void opened(std::uint64_t number) = 0;
+    virtual void bytes_came(std::uint64_t number, std::string_view bytes) = 0;
+    /// Refused, ended by the server, or reset.
+    virtual void broken(std::uint64_t number) = 0;
+
+protected:
+    ~client_end() = default;
+};
+
+/// The server's end; `line` is the network's number of the connection.
+struct server_end {
+    virtual bool accepts() const = 0;
+    virtual void accepted(std::uint64_t line) = 0;
+    virtual void bytes_arrived(std::uint64_t line, std::string_view bytes) = 0;
+    virtual void hung_up(std::uint64_t line) = 0;
+
+protected:
+    ~server_end() = default;
+};
+
+enum class way : std::uint8_t { up, down };  ///< to the server, to the client
+
+/// TCP connections from clients to one server: bytes arrive in order, in pieces of any size, each
+/// some time after it was sent, unless a fault has them come late or never. An end that closes
+/// still delivers what it has sent; a reset doesn't.
+class network {
+public:
+    struct settings {
+        instant latency = 200 * micros;     ///< one way, at least
+        instant jitter = 50 * micros;       ///< at most as much more
+        std::uint64_t spike_once_in = 0;    ///< a piece that takes up to 50 times as long; 0: never
+        std::uint64_t piece = 0;            ///< at most so many bytes come at once; 0: any number
+        instant keepalive = 5 * seconds;    ///< after which an end that hears nothing gives up
+    };
+
+    network(world& w, server_end& s, const settings& how) : world_{w}, server_{s}, how_{how} {}
+
+    /// Returns the client's index.
+    std::uint64_t add(client_end& c);
+
+    // For the clients.
+
+    void connect(std::uint64_t client, std::uint64_t number);
+    void send(std::uint64_t client, std::uint64_t number, std::string_view bytes);
+    void close(std::uint64_t client, std::uint64_t number);
+
+    // For the server.
+
+    void reply(std::uint64_t line, std::string_view bytes);
+    void hang_up(std::uint64_t line);
+
+    // Faults.
+
+    /// What is under way in this direction comes no sooner than then; connecting neither.
+    void clog(std::uint64_t client, way w, instant until);
+    /// Ends the client's connection: `delivered`: what it had sent still reaches the server first,
+    /// at once; else it is lost. Answers under way are lost.
+    void reset(std::uint64_t client, bool delivered);
+    /// Nothing passes any more on the client's connection, and neither end hears of it.
+    void cut_silently(std::uint64_t client);
+    /// All connections end. `heard`: the clients learn of it; else only when they next look.
+    void reset_all(bool heard);
+    /// No more clogs.
+    void heal();
+
+    /// The longest time that a byte takes without a fault.
+    instant worst_latency() const noexcept;
+    std::size_t lines_open() const noexcept;
+
+private:
+    struct piece {
+        std::string bytes{};
+        bool last = false;  // the sender hung up
+    };
+    struct direction {
+        std::deque<piece> under_way{};
+        instant busy_until = 0;
+    };
+    struct line {
+        std::uint64_t client = 0;
+        std::uint64_t number = 0;
+        bool connecting = true;
+        bool client_open = true;
+        bool server_open = false;
+        bool dead = false;  // passes nothing
+        std::array<direction, 2> to{};
+    };
+
+    direction& in(line& l, way w) noexcept { return l.to[static_cast<std::size_t>(w)]; }
+    instant& clogged(std::uint64_t client, way w) noexcept {
+        return clogs_[client][static_cast<std::size_t>(w)];
+    }
+    instant flight() noexcept;
+    void cut_up(std::uint64_t id, way w, std::string_view bytes, bool last);
+    void post(std::uint64_t id, way w, piece p);
+    void knock(std::uint64_t id, std::uint64_t);
+    void let_in(std::uint64_t id, std::uint64_t accepted);
+    void arrive(std::uint64_t id, std::uint64_t way_);
+    void deliver(std::uint64_t id, way w, piece p);
+    void break_client(std::uint64_t id, std::uint64_t);
+    void give_up_server(std::uint64_t id, std::uint64_t);
+    void drop_server(std::uint64_t id);
+
+    world& world_;
+    server_end& server_;
+    settings how_;
+    std::vector<client_end*> clients_{};
+    std::vector<std::array<instant, 2>> clogs_{};
+    std::vector<std::unique_ptr<line>> lines_{};
+};
+
+}  // namespace conch::sim
+
+#endif

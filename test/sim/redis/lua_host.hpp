@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_REDIS_LUA_HOST_HPP
+#define CONCH_TEST_SIM_REDIS_LUA_HOST_HPP
+
+#include "sim/redis/command.hpp"
+#include "sim/redis/reply.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <string>
+#include <string_view>
+
+struct lua_State;
+
+namespace conch::sim {
+
+/// Lua as Redis runs it: one state for all servers of a process, since a script leaves nothing
+/// behind in it; compiled scripts are kept.
+class lua_host {
+public:
+    static lua_host& instance();
+
+    lua_host(const lua_host&) = delete;
+    lua_host& operator=(const lua_host&) = delete;
+    ~lua_host();
+
+    /// The SHA1 of the script, in lower-case hexadecimal; compiles it. With `problem`: the words of
+    /// an error if it can't be compiled.
+    std::string load(std::string_view body, std::string* problem);
+    /// Runs a script that was loaded once, by any server.
+    reply run(fake_redis& server, session& by, std::string_view sha, arguments keys,
+              arguments args);
+
+    /// From now on `run` runs this text instead of the script of that SHA1: a mutant.
+    void replace(std::string_view sha, std::string_view body);
+
+private:
+    struct running;
+
+    lua_host();
+    static int call(lua_State* l);
+    static int pcall(lua_State* l);
+    static int command_from_script(lua_State* l, bool raise);
+    int compile(std::string_view sha, std::string_view body, std::string* problem);
+    reply problem_of(std::string_view sha);
+
+    lua_State* lua_;
+    boost::unordered_flat_map<std::string, std::string> sha_by_body_{};
+    boost::unordered_flat_map<std::string, int> compiled_{};
+    running* now_ = nullptr;
+};
+
+}  // namespace conch::sim
+
+#endif

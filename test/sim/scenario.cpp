@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/scenario.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace conch::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+duration spread(dice& chance, duration from, duration to) {
+    return duration{chance.spread(from.count(), to.count())};
+}
+
+std::bitset<fault_count> choose_faults(dice& chance) {
+    std::bitset<fault_count> chosen;
+    if (chance.once_in(16)) {
+        return chosen;  // a fine day
+    }
+    // Few kinds in most runs, all of them in some.
+    const std::uint64_t odds = 1 + chance.below(8);
+    for (std::size_t i = 0; i < fault_count; ++i) {
+        chosen[i] = chance.once_in(odds);
+    }
+    // A wall clock that steps back and a lost token together may lower fences: declared.
+    if (chosen[static_cast<std::size_t>(fault::server_clock)]) {
+        chosen[static_cast<std::size_t>(fault::restart_empty)] = false;
+        chosen[static_cast<std::size_t>(fault::failover)] = false;
+    }
+    return chosen;
+}
+
+}  // namespace
+
+std::string_view name_of(fault f) noexcept {
+    switch (f) {
+        case fault::reset_before: return "reset_before";
+        case fault::reset_after: return "reset_after";
+        case fault::silent_cut: return "silent_cut";
+        case fault::clog_up: return "clog_up";
+        case fault::clog_down: return "clog_down";
+        case fault::partition: return "partition";
+        case fault::stall: return "stall";
+        case fault::restart: return "restart";
+        case fault::restart_empty: return "restart_empty";
+        case fault::failover: return "failover";
+        case fault::script_flush: return "script_flush";
+        case fault::lost_push: return "lost_push";
+        case fault::read_only: return "read_only";
+        case fault::loading: return "loading";
+        case fault::out_of_memory: return "out_of_memory";
+        case fault::server_clock: return "server_clock";
+        case fault::pause: return "pause";
+        case fault::crash: return "crash";
+        case fault::cancel: return "cancel";
+        case fault::drop: return "drop";
+        case fault::force: return "force";
+        case fault::count: break;
+    }
+    return "?";
+}
+
+scenario::scenario(dice& chance)
+    : faults{choose_faults(chance)},
+      fault_pause{chance.spread(20 * millis, 1 * seconds)},
+      chaos{chance.between(1 * seconds, 5 * seconds)},
+      calm{chance.between(500 * millis, 2 * seconds)},
+      clients{1 + chance.below(3)},
+      users{1 + chance.below(3)},
+      names{1 + chance.below(2)},
+      think{chance.spread(2 * millis, 300 * millis)},
+      longest_lease{spread(chance, 200ms, 30s)},
+      nesting{chance.once_in(3)},
+      detaching{chance.once_in(4)} {
+    clients += clients * users < 2 ? 1 : 0;
+    net.latency = chance.spread(20 * micros, 5 * millis);
+    net.jitter = chance.between(0, net.latency);
+    net.spike_once_in = chance.once_in(3) ? 20 : 0;
+    net.piece = chance.once_in(4) ? chance.spread(1, 64) : 0;
+    net.keepalive = 3 * seconds;
+
+    settings.connect_timeout = spread(chance, 300ms, 2s);
+    settings.response_timeout = spread(chance, 300ms, 2s);
+    settings.ping_interval = spread(chance, 500ms, 3s);
+    settings.reconnect_delay_max = spread(chance, 50ms, 1s);
+    settings.reconnect_delay_min = std::min<duration>(20ms, settings.reconnect_delay_max);
+    settings.operation_timeout = spread(chance, 500ms, 5s);
+    // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
+    // lost.
+    settings.max_poll_interval =
+        has(fault::lost_push) ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
+    settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
+}
+
+instant scenario::settling() const noexcept {
+    const duration notice = settings.ping_interval + settings.response_timeout;
+    const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
+    const duration poll = has(fault::lost_push) ? settings.max_poll_interval : duration{};
+    return std::max({(notice + connect).count(), poll.count(), net.keepalive}) + 500 * millis;
+}
+
+instant scenario::promptness() const noexcept {
+    // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
+    const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
+    return 4 * one_way + 300 * millis;
+}
+
+}  // namespace conch::sim

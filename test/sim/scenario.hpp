@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_SCENARIO_HPP
+#define CONCH_TEST_SIM_SCENARIO_HPP
+
+#include "sim/network.hpp"
+#include "sim/world.hpp"
+
+#include <conch/config.hpp>
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace conch::sim {
+
+/// What can go wrong. Each run lets only some of these happen, so that the effects of one aren't
+/// always hidden behind those of another.
+enum class fault : std::uint8_t {
+    reset_before,      ///< a connection ends before the server read what was sent
+    reset_after,       ///< it ends after the server ran that, and the answer is lost
+    silent_cut,        ///< it passes nothing any more, and neither end hears of it
+    clog_up,           ///< nothing reaches the server for a while
+    clog_down,         ///< nothing comes from it for a while
+    partition,         ///< both
+    stall,             ///< the server does nothing for a while
+    restart,           ///< it ends, and comes back with its data
+    restart_empty,     ///< and without
+    failover,          ///< a replica takes over that lacks the last writes
+    script_flush,      ///< SCRIPT FLUSH
+    lost_push,         ///< a release message is never delivered
+    read_only,         ///< writes are refused: READONLY
+    loading,           ///< everything is: LOADING
+    out_of_memory,     ///< writes are: OOM
+    server_clock,      ///< the server's wall clock steps
+    pause,             ///< a client's process stands still
+    crash,             ///< a client's process ends; another starts
+    cancel,            ///< users cancel their operations
+    drop,              ///< users drop their holds at any moment
+    force,             ///< someone takes locks away
+    count,
+};
+
+inline constexpr std::size_t fault_count = static_cast<std::size_t>(fault::count);
+
+std::string_view name_of(fault f) noexcept;
+
+/// What the seed of a run chose.
+struct scenario {
+    explicit scenario(dice& chance);
+
+    bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
+    /// A server that may forget what it confirmed: overlaps are declared, only fences protect.
+    bool may_forget() const noexcept {
+        return has(fault::restart_empty) || has(fault::failover) || has(fault::server_clock);
+    }
+    /// So long after the last fault, every client is connected and listens again.
+    instant settling() const noexcept;
+    /// A free lock with a waiter is taken no later than this, when all has settled.
+    instant promptness() const noexcept;
+
+    std::bitset<fault_count> faults{};
+    instant fault_pause = 0;  ///< between two faults, about
+    instant chaos = 0;        ///< how long faults go on
+    instant calm = 0;         ///< how long work goes on after that, settling apart
+
+    std::size_t clients = 0;
+    std::size_t users = 0;  ///< per client
+    std::size_t names = 0;
+    instant think = 0;      ///< between two things that a user does, about
+    duration longest_lease{};
+    bool nesting = false;
+    bool detaching = false;
+
+    network::settings net{};
+    conch::config settings{};
+};
+
+}  // namespace conch::sim
+
+#endif

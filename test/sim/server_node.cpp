@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/server_node.hpp"
+
+#include <algorithm>
+
+namespace conch::sim {
+
+void server_node::accepted(std::uint64_t line) {
+    const fake_redis::connection c = redis_.connect();
+    by_line_[line] = c;
+    by_connection_[c] = line;
+}
+
+void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
+    if (stalled_until_ > world_.now()) {
+        unread_.emplace_back(line, bytes);
+    } else {
+        run(line, bytes);
+    }
+}
+
+// A server that stalls notices a hang-up only when it goes on: after it has read what came first.
+void server_node::hung_up(std::uint64_t line) {
+    if (stalled_until_ > world_.now()) {
+        unread_.emplace_back(line, std::string{});
+        return;
+    }
+    const auto it = by_line_.find(line);
+    if (it != by_line_.end()) {
+        redis_.disconnect(it->second);
+        by_connection_.erase(it->second);
+        by_line_.erase(it);
+        flush();
+    }
+}
+
+void server_node::run(std::uint64_t line, std::string_view bytes) {
+    const auto it = by_line_.find(line);
+    if (it != by_line_.end()) {
+        redis_.receive(it->second, bytes, wall_clock());
+        flush();
+    }
+}
+
+void server_node::flush() {
+    for (const fake_redis::connection c : redis_.take_ready()) {
+        const auto it = by_connection_.find(c);
+        if (it == by_connection_.end()) {
+            continue;
+        }
+        const std::uint64_t line = it->second;
+        const std::string out = redis_.take_output(c);
+        if (!out.empty()) {
+            network_->reply(line, out);
+        }
+        if (redis_.closed(c)) {
+            by_connection_.erase(c);
+            by_line_.erase(line);
+            network_->hang_up(line);
+        }
+    }
+}
+
+void server_node::stall(instant until) {
+    stalled_until_ = std::max(stalled_until_, until);
+    world_.plan<&server_node::go_on>(stalled_until_, this);
+}
+
+void server_node::go_on(std::uint64_t, std::uint64_t) {
+    if (stalled_until_ > world_.now()) {
+        return;
+    }
+    for (const auto& [line, bytes] : std::exchange(unread_, {})) {
+        if (bytes.empty()) {
+            hung_up(line);
+        } else {
+            run(line, bytes);
+        }
+    }
+}
+
+void server_node::restart(bool keep_data, bool heard, instant back) {
+    unread_.clear();
+    stalled_until_ = 0;
+    down_ = true;
+    back_ = std::max(back_, back);
+    by_line_.clear();
+    by_connection_.clear();
+    redis_.restart(keep_data);
+    network_->reset_all(heard);
+    world_.plan<&server_node::come_back>(back_, this);
+}
+
+void server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
+    redis_.lose_last_writes(lost_writes);
+    restart(true, heard, back);
+}
+
+void server_node::come_back(std::uint64_t, std::uint64_t) {
+    if (back_ <= world_.now()) {
+        down_ = false;
+    }
+}
+
+void server_node::heal() {
+    redis_.refuse({});
+    back_ = 0;
+    down_ = false;
+    stalled_until_ = 0;
+    go_on(0, 0);
+}
+
+}  // namespace conch::sim

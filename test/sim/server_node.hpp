@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_SERVER_NODE_HPP
+#define CONCH_TEST_SIM_SERVER_NODE_HPP
+
+#include "sim/fake_redis.hpp"
+#include "sim/network.hpp"
+#include "sim/world.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace conch::sim {
+
+/// The fake Redis on its machine: it may be slow, stop, come back with or without its data, or be
+/// replaced by a replica that lags; its wall clock may step.
+class server_node final : public server_end {
+public:
+    server_node(world& w, const fake_redis::settings& s) : world_{w}, redis_{s} {}
+
+    void use(network& n) noexcept { network_ = &n; }
+
+    /// The server's wall clock, in microseconds since 1970.
+    std::int64_t wall_clock() const noexcept { return epoch_us + world_.now() / micros + step_us_; }
+    fake_redis& redis() noexcept { return redis_; }
+    bool running() const noexcept { return !down_; }
+
+    // Faults.
+
+    /// Answers nothing until then.
+    void stall(instant until);
+    /// Ends, with all connections, and comes back then. `heard`: the clients learn of it at once.
+    void restart(bool keep_data, bool heard, instant back);
+    /// Another server takes over, without the last writes of this one.
+    void fail_over(std::size_t lost_writes, bool heard, instant back);
+    void step_clock(std::int64_t us) noexcept { step_us_ += us; }
+    /// Ends stalls and refusals, and comes back.
+    void heal();
+
+    // The network's.
+
+    bool accepts() const override { return !down_; }
+    void accepted(std::uint64_t line) override;
+    void bytes_arrived(std::uint64_t line, std::string_view bytes) override;
+    void hung_up(std::uint64_t line) override;
+
+private:
+    static constexpr std::int64_t epoch_us = 1'800'000'000'000'000;
+
+    void go_on(std::uint64_t, std::uint64_t);
+    void come_back(std::uint64_t, std::uint64_t);
+    void run(std::uint64_t line, std::string_view bytes);
+    void flush();
+
+    world& world_;
+    fake_redis redis_;
+    network* network_ = nullptr;
+    boost::unordered_flat_map<std::uint64_t, fake_redis::connection> by_line_{};
+    boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
+    std::vector<std::pair<std::uint64_t, std::string>> unread_{};  // in order, while it stalls
+    instant stalled_until_ = 0;
+    instant back_ = 0;
+    bool down_ = false;
+    std::int64_t step_us_ = 0;
+};
+
+}  // namespace conch::sim
+
+#endif

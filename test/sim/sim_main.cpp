@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+// conch_sim: many simulated lives of a few clients and a server, each determined by its seed.
+#include "sim/simulation.hpp"
+
+#include <boost/json.hpp>
+#include <boost/program_options.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+#include <string>
+
+namespace po = boost::program_options;
+namespace sim = conch::sim;
+
+namespace {
+
+struct totals {
+    std::uint64_t seeds = 0;
+    std::uint64_t violations = 0;  // seeds with any
+    std::uint64_t events = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t losses = 0;
+    std::array<std::uint64_t, sim::fault_count> faults{};
+    std::array<std::uint64_t, sim::fault_count> seeds_with{};
+    std::optional<std::uint64_t> first_failing{};
+    double seconds = 0;
+};
+
+/// Seeds between two that are run twice, to see that they are the same both times.
+constexpr std::uint64_t twice_every = 64;
+
+sim::outcome play(std::uint64_t seed, bool trace) {
+    sim::simulation s{seed, trace};
+    sim::outcome o = s.run();
+    if (seed % twice_every == 0 && !trace) {
+        sim::simulation again{seed, false};
+        if (again.run().trace_hash != o.trace_hash) {
+            o.violations.push_back("determinism: the same seed gave another trace");
+        }
+    }
+    return o;
+}
+
+void add(totals& t, const sim::outcome& o) {
+    ++t.seeds;
+    t.events += o.events;
+    t.grants += o.grants;
+    t.losses += o.losses;
+    for (std::size_t i = 0; i < sim::fault_count; ++i) {
+        t.faults[i] += o.faults[i];
+        t.seeds_with[i] += o.faults[i] != 0 ? 1 : 0;
+    }
+    if (!o.violations.empty()) {
+        ++t.violations;
+        t.first_failing = t.first_failing.value_or(o.seed);
+    }
+}
+
+void print_json(const totals& t) {
+    boost::json::object faults;
+    std::size_t kinds = 0;
+    for (std::size_t i = 0; i < sim::fault_count; ++i) {
+        faults[sim::name_of(static_cast<sim::fault>(i))] =
+            boost::json::object{{"times", t.faults[i]}, {"seeds", t.seeds_with[i]}};
+        kinds += t.faults[i] != 0 ? 1 : 0;
+    }
+    boost::json::object all{
+        {"seeds", t.seeds},
+        {"seeds_per_s", t.seconds > 0 ? static_cast<double>(t.seeds) / t.seconds : 0.0},
+        {"violations", t.violations},
+        {"events", t.events},
+        {"grants", t.grants},
+        {"losses_told", t.losses},
+        {"fault_kinds", sim::fault_count},
+        {"fault_kinds_seen", kinds},
+        {"faults", faults}};
+    if (t.first_failing) {
+        all["first_failing_seed"] = *t.first_failing;
+    }
+    std::cout << boost::json::serialize(all) << "\n";
+}
+
+void print_text(const totals& t) {
+    std::printf("%llu seeds in %.1f s (%.0f/s), %llu events, %llu grants, %llu losses told\n",
+                static_cast<unsigned long long>(t.seeds), t.seconds,
+                t.seconds > 0 ? static_cast<double>(t.seeds) / t.seconds : 0.0,
+                static_cast<unsigned long long>(t.events),
+                static_cast<unsigned long long>(t.grants),
+                static_cast<unsigned long long>(t.losses));
+    for (std::size_t i = 0; i < sim::fault_count; ++i) {
+        std::printf("  %-14s %10llu in %llu seeds\n",
+                    std::string{sim::name_of(static_cast<sim::fault>(i))}.c_str(),
+                    static_cast<unsigned long long>(t.faults[i]),
+                    static_cast<unsigned long long>(t.seeds_with[i]));
+    }
+    std::printf("%llu seeds with violations\n", static_cast<unsigned long long>(t.violations));
+}
+
+int run(const po::variables_map& options) {
+    using clock = std::chrono::steady_clock;
+    const auto start = clock::now();
+    const auto passed = [&] {
+        return std::chrono::duration<double>(clock::now() - start).count();
+    };
+    const std::uint64_t first = options["seed"].as<std::uint64_t>();
+    const bool trace = options.count("trace") != 0;
+    const double minutes = options.count("minutes") ? options["minutes"].as<double>() : 0;
+    const std::uint64_t count = options["count"].as<std::uint64_t>();
+    totals t;
+    for (std::uint64_t i = 0; minutes > 0 ? passed() < 60 * minutes : i < count; ++i) {
+        const sim::outcome o = play(first + i, trace);
+        add(t, o);
+        for (const std::string& v : o.violations) {
+            std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(o.seed),
+                         v.c_str());
+        }
+        if (!o.violations.empty()) {
+            std::fprintf(stderr, "  replay: conch_sim --seed %llu --count 1 --trace\n",
+                         static_cast<unsigned long long>(o.seed));
+            if (options.count("keep-going") == 0) {
+                break;
+            }
+        }
+    }
+    t.seconds = passed();
+    if (options.count("json") != 0) {
+        print_json(t);
+    } else {
+        print_text(t);
+    }
+    return t.violations == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+    po::options_description known{"usage: conch_sim [options]"};
+    known.add_options()("help", "this text")(
+        "seed", po::value<std::uint64_t>()->default_value(1), "the first seed")(
+        "count", po::value<std::uint64_t>()->default_value(1000), "how many seeds")(
+        "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
+        "trace", "print what happens")("keep-going", "don't end at the first violation")(
+        "json", "the result as JSON");
+    try {
+        po::variables_map options;
+        po::store(po::parse_command_line(argc, argv, known), options);
+        po::notify(options);
+        if (options.count("help") != 0) {
+            std::cout << known;
+            return 0;
+        }
+        return run(options);
+    } catch (const po::error& e) {
+        std::cerr << "conch_sim: " << e.what() << "\n";
+        return 64;
+    }
+}

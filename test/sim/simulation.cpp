@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/simulation.hpp"
+
+#include "core/time.hpp"
+#include "lock/acquisition.hpp"
+#include "sim/faults.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+constexpr std::size_t most_violations = 8;
+
+std::string uuid_of(std::uint64_t client) {
+    return "00000000-0000-0000-0000-00000000000" + std::to_string(client);
+}
+
+}  // namespace
+
+void checker::violate(std::string_view what) { all_.violate(name(), what); }
+
+simulation::simulation(std::uint64_t seed, bool print)
+    : world_{seed, print},
+      how_{world_.chance},
+      server_{world_, {.seed = world_.chance.seed()}},
+      network_{world_, server_, how_.net},
+      forces_(how_.names),
+      faults_{std::make_unique<fault_injector>(*this)} {
+    outcome_.seed = seed;
+    server_.use(network_);
+    for (std::size_t i = 0; i < how_.names; ++i) {
+        // A token that lives for a while only, now and then; but not where the clock steps.
+        mutex_options o{.fenced = !world_.chance.once_in(4)};
+        if (o.fenced && world_.chance.once_in(4) && !how_.has(fault::server_clock)) {
+            o.fence_ttl = std::chrono::seconds{60};
+        }
+        specs_.emplace_back(new impl::lock_spec{"lock:" + std::to_string(i), o});
+    }
+    for (std::size_t i = 0; i < how_.clients; ++i) {
+        add_client();
+    }
+    for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
+                            make_loss_in_time, make_promptness, make_rest, make_bounds}) {
+        checkers_.push_back(make(*this));
+    }
+}
+
+// The engines know the calls.
+simulation::~simulation() { clients_.clear(); }
+
+void simulation::add_client() {
+    const std::uint64_t index = clients_.size();
+    const std::int64_t drift = world_.chance.between(-10'000, 10'000);
+    clients_.push_back(std::make_unique<client_node>(
+        world_, network_, *this, how_.settings,
+        client_node::clock_settings{.drift_ppm = world_.chance.once_in(3) ? 0 : drift,
+                                    .ahead = std::chrono::seconds{3600 + 100 * index}},
+        uuid_of(index), world_.chance.seed()));
+    for (std::size_t i = 0; i < how_.users; ++i) {
+        users_.push_back(std::make_unique<user>(*this, users_.size(), index));
+        users_.back()->start();
+    }
+}
+
+void simulation::replace_client(std::uint64_t client, bool heard) {
+    client_node& c = *clients_[client];
+    if (c.dead() || clients_.size() > 8) {
+        return;
+    }
+    for (const auto& u : users_) {
+        if (u->client() == client) {
+            u->die();
+        }
+    }
+    std::erase_if(holds_, [&](const held& h) { return h.client == client; });
+    c.die(heard);
+    add_client();
+}
+
+call& simulation::begin_call(std::uint64_t user) {
+    call& c = calls_.emplace_back();
+    c.user = user;
+    return c;
+}
+
+held& simulation::granted(user& by, std::size_t name, call& c, const lock_options& options) {
+    ++outcome_.grants;
+    held& h = holds_.emplace_back();
+    const client_node& node = *clients_[by.client()];
+    h.client = by.client();
+    h.user = by.index();
+    h.name = name;
+    h.view = std::move(c.view);
+    h.asked_at = by.wants_since();
+    h.granted_at = world_.now();
+    if (h.view->level) {
+        h.number = h.view->level->of.number;
+        h.nested = h.view->level->of.levels.size() > 1;
+    }
+    // Turns `valid_until` into the time at which the attempt left. Later renewals have moved it on:
+    // then the hold seems younger by as much, and is excused less often.
+    const duration lease = lock::clamped_lease(options.lease, options.max_hold);
+    const time_point sent = h.valid_until() - (lease - core::drift_margin(lease));
+    h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
+    // A deeper level is as old as the outermost one.
+    h.sent_at = first_sent_.emplace(std::pair{h.client, h.number}, h.sent_at).first->second;
+    for (const auto& check : checkers_) {
+        check->granted(h);
+    }
+    return h;
+}
+
+void simulation::end_force(std::size_t name) noexcept {
+    --forces_[name].running;
+    forces_[name].last_end = world_.now();
+}
+
+bool simulation::excused(const held& h) const noexcept {
+    const forces& f = forces_[h.name];
+    return h.sent_at <= last_loss_ || f.running > 0 || h.sent_at <= f.last_end;
+}
+
+void simulation::violate(std::string_view checker, std::string_view what) {
+    world_.note("VIOLATION");
+    if (outcome_.violations.size() < most_violations) {
+        outcome_.violations.push_back(std::string{checker} + ": " + std::string{what} + ", at " +
+                                      std::to_string(world_.now() / micros) + " us");
+    }
+}
+
+void simulation::ended(std::uint64_t, call& c) {
+    world_.note("ended", c.user, static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.view ? 1 : 0));
+    for (const auto& check : checkers_) {
+        check->ended(c);
+    }
+    users_[c.user]->ended(c);
+}
+
+void simulation::turned(std::uint64_t client) {
+    for (const auto& check : checkers_) {
+        check->turned(client);
+    }
+}
+
+void simulation::run_until(instant until) {
+    while (outcome_.violations.size() < most_violations && world_.step(until)) {
+        for (const auto& check : checkers_) {
+            check->stepped();
+        }
+    }
+}
+
+outcome simulation::run() {
+    end_of_work_ = how_.chaos + how_.settling() + how_.calm;
+    settled_at_ = how_.chaos + how_.settling();
+    faults_->start();
+    run_until(how_.chaos);
+    faults_->heal();
+    run_until(end_of_work_);
+    wind_down();
+    outcome_.trace_hash = world_.trace_hash();
+    outcome_.events = world_.events();
+    return std::move(outcome_);
+}
+
+// Users leave what they have; then everything must come to rest.
+void simulation::wind_down() {
+    stopped_ = true;
+    world_.note("stop");
+    for (const auto& u : users_) {
+        u->stop();
+    }
+    const instant last = world_.now() + 40 * seconds;
+    const auto busy = [&] {
+        return std::any_of(users_.begin(), users_.end(), [&](const auto& u) {
+            return !clients_[u->client()]->dead() && !u->idle();
+        });
+    };
+    while (busy() && world_.now() < last) {
+        run_until(world_.now() + 100 * millis);
+    }
+    come_to_rest();
+    for (const auto& check : checkers_) {
+        check->rested();
+    }
+    if (busy()) {
+        violate("rest", "a user still waits for an answer");
+    }
+}
+
+// Keys that were left behind on purpose, or whose release the server forgot, last for a lease;
+// everything else is gone after two round trips.
+void simulation::come_to_rest() {
+    const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.detaching;
+    const instant leases = leases_end ? how_.longest_lease.count() * 102 / 100 : 0;
+    run_until(world_.now() + leases + how_.promptness() + 10 * millis);
+    const std::uint64_t scripts = server_.redis().scripts_run();
+    run_until(world_.now() + how_.longest_lease.count());
+    if (server_.redis().scripts_run() != scripts) {
+        violate("rest", "scripts are run that nobody asked for");
+    }
+}
+
+}  // namespace conch::sim

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_SIMULATION_HPP
+#define CONCH_TEST_SIM_SIMULATION_HPP
+
+#include "sim/check/checker.hpp"
+#include "sim/client_node.hpp"
+#include "sim/held.hpp"
+#include "sim/network.hpp"
+#include "sim/scenario.hpp"
+#include "sim/server_node.hpp"
+#include "sim/user.hpp"
+#include "sim/world.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace conch::sim {
+
+/// What came out of a run.
+struct outcome {
+    std::uint64_t seed = 0;
+    std::uint64_t trace_hash = 0;
+    std::uint64_t events = 0;
+    std::vector<std::string> violations{};  ///< "checker: what it saw", the first ones
+    std::array<std::uint64_t, fault_count> faults{};
+    std::uint64_t grants = 0;
+    std::uint64_t losses = 0;  ///< told
+};
+
+/// One run: clients with users, a network, a server, the faults of a scenario, and the checkers
+/// that watch them.
+class simulation final : public client_events {
+public:
+    explicit simulation(std::uint64_t seed, bool print = false);
+    simulation(const simulation&) = delete;
+    simulation& operator=(const simulation&) = delete;
+    ~simulation();
+
+    outcome run();
+
+    // For users, faults and checkers.
+
+    world& the_world() noexcept { return world_; }
+    const world& the_world() const noexcept { return world_; }
+    server_node& server() noexcept { return server_; }
+    network& net() noexcept { return network_; }
+    const scenario& how() const noexcept { return how_; }
+    std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
+    std::vector<std::unique_ptr<user>>& users() noexcept { return users_; }
+    std::list<held>& holds() noexcept { return holds_; }
+    const std::deque<call>& calls() const noexcept { return calls_; }
+
+    /// What a user asks its client for, in a turn of that.
+    call& begin_call(std::uint64_t user);
+    const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
+    /// Users go on with new work.
+    bool working() const noexcept { return world_.now() < end_of_work_; }
+    /// All faults are over, and their effects.
+    bool settled() const noexcept { return world_.now() >= settled_at_; }
+    instant settled_at() const noexcept { return settled_at_; }
+    bool stopped() const noexcept { return stopped_; }
+    void add_client();
+    /// This client's process ends; another one starts, with users of its own.
+    void replace_client(std::uint64_t client, bool heard);
+
+    held& granted(user& by, std::size_t name, call& c, const lock_options& options);
+    void gone(std::list<held>::iterator h) { holds_.erase(h); }
+
+    /// The server forgot something now: what was sent before may be lost.
+    void forgot() noexcept { last_loss_ = world_.now(); }
+    void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
+    void end_force(std::size_t name) noexcept;
+    /// A loss of this hold was declared: it may overlap with another.
+    bool excused(const held& h) const noexcept;
+    /// A message was lost, the server forgot, ...: counted in the outcome.
+    void count(fault f) noexcept { ++outcome_.faults[static_cast<std::size_t>(f)]; }
+    void count_loss() noexcept { ++outcome_.losses; }
+
+    void violate(std::string_view checker, std::string_view what);
+
+    // The clients'.
+
+    void ended(std::uint64_t client, call& c) override;
+    void turned(std::uint64_t client) override;
+
+private:
+    struct forces {
+        unsigned running = 0;
+        instant last_end = -1;
+    };
+
+    void run_until(instant until);
+    void wind_down();
+    void come_to_rest();
+
+    world world_;
+    const scenario how_;
+    server_node server_;
+    network network_;
+    std::vector<std::unique_ptr<client_node>> clients_{};
+    std::vector<std::unique_ptr<user>> users_{};
+    std::vector<impl::spec_ptr> specs_{};
+    std::deque<call> calls_{};
+    std::list<held> holds_{};
+    std::map<std::pair<std::uint64_t, std::uint64_t>, instant> first_sent_{};  // of acquisitions
+    std::vector<forces> forces_{};
+    std::vector<std::unique_ptr<checker>> checkers_{};
+    std::unique_ptr<class fault_injector> faults_;
+    instant end_of_work_ = 0;
+    instant settled_at_ = 0;
+    instant last_loss_ = -1;
+    bool stopped_ = false;
+    outcome outcome_{};
+};
+
+}  // namespace conch::sim
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/user.hpp"
+
+#include "sim/simulation.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace conch::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+const error_code given_up =
+    boost::system::errc::make_error_code(boost::system::errc::operation_canceled);
+
+}  // namespace
+
+user::user(simulation& all, std::uint64_t index, std::uint64_t client)
+    : all_{all}, index_{index}, client_{client} {}
+
+client_node& user::node() noexcept { return *all_.clients()[client_]; }
+
+instant user::soon() {
+    return all_.the_world().now() + all_.the_world().chance.spread(10 * micros, all_.how().think);
+}
+
+void user::start() { plan(soon()); }
+
+void user::plan(instant when) { all_.the_world().plan<&user::act>(when, this, ++generation_); }
+
+bool user::wants(std::size_t name) const noexcept {
+    return acquiring_ && !gave_up_ && name_ == name && acquiring_->completions == 0;
+}
+
+void user::stop() { plan(all_.the_world().now()); }
+
+void user::act(std::uint64_t generation, std::uint64_t) {
+    if (generation != generation_ || node().dead()) {
+        return;
+    }
+    if (!node().running()) {
+        plan(node().paused_until());
+        return;
+    }
+    if (acquiring_) {
+        if (all_.stopped()) {
+            cancel(generation, 0);
+        }
+        return;
+    }
+    if (waiting_for_) {
+        return;
+    }
+    if (!levels_.empty()) {
+        work();
+    } else if (all_.working()) {
+        begin();
+    }
+}
+
+void user::begin() {
+    dice& chance = all_.the_world().chance;
+    name_ = chance.below(all_.how().names);
+    if (chance.once_in(16)) {
+        ask();
+    } else if (all_.how().has(fault::force) && chance.once_in(12)) {
+        force();
+    } else {
+        acquire();
+    }
+}
+
+lock_options user::choose() {
+    dice& chance = all_.the_world().chance;
+    const auto spread = [&](duration from, duration to) {
+        return duration{chance.spread(from.count(), to.count())};
+    };
+    lock_options o;
+    o.renew = !chance.once_in(4);
+    o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
+    if (chance.once_in(2)) {
+        o.wait = chance.once_in(6) ? duration{} : spread(1ms, 5s);
+    }
+    if (chance.once_in(8)) {
+        o.max_hold = spread(10ms, 2s);
+    }
+    if (all_.how().nesting) {
+        o.owner = &owner_;
+    }
+    return o;
+}
+
+call& user::call_now() { return all_.begin_call(index_); }
+
+void user::acquire() {
+    dice& chance = all_.the_world().chance;
+    options_ = choose();
+    const bool try_only = chance.once_in(4);
+    if (try_only && chance.once_in(2)) {
+        options_.wait.reset();
+    }
+    acquiring_ = &call_now();
+    gave_up_ = false;
+    asked_at_ = all_.the_world().now();
+    all_.the_world().note("acquire", index_, name_);
+    node().turn([&] {
+        node().engine().acquire(all_.spec(name_), options_, try_only,
+                                {acquiring_, &acquiring_->running});
+    });
+    if (all_.how().has(fault::cancel) && chance.once_in(3)) {
+        all_.the_world().plan<&user::cancel>(
+            all_.the_world().now() + chance.spread(10 * micros, 1 * seconds), this, ++generation_);
+    }
+}
+
+void user::cancel(std::uint64_t generation, std::uint64_t) {
+    if (generation != generation_ || node().dead() || !acquiring_) {
+        return;
+    }
+    if (!node().running()) {
+        all_.the_world().plan<&user::cancel>(node().paused_until(), this, generation);
+        return;
+    }
+    if (acquiring_->running) {
+        all_.count(fault::cancel);
+        all_.the_world().note("cancel", index_);
+        gave_up_ = true;
+        node().turn([&] { node().engine().cancel(*acquiring_->running, given_up); });
+    }
+}
+
+void user::ask() {
+    waiting_for_ = &call_now();
+    node().turn([&] {
+        node().engine().status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
+                               &waiting_for_->status);
+    });
+}
+
+void user::force() {
+    all_.begin_force(name_);
+    all_.count(fault::force);
+    all_.the_world().note("force", index_, name_);
+    waiting_for_ = &call_now();
+    waiting_for_->forces = true;
+    node().turn([&] {
+        node().engine().force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
+    });
+}
+
+void user::ended(call& c) {
+    if (&c == acquiring_) {
+        acquiring_ = nullptr;
+        acquired(c);
+    } else if (&c == waiting_for_) {
+        waiting_for_ = nullptr;
+        if (c.forces) {
+            all_.end_force(name_);
+        }
+        plan(soon());
+    } else {
+        for (const auto& h : levels_) {
+            if (h->watch == &c) {
+                h->told = true;
+                all_.count_loss();
+                plan(soon());
+            }
+        }
+    }
+}
+
+void user::acquired(call& c) {
+    if (c.view) {
+        held& h = all_.granted(*this, name_, c, options_);
+        levels_.push_back(std::prev(all_.holds().end()));
+        all_.the_world().note("granted", index_, h.number);
+        if (!all_.the_world().chance.once_in(8)) {
+            watch(h);
+        }
+    }
+    plan(soon());
+}
+
+void user::watch(held& h) {
+    h.watch = &call_now();
+    node().turn([&] { node().engine().wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
+}
+
+bool user::lost(const held& h) noexcept { return !h.owns_lock(node().local_now()); }
+
+void user::work() {
+    dice& chance = all_.the_world().chance;
+    held& top = *levels_.back();
+    if (all_.stopped() || lost(top) || top.told) {
+        leave();
+        return;
+    }
+    switch (chance.below(all_.how().has(fault::drop) ? 10 : 6)) {
+        case 0:
+        case 1: plan(soon()); return;
+        case 2: extend(); return;
+        case 3:
+            if (all_.how().nesting && levels_.size() < 3) {
+                nest();
+                return;
+            }
+            plan(soon());
+            return;
+        default: leave(); return;
+    }
+}
+
+void user::nest() {
+    acquiring_ = &call_now();
+    gave_up_ = false;
+    asked_at_ = all_.the_world().now();
+    name_ = levels_.back()->name;
+    options_ = choose();
+    all_.the_world().note("nest", index_, name_);
+    node().turn([&] {
+        node().engine().acquire(all_.spec(name_), options_, false,
+                                {acquiring_, &acquiring_->running});
+    });
+}
+
+void user::extend() {
+    waiting_for_ = &call_now();
+    const duration lease{
+        all_.the_world().chance.spread(duration{100ms}.count(), all_.how().longest_lease.count())};
+    node().turn([&] {
+        node().engine().extend(levels_.back()->view, lease,
+                               {waiting_for_, &waiting_for_->running});
+    });
+}
+
+void user::leave() {
+    dice& chance = all_.the_world().chance;
+    if (all_.how().has(fault::drop) && chance.once_in(2)) {
+        all_.count(fault::drop);
+        drop(chance.below(levels_.size()));
+    } else if (chance.once_in(2)) {
+        unlock();
+        return;
+    } else {
+        drop(levels_.size() - 1);
+    }
+    plan(soon());
+}
+
+void user::drop(std::size_t level) {
+    const auto h = levels_[level];
+    const impl::view_ptr view = h->view;
+    const bool detach = all_.how().detaching && all_.the_world().chance.once_in(8);
+    all_.the_world().note(detach ? "detach" : "release", index_, h->number);
+    view->asked.store(detach ? impl::hold_request::detach : impl::hold_request::release);
+    levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(level));
+    all_.gone(h);
+    node().turn([&] {
+        if (detach) {
+            node().engine().detach(*view);
+        } else {
+            node().engine().release(*view);
+        }
+    });
+}
+
+void user::unlock() {
+    const auto h = levels_.back();
+    const impl::view_ptr view = h->view;
+    all_.the_world().note("unlock", index_, h->number);
+    view->asked.store(impl::hold_request::release);
+    levels_.pop_back();
+    all_.gone(h);
+    waiting_for_ = &call_now();
+    node().turn([&] {
+        node().engine().unlock(view, {waiting_for_, &waiting_for_->running});
+    });
+    if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
+        waiting_for_->running) {
+        all_.count(fault::cancel);
+        node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up); });
+    }
+}
+
+}  // namespace conch::sim

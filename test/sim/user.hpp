@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_USER_HPP
+#define CONCH_TEST_SIM_USER_HPP
+
+#include "sim/client_node.hpp"
+#include "sim/held.hpp"
+#include "sim/world.hpp"
+
+#include <conch/options.hpp>
+#include <conch/owner.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <vector>
+
+namespace conch::sim {
+
+class simulation;
+
+/// Someone who uses one client: acquires a lock, works under it, leaves it in one way or another,
+/// and begins again; asks and forces now and then; nests, if the scenario has it.
+class user {
+public:
+    user(simulation& all, std::uint64_t index, std::uint64_t client);
+    user(const user&) = delete;
+    user& operator=(const user&) = delete;
+
+    void start();
+    std::uint64_t client() const noexcept { return client_; }
+    std::uint64_t index() const noexcept { return index_; }
+    /// Waits for a lock of this name, and has not given up.
+    bool wants(std::size_t name) const noexcept;
+    /// When it began to.
+    instant wants_since() const noexcept { return asked_at_; }
+    /// No new work: leaves what it has, gives up what it waits for.
+    void stop();
+    /// Its client's process ended.
+    void die() {
+        levels_.clear();
+        acquiring_ = nullptr;
+    }
+    bool idle() const noexcept { return levels_.empty() && !acquiring_ && !waiting_for_; }
+
+    /// The handler of one of its calls.
+    void ended(call& c);
+
+private:
+    client_node& node() noexcept;
+    instant soon();
+    void plan(instant when);
+    void act(std::uint64_t generation, std::uint64_t);
+    void begin();
+    void acquire();
+    void ask();
+    void force();
+    void cancel(std::uint64_t generation, std::uint64_t);
+    void acquired(call& c);
+    void work();
+    void nest();
+    void extend();
+    void leave();
+    void drop(std::size_t level);
+    void unlock();
+    call& call_now();
+    void watch(held& h);
+    bool lost(const held& h) noexcept;
+    lock_options choose();
+
+    simulation& all_;
+    const std::uint64_t index_;
+    const std::uint64_t client_;
+    owner owner_{};
+    std::uint64_t generation_ = 0;  // of what it plans next
+    call* acquiring_ = nullptr;
+    call* waiting_for_ = nullptr;  // another answer that it awaits
+    lock_options options_{};
+    std::size_t name_ = 0;
+    instant asked_at_ = 0;
+    bool gave_up_ = false;
+    std::vector<std::list<held>::iterator> levels_{};  // outermost first
+};
+
+}  // namespace conch::sim
+
+#endif
