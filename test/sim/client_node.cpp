@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/client_node.hpp"
 
+#include "lock/acquisition.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -122,6 +124,7 @@ void client_node::hand_out() {
         of.ec = c.ec;
         of.view = std::move(c.view);
         of.flag = c.flag;
+        of.number = of.view && of.view->level ? of.view->level->of.number : 0;
         ended_.push_back(&of);
         // The user's executor is busy now and then.
         const instant later =

@@ -24,6 +24,7 @@ struct call {
     error_code ec{};
     impl::view_ptr view{};
     bool flag = false;
+    std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t user = 0;
     bool forces = false;   ///< takes a lock away
     lock_status status{};  ///< the answer to a question
@@ -45,7 +46,7 @@ protected:
 class client_node final : public client_end {
 public:
     struct clock_settings {
-        std::int64_t drift_ppm = 0;     ///< how much faster than true time
+        std::int64_t drift_ppm = 0;              ///< how much faster than true time
         duration ahead = std::chrono::hours{1};  ///< when true time is 0
     };
 

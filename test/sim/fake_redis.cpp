@@ -79,7 +79,7 @@ std::string lower(std::string_view s) {
     return out;
 }
 
-using command_map = boost::unordered_flat_map<std::string, const command*>;
+using command_map = text_map<const command*>;
 
 command_map all_commands() {
     command_map all;
@@ -95,7 +95,7 @@ command_map all_commands() {
 
 const command* find_command(std::string_view name) noexcept {
     static const command_map all = all_commands();
-    auto it = all.find(std::string{name});
+    auto it = all.find(name);
     if (it == all.end()) {
         it = all.find(lower(name));
     }
@@ -235,7 +235,9 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
         --messages_to_lose_;
         return n;
     }
-    const reply message{reply::kind::push, 0, {},
+    const reply message{reply::kind::push,
+                        0,
+                        {},
                         {reply::bulk("message"), reply::bulk(channel), reply::bulk(text)}};
     for (auto& [id, s] : sessions_) {
         if (s.channels.contains(channel)) {
@@ -267,8 +269,7 @@ bool fake_redis::has_field(std::string_view key, std::string_view field, std::in
     set_now(now_us);
     const entry* e = data_.find(key);
     const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
-    return h && std::any_of(h->begin(), h->end(),
-                            [&](const auto& f) { return f.first == field; });
+    return h && std::any_of(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
 }
 
 std::string fake_redis::dump(std::int64_t now_us) {

@@ -8,8 +8,7 @@ namespace {
 
 constexpr const char* read_only = "READONLY You can't write against a read only replica.";
 constexpr const char* loading = "LOADING Redis is loading the dataset in memory";
-constexpr const char* out_of_memory =
-    "OOM command not allowed when used memory > 'maxmemory'.";
+constexpr const char* out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
 /// Those that users bring about, when the scenario lets them.
 bool by_users(fault f) noexcept {
@@ -106,9 +105,7 @@ void fault_injector::happen(fault f) {
     }
 }
 
-void fault_injector::end_refusal(std::uint64_t, std::uint64_t) {
-    all_.server().redis().refuse({});
-}
+void fault_injector::end_refusal(std::uint64_t, std::uint64_t) { all_.server().redis().refuse({}); }
 
 void fault_injector::heal() {
     over_ = true;

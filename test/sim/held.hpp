@@ -25,7 +25,6 @@ struct held {
     instant asked_at = 0;      ///< when its acquire began
     instant sent_at = 0;       ///< when the successful attempt left
     instant granted_at = 0;
-    bool nested = false;
     call* watch = nullptr;
     bool told = false;  ///< of its loss, or closing
 

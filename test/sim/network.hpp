@@ -44,11 +44,11 @@ enum class way : std::uint8_t { up, down };  ///< to the server, to the client
 class network {
 public:
     struct settings {
-        instant latency = 200 * micros;     ///< one way, at least
-        instant jitter = 50 * micros;       ///< at most as much more
-        std::uint64_t spike_once_in = 0;    ///< a piece that takes up to 50 times as long; 0: never
-        std::uint64_t piece = 0;            ///< at most so many bytes come at once; 0: any number
-        instant keepalive = 5 * seconds;    ///< after which an end that hears nothing gives up
+        instant latency = 200 * micros;   ///< one way, at least
+        instant jitter = 50 * micros;     ///< at most as much more
+        std::uint64_t spike_once_in = 0;  ///< a piece that takes up to 50 times as long; 0: never
+        std::uint64_t piece = 0;          ///< at most so many bytes come at once; 0: any number
+        instant keepalive = 5 * seconds;  ///< after which an end that hears nothing gives up
     };
 
     network(world& w, server_end& s, const settings& how) : world_{w}, server_{s}, how_{how} {}

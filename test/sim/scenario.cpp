@@ -63,13 +63,13 @@ std::string_view name_of(fault f) noexcept {
 
 scenario::scenario(dice& chance)
     : faults{choose_faults(chance)},
-      fault_pause{chance.spread(20 * millis, 1 * seconds)},
-      chaos{chance.between(1 * seconds, 5 * seconds)},
-      calm{chance.between(500 * millis, 2 * seconds)},
+      fault_pause{chance.spread(50 * millis, 1 * seconds)},
+      chaos{chance.between(500 * millis, 3 * seconds)},
+      calm{chance.between(200 * millis, 1 * seconds)},
       clients{1 + chance.below(3)},
       users{1 + chance.below(3)},
       names{1 + chance.below(2)},
-      think{chance.spread(2 * millis, 300 * millis)},
+      think{chance.spread(20 * millis, 500 * millis)},
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)} {
@@ -77,7 +77,10 @@ scenario::scenario(dice& chance)
     net.latency = chance.spread(20 * micros, 5 * millis);
     net.jitter = chance.between(0, net.latency);
     net.spike_once_in = chance.once_in(3) ? 20 : 0;
-    net.piece = chance.once_in(4) ? chance.spread(1, 64) : 0;
+    if (chance.once_in(6)) {
+        net.piece = static_cast<std::uint64_t>(chance.once_in(8) ? chance.spread(1, 8)
+                                                                 : chance.spread(16, 512));
+    }
     net.keepalive = 3 * seconds;
 
     settings.connect_timeout = spread(chance, 300ms, 2s);

@@ -17,27 +17,27 @@ namespace conch::sim {
 /// What can go wrong. Each run lets only some of these happen, so that the effects of one aren't
 /// always hidden behind those of another.
 enum class fault : std::uint8_t {
-    reset_before,      ///< a connection ends before the server read what was sent
-    reset_after,       ///< it ends after the server ran that, and the answer is lost
-    silent_cut,        ///< it passes nothing any more, and neither end hears of it
-    clog_up,           ///< nothing reaches the server for a while
-    clog_down,         ///< nothing comes from it for a while
-    partition,         ///< both
-    stall,             ///< the server does nothing for a while
-    restart,           ///< it ends, and comes back with its data
-    restart_empty,     ///< and without
-    failover,          ///< a replica takes over that lacks the last writes
-    script_flush,      ///< SCRIPT FLUSH
-    lost_push,         ///< a release message is never delivered
-    read_only,         ///< writes are refused: READONLY
-    loading,           ///< everything is: LOADING
-    out_of_memory,     ///< writes are: OOM
-    server_clock,      ///< the server's wall clock steps
-    pause,             ///< a client's process stands still
-    crash,             ///< a client's process ends; another starts
-    cancel,            ///< users cancel their operations
-    drop,              ///< users drop their holds at any moment
-    force,             ///< someone takes locks away
+    reset_before,   ///< a connection ends before the server read what was sent
+    reset_after,    ///< it ends after the server ran that, and the answer is lost
+    silent_cut,     ///< it passes nothing any more, and neither end hears of it
+    clog_up,        ///< nothing reaches the server for a while
+    clog_down,      ///< nothing comes from it for a while
+    partition,      ///< both
+    stall,          ///< the server does nothing for a while
+    restart,        ///< it ends, and comes back with its data
+    restart_empty,  ///< and without
+    failover,       ///< a replica takes over that lacks the last writes
+    script_flush,   ///< SCRIPT FLUSH
+    lost_push,      ///< a release message is never delivered
+    read_only,      ///< writes are refused: READONLY
+    loading,        ///< everything is: LOADING
+    out_of_memory,  ///< writes are: OOM
+    server_clock,   ///< the server's wall clock steps
+    pause,          ///< a client's process stands still
+    crash,          ///< a client's process ends; another starts
+    cancel,         ///< users cancel their operations
+    drop,           ///< users drop their holds at any moment
+    force,          ///< someone takes locks away
     count,
 };
 
@@ -67,7 +67,7 @@ struct scenario {
     std::size_t clients = 0;
     std::size_t users = 0;  ///< per client
     std::size_t names = 0;
-    instant think = 0;      ///< between two things that a user does, about
+    instant think = 0;  ///< between two things that a user does, about
     duration longest_lease{};
     bool nesting = false;
     bool detaching = false;

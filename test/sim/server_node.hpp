@@ -8,6 +8,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,7 +39,13 @@ public:
     void restart(bool keep_data, bool heard, instant back);
     /// Another server takes over, without the last writes of this one.
     void fail_over(std::size_t lost_writes, bool heard, instant back);
-    void step_clock(std::int64_t us) noexcept { step_us_ += us; }
+    void step_clock(std::int64_t us) noexcept {
+        step_us_ += us;
+        furthest_step_us_ = std::max(furthest_step_us_, step_us_);
+    }
+    /// How far the wall clock is behind the furthest that it would have come: so much longer may a
+    /// key last than its lease.
+    instant set_back() const noexcept { return (furthest_step_us_ - step_us_) * micros; }
     /// Ends stalls and refusals, and comes back.
     void heal();
 
@@ -67,6 +74,7 @@ private:
     instant back_ = 0;
     bool down_ = false;
     std::int64_t step_us_ = 0;
+    std::int64_t furthest_step_us_ = 0;
 };
 
 }  // namespace conch::sim

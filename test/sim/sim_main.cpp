@@ -103,9 +103,7 @@ void print_text(const totals& t) {
 int run(const po::variables_map& options) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
-    const auto passed = [&] {
-        return std::chrono::duration<double>(clock::now() - start).count();
-    };
+    const auto passed = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
     const std::uint64_t first = options["seed"].as<std::uint64_t>();
     const bool trace = options.count("trace") != 0;
     const double minutes = options.count("minutes") ? options["minutes"].as<double>() : 0;
@@ -139,8 +137,8 @@ int run(const po::variables_map& options) {
 
 int main(int argc, char* argv[]) {
     po::options_description known{"usage: conch_sim [options]"};
-    known.add_options()("help", "this text")(
-        "seed", po::value<std::uint64_t>()->default_value(1), "the first seed")(
+    known.add_options()("help", "this text")("seed", po::value<std::uint64_t>()->default_value(1),
+                                             "the first seed")(
         "count", po::value<std::uint64_t>()->default_value(1000), "how many seeds")(
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
         "trace", "print what happens")("keep-going", "don't end at the first violation")(

@@ -95,10 +95,7 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.view = std::move(c.view);
     h.asked_at = by.wants_since();
     h.granted_at = world_.now();
-    if (h.view->level) {
-        h.number = h.view->level->of.number;
-        h.nested = h.view->level->of.levels.size() > 1;
-    }
+    h.number = c.number;
     // Turns `valid_until` into the time at which the attempt left. Later renewals have moved it on:
     // then the hold seems younger by as much, and is excused less often.
     const duration lease = lock::clamped_lease(options.lease, options.max_hold);
@@ -194,7 +191,8 @@ void simulation::wind_down() {
 // everything else is gone after two round trips.
 void simulation::come_to_rest() {
     const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.detaching;
-    const instant leases = leases_end ? how_.longest_lease.count() * 102 / 100 : 0;
+    const instant leases =
+        leases_end ? how_.longest_lease.count() * 102 / 100 + server_.set_back() : 0;
     run_until(world_.now() + leases + how_.promptness() + 10 * millis);
     const std::uint64_t scripts = server_.redis().scripts_run();
     run_until(world_.now() + how_.longest_lease.count());

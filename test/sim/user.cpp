@@ -24,7 +24,10 @@ user::user(simulation& all, std::uint64_t index, std::uint64_t client)
 client_node& user::node() noexcept { return *all_.clients()[client_]; }
 
 instant user::soon() {
-    return all_.the_world().now() + all_.the_world().chance.spread(10 * micros, all_.how().think);
+    world& w = all_.the_world();
+    // While the effects of faults fade away, less is done.
+    const bool fading = w.now() > all_.how().chaos && !all_.settled();
+    return w.now() + w.chance.spread(10 * micros, all_.how().think) * (fading ? 8 : 1);
 }
 
 void user::start() { plan(soon()); }
@@ -231,8 +234,7 @@ void user::extend() {
     const duration lease{
         all_.the_world().chance.spread(duration{100ms}.count(), all_.how().longest_lease.count())};
     node().turn([&] {
-        node().engine().extend(levels_.back()->view, lease,
-                               {waiting_for_, &waiting_for_->running});
+        node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });
 }
 
@@ -275,9 +277,7 @@ void user::unlock() {
     levels_.pop_back();
     all_.gone(h);
     waiting_for_ = &call_now();
-    node().turn([&] {
-        node().engine().unlock(view, {waiting_for_, &waiting_for_->running});
-    });
+    node().turn([&] { node().engine().unlock(view, {waiting_for_, &waiting_for_->running}); });
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);

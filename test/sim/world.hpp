@@ -60,7 +60,9 @@ public:
     void plan(instant when, Owner* owner, std::uint64_t a = 0, std::uint64_t b = 0) {
         at(
             when,
-            [](void* o, std::uint64_t x, std::uint64_t y) { (static_cast<Owner*>(o)->*Member)(x, y); },
+            [](void* o, std::uint64_t x, std::uint64_t y) {
+                (static_cast<Owner*>(o)->*Member)(x, y);
+            },
             owner, a, b);
     }
     /// The next event; false if there is none before or at `until`: then it is `until`.

@@ -28,8 +28,7 @@ private:
             const bool same = other.client == mine.client && other.number == mine.number;
             if (!same && other.name == mine.name && believes(other)) {
                 violate("users " + std::to_string(mine.user) + " and " +
-                        std::to_string(other.user) + " both own lock " +
-                        std::to_string(mine.name));
+                        std::to_string(other.user) + " both own lock " + std::to_string(mine.name));
             }
         }
     }

@@ -27,8 +27,7 @@ public:
                 return;  // a deeper level
             }
             if (older.token == token || (older.granted_at < h.sent_at && older.token > token)) {
-                violate("token " + std::to_string(token) + " after " +
-                        std::to_string(older.token));
+                violate("token " + std::to_string(token) + " after " + std::to_string(older.token));
             }
         }
         seen_[h.name].push_back({h.client, h.number, h.granted_at, token});

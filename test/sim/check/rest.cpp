@@ -31,10 +31,10 @@ private:
     void look(const client_node& c) {
         const stats s = c.engine().counters();
         if (s.holds_now + s.waiting_now + s.slots_now + s.subscriptions_now != 0) {
-            violate("client " + std::to_string(c.index()) + " has " +
-                    std::to_string(s.holds_now) + " holds, " + std::to_string(s.waiting_now) +
-                    " waiters, " + std::to_string(s.slots_now) + " slots, " +
-                    std::to_string(s.subscriptions_now) + " subscriptions");
+            violate("client " + std::to_string(c.index()) + " has " + std::to_string(s.holds_now) +
+                    " holds, " + std::to_string(s.waiting_now) + " waiters, " +
+                    std::to_string(s.slots_now) + " slots, " + std::to_string(s.subscriptions_now) +
+                    " subscriptions");
         }
     }
 };

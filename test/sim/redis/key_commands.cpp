@@ -51,7 +51,8 @@ reply expire_in(fake_redis& r, arguments a, std::int64_t unit) {
         return reply::error(not_an_integer);
     }
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    if (*amount > most / unit || *amount < -most / unit || *amount * unit > most - r.data().now_ms()) {
+    if (*amount > most / unit || *amount < -most / unit ||
+        *amount * unit > most - r.data().now_ms()) {
         return reply::error("ERR invalid expire time in '" +
                             std::string{unit == 1 ? "pexpire" : "expire"} + "' command");
     }
@@ -67,8 +68,7 @@ reply expire_in(fake_redis& r, arguments a, std::int64_t unit) {
         }
     }
     if (nx && (xx || gt || lt)) {
-        return reply::error(
-            "ERR NX and XX, GT or LT options at the same time are not compatible");
+        return reply::error("ERR NX and XX, GT or LT options at the same time are not compatible");
     }
     if (gt && lt) {
         return reply::error("ERR GT and LT options at the same time are not compatible");
@@ -193,22 +193,14 @@ reply flushall(fake_redis& r, session&, arguments) {
 constexpr unsigned w = command::writes;
 constexpr unsigned wg = command::writes | command::grows;
 constexpr command commands[] = {
-    {"del", -2, w, del},
-    {"unlink", -2, w, del},
-    {"exists", -2, 0, exists},
-    {"type", 2, 0, type},
-    {"pttl", 2, 0, pttl},
-    {"ttl", 2, 0, ttl},
-    {"pexpire", -3, w, pexpire},
-    {"expire", -3, w, expire},
-    {"persist", 2, w, persist},
-    {"get", 2, 0, get},
-    {"set", -3, wg, set},
-    {"incr", 2, wg, incr},
-    {"decr", 2, wg, decr},
-    {"incrby", 3, wg, incrby},
-    {"dbsize", 1, 0, dbsize},
-    {"flushall", -1, w, flushall},
+    {"del", -2, w, del},         {"unlink", -2, w, del},
+    {"exists", -2, 0, exists},   {"type", 2, 0, type},
+    {"pttl", 2, 0, pttl},        {"ttl", 2, 0, ttl},
+    {"pexpire", -3, w, pexpire}, {"expire", -3, w, expire},
+    {"persist", 2, w, persist},  {"get", 2, 0, get},
+    {"set", -3, wg, set},        {"incr", 2, wg, incr},
+    {"decr", 2, wg, decr},       {"incrby", 3, wg, incrby},
+    {"dbsize", 1, 0, dbsize},    {"flushall", -1, w, flushall},
 };
 
 }  // namespace

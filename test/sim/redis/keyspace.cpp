@@ -33,7 +33,7 @@ std::string_view type_name(const any_value& v) noexcept {
 }
 
 entry* keyspace::find(std::string_view key) {
-    const auto it = map_.find(std::string{key});
+    const auto it = map_.find(key);
     if (it == map_.end()) {
         return nullptr;
     }

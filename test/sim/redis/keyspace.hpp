@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,16 @@
 #include <vector>
 
 namespace conch::sim {
+
+/// For maps of strings that are asked with a view.
+struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const noexcept {
+        return std::hash<std::string_view>{}(s);
+    }
+};
+template <typename Value>
+using text_map = boost::unordered_flat_map<std::string, Value, text_hash, std::equal_to<>>;
 
 /// In the order in which the fields came, as a small hash of Redis.
 using hash_value = std::vector<std::pair<std::string, std::string>>;
@@ -78,7 +89,7 @@ private:
 
     void remember(std::string_view key, const entry* before);
 
-    boost::unordered_flat_map<std::string, entry> map_{};
+    text_map<entry> map_{};
     std::deque<std::vector<change>> log_{};
     bool fresh_ = true;
     std::int64_t now_ms_ = 0;

@@ -31,9 +31,7 @@ int no_such_global(lua_State* l) {
                       lua_tostring(l, 2));
 }
 
-int no_new_global(lua_State* l) {
-    return luaL_error(l, "Attempt to modify a readonly table");
-}
+int no_new_global(lua_State* l) { return luaL_error(l, "Attempt to modify a readonly table"); }
 
 int status_reply(lua_State* l) { return push_marked(l, "ok", luaL_checkstring(l, 1)); }
 
@@ -99,8 +97,8 @@ lua_host::~lua_host() { lua_close(lua_); }
 
 int lua_host::compile(std::string_view sha, std::string_view body, std::string* problem) {
     if (luaL_loadbuffer(lua_, body.data(), body.size(), "@user_script") != 0) {
-        *problem = "ERR Error compiling script (new function): " +
-                   std::string{lua_tostring(lua_, -1)};
+        *problem =
+            "ERR Error compiling script (new function): " + std::string{lua_tostring(lua_, -1)};
         lua_pop(lua_, 1);
         return LUA_NOREF;
     }
@@ -110,13 +108,12 @@ int lua_host::compile(std::string_view sha, std::string_view body, std::string* 
 }
 
 std::string lua_host::load(std::string_view body, std::string* problem) {
-    const auto known = sha_by_body_.find(std::string{body});
+    const auto known = sha_by_body_.find(body);
     if (known != sha_by_body_.end()) {
         return known->second;
     }
     const std::string sha = sha1_of(body);
-    if (compiled_.find(sha) == compiled_.end() &&
-        compile(sha, body, problem) == LUA_NOREF) {
+    if (compiled_.find(sha) == compiled_.end() && compile(sha, body, problem) == LUA_NOREF) {
         return {};
     }
     sha_by_body_[std::string{body}] = sha;
@@ -135,7 +132,7 @@ reply lua_host::run(fake_redis& server, session& by, std::string_view sha, argum
     server.count_script();
     set_global(lua_, "KEYS", keys);
     set_global(lua_, "ARGV", args);
-    lua_rawgeti(lua_, LUA_REGISTRYINDEX, compiled_.find(std::string{sha})->second);
+    lua_rawgeti(lua_, LUA_REGISTRYINDEX, compiled_.find(sha)->second);
     const int failed = lua_pcall(lua_, 0, 1, 0);
     reply answer = failed != 0 ? problem_of(sha) : to_reply(lua_, -1);
     lua_pop(lua_, 1);
@@ -162,8 +159,8 @@ int lua_host::command_from_script(lua_State* l, bool raise) {
         std::vector<std::string_view> words;
         std::vector<std::string> numbers;
         if (!take_words(l, words, numbers)) {
-            answer = reply::error(
-                "ERR Lua redis lib command arguments must be strings or integers");
+            answer =
+                reply::error("ERR Lua redis lib command arguments must be strings or integers");
         } else {
             const command* c = find_command(words[0]);
             if (!c) {

@@ -3,9 +3,8 @@
 #define CONCH_TEST_SIM_REDIS_LUA_HOST_HPP
 
 #include "sim/redis/command.hpp"
+#include "sim/redis/keyspace.hpp"
 #include "sim/redis/reply.hpp"
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <string>
 #include <string_view>
@@ -45,8 +44,8 @@ private:
     reply problem_of(std::string_view sha);
 
     lua_State* lua_;
-    boost::unordered_flat_map<std::string, std::string> sha_by_body_{};
-    boost::unordered_flat_map<std::string, int> compiled_{};
+    text_map<std::string> sha_by_body_{};
+    text_map<int> compiled_{};
     running* now_ = nullptr;
 };
 

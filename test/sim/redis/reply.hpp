@@ -13,11 +13,23 @@ namespace conch::sim {
 /// What a command answers, before it is put into bytes or into Lua.
 struct reply {
     enum class kind : std::uint8_t {
-        status, error, integer, floating, bulk, verbatim, nil, nil_array, array, map, push
+        status,
+        error,
+        integer,
+        floating,
+        bulk,
+        verbatim,
+        nil,
+        nil_array,
+        array,
+        map,
+        push
     };
 
     static reply ok() { return {kind::status, 0, "OK", {}}; }
-    static reply status(std::string_view words) { return {kind::status, 0, std::string{words}, {}}; }
+    static reply status(std::string_view words) {
+        return {kind::status, 0, std::string{words}, {}};
+    }
     static reply error(std::string_view words) { return {kind::error, 0, std::string{words}, {}}; }
     static reply number(std::int64_t n) { return {kind::integer, n, {}, {}}; }
     static reply bulk(std::string_view s) { return {kind::bulk, 0, std::string{s}, {}}; }

@@ -108,7 +108,8 @@ reply time(fake_redis& r, session&, arguments) {
 }
 
 reply info(fake_redis& r, session&, arguments) {
-    return {reply::kind::verbatim, 0,
+    return {reply::kind::verbatim,
+            0,
             "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:" + r.run_id() +
                 "\r\n",
             {}};
@@ -204,12 +205,12 @@ reply eval(fake_redis& r, session& s, arguments a) {
     return run_script(r, s, sha, a);
 }
 
-reply publish(fake_redis& r, session&, arguments a) {
-    return reply::number(r.publish(a[1], a[2]));
-}
+reply publish(fake_redis& r, session&, arguments a) { return reply::number(r.publish(a[1], a[2])); }
 
 void confirm(session& s, std::string_view what, reply channel) {
-    reply{reply::kind::push, 0, {},
+    reply{reply::kind::push,
+          0,
+          {},
           {reply::bulk(what), std::move(channel),
            reply::number(static_cast<std::int64_t>(s.channels.size()))}}
         .write(s.output, s.resp3);
@@ -246,8 +247,7 @@ reply unsubscribe(fake_redis&, session& s, arguments a) {
 
 reply pubsub(fake_redis& r, session&, arguments a) {
     if (!same_word(a[1], "NUMSUB")) {
-        return reply::error("ERR unknown subcommand '" + std::string{a[1]} +
-                            "'. Try PUBSUB HELP.");
+        return reply::error("ERR unknown subcommand '" + std::string{a[1]} + "'. Try PUBSUB HELP.");
     }
     reply all = reply::array();
     for (const std::string_view channel : a.subspan(2)) {

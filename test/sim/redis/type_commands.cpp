@@ -136,8 +136,8 @@ reply hincrby(fake_redis& r, session& by, arguments a) {
     if (old.is_error()) {
         return old;
     }
-    const auto from = old.what == reply::kind::nil ? std::optional<std::int64_t>{0}
-                                                   : to_integer(old.text);
+    const auto from =
+        old.what == reply::kind::nil ? std::optional<std::int64_t>{0} : to_integer(old.text);
     if (!from) {
         return reply::error("ERR hash value is not an integer");
     }
@@ -194,8 +194,8 @@ reply lindex(fake_redis& r, session&, arguments a) {
 }
 
 /// [first, last) of `n` things, from the two ends that a range command was given.
-std::optional<std::pair<std::size_t, std::size_t>> range(std::string_view from,
-                                                         std::string_view to, std::size_t n) {
+std::optional<std::pair<std::size_t, std::size_t>> range(std::string_view from, std::string_view to,
+                                                         std::size_t n) {
     auto first = to_integer(from);
     auto last = to_integer(to);
     if (!first || !last) {
@@ -271,21 +271,11 @@ reply lrem(fake_redis& r, session&, arguments a) {
 constexpr unsigned w = command::writes;
 constexpr unsigned wg = command::writes | command::grows;
 constexpr command commands[] = {
-    {"hset", -4, wg, hset},
-    {"hsetnx", 4, wg, hsetnx},
-    {"hget", 3, 0, hget},
-    {"hexists", 3, 0, hexists},
-    {"hlen", 2, 0, hlen},
-    {"hgetall", 2, 0, hgetall},
-    {"hdel", -3, w, hdel},
-    {"hincrby", 4, wg, hincrby},
-    {"lpush", -3, wg, lpush},
-    {"rpush", -3, wg, rpush},
-    {"llen", 2, 0, llen},
-    {"lindex", 3, 0, lindex},
-    {"lrange", 4, 0, lrange},
-    {"lpop", 2, w, lpop},
-    {"lrem", 4, w, lrem},
+    {"hset", -4, wg, hset},     {"hsetnx", 4, wg, hsetnx},   {"hget", 3, 0, hget},
+    {"hexists", 3, 0, hexists}, {"hlen", 2, 0, hlen},        {"hgetall", 2, 0, hgetall},
+    {"hdel", -3, w, hdel},      {"hincrby", 4, wg, hincrby}, {"lpush", -3, wg, lpush},
+    {"rpush", -3, wg, rpush},   {"llen", 2, 0, llen},        {"lindex", 3, 0, lindex},
+    {"lrange", 4, 0, lrange},   {"lpop", 2, w, lpop},        {"lrem", 4, w, lrem},
 };
 
 }  // namespace

@@ -157,9 +157,9 @@ reply zcount(fake_redis& r, session&, arguments a) {
     if (wrong) {
         return reply::error(wrong_type);
     }
-    return reply::number(z ? std::count_if(z->begin(), z->end(),
-                                           [&](const auto& m) { return which->has(m.first); })
-                           : 0);
+    return reply::number(
+        z ? std::count_if(z->begin(), z->end(), [&](const auto& m) { return which->has(m.first); })
+          : 0);
 }
 
 reply zrangebyscore(fake_redis& r, session&, arguments a) {
