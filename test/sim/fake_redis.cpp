@@ -260,6 +260,21 @@ void fake_redis::restart(bool keep_data) {
     }
 }
 
+void fake_redis::put_text(std::string_view key, std::string_view text, std::int64_t now_us) {
+    set_now(now_us);
+    data_.begin_command();
+    data_.set(key, std::string{text}, -1);
+}
+
+void fake_redis::remove_text(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    data_.begin_command();
+    const entry* e = data_.find(key);
+    if (e && std::holds_alternative<std::string>(e->value)) {
+        data_.erase(key);
+    }
+}
+
 bool fake_redis::exists(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     return data_.find(key) != nullptr;

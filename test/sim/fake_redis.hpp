@@ -70,6 +70,10 @@ public:
     /// LOADING nearly all.
     void refuse(std::optional<std::string> words) { refusal_ = std::move(words); }
 
+    /// Another client's SET, and its DEL of what is a text.
+    void put_text(std::string_view key, std::string_view text, std::int64_t now_us);
+    void remove_text(std::string_view key, std::int64_t now_us);
+
     // What tests and checkers look at.
 
     bool exists(std::string_view key, std::int64_t now_us);

@@ -98,6 +98,7 @@ void fault_injector::happen(fault f) {
             return;
         case fault::pause: all_.clients()[client]->pause(until()); return;
         case fault::crash: all_.replace_client(client, heard); return;
+        case fault::vandal: all_.vandalize(w.chance.below(all_.how().names)); return;
         case fault::cancel:
         case fault::drop:
         case fault::force:

@@ -25,6 +25,8 @@ struct held {
     instant asked_at = 0;      ///< when its acquire began
     instant sent_at = 0;       ///< when the successful attempt left
     instant granted_at = 0;
+    duration max_hold = forever;
+    duration renewed_lease{};  ///< zero if it isn't renewed for ever
     call* watch = nullptr;
     bool told = false;  ///< of its loss, or closing
 

@@ -56,6 +56,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::cancel: return "cancel";
         case fault::drop: return "drop";
         case fault::force: return "force";
+        case fault::vandal: return "vandal";
         case fault::count: break;
     }
     return "?";

@@ -38,6 +38,7 @@ enum class fault : std::uint8_t {
     cancel,         ///< users cancel their operations
     drop,           ///< users drop their holds at any moment
     force,          ///< someone takes locks away
+    vandal,         ///< a stranger puts a text where a lock is
     count,
 };
 

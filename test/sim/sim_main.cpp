@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // conch_sim: many simulated lives of a few clients and a server, each determined by its seed.
 #include "sim/simulation.hpp"
+#ifdef CONCH_MUTANTS
+#include "sim/mutants/run_mutants.hpp"
+#endif
 
 #include <boost/json.hpp>
 #include <boost/program_options.hpp>
@@ -143,6 +146,10 @@ int main(int argc, char* argv[]) {
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
         "trace", "print what happens")("keep-going", "don't end at the first violation")(
         "json", "the result as JSON");
+#ifdef CONCH_MUTANTS
+    known.add_options()("mutant", po::value<std::string>(), "with this rule broken")(
+        "mutants", "each mutant in turn: how many seeds until one fails");
+#endif
     try {
         po::variables_map options;
         po::store(po::parse_command_line(argc, argv, known), options);
@@ -151,6 +158,17 @@ int main(int argc, char* argv[]) {
             std::cout << known;
             return 0;
         }
+#ifdef CONCH_MUTANTS
+        if (options.count("mutants") != 0) {
+            return sim::run_mutants(options["seed"].as<std::uint64_t>(),
+                                    options["count"].as<std::uint64_t>());
+        }
+        if (options.count("mutant") != 0 &&
+            !sim::choose_mutant(options["mutant"].as<std::string>())) {
+            std::cerr << "conch_sim: no such mutant\n";
+            return 64;
+        }
+#endif
         return run(options);
     } catch (const po::error& e) {
         std::cerr << "conch_sim: " << e.what() << "\n";

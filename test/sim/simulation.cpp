@@ -42,7 +42,7 @@ simulation::simulation(std::uint64_t seed, bool print)
         add_client();
     }
     for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
-                            make_loss_in_time, make_promptness, make_rest, make_bounds}) {
+                            make_loss_in_time, make_no_needless_loss, make_promptness, make_rest, make_bounds}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -101,8 +101,14 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     const duration lease = lock::clamped_lease(options.lease, options.max_hold);
     const time_point sent = h.valid_until() - (lease - core::drift_margin(lease));
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
-    // A deeper level is as old as the outermost one.
-    h.sent_at = first_sent_.emplace(std::pair{h.client, h.number}, h.sent_at).first->second;
+    // A deeper level is as old as the outermost one, and goes by its terms.
+    const bool renews = options.renew && options.max_hold == forever;
+    const auto [first, fresh] = first_.emplace(
+        std::pair{h.client, h.number}, terms{h.sent_at, options.max_hold,
+                                             renews ? options.lease : duration{}});
+    h.sent_at = first->second.sent_at;
+    h.max_hold = first->second.max_hold;
+    h.renewed_lease = first->second.renewed_lease;
     for (const auto& check : checkers_) {
         check->granted(h);
     }
@@ -112,6 +118,12 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
 void simulation::end_force(std::size_t name) noexcept {
     --forces_[name].running;
     forces_[name].last_end = world_.now();
+}
+
+void simulation::vandalize(std::size_t name) {
+    begin_force(name);
+    server_.redis().put_text(specs_[name]->name(), "mine now", server_.wall_clock());
+    end_force(name);
 }
 
 bool simulation::excused(const held& h) const noexcept {
@@ -166,6 +178,9 @@ outcome simulation::run() {
 void simulation::wind_down() {
     stopped_ = true;
     world_.note("stop");
+    for (const impl::spec_ptr& s : specs_) {
+        server_.redis().remove_text(s->name(), server_.wall_clock());
+    }
     for (const auto& u : users_) {
         u->stop();
     }
@@ -193,7 +208,9 @@ void simulation::come_to_rest() {
     const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.detaching;
     const instant leases =
         leases_end ? how_.longest_lease.count() * 102 / 100 + server_.set_back() : 0;
-    run_until(world_.now() + leases + how_.promptness() + 10 * millis);
+    // A release that met the vandal's text asks again after at most a second.
+    const instant pause = how_.has(fault::vandal) ? 1100 * millis : 0;
+    run_until(world_.now() + leases + pause + how_.promptness() + 10 * millis);
     const std::uint64_t scripts = server_.redis().scripts_run();
     run_until(world_.now() + how_.longest_lease.count());
     if (server_.redis().scripts_run() != scripts) {

@@ -81,6 +81,8 @@ public:
     void forgot() noexcept { last_loss_ = world_.now(); }
     void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
     void end_force(std::size_t name) noexcept;
+    /// Somebody else's text takes the place of this lock, until the work is over.
+    void vandalize(std::size_t name);
     /// A loss of this hold was declared: it may overlap with another.
     bool excused(const held& h) const noexcept;
     /// A message was lost, the server forgot, ...: counted in the outcome.
@@ -95,6 +97,11 @@ public:
     void turned(std::uint64_t client) override;
 
 private:
+    struct terms {
+        instant sent_at;
+        duration max_hold;
+        duration renewed_lease;
+    };
     struct forces {
         unsigned running = 0;
         instant last_end = -1;
@@ -113,7 +120,7 @@ private:
     std::vector<impl::spec_ptr> specs_{};
     std::deque<call> calls_{};
     std::list<held> holds_{};
-    std::map<std::pair<std::uint64_t, std::uint64_t>, instant> first_sent_{};  // of acquisitions
+    std::map<std::pair<std::uint64_t, std::uint64_t>, terms> first_{};  // of acquisitions
     std::vector<forces> forces_{};
     std::vector<std::unique_ptr<checker>> checkers_{};
     std::unique_ptr<class fault_injector> faults_;

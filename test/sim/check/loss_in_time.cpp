@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loss of a hold is told in the first turn at or after its deadline, and that turn comes in
-// time.
+// time; and no hold goes on beyond its max_hold.
 #include "sim/simulation.hpp"
 
 namespace conch::sim {
@@ -29,13 +29,21 @@ public:
     void stepped() override {
         for (const held& h : all_.holds()) {
             const client_node& node = *all_.clients()[h.client];
+            if (h.max_hold != forever &&
+                h.valid_until() > node.local(h.sent_at) + h.max_hold + tolerance) {
+                violate("user " + std::to_string(h.user) + " may hold lock " +
+                        std::to_string(h.name) + " beyond max_hold");
+            }
             if (node.running() && h.view->lost.load() == 0 &&
-                node.local_now() > h.valid_until() + std::chrono::milliseconds{1}) {
+                node.local_now() > h.valid_until() + tolerance) {
                 violate("the client of user " + std::to_string(h.user) +
                         " sleeps over the end of lock " + std::to_string(h.name));
             }
         }
     }
+
+private:
+    static constexpr duration tolerance = std::chrono::milliseconds{1};
 };
 
 }  // namespace
