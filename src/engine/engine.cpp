@@ -274,6 +274,11 @@ time_point lock_engine::next_deadline() const noexcept {
     return std::min(house_.timers.next(), house_.renewals.next());
 }
 
+bool lock_engine::tends(std::uint64_t number) const noexcept {
+    return std::any_of(house_.acquisitions.begin(), house_.acquisitions.end(),
+                       [&](const lock::acquisition& a) { return a.number == number; });
+}
+
 stats lock_engine::counters() const {
     stats s = house_.counters;
     s.holds_now = house_.levels.live();

@@ -75,6 +75,8 @@ public:
     const std::string& last_words() const noexcept { return link().last_words(); }
     /// Acquisitions that the server has or may still get.
     std::size_t unsettled() const noexcept { return house_.acquisition_pool.live(); }
+    /// The one of this number is among them.
+    bool tends(std::uint64_t number) const noexcept;
     /// The largest frame of a conversation so far, in bytes.
     std::size_t largest_frame() const noexcept { return house_.frames.largest(); }
 

@@ -125,6 +125,7 @@ void client_node::hand_out() {
         of.view = std::move(c.view);
         of.flag = c.flag;
         of.number = of.view && of.view->level ? of.view->level->of.number : 0;
+        of.was_expired = of.view && local_now().time_since_epoch().count() >= of.view->valid_until;
         ended_.push_back(&of);
         // The user's executor is busy now and then.
         const instant later =

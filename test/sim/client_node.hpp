@@ -24,6 +24,7 @@ struct call {
     error_code ec{};
     impl::view_ptr view{};
     bool flag = false;
+    bool was_expired = false;  ///< when it was granted
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t user = 0;
     bool forces = false;   ///< takes a lock away

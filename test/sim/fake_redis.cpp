@@ -189,6 +189,7 @@ const std::string* fake_redis::refused(const command& c, bool in_script,
     const std::string& words = *refusal_;
     const bool hit = words.starts_with("LOADING")
                          ? !in_script && (c.flags & command::while_loading) == 0
+                     : words.starts_with("NOPERM") ? c.name == "evalsha" || c.name == "eval"
                      : words.starts_with("READONLY") ? (c.flags & command::writes) != 0
                                                      : (c.flags & command::grows) != 0 && !wrote;
     return hit ? &words : nullptr;
@@ -285,6 +286,18 @@ bool fake_redis::has_field(std::string_view key, std::string_view field, std::in
     const entry* e = data_.find(key);
     const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
     return h && std::any_of(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
+}
+
+std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    std::vector<std::string> all;
+    const entry* e = data_.find(key);
+    if (const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr) {
+        for (const auto& [field, value] : *h) {
+            all.push_back(field);
+        }
+    }
+    return all;
 }
 
 std::string fake_redis::dump(std::int64_t now_us) {

@@ -78,6 +78,8 @@ public:
 
     bool exists(std::string_view key, std::int64_t now_us);
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
+    /// Of a hash; none if there is nothing, or something else.
+    std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
     std::size_t subscribers() const noexcept;
     std::uint64_t scripts_run() const noexcept { return scripts_run_; }

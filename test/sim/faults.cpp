@@ -10,6 +10,14 @@ constexpr const char* read_only = "READONLY You can't write against a read only 
 constexpr const char* loading = "LOADING Redis is loading the dataset in memory";
 constexpr const char* out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
+const char* words_of(fault refusal) noexcept {
+    return refusal == fault::read_only ? read_only
+           : refusal == fault::loading ? loading
+           : refusal == fault::out_of_memory
+               ? out_of_memory
+               : "NOPERM this user has no permissions to run the 'evalsha' command";
+}
+
 /// Those that users bring about, when the scenario lets them.
 bool by_users(fault f) noexcept {
     return f == fault::cancel || f == fault::drop || f == fault::force;
@@ -87,9 +95,8 @@ void fault_injector::happen(fault f) {
         case fault::read_only:
         case fault::loading:
         case fault::out_of_memory:
-            server.redis().refuse(f == fault::read_only ? read_only
-                                  : f == fault::loading ? loading
-                                                        : out_of_memory);
+        case fault::no_permission:
+            server.redis().refuse(words_of(f));
             w.plan<&fault_injector::end_refusal>(until(), this);
             return;
         case fault::server_clock:

@@ -226,9 +226,24 @@ void network::reset_all(bool heard) {
     }
 }
 
+bool network::passes(std::uint64_t client) const noexcept {
+    return std::any_of(lines_.begin(), lines_.end(), [&](const auto& l) {
+        return l->client == client && l->client_open && !l->connecting && !l->dead;
+    });
+}
+
+// What was held up comes now.
 void network::heal() {
     for (auto& c : clogs_) {
         c = {};
+    }
+    for (std::size_t id = 0; id < lines_.size(); ++id) {
+        for (const way w : {way::up, way::down}) {
+            for (std::size_t n = in(*lines_[id], w).under_way.size(); n > 0; --n) {
+                world_.plan<&network::arrive>(world_.now(), this, id,
+                                              static_cast<std::uint64_t>(w));
+            }
+        }
     }
 }
 

@@ -81,6 +81,8 @@ public:
     /// No more clogs.
     void heal();
 
+    /// The client has a connection that is no victim of a silent cut.
+    bool passes(std::uint64_t client) const noexcept;
     /// The longest time that a byte takes without a fault.
     instant worst_latency() const noexcept;
     std::size_t lines_open() const noexcept;

@@ -57,6 +57,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::drop: return "drop";
         case fault::force: return "force";
         case fault::vandal: return "vandal";
+        case fault::no_permission: return "no_permission";
         case fault::count: break;
     }
     return "?";

@@ -39,6 +39,7 @@ enum class fault : std::uint8_t {
     drop,           ///< users drop their holds at any moment
     force,          ///< someone takes locks away
     vandal,         ///< a stranger puts a text where a lock is
+    no_permission,  ///< scripts are refused: NOPERM
     count,
 };
 

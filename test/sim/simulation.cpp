@@ -12,6 +12,8 @@ namespace conch::sim {
 namespace {
 
 constexpr std::size_t most_violations = 8;
+/// Some hundred times as many as usual: a client that spins.
+constexpr std::uint64_t most_events = 1'000'000;
 
 std::string uuid_of(std::uint64_t client) {
     return "00000000-0000-0000-0000-00000000000" + std::to_string(client);
@@ -42,7 +44,7 @@ simulation::simulation(std::uint64_t seed, bool print)
         add_client();
     }
     for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
-                            make_loss_in_time, make_no_needless_loss, make_promptness, make_rest, make_bounds}) {
+                            make_loss_in_time, make_no_needless_loss, make_no_orphans, make_promptness, make_rest, make_bounds}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -153,8 +155,12 @@ void simulation::turned(std::uint64_t client) {
     }
 }
 
+bool simulation::enough() const noexcept {
+    return outcome_.violations.size() >= most_violations || world_.events() > most_events;
+}
+
 void simulation::run_until(instant until) {
-    while (outcome_.violations.size() < most_violations && world_.step(until)) {
+    while (!enough() && world_.step(until)) {
         for (const auto& check : checkers_) {
             check->stepped();
         }
@@ -169,6 +175,9 @@ outcome simulation::run() {
     faults_->heal();
     run_until(end_of_work_);
     wind_down();
+    if (world_.events() > most_events) {
+        violate("bounds", "it never ends");
+    }
     outcome_.trace_hash = world_.trace_hash();
     outcome_.events = world_.events();
     return std::move(outcome_);
@@ -190,7 +199,7 @@ void simulation::wind_down() {
             return !clients_[u->client()]->dead() && !u->idle();
         });
     };
-    while (busy() && world_.now() < last) {
+    while (busy() && world_.now() < last && !enough()) {
         run_until(world_.now() + 100 * millis);
     }
     come_to_rest();

@@ -19,6 +19,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,7 +67,8 @@ public:
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
     /// Users go on with new work.
     bool working() const noexcept { return world_.now() < end_of_work_; }
-    /// All faults are over, and their effects.
+    /// All faults are over; then their effects, too.
+    bool healed() const noexcept { return world_.now() > how_.chaos; }
     bool settled() const noexcept { return world_.now() >= settled_at_; }
     instant settled_at() const noexcept { return settled_at_; }
     bool stopped() const noexcept { return stopped_; }
@@ -76,6 +78,11 @@ public:
 
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
+    /// Detached: its key stays until its lease ends.
+    void left_behind(const held& h) { left_behind_.emplace(h.client, h.number); }
+    bool was_left_behind(std::uint64_t client, std::uint64_t number) const {
+        return left_behind_.contains({client, number});
+    }
 
     /// The server forgot something now: what was sent before may be lost.
     void forgot() noexcept { last_loss_ = world_.now(); }
@@ -108,6 +115,7 @@ private:
     };
 
     void run_until(instant until);
+    bool enough() const noexcept;
     void wind_down();
     void come_to_rest();
 
@@ -121,6 +129,7 @@ private:
     std::deque<call> calls_{};
     std::list<held> holds_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, terms> first_{};  // of acquisitions
+    std::set<std::pair<std::uint64_t, std::uint64_t>> left_behind_{};
     std::vector<forces> forces_{};
     std::vector<std::unique_ptr<checker>> checkers_{};
     std::unique_ptr<class fault_injector> faults_;

@@ -201,9 +201,13 @@ void user::work() {
         leave();
         return;
     }
-    switch (chance.below(all_.how().has(fault::drop) ? 10 : 6)) {
+    switch (chance.below(all_.how().has(fault::drop) ? 12 : 8)) {
         case 0:
         case 1: plan(soon()); return;
+        case 4:
+        case 5:  // holds on
+            plan(all_.the_world().now() + chance.spread(10 * millis, 4 * seconds));
+            return;
         case 2: extend(); return;
         case 3:
             if (all_.how().nesting && levels_.size() < 3) {
@@ -258,6 +262,9 @@ void user::drop(std::size_t level) {
     const bool detach = all_.how().detaching && all_.the_world().chance.once_in(8);
     all_.the_world().note(detach ? "detach" : "release", index_, h->number);
     view->asked.store(detach ? impl::hold_request::detach : impl::hold_request::release);
+    if (detach) {
+        all_.left_behind(*h);
+    }
     levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(level));
     all_.gone(h);
     node().turn([&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loss of a hold is told in the first turn at or after its deadline, and that turn comes in
-// time; and no hold goes on beyond its max_hold.
+// time; nothing is granted that is over; and no hold goes on beyond
+// its max_hold.
 #include "sim/simulation.hpp"
 
 namespace conch::sim {
@@ -23,6 +24,12 @@ public:
             } else if (h.watch && h.watch->completions == 0 && h.watch->running) {
                 violate("who watches lock " + std::to_string(h.name) + " isn't told of its end");
             }
+        }
+    }
+
+    void ended(const call& c) override {
+        if (c.was_expired) {
+            violate("user " + std::to_string(c.user) + " is granted what is over already");
         }
     }
 

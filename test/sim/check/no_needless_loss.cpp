@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where nothing is wrong any more, a hold that is renewed is not lost: not to a renewal that was
-// given up, not to another key's trouble.
+// When the faults are over and a client is connected, no hold of it that is renewed is lost: not to
+// a renewal that was given up, not to another key's trouble.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -14,41 +14,36 @@ public:
     std::string_view name() const noexcept override { return "no_needless_loss"; }
 
     void turned(std::uint64_t client) override {
-        if (!all_.settled()) {
-            return;
+        connected_.resize(all_.clients().size());
+        connection& c = connected_[client];
+        const std::uint64_t connects = all_.clients()[client]->engine().counters().connects;
+        const instant now = all_.the_world().now();
+        if (connects != c.number || !all_.healed() || !all_.net().passes(client)) {
+            c = {connects, now};
         }
-        for (const held& h : all_.holds()) {
-            const int lost = h.view->lost.load();
-            if (h.client == client && renews(h) && lost != 0 && !h.told && !seen(h) &&
-                !all_.excused(h)) {
-                seen_.push_back(h.view.get());
-                violate("user " + std::to_string(h.user) + " loses lock " +
-                        std::to_string(h.name) + ": " +
-                        make_error_code(static_cast<errc>(lost)).message());
+        for (held& h : all_.holds()) {
+            if (h.client == client && h.view->lost.load() != 0 && !std::exchange(h.judged, true)) {
+                judge(h, now - c.since);
             }
         }
     }
 
 private:
-    // A hold that was lost before all had settled is known from then on.
-    void stepped() override {
-        if (!all_.settled()) {
-            for (const held& h : all_.holds()) {
-                if (h.view->lost.load() != 0 && !seen(h)) {
-                    seen_.push_back(h.view.get());
-                }
-            }
+    struct connection {
+        std::uint64_t number = 0;
+        instant since = 0;  // without interruption
+    };
+
+    void judge(const held& h, instant connected) {
+        const instant enough = 2 * all_.how().promptness();
+        if (h.renewed_lease.count() > 2 * enough && connected > enough && !all_.excused(h)) {
+            const errc why = static_cast<errc>(h.view->lost.load());
+            violate("user " + std::to_string(h.user) + " loses lock " + std::to_string(h.name) +
+                    ": " + make_error_code(why).message());
         }
     }
-    // A lease that is shorter than a round trip or two can't be renewed in time.
-    bool renews(const held& h) const {
-        return h.renewed_lease.count() > 4 * all_.how().promptness();
-    }
-    bool seen(const held& h) const {
-        return std::find(seen_.begin(), seen_.end(), h.view.get()) != seen_.end();
-    }
 
-    std::vector<const void*> seen_{};
+    std::vector<connection> connected_{};
 };
 
 }  // namespace

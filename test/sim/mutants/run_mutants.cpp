@@ -116,6 +116,7 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
         const fate f = try_mutant(i, first, count);
         const bool should_die = *m.survives == '\0';
         wrong += f.died != should_die ? 1 : 0;
+        std::fflush(stdout);
         std::printf("%-34s %s %6llu seeds  %s%s\n", m.name, f.died ? "fails after " : "survives    ",
                     static_cast<unsigned long long>(f.seeds),
                     f.died ? f.of.c_str() : m.survives, f.died != should_die ? "  UNEXPECTED" : "");

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// An acquire ends owned or released: what the server has, the client knows of, and nobody else has.
+#include "sim/simulation.hpp"
+
+#include <cstdlib>
+
+namespace conch::sim {
+namespace {
+
+class no_orphans final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "no_orphans"; }
+
+    void stepped() override {
+        if (all_.how().may_forget()) {
+            return;  // a release, too, may be forgotten
+        }
+        server_node& server = all_.server();
+        for (std::size_t i = 0; i < all_.how().names; ++i) {
+            const auto fields = server.redis().fields(all_.spec(i)->name(), server.wall_clock());
+            if (fields.size() > 1) {
+                violate("lock " + std::to_string(i) + " has " + std::to_string(fields.size()) +
+                        " holders");
+            }
+            for (const std::string& f : fields) {
+                look(f);
+            }
+        }
+    }
+
+private:
+    // "...00<client>:<number>"
+    void look(const std::string& field) {
+        const std::size_t colon = field.find(':');
+        const auto client = static_cast<std::uint64_t>(field[colon - 1] - '0');
+        const std::uint64_t number = std::strtoull(field.c_str() + colon + 1, nullptr, 10);
+        const client_node& c = *all_.clients()[client];
+        if (!c.dead() && !all_.was_left_behind(client, number) && !c.engine().tends(number) &&
+            field != told_) {
+            told_ = field;
+            violate("nobody will release " + field);
+        }
+    }
+
+    std::string told_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_no_orphans(simulation& s) { return std::make_unique<no_orphans>(s); }
+
+}  // namespace conch::sim
