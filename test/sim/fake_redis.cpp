@@ -288,6 +288,12 @@ bool fake_redis::has_field(std::string_view key, std::string_view field, std::in
     return h && std::any_of(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
 }
 
+std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    return !e ? -2 : e->expires_ms < 0 ? -1 : e->expires_ms - now_us / 1000;
+}
+
 std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     std::vector<std::string> all;

@@ -78,6 +78,8 @@ public:
 
     bool exists(std::string_view key, std::int64_t now_us);
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
+    /// The key's remaining time in ms, as PTTL.
+    std::int64_t left(std::string_view key, std::int64_t now_us);
     /// Of a hash; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);

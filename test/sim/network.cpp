@@ -59,7 +59,7 @@ void network::let_in(std::uint64_t id, std::uint64_t accepted) {
         return;
     }
     if (accepted == 0) {
-        l.client_open = false;
+        close_client(l);
         clients_[l.client]->broken(l.number);
         return;
     }
@@ -80,7 +80,7 @@ void network::close(std::uint64_t client, std::uint64_t number) {
     for (std::size_t i = lines_.size(); i-- > 0;) {
         line& l = *lines_[i];
         if (l.client == client && l.number == number && l.client_open) {
-            l.client_open = false;
+            close_client(l);
             cut_up(i, way::up, {}, true);
             return;
         }
@@ -155,12 +155,17 @@ void network::deliver(std::uint64_t id, way w, piece p) {
         }
     } else if (l.client_open) {
         if (p.last) {
-            l.client_open = false;
+            close_client(l);
             clients_[l.client]->broken(l.number);
         } else {
             clients_[l.client]->bytes_came(l.number, p.bytes);
         }
     }
+}
+
+void network::close_client(line& l) noexcept {
+    l.client_open = false;
+    l.closed_at = world_.now();
 }
 
 void network::drop_server(std::uint64_t id) {
@@ -171,7 +176,8 @@ void network::drop_server(std::uint64_t id) {
 
 void network::break_client(std::uint64_t id, std::uint64_t) {
     line& l = *lines_[id];
-    if (std::exchange(l.client_open, false)) {
+    if (l.client_open) {
+        close_client(l);
         clients_[l.client]->broken(l.number);
     }
 }

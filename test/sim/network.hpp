@@ -81,6 +81,8 @@ public:
     /// No more clogs.
     void heal();
 
+    /// When the client's end of this line closed; -1 while it is open.
+    instant closed_at(std::uint64_t id) const noexcept { return lines_[id]->closed_at; }
     /// The client has a connection that is no victim of a silent cut.
     bool passes(std::uint64_t client) const noexcept;
     /// The longest time that a byte takes without a fault.
@@ -101,6 +103,7 @@ private:
         std::uint64_t number = 0;
         bool connecting = true;
         bool client_open = true;
+        instant closed_at = -1;
         bool server_open = false;
         bool dead = false;  // passes nothing
         std::array<direction, 2> to{};
@@ -120,6 +123,7 @@ private:
     void break_client(std::uint64_t id, std::uint64_t);
     void give_up_server(std::uint64_t id, std::uint64_t);
     void drop_server(std::uint64_t id);
+    void close_client(line& l) noexcept;
 
     world& world_;
     server_end& server_;

@@ -38,7 +38,23 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
     const auto it = by_line_.find(line);
     if (it != by_line_.end()) {
         redis_.receive(it->second, bytes, wall_clock());
+        if (const instant closed = network_->closed_at(line); closed >= 0) {
+            note_late(closed);
+        }
         flush();
+    }
+}
+
+void server_node::note_late(instant closed) {
+    for (const std::string& name : names_) {
+        // Just set: all of the lease is left. The clients' clocks drift.
+        const instant lease = redis_.left(name, wall_clock()) * millis;
+        if (world_.now() - closed < lease * 98 / 100) {
+            continue;
+        }
+        for (const std::string& field : redis_.fields(name, wall_clock())) {
+            late_.insert(field);
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,11 @@ public:
     /// Ends stalls and refusals, and comes back.
     void heal();
 
+    /// What this line brings, the client has stopped to answer for: it closed a lease ago.
+    bool came_late(const std::string& field) const { return late_.contains(field); }
+    /// Whose fields are looked at.
+    void watch(std::vector<std::string> names) { names_ = std::move(names); }
+
     // The network's.
 
     bool accepts() const override { return !down_; }
@@ -63,6 +69,7 @@ private:
     void come_back(std::uint64_t, std::uint64_t);
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
+    void note_late(instant closed);
 
     world& world_;
     fake_redis redis_;
@@ -73,6 +80,8 @@ private:
     instant stalled_until_ = 0;
     instant back_ = 0;
     bool down_ = false;
+    std::vector<std::string> names_{};
+    std::set<std::string> late_{};
     std::int64_t step_us_ = 0;
     std::int64_t furthest_step_us_ = 0;
 };

@@ -40,6 +40,11 @@ simulation::simulation(std::uint64_t seed, bool print)
         }
         specs_.emplace_back(new impl::lock_spec{"lock:" + std::to_string(i), o});
     }
+    std::vector<std::string> names;
+    for (const impl::spec_ptr& s : specs_) {
+        names.push_back(s->name());
+    }
+    server_.watch(std::move(names));
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }

@@ -6,6 +6,7 @@
 #include "sim/simulation.hpp"
 #include "wire/script.hpp"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ void choose(std::size_t which) {
     for (std::uint64_t i = 0; i < count; ++i) {
         std::fprintf(out, "%llu\n", static_cast<unsigned long long>(i + 1));
         std::fflush(out);
+        ::alarm(30);  // an endless loop is a failure, too
         simulation s{first + i};
         const outcome o = s.run();
         if (!o.violations.empty()) {
@@ -77,7 +79,8 @@ fate read_fate(int from, pid_t child) {
     ::waitpid(child, &status, 0);
     f.died = !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     if (f.died && f.of.empty()) {
-        f.of = "an invariant of the engine";
+        f.of = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "an endless loop"
+                                                                  : "an invariant of the engine";
     }
     return f;
 }
