@@ -11,8 +11,9 @@ namespace {
 
 void encode_nest(wire::call& c, resp::writer& w) {
     auto& change = static_cast<level_change&>(c);
-    const acquisition& a = *change.of;
+    acquisition& a = *change.of;
     change.lease = clamped_lease(a.want.lease, a.ends - a.home.house.now);
+    a.extended_by = std::max(a.extended_by, change.lease);
     wire::write_script(w, c, wire::script_id::nest, 1, 3).arg(a.home.name());
     write_field(w, a);
     w.arg(change.depth).arg(core::ceil_millis(change.lease));

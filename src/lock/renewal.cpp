@@ -139,8 +139,11 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     wire::write_script(w, c, wire::script_id::renew, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = i;
-        r.items[i].lease = wanted_lease(*r.items[i].of, r.house.now);
-        w.arg(r.items[i].of->home.name());
+        acquisition& a = *r.items[i].of;
+        r.items[i].lease = wanted_lease(a, r.house.now);
+        // The server may set it, whether or not the answer arrives.
+        a.extended_by = std::max(a.extended_by, r.items[i].lease);
+        w.arg(a.home.name());
     }
     for (std::uint32_t i = 0; i < r.count; ++i) {
         write_field(w, *r.items[i].of);

@@ -136,6 +136,19 @@ TEST(engine_link_loss, those_repetitions_end_one_lease_after_the_loss) {
     EXPECT_EQ(h.counters().slots_now, 0u);
 }
 
+TEST(engine_link_loss, a_release_is_owed_for_as_long_as_an_unanswered_extension_may_last) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 100ms, .renew = false});
+    h.extend(hold, 60s);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 60'000)});
+    h.break_connection();
+    h.advance(10s);
+    EXPECT_EQ(lost(hold), errc::lease_expired);
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", release_of("a", 1)}));
+    h.reply(integer(1), integer(0));
+}
+
 TEST(engine_link_loss, noscript_leads_to_the_scripts_text_with_the_same_field) {
     engine_harness h;
     operation& op = h.lock("a");

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+// The fake is a Redis: random commands and every script get the same answers from both, and leave
+// the same keys.
+#include "sim/unit/two_servers.hpp"
+
+#include "sim/world.hpp"
+#include "wire/script.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::sim;
+using namespace conch::sim::test;
+
+const words keys{"k0", "k1", "k2", "k3", "token"};
+
+/// Random commands, right ones and wrong ones.
+class monkey {
+public:
+    explicit monkey(std::uint64_t seed) : chance_{seed} {}
+
+    std::size_t below(std::size_t n) { return static_cast<std::size_t>(chance_.below(n)); }
+    std::string key() { return keys[below(4)]; }
+    std::string field() { return "f" + std::to_string(below(4)); }
+    std::string number() {
+        static const words odd{"0", "-1", "7", "abc", "", "1.5", "9223372036854775807", " 3",
+                               "03", "-9223372036854775808", "99999999999999999999"};
+        return chance_.once_in(3) ? odd[below(odd.size())] : std::to_string(below(20));
+    }
+    /// Long enough that it can't pass during the test, or odd.
+    std::string ttl() { return chance_.once_in(4) ? number() : std::to_string(60 + below(40)) + "000"; }
+
+    words command() {
+        switch (below(12)) {
+            case 0: return {"SET", key(), number()};
+            case 1: return {"SET", key(), field(), one_of({"PX", "EX", "px"}), ttl()};
+            case 2: return {"SET", key(), field(), one_of({"NX", "XX", "KEEPTTL", "GET", "zz"})};
+            case 3: return strings();
+            case 4: return keys_of_any_type();
+            case 5:
+            case 6: return hashes();
+            case 7: return lists();
+            case 8:
+            case 9: return zsets();
+            case 10: return servers();
+            default: return cut_short();
+        }
+    }
+
+    words script(const wire::script& s) {
+        words w{"EVALSHA", std::string{s.sha1}, chance_.once_in(20) ? number() : "1", key()};
+        const std::string holder = "client:" + std::to_string(below(3));
+        if (s.name == "acquire") {
+            for (const std::string& a : {holder, ttl(), one_of({"", "token", "token", key()}),
+                                         one_of({"0", "0", "90000"})}) {
+                w.push_back(a);
+            }
+        } else if (s.name == "release") {
+            w.insert(w.end(), {holder, one_of({"channel", "other"})});
+        } else if (s.name == "renew") {
+            w.insert(w.end(), {holder, chance_.once_in(3) ? "0" : ttl()});
+        } else if (s.name == "nest") {
+            w.insert(w.end(), {holder, std::to_string(1 + below(3)), ttl()});
+        } else {
+            w.push_back(one_of({"", "token", key()}));
+        }
+        if (chance_.once_in(40)) {
+            w.pop_back();
+        }
+        return w;
+    }
+
+private:
+    std::string one_of(const words& w) { return w[below(w.size())]; }
+
+    words strings() {
+        const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "get"});
+        return what == "INCRBY" ? words{what, key(), number()} : words{what, key()};
+    }
+    words keys_of_any_type() {
+        switch (below(6)) {
+            case 0: return {"DEL", key(), key()};
+            case 1: return {"EXISTS", key(), key()};
+            case 2: return {"PERSIST", key()};
+            case 3: return {"PEXPIRE", key(), ttl()};
+            case 4: return {"PEXPIRE", key(), ttl(), one_of({"NX", "XX", "GT", "LT", "qq"})};
+            default: return {one_of({"TYPE", "PTTL"}), key()};
+        }
+    }
+    words hashes() {
+        switch (below(8)) {
+            case 0: return {"HSET", key(), field(), number(), field(), number()};
+            case 1: return {"HSETNX", key(), field(), number()};
+            case 2: return {"HGET", key(), field()};
+            case 3: return {"HEXISTS", key(), field()};
+            case 4: return {"HDEL", key(), field(), field()};
+            case 5: return {"HINCRBY", key(), field(), number()};
+            case 6: return {"HLEN", key()};
+            default: return {"HGETALL", key()};
+        }
+    }
+    words lists() {
+        switch (below(6)) {
+            case 0: return {one_of({"LPUSH", "RPUSH"}), key(), field(), field()};
+            case 1: return {"LINDEX", key(), number()};
+            case 2: return {"LRANGE", key(), number(), number()};
+            case 3: return {"LREM", key(), one_of({"0", "1", "-1", "x"}), field()};
+            case 4: return {"LPOP", key()};
+            default: return {"LLEN", key()};
+        }
+    }
+    words zsets() {
+        const std::string low = one_of({"-inf", "1", "(3", "0.5", "nan?"});
+        const std::string high = one_of({"+inf", "10", "(12", "x"});
+        switch (below(8)) {
+            case 0: return {"ZADD", key(), number(), field()};
+            case 1: return {"ZADD", key(), one_of({"1.5", "3", "inf"}), field(), "2", field()};
+            case 2: return {"ZSCORE", key(), field()};
+            case 3: return {"ZREM", key(), field(), field()};
+            case 4: return {"ZRANGEBYSCORE", key(), low, high};
+            case 5: return {"ZREMRANGEBYSCORE", key(), low, high};
+            case 6: return {"ZCOUNT", key(), low, high};
+            default: return {one_of({"ZCARD", "LLEN", "HLEN"}), key()};
+        }
+    }
+    words servers() {
+        switch (below(8)) {
+            case 0: return {"PUBLISH", one_of({"channel", "other"}), number()};
+            case 1: return {"SUBSCRIBE", one_of({"channel", "other"}), "third"};
+            case 2: return {"UNSUBSCRIBE", one_of({"channel", "other", "third"})};
+            case 3: return {"PUBSUB", "NUMSUB", "channel", "other"};
+            case 4: return {"PING", number()};
+            case 5: return {"CLIENT", "GETNAME"};
+            case 6: return {"CLIENT", "SETNAME", field()};
+            default: return {"SELECT", one_of({"0", "x", "99"})};
+        }
+    }
+    words cut_short() {
+        words w = one_of({"a", "b"}) == "a" ? hashes() : keys_of_any_type();
+        if (chance_.once_in(3)) {
+            w[0] = "NOSUCHCOMMAND";
+        } else {
+            w.pop_back();
+        }
+        return w;
+    }
+
+    dice chance_;
+};
+
+/// With each script loaded, on connections that talk RESP3.
+class differential_test : public ::testing::TestWithParam<std::uint64_t> {
+protected:
+    static constexpr std::size_t connections = 2;
+
+    differential_test() {
+        for (std::size_t i = 0; i < connections; ++i) {
+            both.greet(i);
+        }
+        for (const wire::script& s : scripts()) {
+            both.ask(0, {"SCRIPT", "LOAD", std::string{s.body}});
+        }
+    }
+    void SetUp() override {
+        if (!both.version().starts_with("7.0.")) {
+            GTEST_SKIP() << "the fake speaks the words of Redis 7.0, this is " << both.version();
+        }
+    }
+
+    static std::vector<wire::script> scripts() {
+        std::vector<wire::script> all;
+        for (std::size_t i = 0; i < wire::script_count; ++i) {
+            all.push_back(wire::get_script(static_cast<wire::script_id>(i)));
+        }
+        return all;
+    }
+    wire::script any_script() { return scripts()[m.below(wire::script_count)]; }
+
+    two_servers both{connections};
+    monkey m{GetParam()};
+};
+
+TEST_P(differential_test, random_commands_get_equal_answers) {
+    for (int i = 0; i < 3000 && !HasFatalFailure(); ++i) {
+        both.ask(m.below(connections), m.command());
+        if (i % 100 == 0) {
+            both.compare_keys(keys);
+        }
+    }
+    both.compare_keys(keys);
+    both.expect_silence();
+}
+
+TEST_P(differential_test, scripts_with_any_arguments_on_any_keys_get_equal_answers) {
+    for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) {
+        const bool plain = m.below(6) == 0;
+        both.ask(m.below(connections), plain ? m.command() : m.script(any_script()));
+        if (i % 100 == 0) {
+            both.compare_keys(keys);
+        }
+    }
+    both.compare_keys(keys);
+    both.expect_silence();
+}
+
+TEST_P(differential_test, a_lock_and_its_renewal_among_keys_of_other_types) {
+    const std::string acquire{wire::get_script(wire::script_id::acquire).sha1};
+    const std::string renew{wire::get_script(wire::script_id::renew).sha1};
+    both.ask(0, {"SET", "k1", "text"});
+    both.ask(0, {"EVALSHA", acquire, "1", "k0", "c:1", "60000", "token", "0"});
+    both.ask(0, {"EVALSHA", acquire, "1", "k1", "c:2", "60000", "", "0"});
+    both.ask(0, {"EVALSHA", renew, "3", "k0", "k1", "k2", "c:1", "90000", "c:1", "90000", "c:1",
+                 "0"});
+    both.compare_keys(keys);
+}
+
+TEST_P(differential_test, keys_expire) {
+    both.ask(0, {"SET", "k0", "x", "PX", "1"});
+    both.ask(0, {"HSET", "k1", "f", "1"});
+    both.ask(0, {"PEXPIRE", "k1", "1"});
+    both.wait_until_gone("k0");
+    both.wait_until_gone("k1");
+    both.ask(0, {"PTTL", "k0"});
+    both.ask(0, {"PEXPIRE", "k2", "-1"});
+    both.compare_keys(keys);
+}
+
+TEST_P(differential_test, forgotten_scripts_are_asked_for) {
+    both.ask(0, {"SCRIPT", "FLUSH"});
+    for (const wire::script& s : scripts()) {
+        both.ask(0, m.script(s));
+        both.ask(0, {"SCRIPT", "EXISTS", std::string{s.sha1}});
+    }
+    both.ask(0, {"EVAL", "return redis.call('incr', KEYS[1])", "1", "k3"});
+    both.ask(0, {"EVAL", "this is no Lua", "0"});
+    both.ask(0, {"EVAL", "return {1, 'two', false, 4}", "0"});
+    both.ask(0, {"EVAL", "return {1.9, true, {err='MY words'}}", "0"});
+    both.ask(0, {"EVAL", "return redis.error_reply('MY words')", "0"});
+    both.ask(0, {"EVAL", "return redis.status_reply('FINE')", "0"});
+    both.ask(0, {"EVAL", "return redis.call('nosuch')", "0"});
+    both.ask(0, {"EVAL", "return redis.call('get')", "0"});
+    both.ask(0, {"EVAL", "return redis.pcall('hget', KEYS[1], 'f').err", "1", "k3"});
+}
+
+TEST_P(differential_test, a_replica_refuses_to_write) {
+    for (int i = 0; i < 20; ++i) {
+        both.ask(0, m.script(any_script()));
+    }
+    both.only_real({"REPLICAOF", "127.0.0.1", "1"});
+    both.fake().refuse("READONLY You can't write against a read only replica.");
+    for (int i = 0; i < 200 && !HasFatalFailure(); ++i) {
+        both.ask(0, m.script(any_script()));
+    }
+    for (const words& w : {words{"SET", "k0", "x"}, words{"DEL", "k0"}, words{"GET", "token"},
+                           words{"PUBLISH", "channel", "x"}, words{"HDEL", "k0", "f"}}) {
+        both.ask(0, w);
+    }
+}
+
+TEST_P(differential_test, a_full_server_refuses_to_grow) {
+    for (int i = 0; i < 20; ++i) {
+        both.ask(0, m.script(any_script()));
+    }
+    both.only_real({"CONFIG", "SET", "maxmemory", "1"});
+    both.fake().refuse("OOM command not allowed when used memory > 'maxmemory'.");
+    for (int i = 0; i < 200 && !HasFatalFailure(); ++i) {
+        both.ask(0, m.script(any_script()));
+    }
+    both.ask(0, {"SET", "k0", "x"});
+    both.ask(0, {"DEL", "k0"});
+    both.ask(0, {"PEXPIRE", "token", "90000"});
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, differential_test, ::testing::Range<std::uint64_t>(1, 4));
+
+}  // namespace

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/unit/two_servers.hpp"
+
+#include "resp/reader.hpp"
+
+#include <gtest/gtest.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <regex>
+#include <stdexcept>
+#include <thread>
+
+namespace conch::sim::test {
+namespace {
+
+namespace asio = boost::asio;
+
+std::int64_t wall_clock_us() {
+    using namespace std::chrono;
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+/// Cuts one message off; empty if there is none that is whole.
+std::string take_message(std::string& bytes) {
+    resp::reader r;
+    if (bytes.empty() || r.parse(bytes) != resp::reader::status::message) {
+        return {};
+    }
+    std::string message = bytes.substr(0, r.size());
+    bytes.erase(0, r.size());
+    return message;
+}
+
+/// Hides what differs between two servers that behave alike: the token that a moment gave, the
+/// run_id, the name of a version.
+std::string without_moments(std::string text) {
+    static const std::regex token{"\\b1[0-9]{15}\\b"};
+    return std::regex_replace(text, token, "<micros>");
+}
+
+/// ":5000\r\n" and ":4998\r\n" may be remaining times of one key.
+bool same_time_left(const std::string& a, const std::string& b) {
+    if (!a.starts_with(":") || !b.starts_with(":")) {
+        return false;
+    }
+    const long long x = std::strtoll(a.c_str() + 1, nullptr, 10);
+    const long long y = std::strtoll(b.c_str() + 1, nullptr, 10);
+    return x > 10'000 && y > 10'000 && std::llabs(x - y) < 5'000;
+}
+
+}  // namespace
+
+std::string encoded(const words& command) {
+    std::string out = "*" + std::to_string(command.size()) + "\r\n";
+    for (const std::string& w : command) {
+        out += "$" + std::to_string(w.size()) + "\r\n" + w + "\r\n";
+    }
+    return out;
+}
+
+two_servers::two_servers(std::size_t connections) {
+    for (std::size_t i = 0; i < connections; ++i) {
+        auto l = std::make_unique<line>(io_);
+        l->socket.connect(real_.socket_path());
+        l->fake = fake_.connect();
+        lines_.push_back(std::move(l));
+    }
+}
+
+std::string two_servers::read_message(line& l) {
+    for (;;) {
+        std::string message = take_message(l.unread);
+        if (!message.empty()) {
+            return message;
+        }
+        char buffer[4096];
+        l.unread.append(buffer, l.socket.read_some(asio::buffer(buffer)));
+    }
+}
+
+std::string two_servers::ask(std::size_t connection, const words& command) {
+    std::string shown;
+    for (const std::string& w : command) {
+        shown += w.substr(0, 60) + " ";
+    }
+    history_.push_back(shown);
+    const std::string bytes = encoded(command);
+    asio::write(lines_[connection]->socket, asio::buffer(bytes));
+    fake_.receive(lines_[connection]->fake, bytes, wall_clock_us());
+    std::string answer;
+    for (const fake_redis::connection c : fake_.take_ready()) {
+        for (std::size_t i = 0; i < lines_.size(); ++i) {
+            if (lines_[i]->fake == c) {
+                std::string out = fake_.take_output(c);
+                if (i == connection) {
+                    answer = out;
+                }
+                compare(i, command, std::move(out));
+            }
+        }
+    }
+    return answer;
+}
+
+void two_servers::compare(std::size_t connection, const words& command, std::string fakes) {
+    while (!fakes.empty()) {
+        const std::string mine = take_message(fakes);
+        ASSERT_FALSE(mine.empty()) << "the fake answered no RESP: " << fakes;
+        const std::string theirs = read_message(*lines_[connection]);
+        if (!same_time_left(mine, theirs)) {
+            ASSERT_EQ(without_moments(mine), without_moments(theirs))
+                << "to " << history_.back() << "(" << command.size() << " words), number "
+                << history_.size() << ", after "
+                << (history_.size() > 1 ? history_[history_.size() - 2] : "");
+        }
+    }
+}
+
+std::string two_servers::only_real(const words& command) {
+    asio::write(lines_[0]->socket, asio::buffer(encoded(command)));
+    return read_message(*lines_[0]);
+}
+
+void two_servers::greet(std::size_t connection) {
+    line& l = *lines_[connection];
+    const std::string bytes = encoded({"HELLO", "3"});
+    asio::write(l.socket, asio::buffer(bytes));
+    fake_.receive(l.fake, bytes, wall_clock_us());
+    std::string fakes = fake_.take_output(l.fake);
+    fake_.take_ready();
+    const std::string mine = take_message(fakes);
+    const std::string theirs = read_message(l);
+    const auto word_after = [](const std::string& text, const std::string& word) {
+        const std::size_t at = text.find("\r\n", text.find("\r\n", text.find(word)) + 2) + 2;
+        return text.substr(at, text.find("\r\n", at) - at);
+    };
+    version_ = word_after(theirs, "version");
+    EXPECT_EQ(mine.substr(0, 4), theirs.substr(0, 4)) << "a map of so many";
+    for (const std::string word : {"server", "mode", "role"}) {
+        EXPECT_EQ(word_after(mine, word), word_after(theirs, word)) << word;
+    }
+}
+
+void two_servers::compare_keys(const words& keys) {
+    for (const std::string& key : keys) {
+        const std::string type = ask(0, {"TYPE", key});
+        if (type == "+string\r\n") {
+            ask(0, {"GET", key});
+        } else if (type == "+hash\r\n") {
+            ask(0, {"HGETALL", key});
+        } else if (type == "+list\r\n") {
+            ask(0, {"LRANGE", key, "0", "-1"});
+        } else if (type == "+zset\r\n") {
+            ask(0, {"ZRANGE", key, "0", "-1"});
+        }
+        ask(0, {"PTTL", key});
+    }
+    ask(0, {"DBSIZE"});
+}
+
+void two_servers::expect_silence() {
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+        ask(i, {"PING", "the end"});
+        EXPECT_EQ(lines_[i]->unread, "") << "only the real one said this";
+    }
+}
+
+void two_servers::wait_until_gone(const std::string& key) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    const std::string question = encoded({"EXISTS", key});
+    std::string answer;
+    do {
+        if (std::chrono::steady_clock::now() > end) {
+            throw std::runtime_error{key + " doesn't expire"};
+        }
+        asio::write(lines_[0]->socket, asio::buffer(question));
+        answer = read_message(*lines_[0]);
+    } while (answer != ":0\r\n");
+}
+
+}  // namespace conch::sim::test

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_UNIT_TWO_SERVERS_HPP
+#define CONCH_TEST_SIM_UNIT_TWO_SERVERS_HPP
+
+#include "cli/private_redis.hpp"
+#include "sim/fake_redis.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::sim::test {
+
+using words = std::vector<std::string>;
+
+/// The fake and a real redis-server, asked the same on as many connections each; every answer and
+/// every message must be the same, apart from what names a server or a moment.
+class two_servers {
+public:
+    explicit two_servers(std::size_t connections);
+
+    /// Sends this on both. Returns the fake's answer, as it was compared.
+    std::string ask(std::size_t connection, const words& command);
+    /// Protocol 3. What the server says of itself is not compared.
+    void greet(std::size_t connection);
+    /// Asks the real one alone.
+    std::string only_real(const words& command);
+    /// Of the real one.
+    const std::string& version() const noexcept { return version_; }
+    /// The content of these keys, and their deadlines.
+    void compare_keys(const words& keys);
+    /// No connection has got more from the real one than from the fake.
+    void expect_silence();
+    /// Waits until the real one has let this key expire.
+    void wait_until_gone(const std::string& key);
+    cli::private_redis& real() noexcept { return real_; }
+    fake_redis& fake() noexcept { return fake_; }
+
+private:
+    struct line {
+        explicit line(boost::asio::io_context& io) : socket{io} {}
+        boost::asio::local::stream_protocol::socket socket;
+        fake_redis::connection fake = 0;
+        std::string unread{};
+    };
+
+    std::string read_message(line& l);
+    void compare(std::size_t connection, const words& command, std::string fakes);
+
+    cli::private_redis real_{};
+    fake_redis fake_{{}};
+    boost::asio::io_context io_{};
+    std::vector<std::unique_ptr<line>> lines_{};
+    words history_{};
+    std::string version_{};
+};
+
+std::string encoded(const words& command);
+
+}  // namespace conch::sim::test
+
+#endif
