@@ -46,16 +46,6 @@ reply ttl(fake_redis& r, session&, arguments a) {
 }
 
 reply expire_in(fake_redis& r, arguments a, std::int64_t unit) {
-    const auto amount = to_integer(a[2]);
-    if (!amount) {
-        return reply::error(not_an_integer);
-    }
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    if (*amount > most / unit || *amount < -most / unit ||
-        *amount * unit > most - r.data().now_ms()) {
-        return reply::error("ERR invalid expire time in '" +
-                            std::string{unit == 1 ? "pexpire" : "expire"} + "' command");
-    }
     bool nx = false, xx = false, gt = false, lt = false;
     for (const std::string_view word : a.subspan(3)) {
         nx |= same_word(word, "NX");
@@ -72,6 +62,16 @@ reply expire_in(fake_redis& r, arguments a, std::int64_t unit) {
     }
     if (gt && lt) {
         return reply::error("ERR GT and LT options at the same time are not compatible");
+    }
+    const auto amount = to_integer(a[2]);
+    if (!amount) {
+        return reply::error(not_an_integer);
+    }
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    if ((unit > 1 && (*amount > most / unit || *amount < -most / unit)) ||
+        *amount * unit > most - r.data().now_ms()) {
+        return reply::error("ERR invalid expire time in '" +
+                            std::string{unit == 1 ? "pexpire" : "expire"} + "' command");
     }
     entry* e = r.data().find(a[1]);
     if (!e) {
