@@ -80,6 +80,7 @@ void fault_injector::happen(fault f) {
             net.clog(client, way::down, end);
             return;
         }
+        case fault::straggle: net.hold_up(client, until()); return;
         case fault::stall: server.stall(until()); return;
         case fault::restart: server.restart(true, heard, until()); return;
         case fault::restart_empty:

@@ -133,7 +133,7 @@ void network::arrive(std::uint64_t id, std::uint64_t way_) {
     if (l.dead || d.under_way.empty()) {
         return;  // lost meanwhile
     }
-    if (const instant until = clogged(l.client, w); until > world_.now()) {
+    if (const instant until = held_until(l, w); until > world_.now()) {
         world_.plan<&network::arrive>(until, this, id, way_);
         return;
     }
@@ -183,6 +183,18 @@ void network::break_client(std::uint64_t id, std::uint64_t) {
 }
 
 void network::give_up_server(std::uint64_t id, std::uint64_t) { drop_server(id); }
+
+instant network::held_until(const line& l, way w) noexcept {
+    return std::max(clogged(l.client, w), l.held_until);
+}
+
+void network::hold_up(std::uint64_t client, instant until) {
+    for (const auto& l : lines_) {
+        if (l->client == client && l->client_open && !l->connecting) {
+            l->held_until = std::max(l->held_until, until);
+        }
+    }
+}
 
 void network::clog(std::uint64_t client, way w, instant until) {
     clogged(client, w) = std::max(clogged(client, w), until);
@@ -242,6 +254,9 @@ bool network::passes(std::uint64_t client) const noexcept {
 void network::heal() {
     for (auto& c : clogs_) {
         c = {};
+    }
+    for (const auto& l : lines_) {
+        l->held_until = 0;
     }
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         for (const way w : {way::up, way::down}) {

@@ -71,6 +71,9 @@ public:
 
     /// What is under way in this direction comes no sooner than then; connecting neither.
     void clog(std::uint64_t client, way w, instant until);
+    /// What is under way on the client's present connection comes no sooner than then; what is on
+    /// its next ones isn't held up.
+    void hold_up(std::uint64_t client, instant until);
     /// Ends the client's connection: `delivered`: what it had sent still reaches the server first,
     /// at once; else it is lost. Answers under way are lost.
     void reset(std::uint64_t client, bool delivered);
@@ -106,6 +109,7 @@ private:
         instant closed_at = -1;
         bool server_open = false;
         bool dead = false;  // passes nothing
+        instant held_until = 0;
         std::array<direction, 2> to{};
     };
 
@@ -113,6 +117,7 @@ private:
     instant& clogged(std::uint64_t client, way w) noexcept {
         return clogs_[client][static_cast<std::size_t>(w)];
     }
+    instant held_until(const line& l, way w) noexcept;
     instant flight() noexcept;
     void cut_up(std::uint64_t id, way w, std::string_view bytes, bool last);
     void post(std::uint64_t id, way w, piece p);

@@ -41,6 +41,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::clog_up: return "clog_up";
         case fault::clog_down: return "clog_down";
         case fault::partition: return "partition";
+        case fault::straggle: return "straggle";
         case fault::stall: return "stall";
         case fault::restart: return "restart";
         case fault::restart_empty: return "restart_empty";
@@ -70,12 +71,17 @@ scenario::scenario(dice& chance)
       calm{chance.between(200 * millis, 1 * seconds)},
       clients{1 + chance.below(3)},
       users{1 + chance.below(3)},
-      names{1 + chance.below(2)},
+      names{1 + chance.below(3)},
       think{chance.spread(20 * millis, 500 * millis)},
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)} {
     clients += clients * users < 2 ? 1 : 0;
+    if (has(fault::vandal)) {
+        // Long enough to see that the other locks' renewals don't suffer.
+        longest_lease = spread(chance, 1500ms, 4s);
+        calm += longest_lease.count() + 1 * seconds;
+    }
     net.latency = chance.spread(20 * micros, 5 * millis);
     net.jitter = chance.between(0, net.latency);
     net.spike_once_in = chance.once_in(3) ? 20 : 0;

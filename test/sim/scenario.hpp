@@ -23,6 +23,7 @@ enum class fault : std::uint8_t {
     clog_up,        ///< nothing reaches the server for a while
     clog_down,      ///< nothing comes from it for a while
     partition,      ///< both
+    straggle,       ///< one connection is held up, but not the next one
     stall,          ///< the server does nothing for a while
     restart,        ///< it ends, and comes back with its data
     restart_empty,  ///< and without

@@ -178,6 +178,10 @@ outcome simulation::run() {
     faults_->start();
     run_until(how_.chaos);
     faults_->heal();
+    if (how_.has(fault::vandal)) {
+        run_until(settled_at_);
+        vandalize(world_.chance.below(how_.names));
+    }
     run_until(end_of_work_);
     wind_down();
     if (world_.events() > most_events) {

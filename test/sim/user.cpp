@@ -38,6 +38,11 @@ bool user::wants(std::size_t name) const noexcept {
     return acquiring_ && !gave_up_ && name_ == name && acquiring_->completions == 0;
 }
 
+instant user::wants_until() const noexcept {
+    const bool for_ever = !options_.wait || *options_.wait == forever;
+    return wants(name_) && !for_ever ? asked_at_ + options_.wait->count() : -1;
+}
+
 void user::stop() { plan(all_.the_world().now()); }
 
 void user::act(std::uint64_t generation, std::uint64_t) {
@@ -84,6 +89,9 @@ lock_options user::choose() {
     lock_options o;
     o.renew = !chance.once_in(4);
     o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
+    if (chance.once_in(3)) {
+        o.lease = all_.how().longest_lease;  // the usual one: such renewals go together
+    }
     if (chance.once_in(2)) {
         o.wait = chance.once_in(6) ? duration{} : spread(1ms, 5s);
     }
@@ -183,6 +191,10 @@ void user::acquired(call& c) {
         if (!all_.the_world().chance.once_in(8)) {
             watch(h);
         }
+    } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up) {
+        world& w = all_.the_world();
+        plan(w.now() + w.chance.spread(20 * millis, 1 * seconds));
+        return;
     }
     plan(soon());
 }

@@ -33,6 +33,8 @@ public:
     bool wants(std::size_t name) const noexcept;
     /// When it began to.
     instant wants_since() const noexcept { return asked_at_; }
+    /// When its waiting must be over if nothing disturbs it; -1: it doesn't wait, or for ever.
+    instant wants_until() const noexcept;
     /// No new work: leaves what it has, gives up what it waits for.
     void stop();
     /// Its client's process ended.

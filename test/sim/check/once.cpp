@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each operation completes exactly once.
+// Each operation completes exactly once; and a wait ends when it shall, if nothing disturbs it.
 #include "sim/simulation.hpp"
+
+#include <algorithm>
 
 namespace conch::sim {
 namespace {
@@ -14,6 +16,19 @@ public:
         if (c.completions != 1) {
             violate("a call of user " + std::to_string(c.user) + " was completed " +
                     std::to_string(c.completions) + " times");
+        }
+    }
+
+    void stepped() override {
+        if (!all_.settled()) {
+            return;
+        }
+        for (const auto& u : all_.users()) {
+            const instant until = u->wants_until();
+            if (until >= 0 && all_.the_world().now() >
+                                  std::max(until, all_.settled_at()) + all_.how().promptness()) {
+                violate("user " + std::to_string(u->index()) + " waits for longer than it wanted");
+            }
         }
     }
 
