@@ -117,6 +117,9 @@ void slot::on_news(void* self, wire::news what) {
             s.by_message_ = true;
             break;
         case wire::news::subscribed: {
+            if (s.live_) {  // it may have been taken away before anybody here listened
+                s.house.renewing.check(*s.live_);
+            }
             // A try that leaves, or left, after the subscription sees what came before it.
             const auto subscribed = wire::subscriptions::serial(s.listener_);
             if (s.trying_ && (s.trying_->call.where == wire::call::state::waiting ||

@@ -239,6 +239,7 @@ void client_node::came(arrival a) {
 void client_node::opened(std::uint64_t number) { came({arrival::kind::opened, number}); }
 
 void client_node::bytes_came(std::uint64_t number, std::string_view bytes) {
+    world_.show("to client", index_, bytes);
     came({arrival::kind::bytes, number, std::string{bytes}});
 }
 

@@ -37,6 +37,7 @@ void server_node::hung_up(std::uint64_t line) {
 void server_node::run(std::uint64_t line, std::string_view bytes) {
     const auto it = by_line_.find(line);
     if (it != by_line_.end()) {
+        world_.show("to the server on", line, bytes);
         redis_.receive(it->second, bytes, wall_clock());
         if (const instant closed = network_->closed_at(line); closed >= 0) {
             note_late(closed);

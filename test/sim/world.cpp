@@ -50,4 +50,17 @@ void world::note(std::string_view what, std::uint64_t whom, std::uint64_t how) {
     }
 }
 
+void world::show(std::string_view whose, std::uint64_t number, std::string_view bytes) const {
+    if (!print_) {
+        return;
+    }
+    std::string text;
+    for (const char c : bytes.substr(0, 400)) {
+        text.push_back(c == '\r' || c == '\n' ? ' ' : c);
+    }
+    std::fprintf(stderr, "%13.6f    %.*s %llu: %s\n", static_cast<double>(now_) / 1e6,
+                 static_cast<int>(whose.size()), whose.data(),
+                 static_cast<unsigned long long>(number), text.c_str());
+}
+
 }  // namespace conch::sim

@@ -70,6 +70,8 @@ public:
 
     /// One line of the trace: what happened to whom, and two numbers that say how.
     void note(std::string_view what, std::uint64_t whom = 0, std::uint64_t how = 0);
+    /// Bytes of the wire, printed only: they are no part of the trace's hash.
+    void show(std::string_view whose, std::uint64_t number, std::string_view bytes) const;
     /// Of all lines so far.
     std::uint64_t trace_hash() const noexcept { return hash_; }
     std::uint64_t events() const noexcept { return events_; }

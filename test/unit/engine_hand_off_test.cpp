@@ -160,6 +160,8 @@ TEST(engine_hand_off, a_waiter_behind_a_local_hold_listens_unless_the_hold_is_sh
     h.advance(1ms);
     EXPECT_EQ(h.sent(), lines{subscribe_of("a")});
     h.reply(subscribed("a"));
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1)}) << "was it taken before anybody listened?";
+    h.reply(array(integer(1)));
     EXPECT_EQ(h.sent(), lines{}) << "the hold is good: there is nothing to try";
     h.reply(released("a"));
     EXPECT_EQ(h.sent(), lines{renew_of("a", 1)}) << "somebody released it: is it still ours?";
