@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash src/install-dependencies.sh
-if [ ! -f build/build.ninja ]; then
+if [ ! -f build/CMakeCache.txt ]; then
     cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF
 fi
 cmake --build build --target conch_program conch_bench

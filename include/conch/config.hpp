@@ -57,8 +57,8 @@ struct config {
     duration operation_timeout = std::chrono::seconds{5};
     /// A waiter asks again after at most so long even if no message came. Default 1 s.
     duration max_poll_interval = std::chrono::seconds{1};
-    /// So many times in a row a lock passes between local waiters before other processes get
-    /// their turn. From 1; default 16.
+    /// So many times in a row, or for half a second, a lock passes between local waiters before
+    /// other processes get their turn. From 1; default 16.
     unsigned max_passes = 16;
     /// So many operations may be pending in this client; more fail with `errc::overloaded`.
     /// From 1; default 1,000,000.

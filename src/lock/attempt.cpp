@@ -128,6 +128,9 @@ void slot::granted(acquisition& a) {
         return;
     }
     live_ = &a;
+    if (ours_since_ == time_point{}) {
+        ours_since_ = house.now;
+    }
     if (std::exchange(yielded_, false) && others_wait_) {
         vain_turns_ = std::min(vain_turns_ + 1, most_vain_turns);
     }
@@ -169,6 +172,7 @@ void slot::busy(std::int64_t ttl_ms) {
     // it.
     seen_ = wakes_;
     passes_ = 0;
+    ours_since_ = {};
     yielded_ = false;
     vain_turns_ = 0;
     waiter& w = head();

@@ -156,12 +156,24 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     live_ = nullptr;
     if (passed_on && has_waiters()) {
         ++house.counters.hand_offs;
-        if (others_wait_ && ++passes_ >= house.settings.max_passes) {
-            passes_ = 0;
-            yields_ = true;
-        }
+        yields_ = others_turn();
+    } else {
+        ours_since_ = {};
     }
     advance();
+}
+
+// Hand-offs are bounded in number and, for long holds, in time.
+bool slot::others_turn() noexcept {
+    if (!others_wait_) {
+        return false;
+    }
+    if (++passes_ < house.settings.max_passes && house.now - ours_since_ < longest_streak) {
+        return false;
+    }
+    passes_ = 0;
+    ours_since_ = {};
+    return true;
 }
 
 void slot::told(std::int64_t clients) noexcept {

@@ -56,6 +56,7 @@ public:
 
 private:
     static constexpr duration listening_delay = std::chrono::milliseconds{10};
+    static constexpr duration longest_streak = std::chrono::milliseconds{500};
 
     friend core::task contend(slot& s);
     friend struct waiter;
@@ -86,6 +87,7 @@ private:
     void wake() noexcept;
     void try_again();
     void listen_soon();
+    bool others_turn() noexcept;
 
     // For contend().
     auto event() noexcept { return contender_.sleep(); }
@@ -111,6 +113,7 @@ private:
     std::int64_t ttl_ms_ = 0;    ///< what the last busy answer said
     bool others_wait_ = false;
     unsigned passes_ = 0;      ///< local hand-offs since others had their turn
+    time_point ours_since_{};  ///< when the first of these was granted; the epoch: nothing was
     bool yields_ = false;      ///< others have their turn before the next try
     bool yielded_ = false;     ///< they just had it
     unsigned vain_turns_ = 0;  ///< turns in a row that nobody took

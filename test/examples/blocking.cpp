@@ -2,6 +2,7 @@
 // A program of threads, without an event loop of its own: `blocking [REDIS_URL]`.
 #include <conch/blocking.hpp>
 
+#include <exception>
 #include <future>
 #include <iostream>
 #include <mutex>
@@ -10,16 +11,20 @@
 
 using namespace std::chrono_literals;
 
-int main(int argc, char* argv[]) {
-    conch::blocking_client redis{conch::config::from_url(argc > 1 ? argv[1] : "redis://127.0.0.1")};
+int run(const char* url) {
+    conch::blocking_client redis{conch::config::from_url(url)};
     conch::blocking_mutex m{redis, "counter", {.fenced = true}};
 
     int counter = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back([&] {
-            const std::scoped_lock guard{m};
-            ++counter;
+            try {
+                const std::scoped_lock guard{m};
+                ++counter;
+            } catch (const conch::system_error& e) {  // no server, for instance
+                std::cerr << e.what() << "\n";
+            }
         });
     }
     for (std::thread& t : threads) {
@@ -32,4 +37,14 @@ int main(int argc, char* argv[]) {
     const bool busy = !m.try_lock_for(20ms);
     std::cout << (busy ? "busy for others" : "two holders!") << "\n";
     m.unlock(h);  // throws if the lock had been lost
+    return 0;
+}
+
+int main(int argc, char* argv[]) {
+    try {
+        return run(argc > 1 ? argv[1] : "redis://127.0.0.1");
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << "\n";
+        return 1;
+    }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <string>
 
@@ -76,8 +77,14 @@ int main(int argc, char* argv[]) {
     conch::client redis{io, conch::config::from_url(argc > 1 ? argv[1] : "redis://127.0.0.1")};
     int status = EXIT_SUCCESS;
     asio::co_spawn(io, run(redis), [&](std::exception_ptr failure) {
-        if (failure) {
+        try {
+            if (failure) {
+                std::rethrow_exception(failure);
+            }
+        } catch (const std::exception& e) {
+            std::cerr << e.what() << "\n";
             status = EXIT_FAILURE;
+            redis.async_shutdown([](conch::error_code) {});
         }
     });
     io.run();  // returns after the shutdown

@@ -13,22 +13,31 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-asio::awaitable<void> settle(conch::client& redis, tcp::socket peer) {
+asio::awaitable<std::string> settle(conch::client& redis, std::string order) {
+    conch::mutex m{redis, "orders:" + order, {.fenced = true}};
+    try {
+        conch::hold h = co_await m.async_lock({.wait = 2s});
+        const std::string done = " settled under fence " + std::to_string(h.fence());
+        co_await h.async_unlock();
+        co_return order + done;
+    } catch (const conch::system_error& e) {  // busy for 2 s, no Redis, lost ...
+        co_return order + " not settled: " + e.code().message();
+    }
+}
+
+asio::awaitable<void> talk(conch::client& redis, tcp::socket peer) {
     std::string order;
     const std::size_t n = co_await asio::async_read_until(
         peer, asio::dynamic_buffer(order, 64), '\n', asio::use_awaitable);
     order.resize(n - 1);
-    conch::mutex m{redis, "orders:" + order, {.fenced = true}};
-    conch::hold h = co_await m.async_lock({.wait = 2s});
-    const std::string done = order + " settled under fence " + std::to_string(h.fence()) + "\n";
-    co_await h.async_unlock();
-    co_await asio::async_write(peer, asio::buffer(done), asio::use_awaitable);
+    const std::string answer = co_await settle(redis, order);
+    co_await asio::async_write(peer, asio::buffer(answer + "\n"), asio::use_awaitable);
 }
 
 asio::awaitable<void> serve(conch::client& redis, tcp::acceptor& acceptor) {
     for (;;) {
         tcp::socket peer = co_await acceptor.async_accept(asio::use_awaitable);
-        asio::co_spawn(acceptor.get_executor(), settle(redis, std::move(peer)), asio::detached);
+        asio::co_spawn(acceptor.get_executor(), talk(redis, std::move(peer)), asio::detached);
     }
 }
 

@@ -142,7 +142,7 @@ TEST_F(example_test, sigterm_while_an_order_waits_ends_it_with_0) {
         EXPECT_TRUE(waits);
         example.signal(SIGTERM);
         const std::string answer = co_await receive(s);
-        EXPECT_EQ(answer, "");
+        EXPECT_EQ(answer, "42 not settled: the client is closed");
     });
     const ended& end = example.finish();
     EXPECT_EQ(end.status, 0);

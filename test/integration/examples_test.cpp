@@ -33,8 +33,8 @@ TEST_F(examples_test, coroutines) {
 
 TEST_F(examples_test, callbacks) {
     const std::string out = output_of("callbacks");
-    for (const char* line : {"job 1 runs\n", "job 2 runs\n", "job 3 runs\n", "job 1 is done\n",
-                             "job 2 is done\n", "job 3 is done\n"}) {
+    for (const char* line : {"job 1 runs\n", "job 2 runs\n", "job 3 runs\n", "job 1: done\n",
+                             "job 2: done\n", "job 3: done\n"}) {
         EXPECT_NE(out.find(line), std::string::npos) << line << " is not in: " << out;
     }
     EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 6);
