@@ -11,18 +11,23 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-complete=$folder/complete
+need() {
+    local program
+    for program in "$@"; do
+        if ! command -v "$program" >/dev/null; then
+            echo "no $program in PATH" >&2
+            exit 1
+        fi
+    done
+}
 
+need java
+complete=$folder/complete
 if [ -e "$complete" ] && [ -z "$(find pom.xml src build.sh -newer "$complete")" ]; then
     exit 0
 fi
 rm -f "$complete"
-for program in java javac mvn; do
-    if ! command -v "$program" >/dev/null; then
-        echo "no $program in PATH" >&2
-        exit 1
-    fi
-done
+need javac mvn
 
 # Maven's downloads have no limit of their own in all.
 build() {

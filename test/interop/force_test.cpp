@@ -89,15 +89,24 @@ TEST_F(redisson_force, a_forced_release_by_conch_wakes_java) {
     java("b", "unlock", name);
 }
 
-// A watchdog that goes on renewing would keep the next holder's lock alive for ever.
+// A watchdog that went on renewing would keep the next holder's lock alive for ever.
 TEST_F(redisson_force, the_watchdog_of_java_does_not_renew_what_conch_has_taken_over) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
     java("a", "lock", name);
     EXPECT_TRUE(m.force_unlock());
-    hold h = m.acquire(fixed(500ms));
+    hold h = m.acquire(fixed(java_watchdog * 3 / 4));
     h.detach();
     EXPECT_TRUE(eventually([&] { return !raw.exists(name); }));
+}
+
+TEST_F(redisson_force, conch_does_not_renew_what_java_has_taken_over) {
+    const std::string name = fresh();
+    const hold h = ours_of(name).acquire({.lease = 3s});
+    EXPECT_EQ(java("a", "forceUnlock", name), "true");
+    EXPECT_TRUE(java("a", "tryLock", name, 0s, 2s).starts_with("true"));
+    EXPECT_TRUE(eventually([&] { return !raw.exists(name); }));
+    EXPECT_EQ(h.lost_reason(), errc::lock_lost);
 }
 
 }  // namespace

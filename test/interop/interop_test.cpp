@@ -24,7 +24,7 @@ std::string build_driver() {
         return {};
     }
     const std::string said = end.err.substr(0, end.err.find_last_not_of('\n') + 1);
-    return "no Redisson: " + said.substr(said.rfind('\n') + 1);
+    return said.substr(said.rfind('\n') + 1);
 }
 
 config push_only(const std::string& socket_path) {
