@@ -29,17 +29,16 @@ fi
 rm -f "$complete"
 need javac mvn
 
-# Maven's downloads have no limit of their own in all.
+# Each download has a limit of its own, all together have none.
 build() {
-    timeout 400 mvn -B -q "-Ddriver.folder=$folder" "$@" compile dependency:copy-dependencies \
+    timeout 400 mvn -B -q "-Ddriver.folder=$folder" "$@" process-classes \
         </dev/null >"$folder/maven.txt" 2>&1
 }
 
 rm -rf "$folder/classes" "$folder/lib"
 if ! build --offline && ! build --update-snapshots; then
     cat "$folder/maven.txt" >&2
-    echo "Maven could not build the driver: $(grep -m1 '^\[ERROR\]' "$folder/maven.txt" ||
-        tail -n1 "$folder/maven.txt")" >&2
+    echo "Maven: $(grep -o -m1 '\[ERROR\] ..*' "$folder/maven.txt" || echo 'it took too long')" >&2
     exit 1
 fi
 touch "$complete"
