@@ -136,6 +136,7 @@ protected:
         }
         expect_time(locked ? "400 increments under one lock" : "400 increments without a lock",
                     clock::now() - began);
+        EXPECT_TRUE(!locked || c.stats().wakes_by_message > 0) << "the two sides never met";
         return n.value();
     }
 };
