@@ -89,6 +89,22 @@ TEST_F(redisson_force, a_forced_release_by_conch_wakes_java) {
     java("b", "unlock", name);
 }
 
+TEST_F(redisson_force, a_late_unlock_leaves_the_lock_of_the_next_holder_alone) {
+    const std::string name = fresh();
+    blocking_mutex m = ours_of(name);
+    hold h = m.acquire(fixed(long_lease));
+    EXPECT_EQ(java("a", "forceUnlock", name), "true");
+    java("a", "lock", name, long_lease);
+    EXPECT_THROW(m.unlock(h), system_error);
+    EXPECT_EQ(java("a", "isHeldByCurrentThread", name), "true");
+
+    EXPECT_TRUE(m.force_unlock());
+    hold next = m.acquire(fixed(long_lease));
+    std::future<answer> refused = start_java("a", "unlock", name);
+    EXPECT_EQ(refused.wait_for(patience), std::future_status::ready);
+    EXPECT_NO_THROW(m.unlock(next));
+}
+
 // A watchdog that went on renewing would keep the next holder's lock alive for ever.
 TEST_F(redisson_force, the_watchdog_of_java_does_not_renew_what_conch_has_taken_over) {
     const std::string name = fresh();
