@@ -4,6 +4,8 @@
 # for no rights, where all is there.
 #
 #   bash src/install-dependencies.sh [--tests]
+#
+# --tests: also what the tests need, and a JDK and Maven, without which one suite is skipped.
 set -euo pipefail
 
 with_tests=no
@@ -88,6 +90,14 @@ missing_packages() {
     fi
 }
 
+# The same, of what the tests can do without.
+missing_options() {
+    if [ "$with_tests" = yes ]; then
+        has javac || is_installed default-jdk-headless || echo default-jdk-headless
+        has mvn || is_installed maven || echo maven
+    fi
+}
+
 # "1.81" where the distribution has that version beside its default (Debian 12), else "".
 boost_version() {
     if has apt-cache && apt-cache show libboost1.81-dev >/dev/null 2>&1; then
@@ -138,6 +148,15 @@ if [ "${#missing[@]}" -gt 0 ]; then
     as_root apt-get update
     mapfile -t missing < <(missing_packages)  # the lists may be new
     install_packages "${missing[@]}"
+fi
+mapfile -t options < <(missing_options)
+if [ "${#options[@]}" -gt 0 ]; then
+    if ! has apt-get || ! (
+        [ "${#missing[@]}" -gt 0 ] || as_root apt-get update
+        install_packages "${options[@]}"
+    ); then
+        echo "conch: going on without: ${options[*]}" >&2
+    fi
 fi
 link_redis_server
 if ! has redis-server; then

@@ -4,7 +4,7 @@
 # them in an ASan + UBSan build, then in the plain one. Ends with ctest's summaries; the status is
 # not 0 if anything failed.
 #
-#   bash test/run.sh            everything
+#   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -71,6 +71,7 @@ report() {
 report "TSan" build/tsan "$tsan"
 report "ASan and UBSan" build/asan "$asan"
 report "plain build" build "$plain"
+grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log || true
 for ((i = 0; i < ${#failed[@]}; i += 2)); do
     summary "${failed[i]}" "${failed[i + 1]}"
 done

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_INTEROP_INTEROP_TEST_HPP
+#define CONCH_TEST_INTEROP_INTEROP_TEST_HPP
+
+#include "cli/private_redis.hpp"
+#include "redisson.hpp"
+#include "support/raw_client.hpp"
+#include "support/redis_test.hpp"
+#include "support/run.hpp"
+
+#include <conch/conch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace conch::test {
+
+/// A wake by anything but the message takes as long as this.
+inline constexpr std::chrono::minutes long_lease{2};
+/// No message is that slow on any machine, and no lease is that short.
+inline constexpr std::chrono::seconds soon{10};
+/// Redisson's lease where it is given none: what its watchdog renews.
+inline constexpr std::chrono::seconds java_watchdog{4};
+
+/// A conch hold that nothing renews.
+inline lock_options fixed(duration lease) { return {.lease = lease, .renew = false}; }
+
+/// One redis-server and one JVM for all tests: starting them takes longer than most tests do.
+class both_sides : public ::testing::Environment {
+public:
+    void SetUp() override;
+    void TearDown() override;
+
+    cli::private_redis& server() { return *server_; }
+    redisson& java() { return *java_; }
+    /// Another JVM, to be crashed.
+    std::unique_ptr<redisson> another_java(std::chrono::milliseconds watchdog);
+
+private:
+    std::unique_ptr<cli::private_redis> server_{};
+    std::unique_ptr<redisson> java_{};
+};
+
+/// Redisson and conch on one server. Each test has lock names and Java threads of its own.
+class interop_test : public ::testing::Test {
+protected:
+    interop_test();
+
+    /// `name`, made different from those of all other tests; may hold any braces.
+    std::string fresh(const std::string& name = "lock") const { return name + '/' + tag_; }
+    std::vector<std::string> fresh_names(int count) const;
+
+    blocking_mutex ours_of(const std::string& name, const mutex_options& kind = {}) const {
+        return {ours, name, kind};
+    }
+
+    /// What Redisson says, from one of its threads. An exception fails the test.
+    template <typename... Words>
+    std::string java(const std::string& thread, const Words&... words) {
+        std::future<answer> asked = start_java(thread, words...);
+        return value_of(asked);
+    }
+    /// The same, without waiting for it.
+    template <typename... Words>
+    std::future<answer> start_java(const std::string& thread, const Words&... words) {
+        return both.java().start(thread + '/' + tag_, words...);
+    }
+    /// Throws if it is an exception, or takes too long.
+    static std::string value_of(std::future<answer>& asked);
+
+    /// The hold that was waited for; throws if it takes too long.
+    static hold granted(std::future<hold>& asked);
+
+    /// Runs `start`, and waits until a waiter for each of these locks knows that it is taken and
+    /// will be told of its release: it has tried, subscribed, and tried again.
+    template <typename Start>
+    bool parked(const std::vector<std::string>& names, Start start) {
+        raw.reset_calls();
+        start();
+        return eventually([&] { return raw.calls("evalsha") >= 2 * names.size(); }) &&
+               eventually([&] {
+                   return std::ranges::all_of(names, [&](const std::string& name) {
+                       return raw.subscribers(channel_of(name)) == 1;
+                   });
+               });
+    }
+    template <typename Condition>
+    bool eventually(Condition condition) {
+        return run_until(io, condition);
+    }
+
+    both_sides& both;
+    raw_client raw;
+    asio::io_context io{};
+    /// Polls so rarely that it is woken by messages, or not at all.
+    blocking_client ours;
+
+private:
+    std::string tag_;
+};
+
+/// Shows a time, and fails unless it is from `least` to `least + soon`.
+void expect_time(const std::string& what, duration measured, duration least = duration::zero());
+
+}  // namespace conch::test
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.redisson.Redisson;
+import org.redisson.api.RBucket;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
+import org.redisson.config.Config;
+
+/**
+ * Redisson behind lines of text: {@code Driver URL WATCHDOG_TIMEOUT_MS}. A request is
+ * {@code ID THREAD COMMAND [ARGUMENT...]}; its answer is {@code ID ok VALUE} or
+ * {@code ID error CLASS MESSAGE}, in the order in which they become known. Names have no blanks;
+ * times are in milliseconds. Each THREAD is a Java thread of its own, as Redisson's owners are, and
+ * does its requests one after the other. Says {@code 0 ok ready} first; ends with its input.
+ */
+public final class Driver {
+    private static final long NO_LEASE = -1; // renewed by the watchdog
+
+    private final RedissonClient redisson;
+    private final Map<String, ExecutorService> threads = new HashMap<>();
+
+    private Driver(String url, long watchdogTimeout) {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(watchdogTimeout).setThreads(4).setNettyThreads(4);
+        config.useSingleServer().setAddress(url).setConnectionMinimumIdleSize(2);
+        redisson = Redisson.create(config);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        int status = 1;
+        try {
+            Driver driver = new Driver(arguments[0], Long.parseLong(arguments[1]));
+            answer("0 ok ready");
+            driver.serve();
+            status = 0;
+        } finally {
+            Runtime.getRuntime().halt(status); // not waiting for anybody's lock
+        }
+    }
+
+    private void serve() throws Exception {
+        BufferedReader in =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] words = line.split(" ");
+            threads.computeIfAbsent(words[1], name -> Executors.newSingleThreadExecutor())
+                .execute(() -> answer(words[0] + ' ' + outcome(words)));
+        }
+    }
+
+    private static void answer(String line) {
+        byte[] bytes = (line.replace('\n', ' ') + '\n').getBytes(StandardCharsets.UTF_8);
+        synchronized (System.out) {
+            System.out.write(bytes, 0, bytes.length);
+            System.out.flush();
+        }
+    }
+
+    private String outcome(String[] words) {
+        try {
+            return "ok " + run(words[2], Arrays.copyOfRange(words, 3, words.length));
+        } catch (Throwable e) {
+            return "error " + e.getClass().getSimpleName() + ' ' + e.getMessage();
+        }
+    }
+
+    private Object run(String command, String[] of) throws Exception {
+        switch (command) {
+            case "lock":
+                redisson.getLock(of[0]).lock(number(of, 1, NO_LEASE), TimeUnit.MILLISECONDS);
+                return "locked";
+            case "tryLock":
+                return tryLock(redisson.getLock(of[0]), number(of, 1, 0), number(of, 2, NO_LEASE));
+            case "unlock":
+                redisson.getLock(of[0]).unlock();
+                return "unlocked";
+            case "forceUnlock":
+                return redisson.getLock(of[0]).forceUnlock();
+            case "isLocked":
+                return redisson.getLock(of[0]).isLocked();
+            case "isHeldByCurrentThread":
+                return redisson.getLock(of[0]).isHeldByCurrentThread();
+            case "holdCount":
+                return redisson.getLock(of[0]).getHoldCount();
+            case "remainTimeToLive":
+                return redisson.getLock(of[0]).remainTimeToLive();
+            case "lockAndGetToken":
+                return redisson.getFencedLock(of[0]).lockAndGetToken();
+            case "getToken":
+                return redisson.getFencedLock(of[0]).getToken();
+            case "unlockFenced":
+                redisson.getFencedLock(of[0]).unlock();
+                return "unlocked";
+            case "increment":
+                return increment(of[0], of[1], Integer.parseInt(of[2]));
+            case "crash":
+                Runtime.getRuntime().halt(1);
+                return null;
+            default:
+                throw new IllegalArgumentException(command);
+        }
+    }
+
+    private static long number(String[] of, int at, long otherwise) {
+        return at < of.length ? Long.parseLong(of[at]) : otherwise;
+    }
+
+    /** "true" or "false", and after how many microseconds. */
+    private static String tryLock(RLock lock, long wait, long lease) throws Exception {
+        long began = System.nanoTime();
+        boolean granted = lock.tryLock(wait, lease, TimeUnit.MILLISECONDS);
+        return granted + " " + (System.nanoTime() - began) / 1000;
+    }
+
+    /** Adds one to a counter, so many times, by a read and a write; a lock named "-" is none. */
+    private String increment(String name, String counter, int times) {
+        RBucket<String> value = redisson.getBucket(counter, StringCodec.INSTANCE);
+        RLock lock = name.equals("-") ? null : redisson.getLock(name);
+        for (int i = 0; i < times; i++) {
+            if (lock != null) {
+                lock.lock();
+            }
+            try {
+                String seen = value.get();
+                value.set(String.valueOf(1 + (seen == null ? 0 : Long.parseLong(seen))));
+            } finally {
+                if (lock != null) {
+                    lock.unlock();
+                }
+            }
+        }
+        return "done";
+    }
+}
