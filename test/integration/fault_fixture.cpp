@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "integration/fault_fixture.hpp"
 
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/post.hpp>
-
-#include <algorithm>
 #include <array>
-#include <memory>
-#include <optional>
 
 namespace conch::test {
 namespace {
@@ -141,23 +135,6 @@ void fault_test::expect_nothing_left(const std::vector<const client*>& clients) 
     for (int i = 0; i < names; ++i) {
         EXPECT_FALSE(raw.exists("lock:" + std::to_string(i)));
     }
-}
-
-asio::awaitable<error_code> fault_test::lost_in_time(hold& h) {
-    const auto told = std::make_shared<std::optional<error_code>>();
-    h.async_wait_lost([told](error_code ec) { *told = ec; });
-    // The fixture's own look at the clock comes in a turn of the loop after `valid_until()`,
-    // however late that turn is; a few more are those of the completion's way.
-    while (!*told && clock::now() <= h.valid_until()) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(h.remaining()) + 1ms;
-        co_await pass(std::min(left, std::chrono::milliseconds{20}));
-    }
-    EXPECT_FALSE(h.owns_lock());
-    for (int turn = 0; turn < 20 && !*told; ++turn) {
-        co_await asio::post(asio::bind_executor(io, asio::deferred));
-    }
-    EXPECT_TRUE(*told) << "nobody was told of the loss at valid_until()";
-    co_return told->value_or(error_code{});
 }
 
 }  // namespace conch::test

@@ -66,10 +66,6 @@ protected:
     /// All of a client's state is gone, and no key but those of fencing tokens is left.
     void expect_nothing_left(const std::vector<const client*>& clients);
 
-    /// Completes when this hold was lost: by then its `valid_until()` is over by no more than what
-    /// a loop of its own took for a handful of turns. Gives the reason.
-    asio::awaitable<error_code> lost_in_time(hold& h);
-
     proxy wire{server.socket_path()};
 };
 

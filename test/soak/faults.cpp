@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "soak/faults.hpp"
+
+#include <signal.h>
+
+#include <array>
+#include <string>
+
+namespace conch::soak {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view server_killed = "server SIGKILL, restart";
+
+void nothing(target&) {}
+void heal_wire(target& t) { t.at.wire.heal(); }
+void cut_wire(target& t) { t.at.wire.cut(); }
+
+unsigned any(target& t, unsigned below) {
+    return std::uniform_int_distribution<unsigned>{0, below - 1}(t.all.random);
+}
+
+void inject_garbage(target& t) {
+    std::string noise;
+    for (unsigned i = 0; i < 40; ++i) {
+        noise += static_cast<char>(any(t, 256));
+    }
+    // Whatever the dice say, this is no RESP3.
+    t.at.wire.inject("?" + noise + "\r\n");
+}
+
+void kill_server(target& t) {
+    const time_point before = clock::now();
+    t.at.server.kill();
+    if (!t.at.durable) {
+        t.all.bench.data_lost(t.at.name() + ':', before, clock::now());
+    }
+}
+
+void kill_clients(target& t) {
+    t.at.raw.must(
+        {"CLIENT", "KILL", "TYPE", any(t, 2) == 0 ? "normal" : "pubsub", "SKIPME", "yes"});
+}
+
+/// More than the server keeps for a subscriber that doesn't read.
+void flood_subscribers(target& t) {
+    t.at.wire.stall_replies();
+    const std::string much(100'000, 'x');
+    for (int i = 0; i < 12; ++i) {
+        for (const std::string& channel : t.at.raw.channels()) {
+            t.at.raw.must({"PUBLISH", channel, much});
+        }
+    }
+}
+
+void crowd_out(target& t) {
+    t.at.set("maxclients", "1");
+    t.at.wire.cut();
+}
+
+constexpr std::array faults{
+    fault{"cut", layer::wire, 0ms, 50ms, cut_wire, nothing},
+    fault{"reset", layer::wire, 0ms, 50ms, [](target& t) { t.at.wire.reset(); }, nothing},
+    fault{"half-open, server gone", layer::wire, 100ms, 2000ms,
+          [](target& t) { t.at.wire.cut_servers_only(); }, cut_wire},
+    fault{"half-open, client gone", layer::wire, 0ms, 100ms,
+          [](target& t) { t.at.wire.cut_clients_only(); }, nothing},
+    fault{"partition", layer::wire, 100ms, 3000ms, [](target& t) { t.at.wire.stall(); }, heal_wire},
+    fault{"replies stalled", layer::wire, 100ms, 2000ms,
+          [](target& t) { t.at.wire.stall_replies(); }, heal_wire},
+    fault{"unreachable", layer::wire, 100ms, 1500ms,
+          [](target& t) {
+              t.at.wire.refuse();
+              t.at.wire.cut();
+          },
+          heal_wire},
+    fault{"delay", layer::wire, 300ms, 1500ms,
+          [](target& t) { t.at.wire.delay(5ms + std::chrono::milliseconds{any(t, 300)}); },
+          heal_wire},
+    fault{"byte at a time", layer::wire, 300ms, 1000ms, [](target& t) { t.at.wire.dribble(); },
+          heal_wire},
+    fault{"truncate", layer::wire, 0ms, 300ms,
+          [](target& t) { t.at.wire.truncate_replies(any(t, 60)); }, nothing},
+    fault{"messages reordered", layer::wire, 300ms, 1500ms,
+          [](target& t) { t.at.wire.reorder_pushes(); }, heal_wire},
+    fault{"garbage", layer::wire, 0ms, 50ms, inject_garbage, nothing},
+    fault{"replies lost", layer::wire, 5ms, 400ms, [](target& t) { t.at.wire.swallow_replies(); },
+          cut_wire},
+    fault{"commands lost", layer::wire, 5ms, 400ms, [](target& t) { t.at.wire.swallow_requests(); },
+          cut_wire},
+    fault{server_killed, layer::server, 0ms, 500ms, kill_server, [](target& t) { t.at.start(); }},
+    fault{"server SIGSTOP", layer::server, 100ms, 2500ms, [](target& t) { t.at.server.freeze(); },
+          [](target& t) { t.at.server.thaw(); }},
+    fault{"CLIENT PAUSE WRITE", layer::server, 100ms, 1500ms,
+          [](target& t) { t.at.raw.pause_writes(t.length + 1min); },
+          [](target& t) { t.at.raw.unpause(); }},
+    fault{"CLIENT PAUSE ALL", layer::server, 100ms, 1500ms,
+          [](target& t) {
+              t.at.raw.must({"CLIENT", "PAUSE", std::to_string(t.length.count()), "ALL"});
+          },
+          nothing},
+    fault{"CLIENT KILL TYPE", layer::server, 0ms, 50ms, kill_clients, nothing},
+    fault{"DEBUG SLEEP", layer::server, 100ms, 1000ms,
+          [](target& t) {
+              const auto ms = std::chrono::duration<double>(t.length).count();
+              t.at.raw.send({"DEBUG", "SLEEP", std::to_string(ms)});
+          },
+          [](target& t) { t.at.raw.receive(); }},
+    fault{"maxmemory", layer::server, 100ms, 800ms, [](target& t) { t.at.set("maxmemory", "1"); },
+          [](target& t) { t.at.set("maxmemory", "0"); }},
+    fault{"maxclients", layer::server, 100ms, 800ms, crowd_out,
+          [](target& t) { t.at.set("maxclients", t.at.usual_maxclients); }},
+    fault{"slow subscriber", layer::server, 10ms, 200ms, flood_subscribers, heal_wire},
+    fault{"SCRIPT FLUSH", layer::server, 0ms, 20ms,
+          [](target& t) { t.at.raw.must({"SCRIPT", "FLUSH"}); }, nothing},
+    fault{"client SIGKILL, restart", layer::process, 0ms, 500ms,
+          [](target& t) { t.all.workers[t.worker].reset(); },
+          [](target& t) { t.all.start_worker(t.worker); }},
+    fault{"client SIGSTOP", layer::process, 100ms, 3000ms,
+          [](target& t) { t.all.workers[t.worker]->signal(SIGSTOP); },
+          [](target& t) { t.all.workers[t.worker]->signal(SIGCONT); }},
+};
+
+}  // namespace
+
+std::span<const fault> all_faults() { return faults; }
+
+bool loses_data(const fault& f, const stage& at) { return f.name == server_killed && !at.durable; }
+
+}  // namespace conch::soak
