@@ -33,7 +33,7 @@ struct options {
 options read_options(int argc, char** argv);
 
 /// The settings of the clients under test, known to both sides.
-inline constexpr std::chrono::milliseconds lease{1500};
+inline constexpr std::chrono::milliseconds lease{1000};
 inline constexpr std::chrono::milliseconds short_lease{400};
 inline constexpr const char* client_name = "soak";
 

@@ -103,10 +103,10 @@ process::way process::choose() {
     if (n < 880) {
         return way::attempt;
     }
-    if (n < 970) {
+    if (n < 984) {
         return way::cancel;
     }
-    return n < 985 ? way::outstay : way::outlast;
+    return n < 993 ? way::outstay : n < 996 ? way::outlast : way::wait;
 }
 
 asio::awaitable<hold> process::acquire(way how, const mutex& m, const lock_options& wanted,
