@@ -41,16 +41,22 @@ unsigned conductor::any(unsigned below) {
 conductor::blow conductor::aim(const fault& f, stage& at) {
     const auto range = static_cast<unsigned>((f.longest - f.shortest).count());
     const auto worker = any(static_cast<unsigned>(scene_.workers.size()));
-    return {&f, {scene_, at, worker, f.shortest + std::chrono::milliseconds{any(range + 1)}}};
+    return {&f,
+            {.all = scene_,
+             .at = at,
+             .worker = worker,
+             .everyone = f.where == layer::server || any(3) == 0,
+             .length = f.shortest + std::chrono::milliseconds{any(range + 1)}}};
 }
 
-/// Each fault on each server comes once before any comes again. A fault of the wire may be joined
-/// by one of another layer, and the other way round.
+/// Each fault on each server, or a few processes, comes before any comes again. A fault of the wire
+/// may be joined by one of another layer, and the other way round.
 std::vector<conductor::blow> conductor::next() {
     if (deck_.empty()) {
         for (const fault* f : chosen_) {
-            deck_.emplace_back(f, &scene_.durable);
-            if (f->where != layer::process) {
+            const int times = f->where == layer::process ? 2 : 1;
+            for (int i = 0; i < times; ++i) {
+                deck_.emplace_back(f, &scene_.durable);
                 deck_.emplace_back(f, &scene_.forgetful);
             }
         }

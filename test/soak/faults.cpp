@@ -14,11 +14,35 @@ using namespace std::chrono_literals;
 constexpr std::string_view server_killed = "server SIGKILL, restart";
 
 void nothing(target&) {}
-void heal_wire(target& t) { t.at.wire.heal(); }
-void cut_wire(target& t) { t.at.wire.cut(); }
+void heal_wire(target& t) {
+    t.each_wire([](test::proxy& p) { p.heal(); });
+}
+void cut_wire(target& t) {
+    t.each_wire([](test::proxy& p) { p.cut(); });
+}
+/// What a wire can do by itself.
+template <auto Order>
+void order(target& t) {
+    t.each_wire([](test::proxy& p) { (p.*Order)(); });
+}
 
 unsigned any(target& t, unsigned below) {
     return std::uniform_int_distribution<unsigned>{0, below - 1}(t.all.random);
+}
+
+void cut_off(target& t) {
+    order<&test::proxy::refuse>(t);
+    cut_wire(t);
+}
+
+void slow_down(target& t) {
+    const std::chrono::milliseconds d{5 + any(t, 300)};
+    t.each_wire([&](test::proxy& p) { p.delay(d); });
+}
+
+void cut_short(target& t) {
+    const unsigned bytes = any(t, 60);
+    t.each_wire([&](test::proxy& p) { p.truncate_replies(bytes); });
 }
 
 void inject_garbage(target& t) {
@@ -27,7 +51,7 @@ void inject_garbage(target& t) {
         noise += static_cast<char>(any(t, 256));
     }
     // Whatever the dice say, this is no RESP3.
-    t.at.wire.inject("?" + noise + "\r\n");
+    t.each_wire([&](test::proxy& p) { p.inject("?" + noise + "\r\n"); });
 }
 
 void kill_server(target& t) {
@@ -45,7 +69,7 @@ void kill_clients(target& t) {
 
 /// More than the server keeps for a subscriber that doesn't read.
 void flood_subscribers(target& t) {
-    t.at.wire.stall_replies();
+    order<&test::proxy::stall_replies>(t);
     const std::string much(100'000, 'x');
     for (int i = 0; i < 12; ++i) {
         for (const std::string& channel : t.at.raw.channels()) {
@@ -56,38 +80,28 @@ void flood_subscribers(target& t) {
 
 void crowd_out(target& t) {
     t.at.set("maxclients", "1");
-    t.at.wire.cut();
+    cut_wire(t);
 }
 
 constexpr std::array faults{
     fault{"cut", layer::wire, 0ms, 50ms, cut_wire, nothing},
-    fault{"reset", layer::wire, 0ms, 50ms, [](target& t) { t.at.wire.reset(); }, nothing},
+    fault{"reset", layer::wire, 0ms, 50ms, order<&test::proxy::reset>, nothing},
     fault{"half-open, server gone", layer::wire, 100ms, 2000ms,
-          [](target& t) { t.at.wire.cut_servers_only(); }, cut_wire},
-    fault{"half-open, client gone", layer::wire, 0ms, 100ms,
-          [](target& t) { t.at.wire.cut_clients_only(); }, nothing},
-    fault{"partition", layer::wire, 100ms, 3000ms, [](target& t) { t.at.wire.stall(); }, heal_wire},
-    fault{"replies stalled", layer::wire, 100ms, 2000ms,
-          [](target& t) { t.at.wire.stall_replies(); }, heal_wire},
-    fault{"unreachable", layer::wire, 100ms, 1500ms,
-          [](target& t) {
-              t.at.wire.refuse();
-              t.at.wire.cut();
-          },
+          order<&test::proxy::cut_servers_only>, cut_wire},
+    fault{"half-open, client gone", layer::wire, 0ms, 100ms, order<&test::proxy::cut_clients_only>,
+          nothing},
+    fault{"partition", layer::wire, 100ms, 3000ms, order<&test::proxy::stall>, heal_wire},
+    fault{"replies stalled", layer::wire, 100ms, 2000ms, order<&test::proxy::stall_replies>,
           heal_wire},
-    fault{"delay", layer::wire, 300ms, 1500ms,
-          [](target& t) { t.at.wire.delay(5ms + std::chrono::milliseconds{any(t, 300)}); },
+    fault{"unreachable", layer::wire, 100ms, 1500ms, cut_off, heal_wire},
+    fault{"delay", layer::wire, 300ms, 1500ms, slow_down, heal_wire},
+    fault{"byte at a time", layer::wire, 300ms, 1000ms, order<&test::proxy::dribble>, heal_wire},
+    fault{"truncate", layer::wire, 0ms, 300ms, cut_short, nothing},
+    fault{"messages reordered", layer::wire, 300ms, 1500ms, order<&test::proxy::reorder_pushes>,
           heal_wire},
-    fault{"byte at a time", layer::wire, 300ms, 1000ms, [](target& t) { t.at.wire.dribble(); },
-          heal_wire},
-    fault{"truncate", layer::wire, 0ms, 300ms,
-          [](target& t) { t.at.wire.truncate_replies(any(t, 60)); }, nothing},
-    fault{"messages reordered", layer::wire, 300ms, 1500ms,
-          [](target& t) { t.at.wire.reorder_pushes(); }, heal_wire},
     fault{"garbage", layer::wire, 0ms, 50ms, inject_garbage, nothing},
-    fault{"replies lost", layer::wire, 5ms, 400ms, [](target& t) { t.at.wire.swallow_replies(); },
-          cut_wire},
-    fault{"commands lost", layer::wire, 5ms, 400ms, [](target& t) { t.at.wire.swallow_requests(); },
+    fault{"replies lost", layer::wire, 5ms, 400ms, order<&test::proxy::swallow_replies>, cut_wire},
+    fault{"commands lost", layer::wire, 5ms, 400ms, order<&test::proxy::swallow_requests>,
           cut_wire},
     fault{server_killed, layer::server, 0ms, 500ms, kill_server, [](target& t) { t.at.start(); }},
     fault{"server SIGSTOP", layer::server, 100ms, 2500ms, [](target& t) { t.at.server.freeze(); },

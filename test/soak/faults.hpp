@@ -16,8 +16,18 @@ enum class layer { wire, server, process };
 struct target {
     scene& all;
     stage& at;
-    std::size_t worker;
+    std::size_t worker;  ///< the client process
+    bool everyone;       ///< the wires of all processes, not only of that one
     std::chrono::milliseconds length;
+
+    template <typename Function>
+    void each_wire(Function f) {
+        for (std::size_t i = 0; i < at.wires.size(); ++i) {
+            if (everyone || i == worker) {
+                f(*at.wires[i]);
+            }
+        }
+    }
 };
 
 /// Something that goes wrong, and comes to an end.

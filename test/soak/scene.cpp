@@ -20,10 +20,14 @@ std::vector<std::string> arguments(bool durable) {
 
 }  // namespace
 
-stage::stage(bool is_durable)
+stage::stage(bool is_durable, unsigned processes)
     : durable{is_durable},
       server{{.arguments = arguments(is_durable)}},
-      usual_maxclients{raw.must({"CONFIG", "GET", "maxclients"}).items.at(1).text} {}
+      usual_maxclients{raw.must({"CONFIG", "GET", "maxclients"}).items.at(1).text} {
+    for (unsigned i = 0; i < processes; ++i) {
+        wires.push_back(std::make_unique<test::proxy>(server.socket_path()));
+    }
+}
 
 void stage::set(const std::string& setting, const std::string& value) {
     raw.must({"CONFIG", "SET", setting, value});
@@ -55,8 +59,8 @@ void scene::start_worker(std::size_t index) {
     workers[index] = std::make_unique<test::program>(std::vector<std::string>{
         self, "--worker", number(index + 1), "--seed", number(settings.seed + 1000 * ++starts_),
         "--coroutines", number(settings.coroutines), "--names", number(settings.names),
-        "--resource", bench.socket_path(), "--durable", durable.wire.socket_path(), "--forgetful",
-        forgetful.wire.socket_path()});
+        "--resource", bench.socket_path(), "--durable", durable.wires[index]->socket_path(),
+        "--forgetful", forgetful.wires[index]->socket_path()});
 }
 
 void scene::finish() {

@@ -17,9 +17,9 @@
 
 namespace conch::soak {
 
-/// A server, the wire before it, and our own way around that wire.
+/// A server, a wire to it for each client process, and our own way around them.
 struct stage {
-    explicit stage(bool is_durable);
+    stage(bool is_durable, unsigned processes);
 
     std::string name() const { return durable ? "durable" : "forgetful"; }
     void set(const std::string& setting, const std::string& value);
@@ -29,7 +29,7 @@ struct stage {
 
     bool durable;
     cli::private_redis server;
-    test::proxy wire{server.socket_path()};
+    std::vector<std::unique_ptr<test::proxy>> wires{};
     test::raw_client raw{server.socket_path()};
     std::string usual_maxclients;
 };
@@ -46,8 +46,8 @@ public:
     const options& settings;
     test::temporary_folder folder{};
     judge bench{folder.path()};
-    stage durable{true};
-    stage forgetful{false};
+    stage durable{true, settings.processes};
+    stage forgetful{false, settings.processes};
     std::vector<std::unique_ptr<test::program>> workers{};
     std::mt19937_64 random;
 
