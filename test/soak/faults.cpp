@@ -36,7 +36,7 @@ void cut_off(target& t) {
 }
 
 void slow_down(target& t) {
-    const std::chrono::milliseconds d{5 + any(t, 300)};
+    const std::chrono::milliseconds d{5 + any(t, 700)};
     t.each_wire([&](test::proxy& p) { p.delay(d); });
 }
 
