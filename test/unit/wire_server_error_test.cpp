@@ -83,7 +83,6 @@ constexpr row rows[] = {
      refusal::lasting},
     {"ERR unknown command 'HELLO', with args beginning with: '3' ", errc::server_too_old,
      refusal::lasting},
-    {"ERR max number of clients reached", errc::server_error, refusal::lasting},
     {"ERR DB index is out of range", errc::server_error, refusal::lasting},
     {"", errc::server_error, refusal::lasting},
 };
