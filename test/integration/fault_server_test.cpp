@@ -92,7 +92,7 @@ TEST_F(fault_server_test, stopped_and_continued_harms_nobody) {
     endure({.strike = [&] { server.freeze(); }, .heal = [&] { server.thaw(); }, .length = 300ms});
 }
 
-TEST_F(fault_server_test, stopped_for_longer_than_clients_wait_harms_nobody) {
+TEST_F(fault_server_test, slow_stopped_for_longer_than_clients_wait_harms_nobody) {
     const endured e = endure({.strike = [&] { server.freeze(); },
                               .heal = [&] { server.thaw(); },
                               .length = 3s,
@@ -186,7 +186,7 @@ TEST_F(fault_server_test, no_room_for_a_connection_is_told_by_name_when_patience
         << c.last_server_error();
 }
 
-TEST_F(fault_server_test, a_slow_subscriber_that_is_disconnected_hears_of_the_release) {
+TEST_F(fault_server_test, a_lagging_subscriber_that_is_disconnected_hears_of_the_release) {
     set("client-output-buffer-limit", "pubsub 262144 0 0");
     client c{io, through()};
     take_as_stranger(raw, "lock:0", 60s);
@@ -208,7 +208,7 @@ TEST_F(fault_server_test, a_slow_subscriber_that_is_disconnected_hears_of_the_re
     expect_nothing_left({&c});
 }
 
-TEST_F(fault_server_test, slow_subscribers_that_are_disconnected_again_and_again_harm_nobody) {
+TEST_F(fault_server_test, lagging_subscribers_that_are_disconnected_again_and_again_harm_nobody) {
     set("client-output-buffer-limit", "pubsub 262144 0 0");
     const std::string much(100'000, 'x');
     std::uint64_t disconnected = 0;

@@ -22,7 +22,7 @@ TEST_F(fault_wire_test, a_connection_that_is_reset_harms_nobody) {
     EXPECT_GE(e.connection_losses(), 8u);
 }
 
-TEST_F(fault_wire_test, a_half_open_connection_that_the_server_has_left_harms_nobody) {
+TEST_F(fault_wire_test, slow_a_half_open_connection_that_the_server_has_left_harms_nobody) {
     const endured e = endure({.strike = [&] { wire.cut_servers_only(); }, .times = 2});
     EXPECT_GE(e.connection_losses(), 4u) << "a silent connection is given up";
 }
@@ -46,7 +46,7 @@ TEST_F(fault_wire_test, a_wire_on_which_nothing_passes_for_a_while_harms_nobody)
     endure({.strike = strike, .heal = heal, .length = 300ms});
 }
 
-TEST_F(fault_wire_test, a_wire_that_is_dead_for_longer_than_the_client_waits_harms_nobody) {
+TEST_F(fault_wire_test, slow_a_wire_that_is_dead_for_longer_than_the_client_waits_harms_nobody) {
     const endured e = endure(
         {.strike = [&] { wire.stall(); }, .heal = [&] { wire.heal(); }, .length = 3s, .times = 1});
     EXPECT_GE(e.connection_losses(), 2u) << "it was given up meanwhile";

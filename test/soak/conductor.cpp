@@ -4,7 +4,8 @@
 #include "support/run.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <exception>
+#include <string>
 
 namespace conch::soak {
 namespace {
@@ -16,23 +17,10 @@ using namespace std::chrono_literals;
 /// patience with a silent connection together.
 constexpr auto recovery_limit = 20s;
 
-std::vector<const fault*> choose(const std::vector<std::string>& only) {
-    std::vector<const fault*> out;
-    for (const fault& f : all_faults()) {
-        if (only.empty() || std::find(only.begin(), only.end(), f.name) != only.end()) {
-            out.push_back(&f);
-        }
-    }
-    if (out.empty()) {
-        throw std::invalid_argument{"no fault of this name; see --list"};
-    }
-    return out;
-}
-
 }  // namespace
 
 conductor::conductor(const options& o, std::function<bool()> interrupted)
-    : options_{o}, interrupted_{std::move(interrupted)}, scene_{o}, chosen_{choose(o.only)} {}
+    : options_{o}, interrupted_{std::move(interrupted)}, scene_{o}, chosen_{faults_named(o.only)} {}
 
 unsigned conductor::any(unsigned below) {
     return std::uniform_int_distribution<unsigned>{0, below - 1}(scene_.random);
@@ -49,8 +37,8 @@ conductor::blow conductor::aim(const fault& f, stage& at) {
              .length = f.shortest + std::chrono::milliseconds{any(range + 1)}}};
 }
 
-/// Each fault on each server, or a few processes, comes before any comes again. A fault of the wire
-/// may be joined by one of another layer, and the other way round.
+/// Each fault on each server, or on a few processes, comes before any comes again. It may be joined
+/// by another one, of another layer.
 std::vector<conductor::blow> conductor::next() {
     if (deck_.empty()) {
         for (const fault* f : chosen_) {
@@ -65,11 +53,12 @@ std::vector<conductor::blow> conductor::next() {
     const auto [first, at] = deck_.back();
     deck_.pop_back();
     std::vector<blow> out{aim(*first, *at)};
-    if (any(4) == 0) {
-        const fault& second = *chosen_[any(static_cast<unsigned>(chosen_.size()))];
-        if ((first->where == layer::wire) != (second.where == layer::wire)) {
-            out.push_back(aim(second, *at));
-        }
+    const auto other = std::find_if(deck_.begin(), deck_.end(), [f = first](const auto& card) {
+        return card.first->where != f->where;
+    });
+    if (other != deck_.end() && any(2) == 0) {
+        out.push_back(aim(*other->first, *other->second));
+        deck_.erase(other);
     }
     return out;
 }

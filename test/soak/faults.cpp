@@ -3,7 +3,10 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
+#include <stdexcept>
 #include <string>
 
 namespace conch::soak {
@@ -139,6 +142,24 @@ constexpr std::array faults{
 }  // namespace
 
 std::span<const fault> all_faults() { return faults; }
+
+std::vector<const fault*> faults_named(const std::vector<std::string>& names) {
+    std::vector<const fault*> out;
+    for (const fault& f : faults) {
+        if (names.empty()) {
+            out.push_back(&f);
+        }
+    }
+    for (const std::string& name : names) {
+        const auto at = std::find_if(faults.begin(), faults.end(),
+                                     [&](const fault& f) { return f.name == name; });
+        if (at == faults.end()) {
+            throw std::invalid_argument{"no fault has the name \"" + name + '"'};
+        }
+        out.push_back(&*at);
+    }
+    return out;
+}
 
 bool loses_data(const fault& f, const stage& at) { return f.name == server_killed && !at.durable; }
 

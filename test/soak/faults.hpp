@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace conch::soak {
 
@@ -41,6 +43,9 @@ struct fault {
 };
 
 std::span<const fault> all_faults();
+
+/// Those of these names; without a name all of them. Throws `std::invalid_argument`.
+std::vector<const fault*> faults_named(const std::vector<std::string>& names);
 
 /// Whether locks of this server may be lost by it: that is declared, and fences must protect.
 bool loses_data(const fault& f, const stage& at);

@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
     conch::soak::options o;
     try {
         o = conch::soak::read_options(argc, argv);
+        conch::soak::faults_named(o.only);
     } catch (const std::exception& e) {
         std::cerr << "conch_soak: " << e.what() << " (see --help)\n";
         return 2;
