@@ -102,18 +102,27 @@ TEST_F(fault_wire_test, a_server_that_cannot_be_reached_for_a_while_harms_nobody
     EXPECT_GT(wire.accepted(), before + 10u) << "it was tried again";
 }
 
-class fault_garbage_test : public fault_wire_test,
-                           public ::testing::WithParamInterface<std::string> {};
+struct noise {
+    std::string label;
+    std::string bytes;
+};
+
+void PrintTo(const noise& n, std::ostream* out) { *out << n.label; }
+
+class fault_garbage_test : public fault_wire_test, public ::testing::WithParamInterface<noise> {};
 
 TEST_P(fault_garbage_test, between_replies_costs_a_connection_and_harms_nobody) {
-    const endured e = endure({.strike = [&] { wire.inject(GetParam()); }});
-    EXPECT_GE(e.connection_losses(), 4u);
+    const endured e = endure({.strike = [&] { wire.inject(GetParam().bytes); }});
+    EXPECT_GE(e.connection_losses(), 8u);
 }
 
 INSTANTIATE_TEST_SUITE_P(each_kind, fault_garbage_test,
-                         ::testing::Values("?!\r\n", std::string("\0\xff\x80\r\n", 5),
-                                           "HTTP/1.1 400 Bad Request\r\n\r\n",
-                                           "*9223372036854775807\r\n", "$-77\r\n"));
+                         ::testing::Values(noise{"text", "?!\r\n"},
+                                           noise{"binary", {"\0\xff\x80\r\n", 5}},
+                                           noise{"http", "HTTP/1.1 400 Bad Request\r\n\r\n"},
+                                           noise{"a_huge_count", "*9223372036854775807\r\n"},
+                                           noise{"a_negative_length", "$-77\r\n"}),
+                         [](const auto& which) { return which.param.label; });
 
 TEST_F(fault_wire_test, on_a_tcp_wire_that_is_reset_again_and_again_a_hold_is_kept) {
     config s = through();
