@@ -63,7 +63,8 @@ enum class errc {
     read_only,
     /// The server is out of memory (`maxmemory`).
     out_of_memory,
-    /// The server is loading its data, busy in a script, or without its master.
+    /// The server is loading its data, busy in a script, without its master, or has no room for
+    /// another connection (`maxclients`).
     server_unavailable,
     /// The key of this name holds something that is no lock.
     wrong_type,

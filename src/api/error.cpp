@@ -34,7 +34,8 @@ const char* text(errc e) noexcept {
             return "the server's ACL forbids a command or key that the lock needs";
         case errc::read_only: return "the server is a read-only replica";
         case errc::out_of_memory: return "the server is out of memory";
-        case errc::server_unavailable: return "the server is loading, busy or without its master";
+        case errc::server_unavailable:
+            return "the server is loading, busy, full or without its master";
         case errc::wrong_type: return "the key of this name holds something that is no lock";
         case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
     }

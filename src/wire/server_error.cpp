@@ -35,6 +35,7 @@ constexpr std::array words_anywhere{
     word{"READONLY ", errc::read_only, refusal::lasting},
     word{"The user executing the script can't", errc::permission_denied, refusal::lasting},
     word{"NOPERM ", errc::permission_denied, refusal::lasting},
+    word{"max number of clients", errc::server_unavailable, refusal::passing},
     word{"invalid password", errc::authentication_failed, refusal::lasting},
     word{"unknown command 'HELLO'", errc::server_too_old, refusal::lasting},
     word{"unknown command `HELLO`", errc::server_too_old, refusal::lasting},

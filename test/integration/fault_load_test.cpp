@@ -48,22 +48,24 @@ protected:
                 co_await pass(30ms);
             }
         };
-        run([&]() -> asio::awaitable<void> {
-            task_group strikes{io.get_executor()};
-            strikes.spawn(striker());
-            task_group work{io.get_executor()};
-            for (int i = 0; i < workers; ++i) {
-                work.spawn(worker(i % 2 == 0 ? a : b, i));
-            }
-            co_await work.join();
-            done = true;
-            co_await strikes.join();
-            const bool idle = co_await when(
-                [&] { return a.stats().slots_now == 0 && b.stats().slots_now == 0; });
-            EXPECT_TRUE(idle);
-            EXPECT_EQ(raw.dbsize(), 0);
-            EXPECT_TRUE(raw.channels().empty());
-        }, 60s);
+        run(
+            [&]() -> asio::awaitable<void> {
+                task_group strikes{io.get_executor()};
+                strikes.spawn(striker());
+                task_group work{io.get_executor()};
+                for (int i = 0; i < workers; ++i) {
+                    work.spawn(worker(i % 2 == 0 ? a : b, i));
+                }
+                co_await work.join();
+                done = true;
+                co_await strikes.join();
+                const bool idle = co_await when(
+                    [&] { return a.stats().slots_now == 0 && b.stats().slots_now == 0; });
+                EXPECT_TRUE(idle);
+                EXPECT_EQ(raw.dbsize(), 0);
+                EXPECT_TRUE(raw.channels().empty());
+            },
+            60s);
         int sum = 0;
         for (const int n : counts) {
             sum += n;

@@ -193,9 +193,7 @@ TEST_F(fault_reply_test, a_waiter_subscribes_again_after_the_loss_of_its_connect
     lock_attempt a = start_lock(m);
     ASSERT_TRUE(run_until(io, [&] { return listening("waited"); }));
     EXPECT_EQ(raw.kill_connections("conch"), 1u);
-    ASSERT_TRUE(run_until(io, [&] {
-        return c.stats().connects == 2 && listening("waited");
-    }));
+    ASSERT_TRUE(run_until(io, [&] { return c.stats().connects == 2 && listening("waited"); }));
     redisson_release(raw, "waited");
     ASSERT_TRUE(run_until(io, [&] { return a.done(); }));
     EXPECT_FALSE(a.ec()) << a.ec().message();

@@ -23,7 +23,8 @@ public:
         start(boost::asio::bind_cancellation_slot(state_->signal.slot(), on_done{state_}));
     }
 
-    bool done() const noexcept { return state_->done; }
+    bool done() const noexcept { return state_->completions > 0; }
+    int completions() const noexcept { return state_->completions; }
     const error_code& ec() const noexcept { return state_->ec; }
     Value& value() noexcept { return state_->value; }
     void cancel(boost::asio::cancellation_type type = boost::asio::cancellation_type::terminal) {
@@ -33,14 +34,14 @@ public:
 private:
     struct state {
         boost::asio::cancellation_signal signal{};
-        bool done = false;
+        int completions = 0;
         error_code ec{};
         Value value{};
     };
     struct on_done {
         void operator()(error_code ec) { (*this)(ec, Value{}); }
         void operator()(error_code ec, Value value) {
-            s->done = true;
+            ++s->completions;
             s->ec = ec;
             s->value = std::move(value);
         }

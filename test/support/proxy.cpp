@@ -1,179 +1,256 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/proxy.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include "support/proxy_lane.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/socket_base.hpp>
+
+#include <stdlib.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <future>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace conch::test {
 namespace {
 
-int connect_to(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::copy(path.begin(), path.end(), address.sun_path);
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        ::close(fd);
-        return -1;
+namespace asio = boost::asio;
+using asio::local::stream_protocol;
+using tcp = asio::ip::tcp;
+using error_code = boost::system::error_code;
+using any_socket = asio::generic::stream_protocol::socket;
+
+std::string fresh_folder() {
+    char pattern[] = "/tmp/conch-wire-XXXXXX";  // short: a unix socket's address has to fit
+    if (::mkdtemp(pattern) == nullptr) {
+        throw std::runtime_error{"proxy: mkdtemp failed"};
     }
-    return fd;
+    return pattern;
+}
+
+void close(any_socket& s) {
+    error_code ignored;
+    s.close(ignored);
 }
 
 }  // namespace
 
+/// A client, and the connection to the server that was made for it.
+class proxy::connection : public std::enable_shared_from_this<connection> {
+public:
+    connection(any_socket from_client, any_socket from_server, proxy_damage& damage)
+        : client{std::move(from_client)},
+          server{std::move(from_server)},
+          to_server{client, server, damage, false},
+          to_client{server, client, damage, true} {}
+
+    void start() {
+        const auto cut = [this] {
+            close(client);
+            close(server);
+        };
+        to_server.start(weak_from_this(), cut);
+        to_client.start(weak_from_this(), cut);
+    }
+    bool closed() const { return !client.is_open() && !server.is_open(); }
+
+    any_socket client;
+    any_socket server;
+    proxy_lane to_server;
+    proxy_lane to_client;
+};
+
+struct proxy::state {
+    state(asio::io_context& context, std::string upstream_path)
+        : io{context}, upstream{std::move(upstream_path)} {}
+
+    template <typename Acceptor>
+    void accept(Acceptor& acceptor) {
+        acceptor.async_accept([this, &acceptor](error_code ec, auto socket) {
+            if (ec) {
+                return;
+            }
+            ++damage.accepted;
+            join(any_socket{std::move(socket)});
+            accept(acceptor);
+        });
+    }
+
+    void join(any_socket client) {
+        stream_protocol::socket server{io};
+        error_code ec;
+        if (!damage.refuse) {
+            server.connect(stream_protocol::endpoint{upstream}, ec);
+        }
+        if (damage.refuse || ec) {
+            close(client);
+            return;
+        }
+        std::erase_if(all, [](const auto& c) { return c->closed(); });
+        all.push_back(
+            std::make_shared<connection>(std::move(client), any_socket{std::move(server)}, damage));
+        all.back()->start();
+    }
+
+    template <typename Function>
+    void each(Function f) {
+        for (const auto& c : all) {
+            f(*c);
+        }
+    }
+    void go_on() {
+        each([](connection& c) {
+            c.to_server.go_on();
+            c.to_client.go_on();
+        });
+    }
+
+    asio::io_context& io;
+    std::string upstream;
+    std::string folder = fresh_folder();
+    stream_protocol::acceptor local{io, stream_protocol::endpoint{folder + "/wire.sock"}};
+    tcp::acceptor loopback{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
+    proxy_damage damage{};
+    std::vector<std::shared_ptr<connection>> all{};
+};
+
 proxy::proxy(std::string upstream_path)
-    : upstream_{std::move(upstream_path)}, thread_{[this] { loop(); }} {}
+    : state_{std::make_unique<state>(io_, std::move(upstream_path))},
+      socket_path_{state_->folder + "/wire.sock"},
+      port_{state_->loopback.local_endpoint().port()} {
+    state_->accept(state_->local);
+    state_->accept(state_->loopback);
+    thread_ = std::thread{[this] { io_.run(); }};
+}
 
 proxy::~proxy() {
-    {
-        const std::lock_guard lock{guard_};
-        stop_ = true;
-    }
-    bell_.ring();
+    io_.stop();
     thread_.join();
-    for (pair& p : pairs_) {
-        close_fd(p.client);
-        close_fd(p.server);
-    }
+    ::unlink(socket_path_.c_str());
+    ::rmdir(state_->folder.c_str());
+}
+
+void proxy::order(const std::function<void()>& what) {
+    std::promise<void> done;
+    asio::post(io_, [&] {
+        what();
+        done.set_value();
+    });
+    done.get_future().wait();
 }
 
 void proxy::swallow_replies() {
-    const std::lock_guard lock{guard_};
-    for (pair& p : pairs_) {
-        p.swallow_replies = true;
-    }
+    order([&] { state_->each([](connection& c) { c.to_client.swallow(); }); });
 }
 
 void proxy::swallow_requests() {
-    const std::lock_guard lock{guard_};
-    for (pair& p : pairs_) {
-        p.swallow_requests = true;
-    }
+    order([&] { state_->each([](connection& c) { c.to_server.swallow(); }); });
 }
 
 void proxy::cut() {
-    const std::lock_guard lock{guard_};
-    for (pair& p : pairs_) {
-        close_fd(p.client);
-        close_fd(p.server);
-    }
-    bell_.ring();
+    order([&] {
+        state_->each([](connection& c) {
+            close(c.client);
+            close(c.server);
+        });
+    });
+}
+
+void proxy::reset() {
+    order([&] {
+        state_->each([](connection& c) {
+            for (any_socket* s : {&c.client, &c.server}) {
+                error_code ignored;
+                s->set_option(asio::socket_base::linger{true, 0}, ignored);
+                close(*s);
+            }
+        });
+    });
 }
 
 void proxy::cut_clients_only() {
-    const std::lock_guard lock{guard_};
-    for (pair& p : pairs_) {
-        close_fd(p.client);
-        p.swallow_replies = true;
-    }
-    bell_.ring();
+    order([&] {
+        state_->each([](connection& c) {
+            c.to_client.swallow();
+            c.to_server.abandon();
+            close(c.client);
+        });
+    });
+}
+
+void proxy::cut_servers_only() {
+    order([&] {
+        state_->each([](connection& c) {
+            c.to_server.swallow();
+            c.to_client.abandon();
+            close(c.server);
+        });
+    });
+}
+
+void proxy::truncate_replies(std::size_t bytes) {
+    order([&] { state_->each([&](connection& c) { c.to_client.truncate_after(bytes); }); });
+}
+
+void proxy::inject(std::string bytes) {
+    order([&] { state_->each([&](connection& c) { c.to_client.inject(bytes); }); });
+}
+
+void proxy::stall() {
+    order([&] { state_->damage.stall = true; });
+}
+
+void proxy::stall_replies() {
+    order([&] { state_->damage.stall_replies = true; });
+}
+
+void proxy::delay(duration length) {
+    order([&] { state_->damage.delay = length; });
+}
+
+void proxy::dribble() {
+    order([&] { state_->damage.dribble = true; });
+}
+
+void proxy::reorder_pushes() {
+    order([&] { state_->damage.reorder = true; });
+}
+
+void proxy::refuse() {
+    order([&] { state_->damage.refuse = true; });
+}
+
+void proxy::heal() {
+    order([&] {
+        proxy_damage& d = state_->damage;
+        d.stall = d.stall_replies = d.dribble = d.reorder = d.refuse = false;
+        d.delay = {};
+        state_->go_on();
+    });
 }
 
 std::size_t proxy::accepted() {
-    const std::lock_guard lock{guard_};
-    return accepted_;
+    std::size_t n = 0;
+    order([&] { n = state_->damage.accepted; });
+    return n;
 }
 
-void proxy::close_fd(int& fd) noexcept {
-    if (fd >= 0) {
-        ::close(fd);
-        fd = -1;
-    }
+std::size_t proxy::reordered() {
+    std::size_t n = 0;
+    order([&] { n = state_->damage.reordered; });
+    return n;
 }
 
-void proxy::accept_one() {
-    pair p;
-    p.client = listener_.accept();
-    if (p.client < 0) {
-        return;
-    }
-    ++accepted_;
-    p.server = connect_to(upstream_);
-    if (p.server < 0) {
-        close_fd(p.client);
-        return;
-    }
-    pairs_.push_back(std::move(p));
-}
-
-bool proxy::pump_in(int& fd, std::string& out, bool swallow) {
-    char chunk[65536];
-    const ssize_t n = ::recv(fd, chunk, sizeof chunk, MSG_DONTWAIT);
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        return false;
-    }
-    if (n > 0 && !swallow) {
-        out.append(chunk, static_cast<std::size_t>(n));
-    }
-    return true;
-}
-
-bool proxy::pump_out(int& fd, std::string& data) {
-    if (data.empty()) {
-        return true;
-    }
-    const ssize_t n = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0) {
-        return errno == EAGAIN || errno == EINTR;
-    }
-    data.erase(0, static_cast<std::size_t>(n));
-    return true;
-}
-
-void proxy::serve(pair& p, short client_events, short server_events) {
-    bool ok = true;
-    if (p.client >= 0 && client_events != 0) {
-        ok = pump_in(p.client, p.to_server, p.swallow_requests) && ok;
-    }
-    if (p.server >= 0 && server_events != 0) {
-        ok = pump_in(p.server, p.to_client, p.swallow_replies) && ok;
-    }
-    if (ok && p.server >= 0) {
-        ok = pump_out(p.server, p.to_server);
-    }
-    if (ok && p.client >= 0) {
-        ok = pump_out(p.client, p.to_client);
-    }
-    if (!ok) {
-        close_fd(p.client);
-        close_fd(p.server);
-    }
-}
-
-void proxy::loop() {
-    std::vector<pollfd> fds;
-    for (;;) {
-        fds.clear();
-        fds.push_back({bell_.fd(), POLLIN, 0});
-        fds.push_back({listener_.fd(), POLLIN, 0});
-        {
-            const std::lock_guard lock{guard_};
-            if (stop_) {
-                return;
-            }
-            std::erase_if(pairs_, [](const pair& p) { return p.client < 0 && p.server < 0; });
-            for (const pair& p : pairs_) {
-                const auto wanted = [](const std::string& out) {
-                    return static_cast<short>(out.empty() ? POLLIN : POLLIN | POLLOUT);
-                };
-                fds.push_back({p.client, wanted(p.to_client), 0});
-                fds.push_back({p.server, wanted(p.to_server), 0});
-            }
-        }
-        ::poll(fds.data(), static_cast<nfds_t>(fds.size()), 1000);
-        bell_.drain();
-        const std::lock_guard lock{guard_};
-        for (std::size_t i = 0; i < pairs_.size() && 2 * i + 3 < fds.size(); ++i) {
-            serve(pairs_[i], fds[2 * i + 2].revents, fds[2 * i + 3].revents);
-        }
-        accept_one();
-    }
+std::size_t proxy::passed() {
+    std::size_t n = 0;
+    order([&] { n = state_->damage.passed; });
+    return n;
 }
 
 }  // namespace conch::test

@@ -2,64 +2,87 @@
 #ifndef CONCH_TEST_SUPPORT_PROXY_HPP
 #define CONCH_TEST_SUPPORT_PROXY_HPP
 
-#include "support/unix_listener.hpp"
+#include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <cstddef>
-#include <mutex>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace conch::test {
 
-/// A wire between a client and a server that the test can damage. Runs in a thread of its own;
-/// its functions return when the order was carried out, and may be called from any thread.
+/// A wire between clients and a server that the test can damage. It listens on a unix socket and
+/// on a port of 127.0.0.1, and runs in a thread of its own; its functions return when the order was
+/// carried out, and may be called from any thread.
+///
+/// Damage to "every connection" is done to those that there are; what holds "from now on" holds for
+/// later ones too, until `heal()`.
 class proxy {
 public:
+    using duration = std::chrono::milliseconds;
+
     explicit proxy(std::string upstream_path);
     ~proxy();
     proxy(const proxy&) = delete;
     proxy& operator=(const proxy&) = delete;
 
-    const std::string& socket_path() const noexcept { return listener_.path(); }
+    const std::string& socket_path() const noexcept { return socket_path_; }
+    std::uint16_t port() const noexcept { return port_; }
 
-    /// From now on what the server says is thrown away; it still gets every command.
+    /// What the server says on every connection is thrown away; it still gets every command.
     void swallow_replies();
-    /// From now on the server gets nothing; what the client sends is thrown away.
+    /// The server gets nothing more of what the client sends on every connection.
     void swallow_requests();
-    /// Closes both sides of every connection; later connections work.
+    /// Closes both sides of every connection.
     void cut();
-    /// Closes the client's side alone: for the server, the old connections live on, as behind a
-    /// broken network. Later connections work.
+    /// The same by RST, with what was on its way thrown away.
+    void reset();
+    /// Closes the client's side of every connection alone: for the server, they live on.
     void cut_clients_only();
+    /// Closes the server's side of every connection alone: for the client, they live on, mute.
+    void cut_servers_only();
+    /// So many bytes more of what the server says pass, then both sides are closed, in every
+    /// connection.
+    void truncate_replies(std::size_t bytes);
+    /// Says this to the client of every connection, between two values of the server's.
+    void inject(std::string bytes);
+
+    /// From now on nothing passes; it waits, unread beyond what the sockets' buffers take.
+    void stall();
+    /// From now on nothing that the server says passes, the same way; it gets every command.
+    void stall_replies();
+    /// From now on each piece comes so much later, in the same order.
+    void delay(duration length);
+    /// From now on each byte is a piece of its own.
+    void dribble();
+    /// From now on messages to subscribers come later than what the server said after them, and the
+    /// last first: each whole, none twice, none lost.
+    void reorder_pushes();
+    /// From now on a new connection is closed as soon as it is accepted.
+    void refuse();
+    /// Ends all that is "from now on"; what waited comes.
+    void heal();
 
     /// Connections accepted so far.
     std::size_t accepted();
+    /// Messages so far that came later than the server said them.
+    std::size_t reordered();
+    /// Bytes that came through so far, both ways.
+    std::size_t passed();
 
 private:
-    struct pair {
-        int client = -1;
-        int server = -1;
-        std::string to_server{};
-        std::string to_client{};
-        bool swallow_replies = false;
-        bool swallow_requests = false;
-    };
+    struct state;
+    class connection;
 
-    void loop();
-    void accept_one();
-    void serve(pair& p, short client_events, short server_events);
-    static bool pump_in(int& fd, std::string& out, bool swallow);
-    static bool pump_out(int& fd, std::string& data);
-    static void close_fd(int& fd) noexcept;
+    void order(const std::function<void()>& what);
 
-    std::string upstream_;
-    unix_listener listener_{};
-    wake_up bell_{};
-    std::mutex guard_{};
-    std::vector<pair> pairs_{};
-    std::size_t accepted_ = 0;
-    bool stop_ = false;
+    boost::asio::io_context io_{1};
+    std::unique_ptr<state> state_;
+    std::string socket_path_;
+    std::uint16_t port_ = 0;
     std::thread thread_;
 };
 

@@ -36,6 +36,9 @@ constexpr row rows[] = {
      errc::server_unavailable, refusal::passing},
     {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
      errc::server_unavailable, refusal::passing},
+    {"ERR max number of clients reached", errc::server_unavailable, refusal::passing},
+    {"ERR max number of clients + cluster connections reached", errc::server_unavailable,
+     refusal::passing},
     {"CLUSTERDOWN The cluster is down", errc::server_unavailable, refusal::passing},
     {"TRYAGAIN Multiple keys request during rehashing of slot", errc::server_unavailable,
      refusal::passing},
@@ -80,7 +83,6 @@ constexpr row rows[] = {
      refusal::lasting},
     {"ERR unknown command 'HELLO', with args beginning with: '3' ", errc::server_too_old,
      refusal::lasting},
-    {"ERR max number of clients reached", errc::server_error, refusal::lasting},
     {"ERR DB index is out of range", errc::server_error, refusal::lasting},
     {"", errc::server_error, refusal::lasting},
 };
