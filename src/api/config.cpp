@@ -67,8 +67,8 @@ void read_tcp(config& c, const urls::url_view& u) {
 }
 
 void read_unix(config& c, const urls::url_view& u) {
-    if (!u.encoded_host().empty() || u.has_port()) {
-        refuse("a unix:// URL has no host (write three slashes)");
+    if (!u.has_authority() || !u.encoded_host().empty() || u.has_port()) {
+        refuse("a unix:// URL has no host and an absolute path (write three slashes)");
     }
     c.unix_path = u.path();
     // The longest path that a unix socket's address can hold.
