@@ -92,7 +92,12 @@ void engine_world::skip(duration d) {
     if (d > duration::zero()) {
         turns_at_once_ = 0;
     }
+    // What was due while the machine slept begins only now.
+    const duration late = std::max(now_ + d - engine_.next_deadline(), duration::zero());
     now_ += d;
+    for (request* r : open_) {
+        r->due = core::after(r->due, late);
+    }
     turn([] {});
 }
 
