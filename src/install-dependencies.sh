@@ -3,14 +3,18 @@
 # Installs what building conch needs and what is missing, with apt-get. Changes nothing, and asks
 # for no rights, where all is there.
 #
-#   bash src/install-dependencies.sh [--tests]
+#   bash src/install-dependencies.sh [--tests] [--deep]
+#
+# --tests: for the tests as well; --deep: for those that need Clang and its libFuzzer.
 set -euo pipefail
 
 with_tests=no
+with_clang=no
 for argument in "$@"; do
     case "$argument" in
         --tests) with_tests=yes ;;
-        *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
+        --deep) with_clang=yes ;;
+        *) echo "usage: $0 [--tests] [--deep]" >&2; exit 2 ;;
     esac
 done
 
@@ -65,6 +69,17 @@ has_gtest() {
 EOF
 }
 
+# A Clang that has the libraries of its fuzzer and its sanitizers with it.
+has_libfuzzer() {
+    local clang
+    clang=$(command -v clang++-19 || command -v clang++) || return 1
+    "$clang" -fsanitize=fuzzer,address -x c++ - -o /dev/null >/dev/null 2>&1 <<'EOF'
+#include <cstddef>
+#include <cstdint>
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t*, std::size_t) { return 0; }
+EOF
+}
+
 # What is missing, as the packages that bring it.
 missing_packages() {
     compiler >/dev/null || echo g++
@@ -85,6 +100,9 @@ missing_packages() {
         has python3 || echo python3
         has doxygen || echo doxygen
         has pkg-config || echo pkg-config
+    fi
+    if [ "$with_clang" = yes ] && ! has_libfuzzer; then
+        printf '%s\n' clang-19 libclang-rt-19-dev
     fi
 }
 

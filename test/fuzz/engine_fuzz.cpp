@@ -21,7 +21,7 @@ using conch::forever;
 using conch::fuzz::byte_source;
 using conch::fuzz::engine_world;
 
-constexpr std::size_t most_events = 250;
+constexpr std::size_t most_events = 150;
 
 constexpr std::array<duration, 8> steps{1ms, 7ms, 30ms, 100ms, 700ms, 5s, 11s, 40s};
 constexpr std::array<duration, 7> waits{0s, 5ms, 100ms, 1s, 20s, forever, -1ns};

@@ -13,7 +13,7 @@ namespace {
 /// Turns at one moment, by themselves. More is a loop.
 constexpr int most_turns_at_once = 500;
 /// Turns that are played while time goes on.
-constexpr int most_turns_of_advance = 300;
+constexpr int most_turns_of_advance = 64;
 constexpr std::size_t most_old_connections = 4;
 constexpr std::size_t most_output = 512u << 10;
 
