@@ -192,6 +192,7 @@ void engine_world::check_released() {
 
 void engine_world::wind_down(duration drain) {
     connects = serves = true;
+    refusal = {};
     block_writes(false);
     shutdown(drain);
     const duration enough = 3 * longest_lease_ + drain + std::chrono::seconds{30};

@@ -159,7 +159,7 @@ void batch(engine_world& w, byte_source& in) {
     w.end_batch();
 }
 
-constexpr std::size_t network_events = 10;
+constexpr std::size_t network_events = 11;
 
 void network_event(engine_world& w, byte_source& in, std::size_t which) {
     switch (which) {
@@ -172,6 +172,7 @@ void network_event(engine_world& w, byte_source& in, std::size_t which) {
         case 6: w.deliver(in.below(64)); return;
         case 7: w.deliver(std::string::npos); return;
         case 8: w.serve(1 + in.below(8)); return;
+        case 9: w.refusal = w.refusal.empty() ? one_of(in, refusals) : std::string_view{}; return;
         default: w.refuse(one_of(in, refusals)); return;
     }
 }

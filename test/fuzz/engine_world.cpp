@@ -198,16 +198,24 @@ void engine_world::kill_old() {
 
 void engine_world::serve(std::size_t commands) {
     for (; commands > 0 && connected_ != 0 && !session_.unread.empty(); --commands) {
-        run(session_, take_command());
+        if (!refusal.empty() && script_of(session_.unread.front())) {
+            answer_with_error(refusal);
+        } else {
+            run(session_, take_command());
+        }
     }
     kill_old();
     settle();
 }
 
+void engine_world::answer_with_error(std::string_view text) {
+    take_command();
+    session_.answers.push_back("-" + std::string{text} + "\r\n");
+}
+
 void engine_world::refuse(std::string_view text) {
     if (connected_ != 0 && !session_.unread.empty()) {
-        take_command();
-        session_.answers.push_back("-" + std::string{text} + "\r\n");
+        answer_with_error(text);
         settle();
     }
 }

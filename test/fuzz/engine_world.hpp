@@ -114,6 +114,8 @@ public:
     /// The connection is made, and commands are answered, as soon as they come.
     bool connects = true;
     bool serves = true;
+    /// Unless empty: the server answers every script with this error.
+    std::string_view refusal{};
     /// Nobody lies to the client: what it believes must be true.
     bool honest = true;
 
@@ -145,6 +147,7 @@ private:
     void drop_connection(fate of_unread);
     void feed(std::string_view bytes);
     words take_command();
+    void answer_with_error(std::string_view text);
     void run(session& s, const words& command);
     void kill_old();
     request& add(request::kind what, time_point due);

@@ -22,8 +22,9 @@ using conch::resp::value;
 
 constexpr limits tight{.max_depth = 3, .max_bytes = 64, .max_nodes = 16};
 constexpr limits wide{.max_depth = 8, .max_bytes = 1u << 16, .max_nodes = 1u << 10};
+constexpr limits few{.max_depth = 2, .max_bytes = 256, .max_nodes = 4};
 constexpr limits least{.max_depth = 0, .max_bytes = 8, .max_nodes = 1};
-constexpr std::array all_limits{wide, tight, wide, least};
+constexpr std::array all_limits{wide, tight, few, least};
 
 /// What a reader made of a stream, in short.
 struct transcript {
