@@ -3,16 +3,19 @@
 # Installs what building conch needs and what is missing, with apt-get. Changes nothing, and asks
 # for no rights, where all is there.
 #
-#   bash src/install-dependencies.sh [--tests]
+#   bash src/install-dependencies.sh [--tests] [--deep]
 #
 # --tests: also what the tests need, and a JDK and Maven, without which one suite is skipped.
+# --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 
 with_tests=no
+with_clang=no
 for argument in "$@"; do
     case "$argument" in
         --tests) with_tests=yes ;;
-        *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
+        --deep) with_clang=yes ;;
+        *) echo "usage: $0 [--tests] [--deep]" >&2; exit 2 ;;
     esac
 done
 
@@ -67,6 +70,25 @@ has_gtest() {
 EOF
 }
 
+# A Clang that has the libraries of its fuzzer and its sanitizers with it.
+has_libfuzzer() {
+    local clang
+    clang=$(command -v clang++-19 || command -v clang++) || return 1
+    "$clang" -fsanitize=fuzzer,address -x c++ - -o /dev/null >/dev/null 2>&1 <<'EOF'
+#include <cstddef>
+#include <cstdint>
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t*, std::size_t) { return 0; }
+EOF
+}
+
+# Lua 5.1, as Redis has it: for the simulated server.
+has_lua() {
+    compiles -llua5.1 <<'EOF'
+#include <lua5.1/lua.hpp>
+int main() {}
+EOF
+}
+
 # What is missing, as the packages that bring it.
 missing_packages() {
     compiler >/dev/null || echo g++
@@ -87,6 +109,10 @@ missing_packages() {
         has python3 || echo python3
         has doxygen || echo doxygen
         has pkg-config || echo pkg-config
+        has_lua || echo liblua5.1-0-dev
+    fi
+    if [ "$with_clang" = yes ] && ! has_libfuzzer; then
+        printf '%s\n' clang-19 libclang-rt-19-dev
     fi
 }
 

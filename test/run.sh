@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Installs what is missing, builds, and runs every suite: the threads suite in a TSan build, all of
-# them in an ASan + UBSan build, then in the plain one. Ends with ctest's summaries; the status is
+# Installs what is missing, builds, and runs every suite: the simulation with each rule broken, the
+# threads suite in a TSan build, all of them in an ASan + UBSan build, then in the plain one. Ends with ctest's summaries; the status is
 # not 0 if anything failed.
 #
 #   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
+#   bash test/run.sh --deep     what needs Clang and more time: each fuzz target for 60 s
+#                               ($CONCH_FUZZ_SECONDS), all suites under ASan + UBSan, and those
+#                               without programs under TSan
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-fast=no
+mode=all
 for argument in "$@"; do
     case "$argument" in
-        --fast) fast=yes ;;
-        *) echo "usage: $0 [--fast]" >&2; exit 2 ;;
+        --fast) mode=fast ;;
+        --deep) mode=deep ;;
+        *) echo "usage: $0 [--fast | --deep]" >&2; exit 2 ;;
     esac
 done
 
@@ -44,9 +48,59 @@ summary() {
     sed -n '/tests passed, /,$p' "$2/ctest.txt"
 }
 
+# fuzz TARGET: from its corpus on, for a while. What it finds is in build/fuzz/found.
+fuzz() {
+    local log=build/fuzz/$1.txt found=build/fuzz/found/$1
+    local dictionary=test/fuzz/dictionaries/$1.dict options=()
+    mkdir -p "$found"
+    if [ -f "$dictionary" ]; then options+=("-dict=$dictionary"); fi
+    printf '\n== fuzzing for %s s: %s ==\n' "$fuzz_seconds" "$1"
+    "build/fuzz/bin/fuzz_$1" "$found" "test/fuzz/corpus/$1" "${options[@]}" -max_len=256 \
+        -max_total_time="$fuzz_seconds" -timeout=20 -print_final_stats=1 \
+        -artifact_prefix="$found-" >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
+    executions "$1"
+}
+
+# executions TARGET: how many there were
+executions() {
+    sed -n "s/^stat::number_of_executed_units: */$1, executions: /p" "build/fuzz/$1.txt"
+}
+
+# What only Clang can do, or what takes its time.
+run_deep() {
+    local fuzz_seconds=${CONCH_FUZZ_SECONDS:-60} targets=(resp_reader engine url command_line)
+    local clang target broken=() asan=0 tsan=0
+    clang=-DCMAKE_CXX_COMPILER=$(command -v clang++-19 || command -v clang++)
+    configure build/fuzz "$clang" -DCONCH_FUZZ=ON -DCONCH_BENCH=OFF
+    cmake --build build/fuzz --target "${targets[@]/#/fuzz_}"
+    for target in "${targets[@]}"; do
+        fuzz "$target" || broken+=("$target")
+    done
+    build build/clang-asan "$clang" "-DCONCH_SANITIZE=address,undefined" -DCONCH_BENCH=OFF
+    run build/clang-asan -L '^(unit|integration|threads|fuzz)' || asan=$?
+    configure build/clang-tsan "$clang" -DCONCH_SANITIZE=thread -DCONCH_BENCH=OFF
+    cmake --build build/clang-tsan --target conch_threads conch_unit conch_integration
+    run build/clang-tsan -L '^(unit|integration|threads)$' || tsan=$?
+
+    summary "Clang: TSan" build/clang-tsan
+    summary "Clang: ASan and UBSan" build/clang-asan
+    printf '\n== fuzzing ==\n'
+    for target in "${targets[@]}"; do executions "$target"; done
+    if [ "${#broken[@]}" != 0 ]; then
+        echo "FAILED: ${broken[*]}; the inputs are in build/fuzz/found"
+    fi
+    [ "$((asan + tsan + ${#broken[@]}))" = 0 ]
+}
+
+if [ "$mode" = deep ]; then
+    bash src/install-dependencies.sh --tests --deep
+    run_deep
+    exit
+fi
+
 bash src/install-dependencies.sh --tests
 
-if [ "$fast" = yes ]; then
+if [ "$mode" = fast ]; then
     build build
     run build -L '^(unit|integration)$' -LE slow
     exit
@@ -56,6 +110,10 @@ build build
 build build/asan "-DCONCH_SANITIZE=address,undefined" -DCONCH_BENCH=OFF
 configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_BENCH=OFF -DCONCH_CLI=OFF
 cmake --build build/tsan --target conch_threads
+configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_BENCH=OFF -DCONCH_CLI=OFF
+cmake --build build/mutants --target conch_sim
+mutants=0
+run build/mutants -L mutants || mutants=$?
 tsan=0
 run build/tsan -L threads || tsan=$?
 asan=0
@@ -68,6 +126,7 @@ failed=()
 report() {
     if [ "$3" = 0 ]; then summary "$1" "$2"; else failed+=("$1" "$2"); fi
 }
+report "Mutants of the engine" build/mutants "$mutants"
 report "TSan" build/tsan "$tsan"
 report "ASan and UBSan" build/asan "$asan"
 report "plain build" build "$plain"

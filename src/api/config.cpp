@@ -31,6 +31,15 @@ unsigned number(std::string_view text, unsigned most, const char* what) {
 
 constexpr unsigned most_databases = 1'000'000;
 
+/// The path of a URL. (Boost.URL takes "//a:b@@/c" for an authority and the path "@/c".)
+std::string absolute_path(const urls::url_view& u) {
+    std::string path = u.path();
+    if (!path.empty() && path.front() != '/') {
+        refuse("what follows the host does not begin with a slash");
+    }
+    return path;
+}
+
 void read_credentials(config& c, const urls::url_view& u) {
     if (!u.has_userinfo()) {
         return;
@@ -60,7 +69,7 @@ void read_tcp(config& c, const urls::url_view& u) {
     if (u.has_query()) {
         refuse("a redis:// URL has no query");
     }
-    const std::string path = u.path();
+    const std::string path = absolute_path(u);
     if (!path.empty() && path != "/") {
         c.database = number(std::string_view{path}.substr(1), most_databases, "the database");
     }
@@ -70,7 +79,7 @@ void read_unix(config& c, const urls::url_view& u) {
     if (!u.encoded_host().empty() || u.has_port()) {
         refuse("a unix:// URL has no host (write three slashes)");
     }
-    c.unix_path = u.path();
+    c.unix_path = absolute_path(u);
     // The longest path that a unix socket's address can hold.
     if (c.unix_path.size() < 2 || c.unix_path.size() > 107) {
         refuse("the path of the socket is missing or longer than 107 bytes");

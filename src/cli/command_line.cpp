@@ -2,6 +2,7 @@
 #include "cli/command_line.hpp"
 
 #include "cli/command_error.hpp"
+#include "cli/text.hpp"
 
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
@@ -53,7 +54,7 @@ po::variables_map parse_words(const word_list& words, const po::options_descript
     } catch (const po::too_many_positional_options_error&) {
         throw usage_error("too many words on the command line");
     } catch (const po::error& e) {
-        throw usage_error(e.what());
+        throw usage_error(printable(e.what()));
     }
     return values;
 }

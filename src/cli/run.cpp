@@ -2,10 +2,8 @@
 #include "cli/command_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_session.hpp"
-#include "cli/text.hpp"
 
 #include <csignal>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
@@ -14,9 +12,6 @@ namespace conch::cli {
 namespace {
 
 namespace po = boost::program_options;
-using namespace std::chrono_literals;
-
-constexpr duration one_year = std::chrono::hours{24 * 365};
 
 constexpr const char* help =
     "conch run [OPTION...] NAME [--] COMMAND [ARG...]\n"
@@ -38,106 +33,6 @@ constexpr const char* help_end =
     " 126  COMMAND can't be executed\n"
     " 127  COMMAND not found\n";
 
-po::options_description run_options() {
-    const auto seconds = [] { return po::value<std::string>()->value_name("SECS"); };
-    po::options_description options{"Options"};
-    auto add = options.add_options();
-    add("nonblock,nb,n", "do not wait if the lock is held");
-    add("wait,timeout,w", seconds(), "wait for so long at most (default: as long as it takes)");
-    add("conflict-exit-code,E", po::value<std::string>()->value_name("CODE"),
-        "the exit status if the lock is held (default: 1)");
-    add("command,c", po::value<std::string>()->value_name("STRING"),
-        "let the shell run STRING; also after NAME");
-    add("lease", seconds(), "the lease, renewed every third of it (default: 30)");
-    add("max-hold", seconds(), "hold the lock for so long at most (default: no limit)");
-    add("grace", seconds(),
-        "from SIGTERM to the end of the lease (default: a sixth of the lease; at most half)");
-    add("fenced", "take a fencing token, for $CONCH_FENCE");
-    add("verbose,v", "tell what happens, on standard error");
-    add_server_options(options);
-    add("help,h", "show this");
-    return options;
-}
-
-/// The value of an option in seconds, if it was given.
-std::optional<duration> seconds_option(const po::variables_map& values, const char* name,
-                                       duration least, duration most) {
-    const std::string text = text_option(values, name);
-    if (text.empty()) {
-        return std::nullopt;
-    }
-    return parse_seconds("--" + std::string{name}, text, least, most);
-}
-
-void read_lock_options(const po::variables_map& values, run_plan& plan) {
-    lock_options& lock = plan.lock;
-    lock.wait = seconds_option(values, "wait", 0ns, one_year);
-    if (values.count("nonblock") != 0) {
-        if (lock.wait) {
-            throw usage_error("--nonblock and --wait exclude each other");
-        }
-        lock.wait = 0ns;
-    }
-    lock.lease = seconds_option(values, "lease", 100ms, one_year).value_or(lock.lease);
-    plan.grace = seconds_option(values, "grace", 0ns, lock.lease / 2).value_or(lock.lease / 6);
-    lock.max_hold = seconds_option(values, "max-hold", 10ms, one_year).value_or(forever);
-    if (lock.max_hold <= plan.grace) {
-        throw usage_error("--max-hold must be longer than the grace period, " +
-                          short_time(plan.grace) + " (see --grace)");
-    }
-    if (values.count("conflict-exit-code") != 0) {
-        plan.busy_status =
-            parse_status("--conflict-exit-code", text_option(values, "conflict-exit-code"));
-    }
-    plan.kind.fenced = values.count("fenced") != 0;
-    plan.verbose = values.count("verbose") != 0;
-}
-
-word_list shell_command(const std::string& text) {
-    const char* const set = std::getenv("SHELL");
-    const std::string shell = set != nullptr && *set != '\0' ? set : "/bin/sh";
-    return {shell, "-c", text};
-}
-
-/// The words after our own options: NAME, then the command.
-void read_words(word_list rest, const po::variables_map& values, run_plan& plan) {
-    const std::string string = text_option(values, "command");
-    if (rest.empty() || rest.front().empty()) {
-        throw usage_error(string.empty() ? "the lock's NAME and the COMMAND are missing"
-                                         : "the lock's NAME is missing");
-    }
-    plan.lock_name = rest.front();
-    rest.erase(rest.begin());
-    if (!string.empty()) {
-        if (!rest.empty()) {
-            throw usage_error("a COMMAND and -c exclude each other");
-        }
-        plan.command = shell_command(string);
-        return;
-    }
-    if (!rest.empty() && (rest.front() == "-c" || rest.front() == "--command")) {
-        if (rest.size() != 2 || rest.back().empty()) {
-            throw usage_error(
-                "-c takes exactly one word, the STRING that the shell runs; put it "
-                "into quotes");
-        }
-        plan.command = shell_command(rest.back());
-        return;
-    }
-    const bool marked = !rest.empty() && rest.front() == "--";
-    if (marked) {
-        rest.erase(rest.begin());
-    }
-    if (rest.empty() || rest.front().empty()) {
-        throw usage_error("the COMMAND to run is missing");
-    }
-    if (!marked && rest.front().front() == '-') {
-        throw usage_error("options come before NAME: " + quoted(rest.front()) + " comes after " +
-                          quoted(plan.lock_name) + "; write -- before a COMMAND of that name");
-    }
-    plan.command = std::move(rest);
-}
-
 /// Ends this process as Ctrl-C ends one, with its process group: a shell script that it is part of
 /// has not heard of the Ctrl-C, which went to the command's group.
 void end_by_interrupt() {
@@ -154,19 +49,14 @@ void end_by_interrupt() {
 
 int run(const word_list& words) {
     const po::options_description options = run_options();
-    const auto own = static_cast<std::ptrdiff_t>(count_own_words(words, options));
-    const po::variables_map values = parse_words({words.begin(), words.begin() + own}, options);
-    if (values.count("help") != 0) {
+    const std::optional<run_plan> plan = read_run_plan(words, options);
+    if (!plan) {
         std::cout << help << options << help_end;
         return exit_code::ok;
     }
-    run_plan plan;
-    read_words({words.begin() + own, words.end()}, values, plan);
-    read_lock_options(values, plan);
-    plan.server = read_server_options(values);
     std::optional<run_session> session;
     try {
-        session.emplace(plan);
+        session.emplace(*plan);
     } catch (const std::invalid_argument& e) {
         throw usage_error(e.what());
     }

@@ -2,9 +2,8 @@
 #ifndef CONCH_SRC_CLI_RUN_SESSION_HPP
 #define CONCH_SRC_CLI_RUN_SESSION_HPP
 
-#include "cli/contact.hpp"
-#include "cli/exit_codes.hpp"
 #include "cli/job.hpp"
+#include "cli/run_plan.hpp"
 #include "cli/signal_watch.hpp"
 
 #include <conch/conch.hpp>
@@ -18,17 +17,6 @@
 #include <string>
 
 namespace conch::cli {
-
-struct run_plan {
-    server_choice server;
-    std::string lock_name;
-    mutex_options kind;
-    lock_options lock;
-    duration grace{};  ///< from SIGTERM to the end of the lease
-    int busy_status = exit_code::failure;
-    bool verbose = false;
-    word_list command;
-};
 
 /// One `conch run`: acquires the lock, runs the command under it, releases, tells the exit status.
 ///

@@ -2,6 +2,8 @@
 #ifndef CONCH_SRC_CORE_POOL_HPP
 #define CONCH_SRC_CORE_POOL_HPP
 
+#include "core/sanitizer.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -49,11 +51,7 @@ public:
     std::size_t live() const noexcept { return live_; }
 
 private:
-#if defined(__SANITIZE_ADDRESS__)
-    static constexpr std::size_t kept = 0;  // so that a use after the end is seen
-#else
-    static constexpr std::size_t kept = 256;
-#endif
+    static constexpr std::size_t kept = address_sanitizer ? 0 : 256;
 
     std::vector<void*> free_;
     std::size_t live_ = 0;

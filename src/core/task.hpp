@@ -3,6 +3,7 @@
 #define CONCH_SRC_CORE_TASK_HPP
 
 #include "core/check.hpp"
+#include "core/sanitizer.hpp"
 
 #include <array>
 #include <coroutine>
@@ -27,9 +28,10 @@ public:
     std::size_t largest() const noexcept { return largest_; }
 
 private:
-    static constexpr std::size_t kept = 64;
+    static constexpr std::size_t room = 64;
+    static constexpr std::size_t kept = address_sanitizer ? 0 : room;
 
-    std::array<void*, kept> free_{};
+    std::array<void*, room> free_{};
     std::size_t count_ = 0;
     std::size_t size_ = 0;
     std::size_t largest_ = 0;

@@ -130,6 +130,10 @@ void force_done(wire::call& c, const wire::outcome& o) {
         finish(q, o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
         return;
     }
+    if (!o.reply.is_integer()) {
+        finish(q, errc::protocol_error);
+        return;
+    }
     // If the holder is one of this client's, it shall know at once.
     slot& s = q.house.slot_of(q.spec);
     if (s.live()) {

@@ -90,8 +90,9 @@ void release_done(wire::call& c, const wire::outcome& o) {
         finish(a);
         return;
     }
-    if (o.refused()) {
-        house.complete(a.unlocking, wire::to_errc(o.reply.text()));
+    if (o.refused() || !o.reply.is_integer()) {  // unintelligible: nothing is confirmed
+        house.complete(a.unlocking,
+                       o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
         next_round_later(a);
         return;
     }

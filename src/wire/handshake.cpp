@@ -4,6 +4,11 @@
 #include "wire/server_error.hpp"
 
 namespace conch::wire {
+namespace {
+
+constexpr std::size_t longest_run_id = 64;  // Redis' own have 40 characters
+
+}  // namespace
 
 const call_type handshake::type{
     .name = "greeting",
@@ -113,7 +118,9 @@ void handshake::answer(const greeting& g, const outcome& o) {
             const std::size_t at = text.find(label);
             if (at != std::string_view::npos) {
                 const std::size_t begin = at + label.size();
-                run_id_ = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+                const std::size_t size = text.find_first_of("\r\n", begin) - begin;
+                // Some are kept (link::unfenced_): of a longer one nothing is believed.
+                run_id_ = size <= longest_run_id ? text.substr(begin, size) : std::string_view{};
             }
             return;
         }

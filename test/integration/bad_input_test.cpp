@@ -133,9 +133,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "redis://user:s3cret@host/1/2", "redis://user:s3cret@host/99999999999999",
                       "redis://user:s3cret@host/0?timeout=5", "redis://user:s3cret@host/0#x",
                       "redis://user:s3cret%zz@host", "redis://user:s3cret@ho st",
-                      "redis://user:s3cret@[::1", "unix://", "unix:///", "unix://host/path",
-                      "unix:///a?db=x", "unix:///a?db=-1", "unix:///a?db=", "unix:///a?port=1",
-                      "unix://user:s3cret@/tmp/x?db=no", "rediss//user:s3cret@host"));
+                      "redis://user:s3cret@[::1", "redis://user:s3cret@host@5",
+                      "unix:run/redis.sock", "unix://:s3cret@@/run/redis.sock", "unix://",
+                      "unix:///", "unix://host/path", "unix:///a?db=x", "unix:///a?db=-1",
+                      "unix:///a?db=", "unix:///a?port=1", "unix://user:s3cret@/tmp/x?db=no",
+                      "rediss//user:s3cret@host"));
 
 TEST(good_url_test, every_part_of_a_tcp_url_is_read) {
     const config c = config::from_url("redis://al%40ice:p%3Aw%2F%25@example.org:7000/5");

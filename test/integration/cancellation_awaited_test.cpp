@@ -65,7 +65,7 @@ template <typename Operation>
 struct cancelled_with_its_coroutine {
     static asio::awaitable<void> body(scene& s, error_code& thrown) {
         try {
-            co_await Operation::start(s);
+            static_cast<void>(co_await Operation::start(s));
         } catch (const system_error& e) {
             thrown = e.code();
         }

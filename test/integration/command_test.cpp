@@ -153,6 +153,7 @@ TEST_F(run_command_test, bad_usage_is_64_and_one_line) {
                                    {"run", "--lease", "0.05", "lock", "echo"},
                                    {"run", "--redis", "", "lock", "echo"},
                                    {"run", "--unknown", "lock", "echo"},
+                                   {"run", "--un\nknown", "lock", "echo"},
                                    {"run", std::string(65537, 'x'), "echo"},
                                    {"walk"},
                                    {}};

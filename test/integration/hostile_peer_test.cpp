@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A peer that is no healthy Redis: old, loading, mute, or talking without end.
+#include "core/sanitizer.hpp"
 #include "support/redis_test.hpp"
 #include "support/scripted_peer.hpp"
 
@@ -222,11 +223,7 @@ std::size_t resident_bytes() {
 
 /// More than a client needs, less than a peer sends that never ends. AddressSanitizer keeps 256 MB
 /// of what was freed.
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t enough_memory = 512u << 20;
-#else
-constexpr std::size_t enough_memory = 64u << 20;
-#endif
+constexpr std::size_t enough_memory = core::address_sanitizer ? 512u << 20 : 64u << 20;
 
 class nonsense_test : public hostile_peer_test, public ::testing::WithParamInterface<nonsense> {};
 

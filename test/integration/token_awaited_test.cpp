@@ -71,7 +71,7 @@ template <typename Operation>
 struct failing_with_the_default_token {
     static asio::awaitable<void> body(scene& s, error_code& thrown) {
         try {
-            co_await Operation::start(s);
+            static_cast<void>(co_await Operation::start(s));
         } catch (const system_error& e) {
             thrown = e.code();
         }

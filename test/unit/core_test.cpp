@@ -169,6 +169,9 @@ TEST(core_pool, it_survives_more_objects_than_it_keeps) {
 }
 
 TEST(core_frame_pool, a_freed_frame_of_the_usual_size_is_used_again) {
+    if (address_sanitizer) {
+        GTEST_SKIP() << "it keeps none, so that a use after the end is seen";
+    }
     frame_pool p;
     void* const first = p.allocate(400);
     p.deallocate(first, 400);

@@ -41,8 +41,8 @@ TEST(engine_link_loss, all_holds_are_checked_first_and_fixed_leases_too) {
     h.sent();
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "renew a b c:1 30000 c:2 0",
-                               acquire_of("c", 3)}));
+    EXPECT_EQ(h.sent(),
+              (lines{"CLIENT KILL ID 1", "renew a b c:1 30000 c:2 0", acquire_of("c", 3)}));
     h.reply(integer(1), array(integer(1), integer(0)));
     EXPECT_EQ(lost(h.operation_at(0).view), errc{});
     EXPECT_EQ(lost(h.operation_at(1).view), errc::lock_lost);
@@ -92,8 +92,7 @@ TEST(engine_link_loss, the_order_within_a_slot_is_kept) {
     EXPECT_EQ(h.sent(), (lines{release_of("a", 1), acquire_of("a", 2)}));
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent(),
-              (lines{"CLIENT KILL ID 1", release_of("a", 1), acquire_of("a", 2)}));
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", release_of("a", 1), acquire_of("a", 2)}));
 }
 
 TEST(engine_link_loss, a_hold_from_a_replayed_acquire_is_released_more_than_once_if_need_be) {
@@ -196,6 +195,16 @@ TEST(engine_query, a_forced_unlock_of_a_free_lock_sends_no_release) {
     EXPECT_TRUE(op.ended({}));
     EXPECT_FALSE(op.flag);
     EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST(engine_query, a_forced_unlock_is_confirmed_by_a_number_only) {
+    engine_harness h;
+    operation& op = h.force_unlock("a");
+    h.connect();
+    h.reply(array(integer(1500), bulk(""), bulk("x:9"), bulk("1")));
+    h.reply(ok());
+    EXPECT_TRUE(op.ended(errc::protocol_error));
+    EXPECT_FALSE(op.flag);
 }
 
 TEST(engine_query, a_forced_unlock_of_ones_own_hold_is_found_out_at_once) {

@@ -151,6 +151,17 @@ TEST(engine_unlock, a_refused_release_tells_the_caller_and_is_repeated) {
     EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
 }
 
+TEST(engine_unlock, an_answer_that_is_no_number_confirms_nothing_and_the_release_is_repeated) {
+    engine_harness h;
+    operation& op = h.unlock(h.grant("a"));
+    h.sent();
+    h.reply(bulk("1"));
+    EXPECT_TRUE(op.ended(errc::protocol_error));
+    EXPECT_EQ(h.counters().releases, 0u);
+    h.advance(60ms);
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+}
+
 TEST(engine_unlock, release_needs_no_caller_and_a_second_one_does_nothing) {
     engine_harness h;
     const auto hold = h.grant("a");

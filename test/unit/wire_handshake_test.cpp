@@ -53,8 +53,7 @@ TEST(wire_handshake, user_name_database_and_client_name_are_sent) {
     link_harness h{{.username = "u", .password = "p", .database = 3, .client_name = "n"}};
     note n{plain_note, "x"};
     h.submit(n);
-    EXPECT_EQ(h.connect(),
-              with_loads({"HELLO 3 AUTH u p SETNAME n", "SELECT 3", "INFO server"}));
+    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u p SETNAME n", "SELECT 3", "INFO server"}));
     EXPECT_TRUE(h.link.ready());
     h.link.close();
 }
@@ -68,8 +67,7 @@ TEST(wire_handshake, a_wrong_password_is_lasting) {
 
 TEST(wire_handshake, a_server_without_resp3_is_lasting) {
     EXPECT_EQ(failure_after(error("NOPROTO unsupported protocol version")), errc::server_too_old);
-    EXPECT_EQ(failure_after(error("ERR unknown command `HELLO`, with args")),
-              errc::server_too_old);
+    EXPECT_EQ(failure_after(error("ERR unknown command `HELLO`, with args")), errc::server_too_old);
     EXPECT_EQ(failure_after(join("*4\r\n", bulk("proto"), integer(2), bulk("id"), integer(1))),
               errc::server_too_old);
     EXPECT_EQ(failure_after(ok()), errc::server_too_old);
@@ -136,6 +134,20 @@ TEST(wire_handshake, without_a_run_id_nothing_is_fenced) {
     h.connect(2, "");
     EXPECT_EQ(h.sent(), lines{"x"});
     h.link.close();
+}
+
+TEST(wire_handshake, a_run_id_without_bounds_is_taken_for_none) {
+    for (const std::size_t size : {64u, 65u}) {
+        link_harness h;
+        note n{plain_note, "x"};
+        h.submit(n);
+        h.connect(1, std::string(size, '1'));
+        h.sent();
+        h.link.broken("reset");
+        h.connect(2, std::string(size, '1'));
+        EXPECT_EQ(h.sent().size(), size > 64 ? 1u : 2u) << "a known server's connection is ended";
+        h.link.close();
+    }
 }
 
 TEST(wire_handshake, each_byte_of_it_may_come_alone) {

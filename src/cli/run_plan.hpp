@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CLI_RUN_PLAN_HPP
+#define CONCH_SRC_CLI_RUN_PLAN_HPP
+
+#include "cli/contact.hpp"
+#include "cli/exit_codes.hpp"
+
+#include <conch/conch.hpp>
+
+#include <optional>
+#include <string>
+
+namespace conch::cli {
+
+/// What the command line of `conch run` asks for.
+struct run_plan {
+    server_choice server;
+    std::string lock_name;
+    mutex_options kind;
+    lock_options lock;
+    duration grace{};  ///< from SIGTERM to the end of the lease
+    int busy_status = exit_code::failure;
+    bool verbose = false;
+    word_list command;
+};
+
+/// The options of `conch run`.
+boost::program_options::options_description run_options();
+
+/// Reads the words after "run"; nothing if they ask for help. Throws `usage_error`.
+std::optional<run_plan> read_run_plan(const word_list& words,
+                                      const boost::program_options::options_description& options);
+
+}  // namespace conch::cli
+
+#endif

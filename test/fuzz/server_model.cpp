@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "fuzz/server_model.hpp"
+
+#include "fuzz/fuzz_check.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace conch::fuzz {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::int64_t number_in(std::string_view text) {
+    std::int64_t n = 0;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
+    FUZZ_CHECK(bad == std::errc{} && end == text.data() + text.size());
+    return n;
+}
+
+/// Takes `X<number>CRLF` from the front.
+std::size_t take_size(std::string_view& bytes, char type) {
+    FUZZ_CHECK(!bytes.empty() && bytes.front() == type);
+    const std::size_t end = bytes.find("\r\n");
+    FUZZ_CHECK(end != std::string_view::npos);
+    const std::int64_t n = number_in(bytes.substr(1, end - 1));
+    FUZZ_CHECK(n >= 0);
+    bytes.remove_prefix(end + 2);
+    return static_cast<std::size_t>(n);
+}
+
+std::int64_t time_left(const server_model::key& k, time_point now) {
+    return std::chrono::ceil<milliseconds>(k.expires - now).count();
+}
+
+void raise(server_model::key& k, std::int64_t lease_ms, time_point now) {
+    k.expires = std::max(k.expires, now + milliseconds{lease_ms});
+}
+
+}  // namespace
+
+std::string bulk(std::string_view s) {
+    return "$" + std::to_string(s.size()) + "\r\n" + std::string{s} + "\r\n";
+}
+
+std::string integer(std::int64_t n) { return ":" + std::to_string(n) + "\r\n"; }
+
+std::string push(std::string_view what, std::string_view channel, const std::string& third) {
+    return ">3\r\n" + bulk(what) + bulk(channel) + third;
+}
+
+std::vector<words> cut_commands(std::string_view bytes) {
+    std::vector<words> out;
+    while (!bytes.empty()) {
+        words command(take_size(bytes, '*'));
+        FUZZ_CHECK(!command.empty());
+        for (std::string& word : command) {
+            const std::size_t size = take_size(bytes, '$');
+            FUZZ_CHECK(bytes.size() >= size + 2 && bytes.substr(size, 2) == "\r\n");
+            word = bytes.substr(0, size);
+            bytes.remove_prefix(size + 2);
+        }
+        out.push_back(std::move(command));
+    }
+    return out;
+}
+
+std::optional<wire::script_id> script_of(const words& command) {
+    if (command[0] != "EVAL" && command[0] != "EVALSHA") {
+        return std::nullopt;
+    }
+    FUZZ_CHECK(command.size() >= 3);
+    for (std::size_t i = 0; i < wire::script_count; ++i) {
+        const auto id = static_cast<wire::script_id>(i);
+        const wire::script& s = wire::get_script(id);
+        if (command[1] == (command[0] == "EVAL" ? s.body : s.sha1)) {
+            return id;
+        }
+    }
+    failed("an unknown script", __FILE__, __LINE__);
+}
+
+server_model::key* server_model::find(const std::string& name, time_point now) {
+    const auto it = keys_.find(name);
+    if (it == keys_.end()) {
+        return nullptr;
+    }
+    if (it->second.expires <= now) {
+        keys_.erase(it);
+        return nullptr;
+    }
+    return &it->second;
+}
+
+void server_model::take(const std::string& name, const std::string& field, time_point expires) {
+    keys_[name] = {.field = field, .depth = 1, .expires = expires};
+}
+
+std::int64_t server_model::publish(const std::string& channel) {
+    if (!subscriber || !subscriber->channels.contains(channel)) {
+        return 0;
+    }
+    subscriber->answers.push_back(push("message", channel, bulk("0")));
+    return 1;
+}
+
+void server_model::restart(bool with_data) {
+    if (!with_data) {
+        keys_.clear();
+        tokens_.clear();
+    }
+    loaded_ = {};
+    ++process_;
+    last_id_ = 0;
+}
+
+std::string server_model::run(const words& command, session& by, time_point now) {
+    if (const auto id = script_of(command)) {
+        bool& known = loaded_[static_cast<std::size_t>(*id)];
+        if (command[0] == "EVALSHA" && !known) {
+            return "-NOSCRIPT No matching script.\r\n";
+        }
+        known = true;
+        return call(*id, command, now);
+    }
+    const std::string& what = command[0];
+    if (what == "HELLO") {
+        by.id = ++last_id_;
+        return "%3\r\n" + bulk("server") + bulk("redis") + bulk("proto") + integer(3) + bulk("id") +
+               integer(by.id);
+    }
+    if (what == "SELECT") {
+        return "+OK\r\n";
+    }
+    if (what == "INFO") {
+        return bulk("# Server\r\nrun_id:" + std::to_string(process_) + "\r\nport:1\r\n");
+    }
+    if (what == "SCRIPT") {
+        for (std::size_t i = 0; i < wire::script_count; ++i) {
+            const wire::script& s = wire::get_script(static_cast<wire::script_id>(i));
+            loaded_[i] = loaded_[i] || s.body == command.at(2);
+        }
+        return bulk("sha1");
+    }
+    if (what == "SUBSCRIBE" || what == "UNSUBSCRIBE") {
+        const std::string& channel = command.at(1);
+        const bool begins = what == "SUBSCRIBE";
+        begins ? void(by.channels.insert(channel)) : void(by.channels.erase(channel));
+        return push(begins ? "subscribe" : "unsubscribe", channel, integer(0));
+    }
+    if (what == "CLIENT") {
+        killed.push_back(number_in(command.at(3)));
+        return integer(1);
+    }
+    FUZZ_CHECK(what == "PING");
+    return "+PONG\r\n";
+}
+
+std::string server_model::call(wire::script_id id, const words& command, time_point now) {
+    const auto keys = static_cast<std::size_t>(number_in(command[2]));
+    const words rest{command.begin() + 3, command.end()};
+    FUZZ_CHECK(rest.size() >= keys);
+    switch (id) {
+        case wire::script_id::acquire: return acquire(rest, now);
+        case wire::script_id::release: return release(rest, now);
+        case wire::script_id::renew: return renew(rest, keys, now);
+        case wire::script_id::nest: return nest(rest, now);
+        case wire::script_id::status: return status(rest, now);
+    }
+    return {};
+}
+
+std::string server_model::token(const std::string& name, bool repeated, time_point now) {
+    if (name.empty()) {
+        return {};
+    }
+    std::uint64_t& last = tokens_[name];
+    if (!repeated || last == 0) {
+        const auto micros = std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch());
+        last = std::max(last + 1, static_cast<std::uint64_t>(micros.count()));
+    }
+    return std::to_string(last);
+}
+
+std::string server_model::acquire(const words& w, time_point now) {
+    FUZZ_CHECK(w.size() == 5);
+    key* k = find(w[0], now);
+    if (k && k->field != w[1]) {
+        return integer(time_left(*k, now));
+    }
+    const std::string fence = token(w[3], k != nullptr, now);
+    if (!k) {
+        take(w[0], w[1], now);
+        k = &keys_[w[0]];
+    }
+    raise(*k, number_in(w[2]), now);
+    return bulk(fence);
+}
+
+std::string server_model::release(const words& w, time_point now) {
+    FUZZ_CHECK(w.size() == 3);
+    const key* k = find(w[0], now);
+    if (!k || k->field != w[1]) {
+        return integer(-1);
+    }
+    erase(w[0]);
+    return integer(publish(w[2]));
+}
+
+std::string server_model::renew(const words& w, std::size_t keys, time_point now) {
+    FUZZ_CHECK(w.size() == 3 * keys);
+    std::string out = "*" + std::to_string(keys) + "\r\n";
+    for (std::size_t i = 0; i < keys; ++i) {
+        key* k = find(w[i], now);
+        const bool held = k && k->field == w[keys + 2 * i];
+        if (held) {
+            const std::int64_t lease = number_in(w[keys + 2 * i + 1]);
+            raise(*k, lease, now);
+        }
+        out += integer(held ? 1 : 0);
+    }
+    return out;
+}
+
+std::string server_model::nest(const words& w, time_point now) {
+    FUZZ_CHECK(w.size() == 4);
+    key* k = find(w[0], now);
+    if (!k || k->field != w[1]) {
+        return integer(0);
+    }
+    k->depth = number_in(w[2]);
+    FUZZ_CHECK(k->depth >= 1);
+    raise(*k, number_in(w[3]), now);
+    return integer(1);
+}
+
+std::string server_model::status(const words& w, time_point now) {
+    FUZZ_CHECK(w.size() == 2);
+    const key* k = find(w[0], now);
+    if (!k) {
+        return "*2\r\n" + integer(-2) + bulk("");
+    }
+    return "*4\r\n" + integer(time_left(*k, now)) + bulk("") + bulk(k->field) +
+           bulk(std::to_string(k->depth));
+}
+
+}  // namespace conch::fuzz
