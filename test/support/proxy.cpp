@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/proxy.hpp"
 
+#include "support/program.hpp"
 #include "support/proxy_lane.hpp"
 
 #include <boost/asio/connect.hpp>
@@ -9,11 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/socket_base.hpp>
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <future>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -25,14 +22,6 @@ using asio::local::stream_protocol;
 using tcp = asio::ip::tcp;
 using error_code = boost::system::error_code;
 using any_socket = asio::generic::stream_protocol::socket;
-
-std::string fresh_folder() {
-    char pattern[] = "/tmp/conch-wire-XXXXXX";  // short: a unix socket's address has to fit
-    if (::mkdtemp(pattern) == nullptr) {
-        throw std::runtime_error{"proxy: mkdtemp failed"};
-    }
-    return pattern;
-}
 
 void close(any_socket& s) {
     error_code ignored;
@@ -113,8 +102,8 @@ struct proxy::state {
 
     asio::io_context& io;
     std::string upstream;
-    std::string folder = fresh_folder();
-    stream_protocol::acceptor local{io, stream_protocol::endpoint{folder + "/wire.sock"}};
+    temporary_folder folder{};
+    stream_protocol::acceptor local{io, stream_protocol::endpoint{folder.path() + "/wire.sock"}};
     tcp::acceptor loopback{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
     proxy_damage damage{};
     std::vector<std::shared_ptr<connection>> all{};
@@ -122,7 +111,7 @@ struct proxy::state {
 
 proxy::proxy(std::string upstream_path)
     : state_{std::make_unique<state>(io_, std::move(upstream_path))},
-      socket_path_{state_->folder + "/wire.sock"},
+      socket_path_{state_->folder.path() + "/wire.sock"},
       port_{state_->loopback.local_endpoint().port()} {
     state_->accept(state_->local);
     state_->accept(state_->loopback);
@@ -132,8 +121,6 @@ proxy::proxy(std::string upstream_path)
 proxy::~proxy() {
     io_.stop();
     thread_.join();
-    ::unlink(socket_path_.c_str());
-    ::rmdir(state_->folder.c_str());
 }
 
 void proxy::order(const std::function<void()>& what) {

@@ -63,8 +63,8 @@ constexpr row rows[] = {
      errc::wrong_type, refusal::lasting},
     {"NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
      errc::permission_denied, refusal::lasting},
-    {"NOPERM User conch has no permissions to run the 'evalsha' command",
-     errc::permission_denied, refusal::lasting},
+    {"NOPERM User conch has no permissions to run the 'evalsha' command", errc::permission_denied,
+     refusal::lasting},
     {"ERR The user executing the script can't run this command or subcommand script: abc, "
      "on @user_script:3.",
      errc::permission_denied, refusal::lasting},
@@ -76,8 +76,8 @@ constexpr row rows[] = {
      "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
      "RESP protocol version at the same time",
      errc::authentication_failed, refusal::lasting},
-    {"WRONGPASS invalid username-password pair or user is disabled.",
-     errc::authentication_failed, refusal::lasting},
+    {"WRONGPASS invalid username-password pair or user is disabled.", errc::authentication_failed,
+     refusal::lasting},
     {"NOPROTO unsupported protocol version", errc::server_too_old, refusal::lasting},
     {"ERR unknown command `HELLO`, with args beginning with: `3`, ", errc::server_too_old,
      refusal::lasting},
