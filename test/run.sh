@@ -82,12 +82,13 @@ run_deep() {
     cmake --build build/clang-tsan --target conch_threads conch_unit conch_integration
     run build/clang-tsan -L '^(unit|integration|threads)$' || tsan=$?
 
-    summary "Clang: TSan" build/clang-tsan
-    summary "Clang: ASan and UBSan" build/clang-asan
     printf '\n== fuzzing ==\n'
     for target in "${targets[@]}"; do executions "$target"; done
+    if [ "$tsan" = 0 ]; then summary "Clang: TSan" build/clang-tsan; fi
+    summary "Clang: ASan and UBSan" build/clang-asan
+    if [ "$tsan" != 0 ]; then summary "Clang: TSan" build/clang-tsan; fi
     if [ "${#broken[@]}" != 0 ]; then
-        echo "FAILED: ${broken[*]}; the inputs are in build/fuzz/found"
+        printf '\nfuzzing FAILED: %s; the inputs are in build/fuzz/found\n' "${broken[*]}"
     fi
     [ "$((asan + tsan + ${#broken[@]}))" = 0 ]
 }

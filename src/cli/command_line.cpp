@@ -53,6 +53,9 @@ po::variables_map parse_words(const word_list& words, const po::options_descript
         po::notify(values);
     } catch (const po::too_many_positional_options_error&) {
         throw usage_error("too many words on the command line");
+    } catch (const po::unknown_option& e) {
+        // what() would replace "%canonical_option%" in the user's own word, for ever.
+        throw usage_error("unknown option " + quoted(e.get_option_name()));
     } catch (const po::error& e) {
         throw usage_error(printable(e.what()));
     }

@@ -154,6 +154,7 @@ TEST_F(run_command_test, bad_usage_is_64_and_one_line) {
                                    {"run", "--redis", "", "lock", "echo"},
                                    {"run", "--unknown", "lock", "echo"},
                                    {"run", "--un\nknown", "lock", "echo"},
+                                   {"run", "--%canonical_option%", "lock", "echo"},
                                    {"run", std::string(65537, 'x'), "echo"},
                                    {"walk"},
                                    {}};
