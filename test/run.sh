@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # Installs what is missing, builds, and runs every suite: the simulation with each rule broken, the
-# threads suite in a TSan build, all of them in an ASan + UBSan build, then in the plain one. Ends with ctest's summaries; the status is
-# not 0 if anything failed.
+# threads suite in a TSan build, all of them in an ASan + UBSan build, then in the plain one. Ends
+# with ctest's summaries; the status is not 0 if anything failed.
 #
 #   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones

@@ -189,7 +189,7 @@ const std::string* fake_redis::refused(const command& c, bool in_script,
     const std::string& words = *refusal_;
     const bool hit = words.starts_with("LOADING")
                          ? !in_script && (c.flags & command::while_loading) == 0
-                     : words.starts_with("NOPERM") ? c.name == "evalsha" || c.name == "eval"
+                     : words.starts_with("NOPERM")   ? c.name == "evalsha" || c.name == "eval"
                      : words.starts_with("READONLY") ? (c.flags & command::writes) != 0
                                                      : (c.flags & command::grows) != 0 && !wrote;
     return hit ? &words : nullptr;

@@ -12,9 +12,7 @@ std::uint64_t network::add(client_end& c) {
     return clients_.size() - 1;
 }
 
-instant network::flight() noexcept {
-    return how_.latency + world_.chance.between(0, how_.jitter);
-}
+instant network::flight() noexcept { return how_.latency + world_.chance.between(0, how_.jitter); }
 
 instant network::worst_latency() const noexcept {
     return (how_.latency + how_.jitter) * (how_.spike_once_in != 0 ? 50 : 1);
@@ -98,8 +96,8 @@ void network::cut_up(std::uint64_t id, way w, std::string_view bytes, bool last)
     // A spike delays all that is sent at once, however it is cut up.
     if (!bytes.empty() && how_.spike_once_in != 0 && world_.chance.once_in(how_.spike_once_in)) {
         direction& d = in(*lines_[id], w);
-        d.busy_until = std::max(d.busy_until,
-                                world_.now() + flight() * world_.chance.between(2, 50));
+        d.busy_until =
+            std::max(d.busy_until, world_.now() + flight() * world_.chance.between(2, 50));
     }
     while (!bytes.empty()) {
         std::size_t n = bytes.size();

@@ -48,8 +48,9 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
-    for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
-                            make_loss_in_time, make_no_needless_loss, make_no_orphans, make_promptness, make_rest, make_bounds}) {
+    for (const auto make :
+         {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
+          make_no_needless_loss, make_no_orphans, make_promptness, make_rest, make_bounds}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -110,9 +111,9 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
     // A deeper level is as old as the outermost one, and goes by its terms.
     const bool renews = options.renew && options.max_hold == forever;
-    const auto [first, fresh] = first_.emplace(
-        std::pair{h.client, h.number}, terms{h.sent_at, options.max_hold,
-                                             renews ? options.lease : duration{}});
+    const auto [first, fresh] =
+        first_.emplace(std::pair{h.client, h.number},
+                       terms{h.sent_at, options.max_hold, renews ? options.lease : duration{}});
     h.sent_at = first->second.sent_at;
     h.max_hold = first->second.max_hold;
     h.renewed_lease = first->second.renewed_lease;

@@ -130,8 +130,8 @@ def header(mutants, lua):
     def quoted(s):
         return '"' + s.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    rows = "\n".join(
-        f"    {{{quoted(m['name'])}, {quoted(m['rule'])}, {quoted(m['survives'])}}}," for m in mutants)
+    columns = [[quoted(m[c]) for c in ("name", "rule", "survives")] for m in mutants]
+    rows = "\n".join(f"    {{{', '.join(c)}}}," for c in columns)
     scripts = "\n".join(f'    {{{n}, {quoted(name)}, R"lua({text})lua"}},' for n, name, text in lua)
     return f"""#ifndef CONCH_MUTANTS_HPP
 #define CONCH_MUTANTS_HPP

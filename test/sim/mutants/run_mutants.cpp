@@ -120,9 +120,10 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
         const bool should_die = *m.survives == '\0';
         wrong += f.died != should_die ? 1 : 0;
         std::fflush(stdout);
-        std::printf("%-34s %s %6llu seeds  %s%s\n", m.name, f.died ? "fails after " : "survives    ",
-                    static_cast<unsigned long long>(f.seeds),
-                    f.died ? f.of.c_str() : m.survives, f.died != should_die ? "  UNEXPECTED" : "");
+        std::printf("%-34s %s %6llu seeds  %s%s\n", m.name,
+                    f.died ? "fails after " : "survives    ",
+                    static_cast<unsigned long long>(f.seeds), f.died ? f.of.c_str() : m.survives,
+                    f.died != should_die ? "  UNEXPECTED" : "");
     }
     std::printf("%zu mutants, %zu not as expected\n", all.size(), wrong);
     return wrong == 0 ? 0 : 1;
