@@ -114,7 +114,8 @@ instant scenario::settling() const noexcept {
 instant scenario::promptness() const noexcept {
     // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
     const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
-    return 4 * one_way + 300 * millis;
+    // And a waiter's clock that drifts while it waits for a lease to end.
+    return 4 * one_way + 300 * millis + longest_lease.count() / 50;
 }
 
 }  // namespace conch::sim
