@@ -22,7 +22,8 @@ struct ordeal {
     /// How long it lasts, at least one turn of the event loop.
     std::chrono::milliseconds length{50};
     int times = 4;
-    /// Errors that a user is told to expect of it. None of them is told after the last `heal()`.
+    /// Errors that a user is told to expect of it, but not any more when all were served after the
+    /// last `heal()`.
     std::set<error_code> told{};
     /// The server forgets: holds are lost, and two may believe to hold at a time.
     bool loses_data = false;
