@@ -32,7 +32,7 @@ def read(path):
         elif word == "rule":
             mutants[-1]["rule"] = line
         elif word == "expect":
-            mutants[-1]["survives"] = rest.partition(": ")[2]
+            mutants[-1]["survives"] = rest.removeprefix("survives: ")
         elif word == "edit":
             mutants[-1]["edits"].append(Edit(rest))
         elif word in ("-", "="):
