@@ -53,9 +53,10 @@ public:
     ~client();
 
     /// Fails every pending operation with `errc::client_closed`, completes the `async_wait_lost` of
-    /// every hold with it, waits up to `options.drain` for their owners to release them, releases
-    /// the rest, closes the connection, then completes; `config::response_timeout` after the drain
-    /// at the latest. `io_context::run()` may return then.
+    /// every hold with it (the form with a time: that much before the end), waits up to
+    /// `options.drain` for their owners to release them, releases the rest, closes the connection,
+    /// then completes; `config::response_timeout` after the drain at the latest.
+    /// `io_context::run()` may return then.
     ///
     /// Called again, it may only shorten the drain; the destructor leaves it as it is. Completion
     /// signature: `void(error_code)`. Executor: the handler's associated executor, by default the

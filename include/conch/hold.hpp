@@ -97,7 +97,8 @@ public:
     /// lock is still owned then, and may yet be renewed.
     ///
     /// `before`: at least zero, which is the plain form. A client that shuts down with
-    /// `shutdown_options::drain` completes both forms with `errc::client_closed` at its beginning.
+    /// `shutdown_options::drain` completes the plain form with `errc::client_closed` when the drain
+    /// begins; this one `before` ahead of the drain's end (a tenth of the drain at most).
     template <typename Token = boost::asio::deferred_t>
     auto async_wait_lost(duration before, Token&& token = Token{}) const {
         return impl::async_simple(impl::request::wait_lost, core_, view_, before,

@@ -46,7 +46,8 @@ struct lock_options {
 /// How a client ends.
 struct shutdown_options {
     /// So long may the owners of holds go on to release them by themselves, after their
-    /// `async_wait_lost` told them. Renewal goes on meanwhile. Default: zero.
+    /// `async_wait_lost` told them. Renewal goes on meanwhile; a body of `with_lock` is cancelled
+    /// shortly before the end, if it still runs. Default: zero.
     duration drain{};
 };
 

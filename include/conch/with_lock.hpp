@@ -27,9 +27,10 @@ namespace conch {
 /// `hold::valid_until()` is reached. Errors, as `system_error`: those of `mutex::async_lock`;
 /// `errc::lock_lost` if the hold was lost, or was going to be lost in
 /// `lock_options::stop_before`: the body is then cancelled (terminal) through its slot, and
-/// awaited; `errc::client_closed` if the client shuts down meanwhile, likewise, but not
-/// if the body ends by itself in the drain. The body's own
-/// exception wins over both, unless it is the `operation_aborted` of that cancellation.
+/// awaited; `errc::client_closed` if the client shuts down and the body still runs `stop_before`
+/// ahead of the end of `shutdown_options::drain` (a tenth of the drain at most), likewise. The
+/// body's own exception wins over both, unless it is the `operation_aborted` of that cancellation.
+/// `what()` names the lock and, if it was lost, the cause.
 ///
 /// Cancellation (terminal, and what else the awaiting coroutine lets through): while waiting for
 /// the lock, as `mutex::async_lock`; later it goes to the body, and the release is awaited

@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace conch::impl {
@@ -29,9 +31,34 @@ bool is_abort(const std::exception_ptr& error) {
     }
 }
 
+/// Says which lock it was.
+class section_error final : public system_error {
+public:
+    section_error(error_code ec, const mutex& m, std::string_view what)
+        : system_error{ec}, text_{"lock \"" + m.name() + "\""} {
+        text_ += what;
+    }
+
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    std::string text_;
+};
+
+std::exception_ptr refused(error_code ec, const mutex& m) {
+    if (ec == asio::error::operation_aborted) {
+        return std::make_exception_ptr(system_error{ec});
+    }
+    return std::make_exception_ptr(section_error{ec, m, ": " + ec.message()});
+}
+
 // What the caller gets for a hold that ended before its body.
-error_code told(error_code why) noexcept {
-    return why == errc::client_closed ? why : make_error_code(errc::lock_lost);
+std::exception_ptr ended_early(error_code why, const mutex& m) {
+    if (why == errc::client_closed) {
+        return refused(why, m);
+    }
+    return std::make_exception_ptr(
+        section_error{errc::lock_lost, m, " was lost: " + why.message()});
 }
 
 }  // namespace
@@ -79,7 +106,7 @@ void section_guard::acquire() {
 
 void section_guard::granted(error_code ec, hold h) {
     if (ec) {
-        complete(std::make_exception_ptr(system_error{ec}));
+        complete(refused(ec, mutex_));
         return;
     }
     hold_ = std::move(h);
@@ -97,7 +124,9 @@ void section_guard::granted(error_code ec, hold h) {
 }
 
 void section_guard::watch() {
-    const duration before = options_.stop_before.value_or(default_stop_before(options_));
+    // Not the plain form, which a drain completes at its beginning.
+    const duration before =
+        std::max(duration{1}, options_.stop_before.value_or(default_stop_before(options_)));
     hold_.async_wait_lost(before,
                           asio::bind_executor(strand_, [self = shared_from_this()](error_code ec) {
                               if (ec) {
@@ -145,7 +174,7 @@ void section_guard::finish(error_code unlocked) {
     }
     std::exception_ptr error = std::move(error_);
     if (lost_ && (!error || is_abort(error))) {
-        error = std::make_exception_ptr(system_error{told(lost_)});
+        error = ended_early(lost_, mutex_);
     }
     complete(std::move(error));
 }

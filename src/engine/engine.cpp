@@ -121,7 +121,7 @@ void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::c
         refuse(by, errc::not_owner);
     } else if (before < duration::zero()) {
         refuse(by, errc::invalid_wait);
-    } else if (house_.closing) {
+    } else if (house_.closing && (before == duration::zero() || !drain_.armed())) {
         refuse(by, errc::client_closed);
     } else {
         // Always admitted: a hold whose loss can't be watched would be worse than none.
@@ -195,14 +195,12 @@ void lock_engine::detach(impl::hold_view& view) { lock::detach_level(view); }
 
 void lock_engine::shutdown(duration drain) {
     const time_point by = core::after(house_.now, drain);
-    if (house_.closing) {
-        if (drain_.armed() && by < drain_.at) {
-            house_.timers.set(drain_, by);
-        }
-    } else {
+    if (!house_.closing) {
         house_.closing = true;
         turn_away();
-        house_.timers.set(drain_, by);
+        close_at(by, drain);
+    } else if (drain_.armed() && by < drain_.at) {
+        close_at(by, drain);
     }
     if (drain == duration::zero()) {
         lose_all();
@@ -222,6 +220,12 @@ void lock_engine::turn_away() {
         house_.queries.pop_front();
         lock::give_up_query(q, errc::client_closed);
     }
+}
+
+void lock_engine::close_at(time_point end, duration drain) {
+    house_.timers.set(drain_, end);
+    house_.closes_at = end;
+    house_.closing_notice = drain / 10;
     for (lock::acquisition& a : house_.acquisitions) {
         if (a.now == lock::acquisition::phase::held) {
             lock::tell_closing(a);

@@ -52,7 +52,8 @@ public:
     void detach(impl::hold_view& view);
 
     /// Fails all callers with `errc::client_closed` and tells all holds; releases those that are
-    /// left after `drain`. Called again, it may only shorten that.
+    /// left after `drain`. Who watches a hold ahead of time is told a tenth of `drain` before that,
+    /// or its own time before, if that is less. Called again, it may only shorten the drain.
     void shutdown(duration drain = {});
     /// After `shutdown()`: nothing is left to be released.
     bool drained() const noexcept { return house_.closing && house_.acquisitions.empty(); }
@@ -88,6 +89,7 @@ private:
 
     static void on_drained(void* self);
     void turn_away();
+    void close_at(time_point end, duration drain);
     void lose_all();
 
     lock::context house_;

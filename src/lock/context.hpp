@@ -68,6 +68,10 @@ struct context {
     core::frame_pool frames{};
     time_point now{};
     bool closing = false;
+    /// While holders may still release by themselves: when that ends, and how long before that they
+    /// are told at the latest.
+    time_point closes_at = time_point::max();
+    duration closing_notice{};
     std::size_t pending_count = 0;
     std::uint64_t next_number = 1;
     std::vector<completion> completions{};

@@ -32,14 +32,24 @@ void tell(watcher& w, error_code why) {
     house.watchers.free(w);
 }
 
+time_point notice_of_closing(const watcher& w) noexcept {
+    return w.house.closes_at - std::min(w.before, w.house.closing_notice);
+}
+
+void set_soon(watcher& w) {
+    const time_point at = std::min(w.of->valid_until - w.before, notice_of_closing(w));
+    w.house.timers.set(w.soon, std::max(w.house.now, at));
+}
+
 // Looks again when it fires: a renewal doesn't move it.
 void on_soon(void* watcher_) {
     auto& w = *static_cast<watcher*>(watcher_);
-    const time_point at = w.of->valid_until - w.before;
-    if (w.house.now < at) {
-        w.house.timers.set(w.soon, at);
-    } else {
+    if (w.of->valid_until - w.before <= w.house.now) {
         tell(w, reason_at_deadline(*w.of));
+    } else if (notice_of_closing(w) <= w.house.now) {
+        tell(w, errc::client_closed);
+    } else {
+        set_soon(w);
     }
 }
 
@@ -248,14 +258,19 @@ void watch(context& house, const impl::view_ptr& view, duration before, caller b
     watcher& w = house.watchers.make(by, house, &a, before);
     view->level->watchers.push_back(w);
     if (before > duration::zero()) {
-        house.timers.set(w.soon, std::max(house.now, a.valid_until - before));
+        set_soon(w);
     }
 }
 
 void tell_closing(acquisition& a) {
     for (level& l : a.levels) {
-        while (!l.watchers.empty()) {
-            tell(static_cast<watcher&>(l.watchers.front()), errc::client_closed);
+        for (auto next = l.watchers.begin(); next != l.watchers.end();) {
+            auto& w = static_cast<watcher&>(*next++);
+            if (w.before > duration::zero()) {
+                set_soon(w);
+            } else {
+                tell(w, errc::client_closed);
+            }
         }
     }
 }

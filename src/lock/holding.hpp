@@ -31,10 +31,11 @@ void end_hold(acquisition& a);
 /// A public hold is given up; its key stays until the lease ends.
 void detach_level(impl::hold_view& view);
 
-/// Completes when the hold ends, or `before` ahead of its deadline.
+/// Completes when the hold ends, or `before` ahead of its deadline or of the client's end.
 void watch(context& house, const impl::view_ptr& view, duration before, caller by);
 
-/// The client is going to close: who waits for the end of this hold is told now.
+/// The client is going to close: who waits for the end of this hold is told now, or, if it is to be
+/// told ahead of time, in time.
 void tell_closing(acquisition& a);
 
 /// Makes the lease end no earlier than `lease` from now.

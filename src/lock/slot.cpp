@@ -196,7 +196,8 @@ void slot::on_wait_over(void* waiter_) {
         s.try_again();
         return;
     }
-    s.give_up(w, errc::timed_out);
+    const bool unreachable = s.link.down_since(s.house.now) <= w.since;
+    s.give_up(w, unreachable && !s.live_ ? s.link.why_down() : errc::timed_out);
 }
 
 }  // namespace conch::lock

@@ -255,11 +255,10 @@ void link::nonsense(std::string_view what) {
 }
 
 errc link::why_unanswered(const call& c) const noexcept {
-    if (c.trouble != errc{}) {
-        return c.trouble;
-    }
-    return failure_ != errc{} ? failure_ : errc::not_connected;
+    return c.trouble != errc{} ? c.trouble : why_down();
 }
+
+errc link::why_down() const noexcept { return failure_ != errc{} ? failure_ : errc::not_connected; }
 
 void link::handle(const resp::value& message) {
     if (message.type() == resp::kind::push) {

@@ -57,6 +57,8 @@ public:
     time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
     /// What was written on this connection, which broke, may still run.
     bool may_still_run(std::uint64_t epoch) const noexcept;
+    /// What to tell who waited in vain for a connection.
+    errc why_down() const noexcept;
     /// What to tell who waited too long for the answer to this call.
     errc why_unanswered(const call& c) const noexcept;
     const std::string& last_words() const noexcept { return last_words_; }

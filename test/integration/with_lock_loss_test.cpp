@@ -20,6 +20,32 @@ using namespace conch::test;
 
 using with_lock_loss_test = with_lock_test;
 
+// What it says, of a lock called "lock".
+template <typename Body>
+asio::awaitable<std::string> words(const mutex& m, lock_options options, Body body) {
+    try {
+        co_await with_lock(m, options, body);
+    } catch (const system_error& e) {
+        co_return e.what();
+    }
+    co_return "";
+}
+
+TEST_F(with_lock_loss_test, what_is_thrown_names_the_lock_and_the_cause) {
+    run([&]() -> asio::awaitable<void> {
+        bool cancelled = false;
+        const auto body = [&](hold&) { return until_cancelled(&cancelled); };
+        const lock_options brief{.lease = 50ms, .renew = false};
+        const std::string lost = co_await words(m, brief, body);
+        EXPECT_EQ(lost,
+                  "lock \"lock\" was lost: " + make_error_code(errc::lease_expired).message());
+        const hold other = co_await m.async_lock({}, asio::use_awaitable);
+        const lock_options impatient{.wait = 10ms};
+        const std::string late = co_await words(m, impatient, body);
+        EXPECT_EQ(late, "lock \"lock\": " + make_error_code(errc::timed_out).message());
+    });
+}
+
 TEST_F(with_lock_loss_test, a_lock_taken_away_cancels_the_body) {
     run([&]() -> asio::awaitable<void> {
         bool cancelled = false;
@@ -248,15 +274,39 @@ TEST_F(with_lock_loss_test, a_timer_may_race_with_it) {
     });
 }
 
-TEST_F(with_lock_loss_test, a_client_that_shuts_down_stops_the_body_in_its_drain) {
+TEST_F(with_lock_loss_test, a_body_may_end_by_itself_in_a_drain) {
+    run([&]() -> asio::awaitable<void> {
+        bool down = false;
+        bool told = false;
+        const auto section = [&](hold& h) -> asio::awaitable<void> {
+            h.async_wait_lost([&](error_code) { told = true; });
+            redis.async_shutdown({.drain = 60s}, [&](error_code) { down = true; });
+            co_await when([&] { return told; });
+            co_await asio::post(asio::use_awaitable);
+            const auto state = co_await asio::this_coro::cancellation_state;
+            EXPECT_EQ(state.cancelled(), asio::cancellation_type::none);
+        };
+        const error_code ec = co_await outcome(m, {}, section);
+        EXPECT_EQ(ec, error_code{});
+        EXPECT_TRUE(told);
+        const bool ended = co_await when([&] { return down; });
+        EXPECT_TRUE(ended);
+        EXPECT_FALSE(locked());
+    });
+}
+
+TEST_F(with_lock_loss_test, a_client_that_shuts_down_stops_the_body_before_its_drain_ends) {
     run([&]() -> asio::awaitable<void> {
         bool cancelled = false;
         bool down = false;
-        const error_code ec = co_await outcome(m, {}, [&](hold&) -> asio::awaitable<void> {
-            redis.async_shutdown({.drain = 10s}, [&](error_code) { down = true; });
+        error_code lost;
+        const error_code ec = co_await outcome(m, {}, [&](hold& h) -> asio::awaitable<void> {
+            h.async_wait_lost([&](error_code why) { lost = why; });
+            redis.async_shutdown({.drain = 2s}, [&](error_code) { down = true; });
             return until_cancelled(&cancelled);
         });
         EXPECT_TRUE(cancelled);
+        EXPECT_EQ(lost, errc::client_closed) << "who watches without a time is told at once";
         EXPECT_EQ(ec, errc::client_closed);
         const bool ended = co_await when([&] { return down; });
         EXPECT_TRUE(ended);

@@ -61,6 +61,44 @@ TEST(engine_drain, newcomers_are_refused_and_waiters_leave) {
     EXPECT_TRUE(h.wait_lost(v).ended(errc::client_closed));
 }
 
+TEST(engine_drain, who_watches_ahead_of_time_is_told_ahead_of_its_end) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    operation& soon = h.wait_lost(v, 200ms);
+    h.shutdown(10s);
+    operation& sooner = h.wait_lost(v, 3s);
+    h.advance(9s - 1ns);
+    EXPECT_EQ(sooner.completions, 0) << "a tenth of the drain at most";
+    h.advance(1ns);
+    EXPECT_TRUE(sooner.ended(errc::client_closed));
+    h.advance(800ms - 1ns);
+    EXPECT_EQ(soon.completions, 0);
+    h.advance(1ns);
+    EXPECT_TRUE(soon.ended(errc::client_closed));
+    EXPECT_EQ(lost(v), errc{}) << "time to release";
+}
+
+TEST(engine_drain, who_watches_ahead_of_time_is_told_of_a_drain_that_was_shortened) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a");
+    operation& soon = h.wait_lost(v, 1s);
+    h.shutdown(20s);
+    h.shutdown(2s);
+    h.advance(1800ms - 1ns);
+    EXPECT_EQ(soon.completions, 0);
+    h.advance(1ns);
+    EXPECT_TRUE(soon.ended(errc::client_closed));
+}
+
+TEST(engine_drain, a_lease_that_ends_in_it_is_told_by_its_own_reason) {
+    engine_harness h;
+    const impl::view_ptr v = h.grant("a", {.lease = 2s, .renew = false});
+    operation& soon = h.wait_lost(v, 500ms);
+    h.shutdown(60s);
+    h.advance(valid_until(v) - 500ms - h.now());
+    EXPECT_TRUE(soon.ended(errc::lease_expired));
+}
+
 TEST(engine_drain, who_still_holds_may_extend) {
     engine_harness h;
     const impl::view_ptr v = h.grant("a", {.lease = 1s, .renew = false});

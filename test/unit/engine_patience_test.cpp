@@ -48,6 +48,36 @@ TEST(engine_patience, a_later_waiter_has_its_own_patience) {
     EXPECT_TRUE(second.ended(errc::not_connected));
 }
 
+TEST(engine_patience, a_wait_that_ends_sooner_tells_of_the_server_too) {
+    engine_harness h;
+    h.lock("a");
+    const operation& second = h.lock("a", {.wait = 1s});
+    const operation& tries = h.try_lock("a", {.wait = 1s});
+    h.advance(1s);
+    EXPECT_TRUE(second.ended(errc::not_connected));
+    EXPECT_TRUE(tries.ended(errc::not_connected));
+}
+
+TEST(engine_patience, a_wait_that_ends_behind_a_local_hold_is_over_and_no_more) {
+    engine_harness h;
+    h.grant("a");
+    h.break_connection();
+    const operation& second = h.lock("a", {.wait = 1s});
+    h.advance(1s);
+    EXPECT_TRUE(second.ended(errc::timed_out));
+}
+
+TEST(engine_patience, a_wait_in_which_the_server_was_there_is_over_and_no_more) {
+    engine_harness h;
+    h.lock("a");
+    const operation& second = h.lock("a", {.wait = 1s});
+    h.connect();
+    h.advance(500ms);
+    h.break_connection();
+    h.advance(500ms);
+    EXPECT_TRUE(second.ended(errc::timed_out));
+}
+
 TEST(engine_patience, a_link_that_breaks_while_others_hold_the_lock_starts_it_anew) {
     engine_harness h;
     operation& op = h.lock("a");

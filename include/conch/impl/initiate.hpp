@@ -68,33 +68,42 @@ private:
     view_ptr view_;
 };
 
+template <typename Signature, typename Result, typename Token>
+auto start(initiate<Result> initiation, Token& token, const lock_options& options,
+           duration amount) {
+#if defined(BOOST_ASIO_HAS_CONCEPTS)
+    static_assert(boost::asio::completion_token_for<Token, Signature>,
+                  "conch: the handler can't be called with what this operation completes with: see "
+                  "the completion signature in its documentation, void(error_code) or "
+                  "void(error_code, result)");
+#endif
+    return boost::asio::async_initiate<Token, Signature>(std::move(initiation), token, options,
+                                                         amount);
+}
+
 template <typename Hold, typename Token>
 auto async_acquire(request what, core_ptr core, spec_ptr spec, const lock_options& options,
                    Token&& token) {
-    return boost::asio::async_initiate<Token, void(error_code, Hold)>(
-        initiate<hold_result<Hold>>{what, std::move(core), std::move(spec), nullptr}, token,
-        options, duration{});
+    return start<void(error_code, Hold), hold_result<Hold>, Token>(
+        {what, std::move(core), std::move(spec), nullptr}, token, options, {});
 }
 
 template <typename Token>
 auto async_status(core_ptr core, spec_ptr spec, Token&& token) {
-    return boost::asio::async_initiate<Token, void(error_code, lock_status)>(
-        initiate<status_result>{request::status, std::move(core), std::move(spec), nullptr}, token,
-        lock_options{}, duration{});
+    return start<void(error_code, lock_status), status_result, Token>(
+        {request::status, std::move(core), std::move(spec), nullptr}, token, {}, {});
 }
 
 template <typename Token>
 auto async_force_unlock(core_ptr core, spec_ptr spec, Token&& token) {
-    return boost::asio::async_initiate<Token, void(error_code, bool)>(
-        initiate<flag_result>{request::force_unlock, std::move(core), std::move(spec), nullptr},
-        token, lock_options{}, duration{});
+    return start<void(error_code, bool), flag_result, Token>(
+        {request::force_unlock, std::move(core), std::move(spec), nullptr}, token, {}, {});
 }
 
 template <typename Token>
 auto async_simple(request what, core_ptr core, view_ptr view, duration amount, Token&& token) {
-    return boost::asio::async_initiate<Token, void(error_code)>(
-        initiate<no_result>{what, std::move(core), nullptr, std::move(view)}, token, lock_options{},
-        amount);
+    return start<void(error_code), no_result, Token>(
+        {what, std::move(core), nullptr, std::move(view)}, token, {}, amount);
 }
 
 }  // namespace conch::impl

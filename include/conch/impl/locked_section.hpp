@@ -26,8 +26,13 @@
 // `typed_body` depends on the result's type alone, so that another body costs little to compile.
 namespace conch::impl {
 
-template <typename Awaitable>
-struct awaited;
+template <typename Other>
+struct awaited {
+    static_assert(!std::is_same_v<Other, Other>,
+                  "conch::with_lock: the body must return boost::asio::awaitable<T>; without "
+                  "coroutines, use mutex::async_lock");
+    using type = void;
+};
 template <typename T, typename Executor>
 struct awaited<boost::asio::awaitable<T, Executor>> {
     static_assert(std::is_same_v<Executor, boost::asio::any_io_executor>,
