@@ -193,8 +193,8 @@ void run_session::on_stop() {
         return;
     }
     job_.take_terminal();
-    say("stopped; " + lock_and_server() + " stays locked for " +
-        short_time(hold_.remaining()) + " more; continued later, the command is ended");
+    say("stopped; " + lock_and_server() + " stays locked for " + short_time(hold_.remaining()) +
+        " more; continued later, the command is ended");
     const bool was_stopped = stop_self(number, true);
     if (was_stopped) {
         return;  // SIGCONT is there

@@ -30,8 +30,8 @@ void read_grace(const po::variables_map& values, run_plan& plan) {
     const lock_options& lock = plan.lock;
     const auto wanted = seconds_option(values, "grace", 0ns, lock.lease / 2);
     if (wanted && *wanted >= lock.max_hold) {
-        throw usage_error("--grace, " + short_time(*wanted) + ", must be shorter than --max-hold, " +
-                          short_time(lock.max_hold));
+        throw usage_error("--grace, " + short_time(*wanted) +
+                          ", must be shorter than --max-hold, " + short_time(lock.max_hold));
     }
     plan.grace = wanted.value_or(plan.longest_lease() / 6);
 }

@@ -89,7 +89,8 @@ asio::awaitable<error_code> run_session::acquire() {
     }
     nested_ = is_ours(status);
     if (nested_ && plan_.lock.wait != 0ns && !plan_.quiet) {
-        say("warning: " + lock_and_server() + " is held by the \"conch run\" that this one is part "
+        say("warning: " + lock_and_server() +
+            " is held by the \"conch run\" that this one is part "
             "of, so it waits for itself");
     }
     if (status.locked && plan_.lock.wait != 0ns) {
@@ -188,7 +189,8 @@ int run_session::refused(error_code ec) {
         }
         return plan_.busy_status;
     }
-    say("no lock " + quoted(plan_.lock_name) + ": " + explain(ec, redis_.last_server_error(), plan_.server.settings));
+    say("no lock " + quoted(plan_.lock_name) + ": " +
+        explain(ec, redis_.last_server_error(), plan_.server.settings));
     return exit_status_for(ec);
 }
 
