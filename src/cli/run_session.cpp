@@ -90,8 +90,7 @@ asio::awaitable<error_code> run_session::acquire() {
     nested_ = is_ours(status);
     if (nested_ && plan_.lock.wait != 0ns && !plan_.quiet) {
         say("warning: " + lock_and_server() +
-            " is held by the \"conch run\" that this one is part "
-            "of, so it waits for itself");
+            " is held by the \"conch run\" that this one is part of, so it waits for itself");
     }
     if (status.locked && plan_.lock.wait != 0ns) {
         detail("waiting for " + quoted(plan_.lock_name) + ", held by " + printable(status.holder));
