@@ -8,6 +8,7 @@
 # --tests: also what the tests need, and a JDK and Maven, without which one suite is skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
+[[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 
 with_tests=no
 with_clang=no

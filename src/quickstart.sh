@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Installs what is missing, builds, and shows a lock at work. Arguments go to `conch demo`.
 set -euo pipefail
+[[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash src/install-dependencies.sh

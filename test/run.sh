@@ -10,6 +10,7 @@
 #                               ($CONCH_FUZZ_SECONDS), all suites under ASan + UBSan, and those
 #                               without programs under TSan
 set -euo pipefail
+[[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 mode=all

@@ -88,11 +88,19 @@ std::string text_option(const po::variables_map& values, const char* name) {
     return text;
 }
 
+void check_lock_name(const std::string& name) {
+    if (name.empty()) {
+        throw usage_error("the lock's NAME is empty");
+    }
+}
+
 std::string lock_name(const po::variables_map& values) {
-    if (values.count("NAME") == 0 || values["NAME"].as<std::string>().empty()) {
+    if (values.count("NAME") == 0) {
         throw usage_error("the lock's NAME is missing");
     }
-    return values["NAME"].as<std::string>();
+    std::string name = values["NAME"].as<std::string>();
+    check_lock_name(name);
+    return name;
 }
 
 }  // namespace conch::cli

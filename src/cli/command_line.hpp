@@ -27,7 +27,10 @@ std::size_t count_own_words(const word_list& words,
 /// is a `usage_error`.
 std::string text_option(const boost::program_options::variables_map& values, const char* name);
 
-/// The word that names the lock. Throws `usage_error` if there is none.
+/// Throws `usage_error` where the word that names the lock is empty.
+void check_lock_name(const std::string& name);
+
+/// The word that names the lock. Throws `usage_error` if there is none, or an empty one.
 std::string lock_name(const boost::program_options::variables_map& values);
 
 }  // namespace conch::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/one_lock.hpp"
 
+#include "cli/text.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 
 #include <exception>
@@ -15,7 +17,7 @@ one_lock::one_lock(const server_choice& choice, const std::string& name) try
       lock{redis, name, {.fenced = true}},
       contact{io, redis, lock, server} {
 } catch (const std::invalid_argument& e) {
-    throw usage_error(e.what());
+    throw usage_error(plain_reason(e.what()));
 }
 
 void one_lock::run(boost::asio::awaitable<void> body) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "cli/client_name.hpp"
 #include "cli/command_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_session.hpp"
+#include "cli/text.hpp"
 
 #include <csignal>
 #include <iostream>
@@ -23,7 +25,9 @@ constexpr const char* help_end =
     "\nSIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 are passed on to COMMAND, with its\n"
     "process group. If the lock can't be renewed or is taken away, the group gets SIGTERM, and\n"
     "SIGKILL before the lease ends.\n"
-    "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced, $CONCH_FENCE.\n"
+    "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced, $CONCH_FENCE. A \"conch run\" of\n"
+    "the same NAME inside it would wait for itself.\n"
+    "Redis knows the connection as conch:HOST:PID (\"redis-cli client list\").\n"
     "\n"
     "Exit status: that of COMMAND, 128+N if signal N ended it (or ended the waiting), and\n"
     "   1  the lock is held by someone else (-n, -w); see -E\n"
@@ -49,16 +53,17 @@ void end_by_interrupt() {
 
 int run(const word_list& words) {
     const po::options_description options = run_options();
-    const std::optional<run_plan> plan = read_run_plan(words, options);
+    std::optional<run_plan> plan = read_run_plan(words, options);
     if (!plan) {
         std::cout << help << options << help_end;
         return exit_code::ok;
     }
+    plan->server.settings.client_name = own_client_name();
     std::optional<run_session> session;
     try {
         session.emplace(*plan);
     } catch (const std::invalid_argument& e) {
-        throw usage_error(e.what());
+        throw usage_error(plain_reason(e.what()));
     }
     const int status = session->go();
     const bool interrupted = session->interrupted();

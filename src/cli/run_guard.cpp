@@ -41,7 +41,7 @@ asio::awaitable<void> run_session::nap(duration longest) {
 asio::awaitable<void> run_session::guard_lease() {
     while (job_.running() && !loss_) {
         // A hold that is being extended after a stop is not given up early.
-        const duration margin = going_on_ ? time_to_die(plan_.lock.lease) : plan_.grace;
+        const duration margin = going_on_ ? time_to_die(plan_.longest_lease()) : plan_.grace;
         const duration left = hold_.remaining() - margin;
         if (left <= 0ns) {
             break;
@@ -57,11 +57,11 @@ asio::awaitable<void> run_session::guard_lease() {
 
 asio::awaitable<void> run_session::end_command() {
     in_danger_ = true;
-    at_max_hold_ = max_hold_is_near();
-    const duration left = hold_.remaining() - time_to_die(plan_.lock.lease);
+    at_max_hold_ = !loss_ && max_hold_is_near();
+    const duration left = hold_.remaining() - time_to_die(plan_.longest_lease());
     const bool held = !loss_ && hold_.owns_lock();
     const time_point last = clock::now() + (held ? left : std::min(plan_.grace, longest_grace));
-    detail("the lock " + quoted(plan_.lock_name) + (held ? " is about to be lost" : " is lost") +
+    detail("the lock " + lock_and_server() + (held ? " is about to be lost" : " is lost") +
            ": ending the command");
     job_.adopt_orphans();
     job_.signal(SIGTERM);
@@ -82,7 +82,7 @@ bool run_session::max_hold_is_near() const noexcept {
     if (most == forever) {
         return false;
     }
-    const duration blur = std::max<duration>(plan_.lock.lease / 20, 100ms);
+    const duration blur = std::max<duration>(plan_.longest_lease() / 20, 100ms);
     return hold_.valid_until() + blur >= granted_at_ + most;
 }
 
@@ -193,8 +193,8 @@ void run_session::on_stop() {
         return;
     }
     job_.take_terminal();
-    say("stopped; " + quoted(plan_.lock_name) + " stays locked for " +
-        short_time(hold_.remaining()) + " more; continued later, the command is ended");
+    say("stopped; " + lock_and_server() + " stays locked for " + short_time(hold_.remaining()) +
+        " more; continued later, the command is ended");
     const bool was_stopped = stop_self(number, true);
     if (was_stopped) {
         return;  // SIGCONT is there

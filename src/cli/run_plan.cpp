@@ -25,6 +25,17 @@ std::optional<duration> seconds_option(const po::variables_map& values, const ch
     return parse_seconds("--" + std::string{name}, text, least, most);
 }
 
+/// After the lease and --max-hold.
+void read_grace(const po::variables_map& values, run_plan& plan) {
+    const lock_options& lock = plan.lock;
+    const auto wanted = seconds_option(values, "grace", 0ns, lock.lease / 2);
+    if (wanted && *wanted >= lock.max_hold) {
+        throw usage_error("--grace, " + short_time(*wanted) +
+                          ", must be shorter than --max-hold, " + short_time(lock.max_hold));
+    }
+    plan.grace = wanted.value_or(plan.longest_lease() / 6);
+}
+
 void read_lock_options(const po::variables_map& values, run_plan& plan) {
     lock_options& lock = plan.lock;
     lock.wait = seconds_option(values, "wait", 0ns, one_year);
@@ -35,18 +46,18 @@ void read_lock_options(const po::variables_map& values, run_plan& plan) {
         lock.wait = 0ns;
     }
     lock.lease = seconds_option(values, "lease", 100ms, one_year).value_or(lock.lease);
-    plan.grace = seconds_option(values, "grace", 0ns, lock.lease / 2).value_or(lock.lease / 6);
     lock.max_hold = seconds_option(values, "max-hold", 10ms, one_year).value_or(forever);
-    if (lock.max_hold <= plan.grace) {
-        throw usage_error("--max-hold must be longer than the grace period, " +
-                          short_time(plan.grace) + " (see --grace)");
-    }
+    read_grace(values, plan);
     if (values.count("conflict-exit-code") != 0) {
         plan.busy_status =
             parse_status("--conflict-exit-code", text_option(values, "conflict-exit-code"));
     }
     plan.kind.fenced = values.count("fenced") != 0;
     plan.verbose = values.count("verbose") != 0;
+    plan.quiet = values.count("quiet") != 0;
+    if (plan.verbose && plan.quiet) {
+        throw usage_error("--verbose and --quiet exclude each other");
+    }
 }
 
 word_list shell_command(const std::string& text) {
@@ -58,10 +69,11 @@ word_list shell_command(const std::string& text) {
 /// The words after our own options: NAME, then the command.
 void read_words(word_list rest, const po::variables_map& values, run_plan& plan) {
     const std::string string = text_option(values, "command");
-    if (rest.empty() || rest.front().empty()) {
+    if (rest.empty()) {
         throw usage_error(string.empty() ? "the lock's NAME and the COMMAND are missing"
                                          : "the lock's NAME is missing");
     }
+    check_lock_name(rest.front());
     plan.lock_name = rest.front();
     rest.erase(rest.begin());
     if (!string.empty()) {
@@ -109,9 +121,11 @@ po::options_description run_options() {
     add("lease", seconds(), "the lease, renewed every third of it (default: 30)");
     add("max-hold", seconds(), "hold the lock for so long at most (default: no limit)");
     add("grace", seconds(),
-        "from SIGTERM to the end of the lease (default: a sixth of the lease; at most half)");
+        "from SIGTERM to the end of the lease (default: a sixth of the lease or of --max-hold, "
+        "whichever is shorter; at most half of the lease)");
     add("fenced", "take a fencing token, for $CONCH_FENCE");
     add("verbose,v", "tell what happens, on standard error");
+    add("quiet,q", "say nothing if the lock is held, but for the exit status");
     add_server_options(options);
     add("help,h", "show this");
     return options;

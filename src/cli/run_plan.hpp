@@ -7,6 +7,7 @@
 
 #include <conch/conch.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -18,10 +19,14 @@ struct run_plan {
     std::string lock_name;
     mutex_options kind;
     lock_options lock;
-    duration grace{};  ///< from SIGTERM to the end of the lease
+    duration grace{};  ///< from SIGTERM to the end of the lease; shorter than `longest_lease()`
     int busy_status = exit_code::failure;
     bool verbose = false;
+    bool quiet = false;  ///< no word about the lock being held by someone else
     word_list command;
+
+    /// The lease as --max-hold clamps it.
+    duration longest_lease() const noexcept { return std::min(lock.lease, lock.max_hold); }
 };
 
 /// The options of `conch run`.

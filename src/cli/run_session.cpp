@@ -2,6 +2,7 @@
 #include "cli/run_session.hpp"
 
 #include "cli/command_error.hpp"
+#include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <system_error>
@@ -58,7 +60,7 @@ asio::awaitable<void> run_session::conduct() {
     if (ec || stop_signal_ != 0) {
         exit_status_ = refused(ec);
     } else if (!hold_.owns_lock()) {
-        say("the lock " + quoted(plan_.lock_name) + " was lost at once; nothing was run");
+        say("the lock " + lock_and_server() + " was lost at once; nothing was run");
         exit_status_ = exit_code::lock_lost;
     } else {
         start_command();
@@ -85,6 +87,11 @@ asio::awaitable<error_code> run_session::acquire() {
     if (contact_error == errc::not_connected || stop_signal_ != 0) {
         co_return contact_error;
     }
+    nested_ = is_ours(status);
+    if (nested_ && plan_.lock.wait != 0ns && !plan_.quiet) {
+        say("warning: " + lock_and_server() +
+            " is held by the \"conch run\" that this one is part of, so it waits for itself");
+    }
     if (status.locked && plan_.lock.wait != 0ns) {
         detail("waiting for " + quoted(plan_.lock_name) + ", held by " + printable(status.holder));
     }
@@ -95,7 +102,7 @@ asio::awaitable<error_code> run_session::acquire() {
     if (!ec) {
         const std::string fence = std::to_string(hold_.fence());
         detail("got " + quoted(plan_.lock_name) + " after " + short_time(granted_at_ - asked) +
-               (plan_.kind.fenced ? ", fence " + fence : ""));
+               ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
     }
     co_return ec;
 }
@@ -140,7 +147,7 @@ asio::awaitable<void> run_session::release() {
     } else if (ec == errc::lock_lost) {
         report_loss(ec);
     } else {
-        say("the release of " + quoted(plan_.lock_name) + " is not confirmed (" + ec.message() +
+        say("the release of " + lock_and_server() + " is not confirmed (" + ec.message() +
             "); it ends with its lease, in " + short_time(left) + " or less");
     }
 }
@@ -174,16 +181,20 @@ int run_session::refused(error_code ec) {
     }
     if (ec == errc::timed_out) {
         const duration wait = plan_.lock.wait.value_or(forever);
-        say(quoted(plan_.lock_name) + " is held by someone else" +
-            (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
+        if (!plan_.quiet) {
+            say(lock_and_server() + " is held by " +
+                (nested_ ? "the \"conch run\" that this one is part of" : "someone else") +
+                (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
+        }
         return plan_.busy_status;
     }
-    say(explain(ec, redis_.last_server_error(), plan_.server.settings));
+    say("no lock " + quoted(plan_.lock_name) + ": " +
+        explain(ec, redis_.last_server_error(), plan_.server.settings));
     return exit_status_for(ec);
 }
 
 void run_session::report_loss(error_code reason) {
-    const std::string name = "the lock " + quoted(plan_.lock_name);
+    const std::string name = "the lock " + lock_and_server();
     std::string what;
     if (at_max_hold_ || reason == errc::max_hold_reached) {
         what = name + " was held for as long as --max-hold allows (" +
@@ -196,6 +207,17 @@ void run_session::report_loss(error_code reason) {
     say(what + "; the command ended with status " + std::to_string(exit_status_));
     exit_status_ = exit_code::lock_lost;
     interrupted_ = false;
+}
+
+// $CONCH_NAME alone is no proof: what outlives a run inherits it too.
+bool run_session::is_ours(const lock_status& status) const {
+    const char* const owner = std::getenv("CONCH_OWNER");
+    return owner != nullptr && *owner != '\0' &&
+           status.holder.starts_with(std::string{owner} + ':');
+}
+
+std::string run_session::lock_and_server() const {
+    return quoted(plan_.lock_name) + " (" + server_label(plan_.server.settings) + ')';
 }
 
 void run_session::say(const std::string& line) const { std::cerr << "conch run: " << line << '\n'; }

@@ -53,6 +53,8 @@ private:
     void on_stop();
     void start_command();
     int refused(error_code ec);
+    bool is_ours(const lock_status& status) const;
+    std::string lock_and_server() const;
     bool max_hold_is_near() const noexcept;
     void report_loss(error_code reason);
     void say(const std::string& line) const;
@@ -79,6 +81,7 @@ private:
     bool at_max_hold_ = false;  ///< and this was why
     bool guarding_ = false;     ///< `guard_lease()` runs
     bool going_on_ = false;     ///< `go_on()` runs
+    bool nested_ = false;       ///< the lock is held by the run that this one is part of
     bool hurried_ = false;      ///< a signal came while the lock was being released
     bool interrupted_ = false;
     int exit_status_ = 0;

@@ -4,10 +4,30 @@
 #include "cli/command_error.hpp"
 #include "cli/text.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
 namespace conch::cli {
+namespace {
+
+/// How much of "host:port/path" can't be a password: all up to a query, or up to what stands in
+/// the place of the port and is none.
+std::size_t length_of_address(std::string_view text) {
+    const std::size_t mark = text.find_first_of("?#");
+    const std::size_t end = mark == text.npos ? text.size() : mark + 1;
+    const std::size_t host_end = std::min(text.find_first_of("/?#"), end);
+    const std::size_t bracket = text.substr(0, host_end).rfind(']');
+    const std::size_t colon = text.find(':', bracket == text.npos ? 0 : bracket);
+    if (colon >= host_end) {
+        return end;
+    }
+    const std::string_view port = text.substr(colon + 1, host_end - colon - 1);
+    const bool is_port = port.size() <= 5 && port.find_first_not_of("0123456789") == port.npos;
+    return is_port ? end : colon + 1;
+}
+
+}  // namespace
 
 config choose_server(const std::string& option) {
     std::string source = "--redis";
@@ -20,8 +40,30 @@ config choose_server(const std::string& option) {
     try {
         return config::from_url(url);
     } catch (const std::invalid_argument& e) {
-        throw usage_error(source + ": " + e.what());
+        throw usage_error(source + ' ' + quoted(url_without_secrets(url)) + ": " +
+                          plain_reason(e.what()));
     }
+}
+
+std::string url_without_secrets(std::string_view url) {
+    constexpr std::string_view hidden = "***";
+    const std::size_t slashes = url.find("://");
+    const std::size_t start = slashes == url.npos ? 0 : slashes + 3;
+    std::string out{url.substr(0, start)};
+    std::string_view rest = url.substr(start);
+    // A password that isn't encoded may hold any of /?#: and even an @.
+    if (const std::size_t at = rest.rfind('@'); at != rest.npos) {
+        out += hidden;
+        rest.remove_prefix(at);
+    } else if (slashes == url.npos && rest.find_first_of(".:/") == rest.npos) {
+        return std::string{hidden};
+    }
+    const std::size_t known = length_of_address(rest);
+    out += rest.substr(0, known);
+    if (known < rest.size()) {
+        out += hidden;
+    }
+    return out;
 }
 
 std::string server_label(const config& server) {

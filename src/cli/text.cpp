@@ -95,6 +95,14 @@ std::string quoted(std::string_view bytes) {
     return out;
 }
 
+std::string plain_reason(std::string_view what) {
+    const std::size_t colon = what.find(": ");
+    if (what.starts_with("conch::") && colon != what.npos) {
+        what.remove_prefix(colon + 2);
+    }
+    return printable(what);
+}
+
 std::string grouped(std::uint64_t number) {
     std::string text = std::to_string(number);
     for (std::size_t i = text.size(); i > 3;) {

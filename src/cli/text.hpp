@@ -17,6 +17,9 @@ std::string printable(std::string_view bytes);
 /// The same, in double quotes.
 std::string quoted(std::string_view bytes);
 
+/// What an exception of the library says, without the C++ name that it begins with.
+std::string plain_reason(std::string_view what);
+
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t number);
 /// A duration in the unit that suits it: "870 us", "12.3 ms", "4.50 s".

@@ -159,7 +159,9 @@ TEST(help_command_test, bash_offers_commands_behind_the_name) {
 }
 
 TEST(help_command_test, zsh_offers_every_option) {
-    const std::string text = source("completion/_conch");
+    // Without the lists of what an option excludes.
+    const std::string text =
+        std::regex_replace(source("completion/_conch"), std::regex{"'\\([^)]*\\)'"}, "");
     const std::string of_all = text.substr(0, text.find("_arguments -C"));
     for (const std::string& command : all_commands) {
         const auto from = text.find("\n        " + command + ")\n");

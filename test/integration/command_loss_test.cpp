@@ -144,6 +144,25 @@ TEST_F(loss_command_test, a_lost_hold_is_not_blamed_on_max_hold) {
     EXPECT_EQ(p.finish().err.find("--max-hold"), std::string::npos);
 }
 
+TEST_F(loss_command_test, a_max_hold_below_the_default_grace_period_leaves_time_to_end_in) {
+    program p{run_words({"--max-hold", "1.2"},
+                        {"bash", "-c", "trap 'echo term; exit' TERM; echo in; read x"}),
+              here()};
+    p.wait_for("in\n");
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    EXPECT_EQ(end.out, "in\nterm\n");
+}
+
+TEST_F(loss_command_test, a_lost_hold_is_not_blamed_on_a_max_hold_that_ends_soon_too) {
+    program p{run_words({"--lease", "6", "--max-hold", "6.1"}, until_end_of_input), here()};
+    p.wait_for("in\n");
+    EXPECT_EQ(to_end({"release", "--force", "lock"}).status, 0);
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    expect_in("taken away", end.err);
+}
+
 TEST_F(loss_command_test, a_stubborn_command_does_not_outlive_a_killed_conch) {
     program p{run_words({}, {"sh", "-c", "trap '' TERM HUP; echo in; exec cat"}), here()};
     p.wait_for("in\n");

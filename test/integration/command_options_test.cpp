@@ -68,7 +68,7 @@ TEST_F(options_command_test, what_does_not_fit_together_is_64_and_one_line) {
                                    {"run", "--lease", "2", "--grace", "1.01", "lock", "true"},
                                    {"run", "--grace", "-1", "lock", "true"},
                                    {"run", "--max-hold", "0", "lock", "true"},
-                                   {"run", "--max-hold", "5", "lock", "true"},
+                                   {"run", "--max-hold", "5", "--grace", "5", "lock", "true"},
                                    {"run", "--connect-timeout", "0", "lock", "true"},
                                    {"--redis", "unix:///none", "status", "lock"},
                                    {"help", "walk"},

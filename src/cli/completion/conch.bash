@@ -14,7 +14,7 @@ _conch() {
     case $command in
         run)
             options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                --lease --max-hold --grace --fenced -v --verbose $server"
+                --lease --max-hold --grace --fenced -v --verbose -q --quiet $server"
             ;;
         status) options="--json $server" ;;
         watch) options="--json --count $server" ;;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// The grace period of `conch run`: the default fits any lease and any --max-hold.
+#include "cli/command_error.hpp"
+#include "cli/run_plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace conch::cli;
+using namespace std::chrono_literals;
+
+run_plan plan_of(word_list options) {
+    options.insert(options.end(), {"lock", "true"});
+    return read_run_plan(options, run_options()).value();
+}
+
+std::string refusal_of(const word_list& options) {
+    try {
+        plan_of(options);
+    } catch (const usage_error& e) {
+        return e.what();
+    }
+    return "";
+}
+
+TEST(cli_grace, is_a_sixth_of_the_lease_by_default) {
+    EXPECT_EQ(plan_of({}).grace, 5s);
+    EXPECT_EQ(plan_of({"--lease", "12"}).grace, 2s);
+    EXPECT_EQ(plan_of({"--lease", "12", "--max-hold", "600"}).grace, 2s);
+}
+
+TEST(cli_grace, is_a_sixth_of_a_max_hold_that_clamps_the_lease) {
+    EXPECT_EQ(plan_of({"--max-hold", "3"}).grace, 500ms);
+    EXPECT_EQ(plan_of({"--max-hold", "3", "--lease", "6"}).grace, 500ms);
+}
+
+TEST(cli_grace, fits_the_shortest_lease_and_max_hold) {
+    for (const word_list& options : {word_list{"--lease", "0.1"}, word_list{"--max-hold", "0.01"},
+                                     word_list{"--lease", "31536000", "--max-hold", "0.01"}}) {
+        const run_plan plan = plan_of(options);
+        EXPECT_GT(plan.grace, 0s);
+        EXPECT_LE(plan.grace, plan.longest_lease() / 2);
+    }
+}
+
+TEST(cli_grace, that_is_given_and_fits_is_kept) {
+    EXPECT_EQ(plan_of({"--grace", "15"}).grace, 15s);
+    EXPECT_EQ(plan_of({"--grace", "0", "--max-hold", "1"}).grace, 0s);
+    EXPECT_EQ(plan_of({"--grace", "0.9", "--max-hold", "1"}).grace, 900ms);
+}
+
+TEST(cli_grace, that_is_given_and_does_not_fit_is_refused) {
+    EXPECT_EQ(refusal_of({"--grace", "1", "--max-hold", "1"}),
+              "--grace, 1.00 s, must be shorter than --max-hold, 1.00 s");
+    EXPECT_EQ(refusal_of({"--grace", "1.1", "--lease", "2"}),
+              "--grace must be a number of seconds from 0 to 1, not \"1.1\"");
+}
+
+}  // namespace
