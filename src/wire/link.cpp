@@ -19,6 +19,11 @@ duration doubled(duration first, unsigned times, duration most) noexcept {
     return std::min(most, first * (std::int64_t{1} << std::min(times, most_doublings)));
 }
 
+// For the log.
+std::string place_of(const config& s) {
+    return s.unix_path.empty() ? s.host + ':' + std::to_string(s.port) : s.unix_path;
+}
+
 }  // namespace
 
 link::link(const config& settings, core::timer_heap& timers, core::random& jitter,
@@ -79,7 +84,8 @@ void link::on_greeted(void* self) {
     }
     l.state_ = state::ready;
     ++l.counters_.connects;
-    l.log_(log_level::info, "connected");
+    l.log_(log_level::info, "connected to ", place_of(l.settings_));
+    l.told_.clear();
     l.fence_old();
     l.events_.ready(l.events_.owner);
     l.channels_.connection_ready();
@@ -145,8 +151,8 @@ void link::broken(std::string_view why) {
 // From any state with a connection, or with one being made.
 void link::down(std::string_view why) {
     CONCH_CHECK(state_ != state::unused && state_ != state::closed);
-    log_(log_level::warning, "not connected: ", why);
     const bool was_ready = ready();
+    tell(why);
     if (was_ready) {
         down_since_ = now_;
         ++counters_.connection_losses;
@@ -160,6 +166,13 @@ void link::down(std::string_view why) {
     if (was_ready) {
         events_.lost(events_.owner, errc{});
     }
+}
+
+// A failure is worth a warning once, not at each attempt to connect.
+void link::tell(std::string_view why) {
+    const log_level level = told_ == why ? log_level::debug : log_level::warning;
+    log_(level, "no connection to ", place_of(settings_), ": ", why);
+    told_ = why;
 }
 
 void link::pause() {

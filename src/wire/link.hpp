@@ -113,6 +113,7 @@ private:
     void connect();
     void pause();
     void down(std::string_view why);
+    void tell(std::string_view why);
     void nonsense(std::string_view what);
     void handle(const resp::value& message);
     void handle_push(const resp::value& push);
@@ -140,6 +141,7 @@ private:
     unsigned retries_ = 0;
     errc failure_{};  // of the last connections; none once a command was answered
     std::string last_words_{};
+    std::string told_{};  // in the log, since the last connection
 
     std::list<old_connection> unfenced_{};
     std::uint64_t forgotten_ = 0;  // unfenced, but no longer in the list: up to this one

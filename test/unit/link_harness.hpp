@@ -103,14 +103,15 @@ struct link_harness {
 
     static void on_ready(void* self) { static_cast<link_harness*>(self)->news.push_back("ready"); }
     static void on_lost(void* self, errc why) {
-        static_cast<link_harness*>(self)->news.push_back(
-            join("lost ", static_cast<int>(why)));
+        static_cast<link_harness*>(self)->news.push_back(join("lost ", static_cast<int>(why)));
     }
 
     config settings;
     core::timer_heap timers{};
     core::random jitter{1};
-    core::log log{{}, log_level::debug};
+    lines logged{};
+    core::log log{[this](log_level, std::string_view line) { logged.emplace_back(line); },
+                  log_level::warning};
     stats counters{};
     lines news{};
     time_point now{std::chrono::hours{1}};

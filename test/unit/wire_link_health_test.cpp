@@ -42,6 +42,21 @@ TEST_F(wire_link_health, the_greeting_counts_into_that_time) {
     EXPECT_EQ(h.link.wanted(), 0u);
 }
 
+TEST_F(wire_link_health, a_failure_is_logged_with_its_place_and_once) {
+    h.submit(a);
+    for (int i = 0; i < 3; ++i) {
+        h.wait_for_attempt();
+        h.link.broken("refused");
+    }
+    h.wait_for_attempt();
+    h.link.broken("unreachable");
+    EXPECT_EQ(h.logged, (lines{"no connection to 127.0.0.1:6379: refused",
+                               "no connection to 127.0.0.1:6379: unreachable"}));
+    h.connect();
+    h.link.broken("unreachable");
+    EXPECT_EQ(h.logged.size(), 3U) << "a connection was there in between";
+}
+
 TEST_F(wire_link_health, a_silent_connection_is_probed) {
     ready();
     h.advance(9999ms);
