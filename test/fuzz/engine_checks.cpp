@@ -93,6 +93,10 @@ void engine_world::note_lease(const std::string& field, const std::string& lease
     record& r = record_of(unsigned_in(field.substr(2)));
     FUZZ_CHECK(!r.release_sent);
     if (is_acquire) {
+        // Not for anybody who gave up, and whose acquire may run a second time.
+        FUZZ_CHECK(std::any_of(open_.begin(), open_.end(), [&](const request* one) {
+            return one->what == request::kind::acquire && one->name == name;
+        }));
         FUZZ_CHECK(r.bound == time_point{} || r.name == name);
         r.name = name;
     }
