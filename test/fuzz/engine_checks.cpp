@@ -161,6 +161,18 @@ void engine_world::check_truth(const lock::acquisition& a) {
     FUZZ_CHECK(k && k->field == field);
 }
 
+// Whoever was told that the lock is gone does not go on believing.
+void engine_world::check_missed() {
+    if (!honest || connected_ == 0 || !session_.answers.empty() || !arriving_.empty()) {
+        return;
+    }
+    for (const impl::view_ptr& v : holds_) {
+        if (const lock::level* const l = v->level) {
+            FUZZ_CHECK(!missed_.contains("c:" + std::to_string(l->of.number)));
+        }
+    }
+}
+
 void engine_world::check_requests() {
     std::size_t admitted = 0;
     for (const request* r : open_) {
