@@ -217,6 +217,9 @@ std::string server_model::renew(const words& w, std::size_t keys, time_point now
             const std::int64_t lease = number_in(w[keys + 2 * i + 1]);
             raise(*k, lease, now);
         }
+        if (!held) {
+            missed.push_back(w[keys + 2 * i]);
+        }
         out += integer(held ? 1 : 0);
     }
     return out;
