@@ -161,7 +161,7 @@ void engine_world::check_truth(const lock::acquisition& a) {
     FUZZ_CHECK(k && k->field == field);
 }
 
-// Whoever was told that the lock is gone does not go on believing.
+// Whoever was told that the lock is gone does not go on believing. All answers must have arrived.
 void engine_world::check_missed() {
     if (!honest || connected_ == 0 || !session_.answers.empty() || !arriving_.empty()) {
         return;

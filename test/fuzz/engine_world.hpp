@@ -189,7 +189,7 @@ private:
     std::array<bool, names.size()> forced_{};
     std::array<bool, names.size()> detached_{};
     std::array<std::uint64_t, names.size()> last_fence_{};
-    std::set<std::string> missed_{};  ///< fields of which the client will hear that they are gone
+    std::set<std::string> missed_{};      ///< fields that this connection's answers say are gone
     std::set<std::string> taken_away_{};  ///< fields that the server lost by no fault of the client
 };
 
