@@ -124,6 +124,8 @@ void client_node::hand_out() {
         of.ec = c.ec;
         of.view = std::move(c.view);
         of.flag = c.flag;
+        of.ended_at = world_.now();
+        of.connects = engine_.counters().connects;
         of.number = of.view && of.view->level ? of.view->level->of.number : 0;
         of.was_expired = of.view && local_now().time_since_epoch().count() >= of.view->valid_until;
         ended_.push_back(&of);
