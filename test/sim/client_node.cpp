@@ -33,8 +33,12 @@ time_point client_node::local(instant t) const noexcept {
 instant client_node::true_time(time_point t) const noexcept {
     const std::int64_t shown = (t.time_since_epoch() - clock_.ahead).count();
     instant at = shown * million / (million + clock_.drift_ppm);
+    // Rounding, either way.
     while (local(at) < t) {
         ++at;
+    }
+    while (local(at - 1) >= t) {
+        --at;
     }
     return at;
 }
