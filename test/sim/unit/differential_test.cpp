@@ -306,6 +306,11 @@ TEST_P(differential_test, a_full_server_refuses_to_grow) {
     both.ask(0, {"SET", "k0", "x"});
     both.ask(0, {"DEL", "k0"});
     both.ask(0, {"PEXPIRE", "token", "90000"});
+    // Who wrote before may go on.
+    const std::string grow = "return redis.call('set', KEYS[1], 'x')";
+    both.ask(0, {"EVAL", grow, "1", "k0"});
+    both.ask(0, {"EVAL", "redis.call('del', KEYS[1]) " + grow, "1", "k0"});
+    both.ask(0, {"GET", "k0"});
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, differential_test, ::testing::Range<std::uint64_t>(1, 4));

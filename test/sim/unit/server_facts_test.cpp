@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the fake does by the clock, by name and by rank is what a Redis does: the random commands
-// can't see it, as two servers differ in the time, in their passwords and in the ids they give.
+// What the fake does by the clock, by passwords and by the numbers of connections is what a Redis
+// does: the random commands can't see it, as two servers differ in all of these.
 #include "sim/redis/command.hpp"
 #include "sim/unit/two_servers.hpp"
 
