@@ -164,6 +164,7 @@ TEST_F(network_test, a_reset_loses_what_was_under_way) {
     connect();
     net->send(me, 1, "lost");
     net->reply(server.line, "lost");
+    run_for(usual.latency / 2);
     net->reset(me, false);
     EXPECT_EQ(server.hung_up_at, w.now());
     run_for(1 * seconds);
@@ -175,6 +176,7 @@ TEST_F(network_test, a_reset_after_the_server_read_loses_the_answers_only) {
     connect();
     net->send(me, 1, "a request");
     net->reply(server.line, "lost");
+    run_for(usual.latency / 2);
     net->reset(me, true);
     EXPECT_EQ(server.got, "a request");
     run_for(1 * seconds);
