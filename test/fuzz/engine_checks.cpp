@@ -93,6 +93,10 @@ void engine_world::note_lease(const std::string& field, const std::string& lease
     record& r = record_of(unsigned_in(field.substr(2)));
     FUZZ_CHECK(!r.release_sent);
     if (is_acquire) {
+        // Not for anybody who gave up, and whose acquire may run a second time.
+        FUZZ_CHECK(std::any_of(open_.begin(), open_.end(), [&](const request* one) {
+            return one->what == request::kind::acquire && one->name == name;
+        }));
         FUZZ_CHECK(r.bound == time_point{} || r.name == name);
         r.name = name;
     }
@@ -155,6 +159,18 @@ void engine_world::check_truth(const lock::acquisition& a) {
     }
     const server_model::key* const k = server_.find(names[record_of(a.number).name], now_);
     FUZZ_CHECK(k && k->field == field);
+}
+
+// Whoever was told that the lock is gone does not go on believing. All answers must have arrived.
+void engine_world::check_missed() {
+    if (!honest || connected_ == 0 || !session_.answers.empty() || !arriving_.empty()) {
+        return;
+    }
+    for (const impl::view_ptr& v : holds_) {
+        if (const lock::level* const l = v->level) {
+            FUZZ_CHECK(!missed_.contains("c:" + std::to_string(l->of.number)));
+        }
+    }
 }
 
 void engine_world::check_requests() {

@@ -159,6 +159,7 @@ void engine_world::drop_connection(fate of_unread) {
         old_.push_back(std::move(session_));
     }
     session_ = {};
+    missed_.clear();
 }
 
 void engine_world::run_old_connection() {
@@ -188,6 +189,10 @@ void engine_world::run(session& s, const words& command) {
     }
     std::string answer = server_.run(command, s, now_);
     s.answers.push_back(std::move(answer));
+    if (&s == &session_) {
+        missed_.insert(server_.missed.begin(), server_.missed.end());
+    }
+    server_.missed.clear();
 }
 
 void engine_world::kill_old() {
@@ -254,6 +259,7 @@ void engine_world::deliver(std::size_t most) {
     arriving_.erase(0, bytes.size());
     if (!bytes.empty()) {
         feed(bytes);
+        check_missed();
     }
 }
 

@@ -159,6 +159,7 @@ private:
     void check_truth(const lock::acquisition& a);
     void check_requests();
     void check_released();
+    void check_missed();
 
     config settings_;
     counting_observer observer_;
@@ -188,6 +189,7 @@ private:
     std::array<bool, names.size()> forced_{};
     std::array<bool, names.size()> detached_{};
     std::array<std::uint64_t, names.size()> last_fence_{};
+    std::set<std::string> missed_{};      ///< fields that this connection's answers say are gone
     std::set<std::string> taken_away_{};  ///< fields that the server lost by no fault of the client
 };
 

@@ -216,6 +216,8 @@ std::string server_model::renew(const words& w, std::size_t keys, time_point now
         if (held) {
             const std::int64_t lease = number_in(w[keys + 2 * i + 1]);
             raise(*k, lease, now);
+        } else {
+            missed.push_back(w[keys + 2 * i]);
         }
         out += integer(held ? 1 : 0);
     }
@@ -226,6 +228,7 @@ std::string server_model::nest(const words& w, time_point now) {
     FUZZ_CHECK(w.size() == 4);
     key* k = find(w[0], now);
     if (!k || k->field != w[1]) {
+        missed.push_back(w[1]);
         return integer(0);
     }
     k->depth = number_in(w[2]);

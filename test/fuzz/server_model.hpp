@@ -58,6 +58,8 @@ public:
 
     /// The connections that CLIENT KILL ended, since this was last cleared.
     std::vector<std::int64_t> killed{};
+    /// The fields that renewals and nested acquires did not find, since this was last cleared.
+    std::vector<std::string> missed{};
     /// Who hears of messages: the client's present connection.
     session* subscriber = nullptr;
 

@@ -244,7 +244,12 @@ TEST_P(nonsense_test, without_end_fails_the_operation_and_hangs_nothing) {
     scripted_peer peer{[&](std::size_t n, const words& w) {
         return is_script_call(w) ? GetParam().answer : redis.answer(n, w);
     }};
-    client c{io, impatient(peer)};
+    config patient = impatient(peer);
+    if (core::thread_sanitizer) {  // the limit of a message has to be reached in time
+        patient.response_timeout = 3s;
+        patient.operation_timeout = 6s;
+    }
+    client c{io, patient};
     const std::size_t before = resident_bytes();
     const error_code ec = lock_outcome(c);
     EXPECT_EQ(ec, errc::protocol_error) << ec.message();

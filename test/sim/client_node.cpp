@@ -33,8 +33,12 @@ time_point client_node::local(instant t) const noexcept {
 instant client_node::true_time(time_point t) const noexcept {
     const std::int64_t shown = (t.time_since_epoch() - clock_.ahead).count();
     instant at = shown * million / (million + clock_.drift_ppm);
+    // Rounding, either way.
     while (local(at) < t) {
         ++at;
+    }
+    while (local(at - 1) >= t) {
+        --at;
     }
     return at;
 }
@@ -124,6 +128,8 @@ void client_node::hand_out() {
         of.ec = c.ec;
         of.view = std::move(c.view);
         of.flag = c.flag;
+        of.ended_at = world_.now();
+        of.connects = engine_.counters().connects;
         of.number = of.view && of.view->level ? of.view->level->of.number : 0;
         of.was_expired = of.view && local_now().time_since_epoch().count() >= of.view->valid_until;
         ended_.push_back(&of);

@@ -3,6 +3,7 @@
 #define CONCH_TEST_SIM_CLIENT_NODE_HPP
 
 #include "engine/engine.hpp"
+#include "sim/held.hpp"
 #include "sim/network.hpp"
 #include "sim/world.hpp"
 
@@ -11,11 +12,20 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace conch::sim {
+
+/// What a user gives back when it unlocks, and when.
+struct unlocking {
+    held of{};
+    instant asked_at = 0;
+    std::uint64_t connects = 0;  ///< of its client, so far
+    bool alone = false;          ///< it never nested in this acquisition
+};
 
 /// One call of a user, and how it ended.
 struct call {
@@ -27,7 +37,10 @@ struct call {
     bool was_expired = false;  ///< when it was granted
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t user = 0;
-    bool forces = false;   ///< takes a lock away
+    instant ended_at = -1;       ///< the turn's time; the handler runs later
+    std::uint64_t connects = 0;  ///< of its client, until then
+    bool forces = false;         ///< takes a lock away
+    std::optional<unlocking> unlocks{};
     lock_status status{};  ///< the answer to a question
 };
 

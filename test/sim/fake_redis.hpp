@@ -30,6 +30,16 @@ struct session {
     std::set<std::string, std::less<>> channels{};
 };
 
+/// What commands find when they look for a field of a hash, or delete it.
+struct field_witness {
+    enum class sight : std::uint8_t { missing, there, deleted };
+
+    virtual void saw(std::int64_t connection, std::string_view field, sight what) = 0;
+
+protected:
+    ~field_witness() = default;
+};
+
 /// A Redis server without sockets and without a clock: bytes and the wall clock come in, bytes come
 /// out. It runs the real scripts, in Lua 5.1, over a small model of keys, and answers in the words
 /// of Redis 7.0. The same calls give the same answers.
@@ -76,6 +86,14 @@ public:
 
     // What tests and checkers look at.
 
+    /// Learns of what follows. Must outlive this.
+    void tell(field_witness* w) noexcept { witness_ = w; }
+    void saw(const session& by, std::string_view field, field_witness::sight what) const {
+        if (witness_) {
+            witness_->saw(by.id, field, what);
+        }
+    }
+
     bool exists(std::string_view key, std::int64_t now_us);
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
     /// The key's remaining time in ms, as PTTL.
@@ -119,6 +137,7 @@ private:
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
     std::uint64_t scripts_run_ = 0;
+    field_witness* witness_ = nullptr;
 };
 
 }  // namespace conch::sim

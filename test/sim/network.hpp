@@ -84,6 +84,7 @@ public:
     /// No more clogs.
     void heal();
 
+    std::uint64_t client_of(std::uint64_t id) const noexcept { return lines_[id]->client; }
     /// When the client's end of this line closed; -1 while it is open.
     instant closed_at(std::uint64_t id) const noexcept { return lines_[id]->closed_at; }
     /// The client has a connection that is no victim of a silent cut.

@@ -59,6 +59,20 @@ void server_node::note_late(instant closed) {
     }
 }
 
+void server_node::saw(std::int64_t connection, std::string_view field, sight what) {
+    const auto line = by_connection_.find(connection);
+    if (line != by_connection_.end()) {
+        sightings_[std::string{field}].push_back(
+            {world_.now(), network_->client_of(line->second), what});
+    }
+}
+
+const std::vector<server_node::sighting>& server_node::sightings(std::string_view field) const {
+    static const std::vector<sighting> none;
+    const auto it = sightings_.find(field);
+    return it == sightings_.end() ? none : it->second;
+}
+
 void server_node::flush() {
     for (const fake_redis::connection c : redis_.take_ready()) {
         const auto it = by_connection_.find(c);

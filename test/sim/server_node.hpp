@@ -21,9 +21,19 @@ namespace conch::sim {
 
 /// The fake Redis on its machine: it may be slow, stop, come back with or without its data, or be
 /// replaced by a replica that lags; its wall clock may step.
-class server_node final : public server_end {
+class server_node final : public server_end, private field_witness {
 public:
-    server_node(world& w, const fake_redis::settings& s) : world_{w}, redis_{s} {}
+    using sight = field_witness::sight;
+    /// What a command of a client found out about a holder's field.
+    struct sighting {
+        instant at;
+        std::uint64_t client;
+        sight what;
+    };
+
+    server_node(world& w, const fake_redis::settings& s) : world_{w}, redis_{s} {
+        redis_.tell(this);
+    }
 
     void use(network& n) noexcept { network_ = &n; }
 
@@ -52,6 +62,8 @@ public:
 
     /// What this line brings, the client has stopped to answer for: it closed a lease ago.
     bool came_late(const std::string& field) const { return late_.contains(field); }
+    /// In the order in which they were made.
+    const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
     void watch(std::vector<std::string> names) { names_ = std::move(names); }
 
@@ -70,6 +82,7 @@ private:
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
     void note_late(instant closed);
+    void saw(std::int64_t connection, std::string_view field, sight what) override;
 
     world& world_;
     fake_redis redis_;
@@ -82,6 +95,7 @@ private:
     bool down_ = false;
     std::vector<std::string> names_{};
     std::set<std::string> late_{};
+    text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;
     std::int64_t furthest_step_us_ = 0;
 };

@@ -48,9 +48,9 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
-    for (const auto make :
-         {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
-          make_no_needless_loss, make_no_orphans, make_promptness, make_rest, make_bounds}) {
+    for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
+                            make_loss_in_time, make_no_needless_loss, make_no_orphans,
+                            make_promptness, make_rest, make_bounds, make_verdicts}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -90,6 +90,18 @@ void simulation::replace_client(std::uint64_t client, bool heard) {
 call& simulation::begin_call(std::uint64_t user) {
     call& c = calls_.emplace_back();
     c.user = user;
+    return c;
+}
+
+call& simulation::begin_unlock(const held& h, bool alone) {
+    call& c = begin_call(h.user);
+    c.unlocks = unlocking{.of = h,
+                          .asked_at = world_.now(),
+                          .connects = clients_[h.client]->engine().counters().connects,
+                          .alone = alone};
+    for (const auto& check : checkers_) {
+        check->unlocks(c);
+    }
     return c;
 }
 

@@ -115,6 +115,7 @@ void user::acquire() {
     }
     acquiring_ = &call_now();
     gave_up_ = false;
+    nested_ = false;
     asked_at_ = all_.the_world().now();
     all_.the_world().note("acquire", index_, name_);
     node().turn([&] {
@@ -235,6 +236,7 @@ void user::work() {
 void user::nest() {
     acquiring_ = &call_now();
     gave_up_ = false;
+    nested_ = true;
     asked_at_ = all_.the_world().now();
     name_ = levels_.back()->name;
     options_ = choose();
@@ -299,8 +301,8 @@ void user::unlock() {
     all_.the_world().note("unlock", index_, h->number);
     view->asked.store(impl::hold_request::release);
     levels_.pop_back();
+    waiting_for_ = &all_.begin_unlock(*h, !nested_);
     all_.gone(h);
-    waiting_for_ = &call_now();
     node().turn([&] { node().engine().unlock(view, {waiting_for_, &waiting_for_->running}); });
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {

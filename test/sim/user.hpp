@@ -80,6 +80,7 @@ private:
     std::size_t name_ = 0;
     instant asked_at_ = 0;
     bool gave_up_ = false;
+    bool nested_ = false;  // in the acquisition that it has, or tried to
     std::vector<std::list<held>::iterator> levels_{};  // outermost first
 };
 

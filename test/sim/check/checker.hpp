@@ -23,6 +23,8 @@ public:
     virtual std::string_view name() const noexcept = 0;
     /// A user got a hold.
     virtual void granted(const held&) {}
+    /// A user is about to unlock; the call lives as long as the simulation.
+    virtual void unlocks(const call&) {}
     /// A client's turn is over.
     virtual void turned(std::uint64_t /*client*/) {}
     /// An event of the simulation is over.
@@ -48,6 +50,7 @@ std::unique_ptr<checker> make_no_orphans(simulation& s);
 std::unique_ptr<checker> make_promptness(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);
 std::unique_ptr<checker> make_bounds(simulation& s);
+std::unique_ptr<checker> make_verdicts(simulation& s);
 
 }  // namespace conch::sim
 

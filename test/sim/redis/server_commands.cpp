@@ -61,7 +61,7 @@ reply hello(fake_redis& r, session& s, arguments a) {
     if (!authenticated) {
         return reply::error(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
-            "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
+            "HELLO AUTH <user> <pass> option can be used to authenticate the client and "
             "select the RESP protocol version at the same time");
     }
     s.authenticated = true;
@@ -117,7 +117,7 @@ reply info(fake_redis& r, session&, arguments) {
 
 reply kill(fake_redis& r, session& s, arguments a) {
     const auto id = a.size() == 4 && same_word(a[2], "ID") ? to_integer(a[3]) : std::nullopt;
-    if (!id) {
+    if (!id || *id < 1) {
         return reply::error(a.size() == 4 && same_word(a[2], "ID")
                                 ? "ERR client-id should be greater than 0"
                                 : syntax_error);

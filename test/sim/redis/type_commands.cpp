@@ -10,6 +10,8 @@
 namespace conch::sim {
 namespace {
 
+using sight = field_witness::sight;
+
 /// The value of this type to read; null if there is none.
 template <typename T>
 const T* look(fake_redis& r, std::string_view key, bool* wrong) {
@@ -72,13 +74,15 @@ reply hget(fake_redis& r, session&, arguments a) {
     return it == h->end() ? reply::nil() : reply::bulk(it->second);
 }
 
-reply hexists(fake_redis& r, session&, arguments a) {
+reply hexists(fake_redis& r, session& by, arguments a) {
     bool wrong = false;
     const hash_value* h = look<hash_value>(r, a[1], &wrong);
     if (wrong) {
         return reply::error(wrong_type);
     }
-    return reply::number(h && field_of(*h, a[2]) != h->end() ? 1 : 0);
+    const bool there = h && field_of(*h, a[2]) != h->end();
+    r.saw(by, a[2], there ? sight::there : sight::missing);
+    return reply::number(there ? 1 : 0);
 }
 
 reply hlen(fake_redis& r, session&, arguments a) {
@@ -104,13 +108,16 @@ reply hgetall(fake_redis& r, session&, arguments a) {
     return all;
 }
 
-reply hdel(fake_redis& r, session&, arguments a) {
+reply hdel(fake_redis& r, session& by, arguments a) {
     bool wrong = false;
     const hash_value* seen = look<hash_value>(r, a[1], &wrong);
     if (wrong) {
         return reply::error(wrong_type);
     }
     const auto has = [&](std::string_view f) { return field_of(*seen, f) != seen->end(); };
+    for (const std::string_view field : a.subspan(2)) {
+        r.saw(by, field, seen && has(field) ? sight::deleted : sight::missing);
+    }
     if (!seen || std::none_of(a.begin() + 2, a.end(), has)) {
         return reply::number(0);
     }

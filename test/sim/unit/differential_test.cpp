@@ -27,6 +27,8 @@ public:
 
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(chance_.below(n)); }
     std::string key() { return keys[below(4)]; }
+    /// Mostly the one that has the right type, so that there is something in it.
+    std::string key_of(std::size_t type) { return below(4) == 0 ? key() : keys[type]; }
     std::string field() { return "f" + std::to_string(below(4)); }
     std::string number() {
         static const words odd{"0",
@@ -92,13 +94,17 @@ private:
     std::string one_of(const words& w) { return w[below(w.size())]; }
 
     words strings() {
+        if (chance_.once_in(40)) {
+            return {"FLUSHALL"};
+        }
         const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "get"});
         return what == "INCRBY" ? words{what, key(), number()} : words{what, key()};
     }
     words keys_of_any_type() {
-        switch (below(6)) {
-            case 0: return {"DEL", key(), key()};
+        switch (below(7)) {
+            case 0: return {one_of({"DEL", "UNLINK"}), key(), key()};
             case 1: return {"EXISTS", key(), key()};
+            case 5: return {"EXPIRE", key(), one_of({"70", "80", "0", "-1", "x", "1.5"})};
             case 2: return {"PERSIST", key()};
             case 3: return {"PEXPIRE", key(), ttl()};
             case 4: return {"PEXPIRE", key(), ttl(), one_of({"NX", "XX", "GT", "LT", "qq"})};
@@ -107,38 +113,38 @@ private:
     }
     words hashes() {
         switch (below(8)) {
-            case 0: return {"HSET", key(), field(), number(), field(), number()};
-            case 1: return {"HSETNX", key(), field(), number()};
-            case 2: return {"HGET", key(), field()};
-            case 3: return {"HEXISTS", key(), field()};
-            case 4: return {"HDEL", key(), field(), field()};
-            case 5: return {"HINCRBY", key(), field(), number()};
-            case 6: return {"HLEN", key()};
-            default: return {"HGETALL", key()};
+            case 0: return {"HSET", key_of(1), field(), number(), field(), number()};
+            case 1: return {"HSETNX", key_of(1), field(), number()};
+            case 2: return {"HGET", key_of(1), field()};
+            case 3: return {"HEXISTS", key_of(1), field()};
+            case 4: return {"HDEL", key_of(1), field(), field()};
+            case 5: return {"HINCRBY", key_of(1), field(), number()};
+            case 6: return {"HLEN", key_of(1)};
+            default: return {"HGETALL", key_of(1)};
         }
     }
     words lists() {
         switch (below(6)) {
-            case 0: return {one_of({"LPUSH", "RPUSH"}), key(), field(), field()};
-            case 1: return {"LINDEX", key(), number()};
-            case 2: return {"LRANGE", key(), number(), number()};
-            case 3: return {"LREM", key(), one_of({"0", "1", "-1", "x"}), field()};
-            case 4: return {"LPOP", key()};
-            default: return {"LLEN", key()};
+            case 0: return {one_of({"LPUSH", "RPUSH"}), key_of(2), field(), field()};
+            case 1: return {"LINDEX", key_of(2), number()};
+            case 2: return {"LRANGE", key_of(2), number(), number()};
+            case 3: return {"LREM", key_of(2), one_of({"0", "1", "-1", "x"}), field()};
+            case 4: return {"LPOP", key_of(2)};
+            default: return {"LLEN", key_of(2)};
         }
     }
     words zsets() {
         const std::string low = one_of({"-inf", "1", "(3", "0.5", "nan?"});
         const std::string high = one_of({"+inf", "10", "(12", "x"});
         switch (below(8)) {
-            case 0: return {"ZADD", key(), number(), field()};
-            case 1: return {"ZADD", key(), one_of({"1.5", "3", "inf"}), field(), "2", field()};
-            case 2: return {"ZSCORE", key(), field()};
-            case 3: return {"ZREM", key(), field(), field()};
-            case 4: return {"ZRANGEBYSCORE", key(), low, high};
-            case 5: return {"ZREMRANGEBYSCORE", key(), low, high};
-            case 6: return {"ZCOUNT", key(), low, high};
-            default: return {one_of({"ZCARD", "LLEN", "HLEN"}), key()};
+            case 0: return {"ZADD", key_of(3), number(), field()};
+            case 1: return {"ZADD", key_of(3), one_of({"1.5", "3", "inf"}), field(), "2", field()};
+            case 2: return {"ZSCORE", key_of(3), field()};
+            case 3: return {"ZREM", key_of(3), field(), field()};
+            case 4: return {"ZRANGEBYSCORE", key_of(3), low, high};
+            case 5: return {"ZREMRANGEBYSCORE", key_of(3), low, high};
+            case 6: return {"ZCOUNT", key_of(3), low, high};
+            default: return {one_of({"ZCARD", "LLEN", "HLEN"}), key_of(3)};
         }
     }
     words servers() {
@@ -258,6 +264,19 @@ TEST_P(differential_test, forgotten_scripts_are_asked_for) {
     both.ask(0, {"EVAL", "return redis.call('nosuch')", "0"});
     both.ask(0, {"EVAL", "return redis.call('get')", "0"});
     both.ask(0, {"EVAL", "return redis.pcall('hget', KEYS[1], 'f').err", "1", "k3"});
+    both.ask(0, {"EVAL", "return redis.call('get', KEYS[1]) == false", "1", "k2"});
+    both.ask(0, {"EVAL", "return type(redis.call('hgetall', KEYS[1]))", "1", "k2"});
+    both.ask(0, {"EVAL", "return nosuchglobal", "0"});
+    both.ask(0, {"EVAL", "mine = 1 return mine", "0"});
+    both.ask(0, {"EVAL", "return redis.call('eval', 'return 1', 0)", "0"});
+    both.ask(0, {"EVAL", "return redis.call('set', KEYS[1], {})", "1", "k2"});
+    both.ask(0, {"EVAL", "return redis.sha1hex('x')", "0"});
+    // What was called by its text is known by its name.
+    const std::string sha = both.ask(0, {"SCRIPT", "LOAD", "return 7"}).substr(5, 40);
+    both.ask(0, {"SCRIPT", "FLUSH"});
+    both.ask(0, {"EVALSHA", sha, "0"});
+    both.ask(0, {"EVAL", "return 7", "0"});
+    both.ask(0, {"EVALSHA", sha, "0"});
 }
 
 TEST_P(differential_test, a_replica_refuses_to_write) {
@@ -287,6 +306,11 @@ TEST_P(differential_test, a_full_server_refuses_to_grow) {
     both.ask(0, {"SET", "k0", "x"});
     both.ask(0, {"DEL", "k0"});
     both.ask(0, {"PEXPIRE", "token", "90000"});
+    // Who wrote before may go on.
+    const std::string grow = "return redis.call('set', KEYS[1], 'x')";
+    both.ask(0, {"EVAL", grow, "1", "k0"});
+    both.ask(0, {"EVAL", "redis.call('del', KEYS[1]) " + grow, "1", "k0"});
+    both.ask(0, {"GET", "k0"});
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, differential_test, ::testing::Range<std::uint64_t>(1, 4));

@@ -76,7 +76,14 @@ std::string encoded(const words& command) {
     return out;
 }
 
-two_servers::two_servers(std::size_t connections) {
+two_servers::two_servers(std::size_t connections, const std::string& password)
+    : fake_{{.password = password}} {
+    if (!password.empty()) {
+        lines_.push_back(std::make_unique<line>(io_));
+        lines_[0]->socket.connect(real_.socket_path());
+        only_real({"CONFIG", "SET", "requirepass", password});
+        lines_.clear();
+    }
     for (std::size_t i = 0; i < connections; ++i) {
         auto l = std::make_unique<line>(io_);
         l->socket.connect(real_.socket_path());
@@ -96,15 +103,14 @@ std::string two_servers::read_message(line& l) {
     }
 }
 
-std::string two_servers::ask(std::size_t connection, const words& command) {
+std::string two_servers::ask_each(std::size_t connection, const words& real, const words& fake) {
     std::string shown;
-    for (const std::string& w : command) {
+    for (const std::string& w : fake) {
         shown += w.substr(0, 60) + " ";
     }
     history_.push_back(shown);
-    const std::string bytes = encoded(command);
-    asio::write(lines_[connection]->socket, asio::buffer(bytes));
-    fake_.receive(lines_[connection]->fake, bytes, wall_clock_us());
+    asio::write(lines_[connection]->socket, asio::buffer(encoded(real)));
+    fake_.receive(lines_[connection]->fake, encoded(fake), wall_clock_us());
     std::string answer;
     for (const fake_redis::connection c : fake_.take_ready()) {
         for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -113,7 +119,7 @@ std::string two_servers::ask(std::size_t connection, const words& command) {
                 if (i == connection) {
                     answer = out;
                 }
-                compare(i, command, std::move(out));
+                compare(i, fake, std::move(out));
             }
         }
     }
@@ -134,9 +140,26 @@ void two_servers::compare(std::size_t connection, const words& command, std::str
     }
 }
 
-std::string two_servers::only_real(const words& command) {
-    asio::write(lines_[0]->socket, asio::buffer(encoded(command)));
-    return read_message(*lines_[0]);
+std::string two_servers::only_real(const words& command, std::size_t connection) {
+    asio::write(lines_[connection]->socket, asio::buffer(encoded(command)));
+    return read_message(*lines_[connection]);
+}
+
+std::string two_servers::only_fake(const words& command, std::int64_t now_us,
+                                   std::size_t connection) {
+    const fake_redis::connection c = lines_[connection]->fake;
+    fake_.receive(c, encoded(command), now_us);
+    fake_.take_ready();
+    return fake_.take_output(c);
+}
+
+void two_servers::expect_end(std::size_t connection) {
+    line& l = *lines_[connection];
+    EXPECT_TRUE(fake_.closed(l.fake));
+    boost::system::error_code ec;
+    char buffer[1];
+    EXPECT_EQ(l.socket.read_some(asio::buffer(buffer), ec), 0u);
+    EXPECT_EQ(ec, asio::error::eof);
 }
 
 void two_servers::greet(std::size_t connection) {
@@ -185,15 +208,14 @@ void two_servers::expect_silence() {
 
 void two_servers::wait_until_gone(const std::string& key) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-    const std::string question = encoded({"EXISTS", key});
+    const words question{"EXISTS", key};
     std::string answer;
     do {
         if (std::chrono::steady_clock::now() > end) {
             throw std::runtime_error{key + " doesn't expire"};
         }
-        asio::write(lines_[0]->socket, asio::buffer(question));
-        answer = read_message(*lines_[0]);
-    } while (answer != ":0\r\n");
+        answer = only_real(question) + only_fake(question, wall_clock_us());
+    } while (answer != ":0\r\n:0\r\n");
 }
 
 }  // namespace conch::sim::test

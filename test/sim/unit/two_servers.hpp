@@ -9,6 +9,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,21 +23,30 @@ using words = std::vector<std::string>;
 /// every message must be the same, apart from what names a server or a moment.
 class two_servers {
 public:
-    explicit two_servers(std::size_t connections);
+    /// `password`: of the user "default" on both; empty: none.
+    explicit two_servers(std::size_t connections, const std::string& password = {});
 
     /// Sends this on both. Returns the fake's answer, as it was compared.
-    std::string ask(std::size_t connection, const words& command);
+    std::string ask(std::size_t connection, const words& command) {
+        return ask_each(connection, command, command);
+    }
+    /// The same, where the two know a thing by different names.
+    std::string ask_each(std::size_t connection, const words& real, const words& fake);
     /// Protocol 3. What the server says of itself is not compared.
     void greet(std::size_t connection);
-    /// Asks the real one alone.
-    std::string only_real(const words& command);
+    /// Asks one of them alone.
+    std::string only_real(const words& command, std::size_t connection = 0);
+    /// At this wall clock, in microseconds since 1970.
+    std::string only_fake(const words& command, std::int64_t now_us, std::size_t connection = 0);
+    /// Both ended this connection.
+    void expect_end(std::size_t connection);
     /// Of the real one.
     const std::string& version() const noexcept { return version_; }
     /// The content of these keys, and their deadlines.
     void compare_keys(const words& keys);
     /// No connection has got more from the real one than from the fake.
     void expect_silence();
-    /// Waits until the real one has let this key expire.
+    /// Waits until both have let this key expire.
     void wait_until_gone(const std::string& key);
     cli::private_redis& real() noexcept { return real_; }
     fake_redis& fake() noexcept { return fake_; }
@@ -53,7 +63,7 @@ private:
     void compare(std::size_t connection, const words& command, std::string fakes);
 
     cli::private_redis real_{};
-    fake_redis fake_{{}};
+    fake_redis fake_;
     boost::asio::io_context io_{};
     std::vector<std::unique_ptr<line>> lines_{};
     words history_{};

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+// What unlock tells is what the server saw: success only if the server removed this holder (or a
+// level went and the rest is still there), `lock_lost` only if the server missed it, the end of the
+// lease only at its end, and the reason of a loss that was told before; and it tells in time.
+#include "sim/simulation.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+
+namespace conch::sim {
+namespace {
+
+using sight = server_node::sight;
+
+class verdicts final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "verdicts"; }
+
+    void unlocks(const call& c) override { open_.push_back(&c); }
+
+    void turned(std::uint64_t client) override {
+        std::erase_if(open_, [](const call* c) { return c->completions != 0; });
+        for (const call* c : open_) {
+            const held& h = c->unlocks->of;
+            // What left a deeper level shares a deadline that moves on.
+            if (h.client == client && c->running && c->unlocks->alone &&
+                all_.clients()[client]->local_now() >= h.valid_until()) {
+                violate(of(*c) + " isn't answered at the end of the lease");
+            }
+        }
+    }
+
+    void ended(const call& c) override {
+        if (!c.unlocks || c.ec == boost::system::errc::operation_canceled) {
+            return;
+        }
+        const errc lost = static_cast<errc>(c.unlocks->of.view->lost.load());
+        if (lost != errc{}) {
+            if (c.ec != lost) {
+                tells(c, "after the loss: " + make_error_code(lost).message());
+            }
+        } else if (!c.ec) {
+            judge_success(c);
+        } else {
+            judge_failure(c);
+        }
+    }
+
+private:
+    static std::string of(const call& c) {
+        return "the unlock of lock " + std::to_string(c.unlocks->of.name) + " by user " +
+               std::to_string(c.user);
+    }
+
+    void tells(const call& c, std::string_view although) {
+        violate(of(c) + " tells \"" + c.ec.message() + "\" " + std::string{although});
+    }
+
+    /// Its own client's commands saw its field so, since that time.
+    bool seen(const call& c, sight what, instant since) const {
+        const held& h = c.unlocks->of;
+        const auto& all = all_.server().sightings(all_.clients()[h.client]->id() + ":" +
+                                                  std::to_string(h.number));
+        return std::any_of(all.begin(), all.end(), [&](const server_node::sighting& s) {
+            return s.what == what && s.client == h.client && s.at >= since;
+        });
+    }
+
+    void judge_success(const call& c) {
+        const unlocking& u = *c.unlocks;
+        if (seen(c, sight::deleted, u.asked_at)) {
+            return;
+        }
+        if (!u.alone) {
+            const bool more = std::any_of(
+                all_.holds().begin(), all_.holds().end(),
+                [&](const held& h) { return h.client == u.of.client && h.number == u.of.number; });
+            if (more && !seen(c, sight::there, u.asked_at)) {
+                tells(c, "though the server wasn't asked for what remains");
+            }
+            return;
+        }
+        // A first copy that was lost may have done it, as long as nobody else may.
+        if (c.connects == u.connects || !all_.excused(u.of)) {
+            tells(c, "though the server didn't release it");
+        }
+    }
+
+    void judge_failure(const call& c) {
+        const unlocking& u = *c.unlocks;
+        if (c.ec == errc::lock_lost) {
+            if (!seen(c, sight::missing, u.alone ? u.asked_at : u.of.sent_at)) {
+                tells(c, "though the server never missed it");
+            } else if (seen(c, sight::deleted, u.asked_at) && !all_.excused(u.of)) {
+                tells(c, "though it was this that released it");
+            }
+        } else if (at_the_end(c)) {
+            const client_node& node = *all_.clients()[u.of.client];
+            if (node.local(c.ended_at) < u.of.valid_until()) {
+                tells(c, "before the lease's end");
+            }
+        } else if (!server_may_say(c)) {
+            tells(c, "which nobody said");
+        }
+    }
+
+    static bool at_the_end(const call& c) noexcept {
+        return c.ec == errc::lease_expired ||
+               (!c.unlocks->alone &&
+                (c.ec == errc::max_hold_reached || c.ec == errc::renewal_refused));
+    }
+
+    bool server_may_say(const call& c) const noexcept {
+        const scenario& how = all_.how();
+        return (c.ec == errc::read_only && how.has(fault::read_only)) ||
+               (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
+               (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
+               (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
+               (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
+               (c.ec == errc::not_connected && !c.unlocks->alone);
+    }
+
+    std::vector<const call*> open_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_verdicts(simulation& s) { return std::make_unique<verdicts>(s); }
+
+}  // namespace conch::sim

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a fake server forgets, and what it does not.
+#include "sim/fake_redis.hpp"
+#include "sim/unit/two_servers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace {
+
+using namespace conch::sim;
+using conch::sim::test::encoded;
+using conch::sim::test::words;
+
+class server_faults_test : public ::testing::Test {
+protected:
+    static constexpr std::int64_t now_us = 1'700'000'000'000'000;
+
+    std::string ask(fake_redis::connection c, const words& command) {
+        server.receive(c, encoded(command), now_us);
+        return server.take_output(c);
+    }
+    std::string ask(const words& command) { return ask(me, command); }
+
+    fake_redis server{{}};
+    fake_redis::connection me = server.connect();
+};
+
+TEST_F(server_faults_test, the_last_writes_never_happened) {
+    ask({"HSET", "k", "f", "1"});
+    ask({"PEXPIRE", "k", "5000"});
+    ask({"SET", "other", "x"});
+    const std::string before = server.dump(now_us);
+    ask({"PEXPIRE", "k", "9000"});
+    ask({"GET", "other"});
+    ask({"HDEL", "k", "f"});
+    ask({"DEL", "other", "nothing"});
+    ask({"SET", "new", "x"});
+    server.lose_last_writes(1);
+    EXPECT_EQ(server.dump(now_us), "");
+    server.lose_last_writes(3);
+    EXPECT_EQ(server.dump(now_us), before);
+    server.lose_last_writes(100);
+    EXPECT_EQ(server.dump(now_us), "");
+}
+
+TEST_F(server_faults_test, what_a_script_wrote_is_lost_together) {
+    ask({"SET", "k", "x"});
+    const std::string before = server.dump(now_us);
+    ask({"EVAL",
+         "redis.call('del', KEYS[1]) redis.call('hset', KEYS[1], 'f', 1) "
+         "redis.call('pexpire', KEYS[1], 5000)",
+         "1", "k"});
+    EXPECT_NE(server.dump(now_us), before);
+    server.lose_last_writes(1);
+    EXPECT_EQ(server.dump(now_us), before);
+}
+
+TEST_F(server_faults_test, a_restart_ends_connections_and_scripts_and_changes_the_run_id) {
+    ask({"SET", "k", "x"});
+    const std::string script = "return 1";
+    ask({"SCRIPT", "LOAD", script});
+    const std::string sha = server.connect() == 2 ? "e0e1f9fabfc9d4800c877a703b823ac0578ff8db" : "";
+    EXPECT_EQ(ask({"SCRIPT", "EXISTS", sha}), "*1\r\n:1\r\n");
+    const std::string id = server.run_id();
+    server.restart(true);
+    EXPECT_TRUE(server.closed(me));
+    EXPECT_NE(server.run_id(), id);
+    EXPECT_EQ(server.connect(), 1) << "ids start again";
+    EXPECT_EQ(ask(1, {"SCRIPT", "EXISTS", sha}), "*1\r\n:0\r\n");
+    EXPECT_EQ(ask(1, {"GET", "k"}), "$1\r\nx\r\n");
+    server.restart(false);
+    EXPECT_EQ(server.dump(now_us), "");
+}
+
+TEST_F(server_faults_test, a_message_that_is_lost_is_counted_as_delivered) {
+    ask({"SUBSCRIBE", "c"});
+    const fake_redis::connection other = server.connect();
+    server.lose_messages(1);
+    EXPECT_EQ(ask(other, {"PUBLISH", "nobody", "0"}), ":0\r\n") << "loses nothing";
+    EXPECT_EQ(ask(other, {"PUBLISH", "c", "1"}), ":1\r\n");
+    EXPECT_EQ(server.take_output(me), "");
+    EXPECT_EQ(ask(other, {"PUBLISH", "c", "2"}), ":1\r\n");
+    EXPECT_NE(server.take_output(me), "");
+}
+
+}  // namespace
