@@ -106,7 +106,7 @@ public:
     }
 
     /// Makes the lease end no earlier than `lease` from now, at once; renewal goes on with this
-    /// lease if it was on. Never shortens.
+    /// lease if it was on and its own is shorter. Never shortens anything.
     ///
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::invalid_lease`, `errc::not_owner` (empty), `errc::already_released`,

@@ -199,7 +199,9 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     for (auto it = a.extensions.begin(); it != a.extensions.end();) {
         auto& e = static_cast<extension&>(*it++);
         if ((e.lease <= i.lease && e.since <= r.sent) || a.last) {
-            a.want.lease = a.want.renew ? e.lease : a.want.lease;
+            if (a.want.renew) {
+                a.want.lease = std::max(a.want.lease, e.lease);
+            }
             house_.complete(e, {});
             house_.extensions.free(e);
         }

@@ -251,11 +251,6 @@ void user::extend() {
     waiting_for_ = &call_now();
     const duration lease{
         all_.the_world().chance.spread(duration{100ms}.count(), all_.how().longest_lease.count())};
-    for (held& h : all_.holds()) {
-        if (h.user == index_ && h.number == levels_.back()->number) {
-            h.renewed_lease = std::min(h.renewed_lease, lease);  // it goes on with this one
-        }
-    }
     node().turn([&] {
         node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });

@@ -87,6 +87,11 @@ TEST(engine_extend, it_never_shortens) {
     h.reply(array(integer(1)));
     EXPECT_TRUE(op.ended({}));
     EXPECT_EQ(valid_until(hold), before);
+    h.sent();
+    h.advance(9999ms);
+    EXPECT_EQ(h.sent(), lines{}) << "nor the time between renewals";
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 30'000)}) << "nor what they ask for";
 }
 
 TEST(engine_extend, it_works_on_a_fixed_lease_which_stays_fixed) {
