@@ -14,6 +14,7 @@
 #include <conch/options.hpp>
 #include <conch/owner.hpp>
 #include <conch/stats.hpp>
+#include <conch/token_mutex.hpp>
 #include <conch/with_lock.hpp>
 
 /// Distributed locks for asynchronous programs, on Boost.Asio and Redis.

@@ -89,6 +89,9 @@ public:
     /// The name that it was made with.
     const std::string& name() const noexcept;
 
+protected:
+    mutex(const client& redis, impl::spec_ptr spec) noexcept;
+
 private:
     impl::core_ptr core_;
     impl::spec_ptr spec_;

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <conch/mutex.hpp>
+#include <conch/token_mutex.hpp>
 
 #include "lock/spec.hpp"
+
+#include <utility>
 
 namespace conch {
 
 mutex::mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : core_{redis.core_}, spec_{new impl::lock_spec{name, options}} {}
+    : core_{redis.core_}, spec_{new impl::lock_spec{impl::redisson_family, name, options}} {}
+
+mutex::mutex(const client& redis, impl::spec_ptr spec) noexcept
+    : core_{redis.core_}, spec_{std::move(spec)} {}
+
+token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
+    : mutex{redis, impl::spec_ptr{new impl::lock_spec{impl::token_family, name, options}}} {}
 
 const std::string& mutex::name() const noexcept { return spec_->name(); }
 

@@ -209,7 +209,7 @@ void lock_engine::shutdown(duration drain) {
 
 void lock_engine::turn_away() {
     std::vector<lock::slot*> slots;
-    for (const auto& [name, s] : house_.by_name) {
+    for (const auto& [channel, s] : house_.by_channel) {
         slots.push_back(s);
     }
     for (lock::slot* s : slots) {

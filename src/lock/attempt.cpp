@@ -36,9 +36,22 @@ const wire::call_type slot::acquire_type{
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
-    wire::write_script(w, c, wire::script_id::acquire, 1, 4).arg(a.home.name());
+    if (a.home.takes_plainly(a)) {
+        w.command(6).arg("SET").arg(a.home.name());
+        write_field(w, a);
+        w.arg("NX").arg("PX").arg(core::ceil_millis(a.extended_by));
+        return;
+    }
+    wire::write_script(w, c, a.spec->family().acquire, 1, 4).arg(a.home.name());
     write_field(w, a);
     w.arg(core::ceil_millis(a.extended_by)).arg(a.spec->token_key()).arg(a.spec->token_ttl_ms());
+}
+
+// Where a first copy may have run, SET NX would not find it again; and it says nothing of the
+// holder's lease, on which waiters rely.
+bool slot::takes_plainly(const acquisition& a) const noexcept {
+    return a.spec->family().plain && a.spec->token_key().empty() && a.call.copies == 1 &&
+           a.call.lost_epoch == 0 && !contending_;
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
@@ -111,6 +124,9 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     } else if (o.reply.is_integer()) {
         end_untaken(a);
         busy(o.reply.integer());
+    } else if (o.reply.is_null()) {
+        end_untaken(a);
+        busy(-1);
     } else {
         compensate(a);  // unintelligible: it may have taken the lock
         failed(errc::protocol_error);

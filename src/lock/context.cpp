@@ -17,7 +17,7 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
       servers{s,   timers,   jitter,
               log, counters, wire::link_events{this, &context::on_ready, &context::on_lost}} {}
 
-context::~context() { CONCH_CHECK(by_name.empty() && acquisitions.empty()); }
+context::~context() { CONCH_CHECK(by_channel.empty() && acquisitions.empty()); }
 
 void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
     if (p.completed()) {
@@ -32,12 +32,12 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
 }
 
 slot& context::slot_of(const impl::spec_ptr& spec) {
-    const auto it = by_name.find(spec->name());
-    if (it != by_name.end()) {
+    const auto it = by_channel.find(spec->channel());
+    if (it != by_channel.end()) {
         return *it->second;
     }
     slot& s = slots.make(*this, spec);
-    by_name.emplace(s.name(), &s);
+    by_channel.emplace(s.spec->channel(), &s);
     return s;
 }
 
@@ -52,7 +52,7 @@ void context::retire_idle() {
     for (slot* s : idle) {
         s->listed_idle_ = false;
         if (s->idle()) {
-            by_name.erase(s->name());
+            by_channel.erase(s->spec->channel());
             slots.free(*s);
         }
     }
@@ -74,8 +74,8 @@ void context::on_lost(void* self, errc lasting_reason) {
         give_up_query(q, lasting_reason);
     }
     std::vector<slot*> all;
-    all.reserve(house.by_name.size());
-    for (const auto& [name, s] : house.by_name) {
+    all.reserve(house.by_channel.size());
+    for (const auto& [channel, s] : house.by_channel) {
         all.push_back(s);
     }
     for (slot* s : all) {

@@ -88,7 +88,7 @@ struct context {
     /// From their first try until the server is known not to have them.
     acquisition_list acquisitions{};
     pending_list queries{};
-    boost::unordered_flat_map<std::string_view, slot*> by_name{};
+    boost::unordered_flat_map<std::string_view, slot*> by_channel{};
     std::vector<slot*> idle{};
     renewer renewing{*this};
     topology::standalone servers;

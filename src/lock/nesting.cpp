@@ -14,7 +14,7 @@ void encode_nest(wire::call& c, resp::writer& w) {
     acquisition& a = *change.of;
     change.lease = clamped_lease(a.want.lease, a.ends - a.home.house.now);
     a.extended_by = std::max(a.extended_by, change.lease);
-    wire::write_script(w, c, wire::script_id::nest, 1, 3).arg(a.home.name());
+    wire::write_script(w, c, a.spec->family().nest, 1, 3).arg(a.home.name());
     write_field(w, a);
     w.arg(change.depth).arg(core::ceil_millis(change.lease));
 }

@@ -16,7 +16,7 @@ constexpr duration round_delay_max = std::chrono::seconds{1};
 
 void encode_release(wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
-    wire::write_script(w, c, wire::script_id::release, 1, 2).arg(a.home.name());
+    wire::write_script(w, c, a.spec->family().release, 1, 2).arg(a.home.name());
     write_field(w, a);
     w.arg(a.spec->channel());
 }

@@ -109,16 +109,25 @@ void renewer::flush() {
         due_.clear();
         return;
     }
-    const std::span<acquisition* const> due{due_};
+    // One script for each family.
+    const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
+        return &a->spec->family() == &impl::redisson_family;
+    });
+    send_all({due_.begin(), other});
+    send_all({other, due_.end()});
+    due_.clear();
+}
+
+void renewer::send_all(std::span<acquisition* const> due) {
     for (std::size_t from = 0; from < due.size(); from += renewal::most) {
         send(due.subspan(from, std::min(due.size() - from, renewal::most)));
     }
-    due_.clear();
 }
 
 void renewer::send(std::span<acquisition* const> holds) {
     renewal& r = pool_.make(house_);
     wire::link& link = holds.front()->home.link;
+    r.script = holds.front()->spec->family().renew;
     for (acquisition* a : holds) {
         a->due = false;
         a->renewing = &r;
@@ -136,7 +145,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     const auto ended =
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
-    wire::write_script(w, c, wire::script_id::renew, r.count, 2 * r.count);
+    wire::write_script(w, c, r.script, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = i;
         acquisition& a = *r.items[i].of;

@@ -15,7 +15,7 @@
 
 namespace conch::lock {
 
-/// One script that renews (or checks) up to 100 holds.
+/// One script that renews (or checks) up to 100 holds, of one family.
 struct renewal : wire::call {
     static constexpr std::size_t most = 100;
 
@@ -27,6 +27,7 @@ struct renewal : wire::call {
     explicit renewal(context& h) noexcept;
 
     context& house;
+    wire::script_id script{};
     std::array<item, most> items{};
     std::uint32_t count = 0;
 };
@@ -62,6 +63,7 @@ private:
     static const wire::call_type type;
     friend struct renewal;
 
+    void send_all(std::span<acquisition* const> due);
     void send(std::span<acquisition* const> holds);
     void judge(renewal& r, const wire::outcome& o);
     void renewed(acquisition& a, const renewal& r, const renewal::item& i);

@@ -78,6 +78,7 @@ private:
     void busy(std::int64_t ttl_ms);
     void failed(error_code why);
     void abandon(acquisition& a);
+    bool takes_plainly(const acquisition& a) const noexcept;
     bool fits(const acquisition& a, const waiter& w) const noexcept;
     time_point patience(const waiter& w) const noexcept;
     void nest_others(acquisition& a);

@@ -19,20 +19,49 @@ std::string prefixed(std::string_view prefix, std::string_view name) {
 
 }  // namespace
 
-lock_spec::lock_spec(std::string_view name, const mutex_options& options) {
+const lock_family redisson_family{
+    .type_name = "conch::mutex",
+    .channel_prefix = "redisson_lock__channel",
+    .token_prefix = "redisson_lock_token",
+    .acquire = wire::script_id::acquire,
+    .release = wire::script_id::release,
+    .renew = wire::script_id::renew,
+    .nest = wire::script_id::nest,
+    .status = wire::script_id::status,
+    .plain = false,
+};
+
+const lock_family token_family{
+    .type_name = "conch::token_mutex",
+    .channel_prefix = "conch_token_mutex_channel",
+    .token_prefix = "conch_token_mutex_fence",
+    .acquire = wire::script_id::token_acquire,
+    .release = wire::script_id::token_release,
+    .renew = wire::script_id::token_renew,
+    .nest = wire::script_id::token_nest,
+    .status = wire::script_id::token_status,
+    .plain = true,
+};
+
+lock_spec::lock_spec(const lock_family& family, std::string_view name,
+                     const mutex_options& options)
+    : family_{family} {
+    const auto refuse = [&](const char* why) {
+        throw std::invalid_argument{std::string{family.type_name} + ": " + why};
+    };
     if (name.empty()) {
-        throw std::invalid_argument{"conch::mutex: the name is empty"};
+        refuse("the name is empty");
     }
     if (name.size() > longest_name) {
-        throw std::invalid_argument{"conch::mutex: the name is longer than 64 KiB"};
+        refuse("the name is longer than 64 KiB");
     }
     if (options.fence_ttl && *options.fence_ttl <= duration::zero()) {
-        throw std::invalid_argument{"conch::mutex: fence_ttl must be positive"};
+        refuse("fence_ttl must be positive");
     }
     name_ = name;
-    channel_ = prefixed("redisson_lock__channel", name);
+    channel_ = prefixed(family.channel_prefix, name);
     if (options.fenced) {
-        token_key_ = prefixed("redisson_lock_token", name);
+        token_key_ = prefixed(family.token_prefix, name);
         token_ttl_ms_ = options.fence_ttl ? core::ceil_millis(*options.fence_ttl) : 0;
     }
 }

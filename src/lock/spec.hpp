@@ -2,6 +2,8 @@
 #ifndef CONCH_SRC_LOCK_SPEC_HPP
 #define CONCH_SRC_LOCK_SPEC_HPP
 
+#include "wire/script.hpp"
+
 #include <conch/options.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -13,16 +15,38 @@
 
 namespace conch::impl {
 
-/// What a lock is on the server: its keys and its channel, spelled as Redisson spells them.
-/// Immutable and shared by mutexes, operations and slots.
+/// How a family of locks is kept on the server: its scripts, which take and answer the same in each
+/// family, and the names that are derived from that of a lock.
+struct lock_family {
+    const char* type_name;  ///< for messages
+    std::string_view channel_prefix;
+    std::string_view token_prefix;
+    wire::script_id acquire;
+    wire::script_id release;
+    wire::script_id renew;
+    wire::script_id nest;
+    wire::script_id status;
+    /// A first try may be SET with NX and PX.
+    bool plain;
+};
+
+/// `conch::mutex`: spelled as Redisson spells them.
+extern const lock_family redisson_family;
+/// `conch::token_mutex`: SET NX PX, and compare-and-delete.
+extern const lock_family token_family;
+
+/// What a lock is on the server: its keys and its channel. Immutable and shared by mutexes,
+/// operations and slots.
 class lock_spec {
 public:
     static constexpr std::size_t longest_name = 64u << 10;
 
     /// Throws `std::invalid_argument` for a bad name or option.
-    lock_spec(std::string_view name, const mutex_options& options);
+    lock_spec(const lock_family& family, std::string_view name, const mutex_options& options);
 
+    const lock_family& family() const noexcept { return family_; }
     const std::string& name() const noexcept { return name_; }
+    /// Unlike the name, no other family has it.
     const std::string& channel() const noexcept { return channel_; }
     /// Empty if not fenced.
     const std::string& token_key() const noexcept { return token_key_; }
@@ -37,6 +61,7 @@ private:
     friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;
     friend void intrusive_ptr_release(const lock_spec*) noexcept;
 
+    const lock_family& family_;
     std::string name_;
     std::string channel_;
     std::string token_key_{};

@@ -37,7 +37,7 @@ void handshake::start(pipeline& p) {
         add(p, step::select);
     }
     add(p, step::info);
-    for (std::size_t i = 0; i < script_count; ++i) {
+    for (std::size_t i = 0; i < preloaded_scripts; ++i) {
         add(p, step::load, static_cast<script_id>(i));
     }
 }

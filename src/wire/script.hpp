@@ -9,9 +9,21 @@
 namespace conch::wire {
 
 /// The scripts of src/lua, by the names of their files.
-enum class script_id : std::uint8_t { acquire, release, renew, nest, status };
+enum class script_id : std::uint8_t {
+    acquire,
+    release,
+    renew,
+    nest,
+    status,
+    token_acquire,
+    token_release,
+    token_renew,
+    token_nest,
+    token_status,
+};
 
-inline constexpr std::size_t script_count = 5;
+/// The first of them are loaded with each connection; the others when the server lacks them.
+inline constexpr std::size_t preloaded_scripts = 5;
 
 struct script {
     /// Name of the file, without ".lua".

@@ -28,7 +28,7 @@ engine_world::engine_world(config settings, std::uint64_t seed)
     for (std::size_t i = 0; i < names.size(); ++i) {
         for (const bool fenced : {false, true}) {
             specs_[i][fenced ? 1 : 0] =
-                impl::spec_ptr{new impl::lock_spec{names[i], {.fenced = fenced}}};
+                impl::spec_ptr{new impl::lock_spec{impl::redisson_family, names[i], {.fenced = fenced}}};
         }
     }
 }

@@ -224,7 +224,7 @@ impl::view_ptr engine_harness::grant(std::string_view name, const lock_options& 
 impl::spec_ptr engine_harness::spec(std::string_view name, const mutex_options& o) {
     auto it = specs_.find(name);
     if (it == specs_.end()) {
-        it = specs_.emplace(std::string{name}, impl::spec_ptr{new impl::lock_spec{name, o}}).first;
+        it = specs_.emplace(std::string{name}, impl::spec_ptr{new impl::lock_spec{impl::redisson_family, name, o}}).first;
     }
     return it->second;
 }
