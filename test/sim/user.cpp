@@ -5,7 +5,6 @@
 
 #include <boost/system/errc.hpp>
 
-#include <algorithm>
 #include <chrono>
 
 namespace conch::sim {
