@@ -64,9 +64,9 @@ private:
 /// `std::unique_lock`, `std::scoped_lock` and `std::lock_guard`, or with holds.
 ///
 /// The Lockable calls keep one hold for each thread that has the lock; who unlocks must be the
-/// thread that locked. Nothing tells a thread of a loss by itself: ask `owns_lock()`, or protect
-/// the resource with `fence()`. Thread safety: safe from any thread; copies share nothing but the
-/// lock.
+/// thread that locked. What a thread has when it ends is released with the blocking_mutex. Nothing
+/// tells a thread of a loss by itself: ask `owns_lock()`, or protect the resource with `fence()`.
+/// Thread safety: safe from any thread; copies share nothing but the lock.
 class blocking_mutex {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB. `options`: for all Lockable calls, whose waits are

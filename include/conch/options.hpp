@@ -39,7 +39,9 @@ struct lock_options {
     /// `valid_until()`. From zero to half the lease, or half of `max_hold` where that is shorter.
     /// Default: a tenth of that.
     std::optional<duration> stop_before{};
-    /// Acquisitions of the same owner nest. Default: none; each acquisition excludes all others.
+    /// Acquisitions of the same owner nest: `lease`, `renew`, `max_hold` and the fencing token of
+    /// the outermost one are then those of all. Default: none; each acquisition excludes all
+    /// others.
     const conch::owner* owner = nullptr;
 };
 

@@ -13,10 +13,12 @@ namespace {
 
 constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 
+bool renews(const acquisition& a) noexcept { return a.want.renew && !a.last; }
+
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
-    if (a.want.renew && !a.last) {
+    if (renews(a)) {
         lease = a.want.lease;
     }
     for (const pending& p : a.extensions) {
@@ -45,8 +47,9 @@ renewal::renewal(context& h) noexcept : wire::call{renewer::type}, house{h} {}
 renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 
 void renewer::schedule(acquisition& a) {
-    if (!a.want.renew || a.last) {
-        house_.renewals.cancel(a.renew_timer);
+    if (!renews(a)) {
+        // Somebody may take it away, and this is how its holder gets to know.
+        house_.renewals.set(a.renew_timer, core::after(house_.now, a.extended_by / 3));
         return;
     }
     const duration left = a.valid_until - house_.now;
@@ -225,7 +228,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
 
 void renewer::failed(acquisition& a, std::string_view words) {
     ++house_.counters.renewal_failures;
-    a.refused = true;
+    a.refused = renews(a);
     a.home.link.remember_words(words);
     house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
     while (!a.extensions.empty()) {
@@ -233,10 +236,8 @@ void renewer::failed(acquisition& a, std::string_view words) {
         house_.complete(e, wire::to_errc(words));
         house_.extensions.free(e);
     }
-    if (a.want.renew && !a.last) {
-        const duration d = std::max(retry_delay_min, a.want.lease / 30);
-        house_.renewals.set(a.renew_timer, core::after(house_.now, d));
-    }
+    const duration d = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : a.extended_by / 3;
+    house_.renewals.set(a.renew_timer, core::after(house_.now, d));
 }
 
 // One refusal for a whole batch says nothing of any one hold.
