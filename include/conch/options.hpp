@@ -30,7 +30,8 @@ struct lock_options {
     /// 10 ms (100 ms if `renew`) to one year. Default 30 s, as Redisson's watchdog timeout.
     duration lease = std::chrono::seconds{30};
     /// Renew the lease every third of it for as long as the hold lives. Default: on. Off is
-    /// Redisson's fixed `leaseTime`.
+    /// Redisson's fixed `leaseTime`; every third of it the server is asked all the same whether the
+    /// hold was taken away.
     bool renew = true;
     /// The hold ends after so long, whatever renewal could do; it is then lost with
     /// `errc::max_hold_reached`. At least 10 ms. Default: `forever`.
