@@ -4,6 +4,7 @@
 #include "cli/command_error.hpp"
 #include "cli/text.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -142,6 +143,9 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     read_words({words.begin() + own, words.end()}, values, *plan);
     read_lock_options(values, *plan);
     plan->server = read_server_options(values);
+    // A server that has answered once and goes away is waited for as long as the lock.
+    duration& patience = plan->server.settings.operation_timeout;
+    patience = std::max(patience, plan->lock.wait.value_or(one_year));
     return plan;
 }
 
