@@ -28,7 +28,9 @@ constexpr duration glance = 50ms;
 void add_server_options(po::options_description& options) {
     auto add = options.add_options();
     add("redis", po::value<std::string>()->value_name("URL"),
-        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)");
+        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379); others can see a "
+        "password "
+        "here, not in $CONCH_REDIS");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
         "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
 }

@@ -40,11 +40,10 @@ message_output::~message_output() {
 }
 
 void message_output::line(std::string_view text) {
-    if (kind_ == kind::closed || waiting_.size() > most_waiting) {
-        return;
+    if (kind_ != kind::closed && waiting_.size() < most_waiting) {
+        waiting_ += text.substr(0, most_at_once - 1);
+        waiting_ += '\n';
     }
-    waiting_ += text.substr(0, most_at_once - 1);
-    waiting_ += '\n';
     write_waiting();
 }
 

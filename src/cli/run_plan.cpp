@@ -114,7 +114,9 @@ po::options_description run_options() {
     po::options_description options{"Options"};
     auto add = options.add_options();
     add("nonblock,nb,n", "do not wait if the lock is held");
-    add("wait,timeout,w", seconds(), "wait for so long at most (default: as long as it takes)");
+    add("wait,timeout,w", seconds(),
+        "wait for so long at most, also for a server that has gone away (default: as long as it "
+        "takes)");
     add("conflict-exit-code,E", po::value<std::string>()->value_name("CODE"),
         "the exit status if the lock is held (default: 1)");
     add("command,c", po::value<std::string>()->value_name("STRING"),

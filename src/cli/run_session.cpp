@@ -27,6 +27,13 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 /// For messages that nobody reads, at the very end.
 constexpr duration longest_farewell = 1s;
 
+/// The settings, with a reader for the library's warnings.
+config with_log(config settings, log_sink sink) {
+    settings.log = std::move(sink);
+    settings.least_log_level = log_level::warning;
+    return settings;
+}
+
 void rethrow(std::exception_ptr error) {
     if (error) {
         std::rethrow_exception(error);
@@ -46,7 +53,8 @@ run_session::run_session(const run_plan& plan)
       signal_stream_{io_, signals_.duplicate()},
       child_event_{io_, asio::steady_timer::time_point::max()},
       lease_timer_{io_},
-      redis_{io_, plan.server.settings},
+      redis_{io_, with_log(plan.server.settings,
+                           [this](log_level, std::string_view line) { detail(printable(line)); })},
       mutex_{redis_, plan.lock_name, plan.kind},
       contact_{io_, redis_, mutex_, plan.server} {}
 

@@ -47,6 +47,12 @@ TEST_F(wait_command_test, sigterm_ends_the_wait_for_a_server_that_is_gone) {
     EXPECT_EQ(p.finish().out, "");
 }
 
+TEST_F(wait_command_test, verbose_tells_that_the_server_is_gone) {
+    program p{run_words({"-v"}, {"true"}), here()};
+    lose_server();
+    p.wait_for_error("conch run: no connection to " + server.socket_path());
+}
+
 TEST_F(wait_command_test, a_server_that_comes_back_and_wants_a_password_ends_the_wait) {
     program p{run_words({}, {"echo", "ran"}), here()};
     ASSERT_TRUE(waiter_listens());
