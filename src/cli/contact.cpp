@@ -68,7 +68,8 @@ void first_contact::cancel() { give_up_.emit(asio::cancellation_type::terminal);
 asio::awaitable<void> first_contact::lose_patience() {
     const time_point start = clock::now();
     for (;;) {
-        const bool failed = !redis_.last_server_error().empty();
+        // A server that was reached and can't serve yet, as it loads its data, is there.
+        const bool failed = redis_.stats().connects == 0 && !redis_.last_server_error().empty();
         const duration limit =
             failed ? std::min(server_.after_failure, server_.first_answer) : server_.first_answer;
         const duration left = start + limit - clock::now();

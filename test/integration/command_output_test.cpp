@@ -185,9 +185,9 @@ TEST_F(output_command_test, the_command_ignores_the_signals_that_conch_was_start
     for (const char* ignored : {"", "trap '' PIPE; ", "trap '' HUP USR1; "}) {
         words direct{"/bin/sh", "-c", std::string{ignored} + "exec \"$@\"", "sh"};
         words under = direct;
-        const words run = run_words({}, grep);
+        const words whole = run_words({}, grep);
         direct.insert(direct.end(), grep.begin(), grep.end());
-        under.insert(under.end(), run.begin(), run.end());
+        under.insert(under.end(), whole.begin(), whole.end());
         program expected{direct};
         program p{under, here()};
         EXPECT_EQ(p.finish().out, expected.finish().out) << ignored;

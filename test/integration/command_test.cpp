@@ -144,8 +144,8 @@ TEST_F(run_command_test, a_process_that_cannot_be_started_is_71_and_leaves_the_l
     int unstarted = 0;
     for (int limit = 4; limit < 20; ++limit) {
         words line{"/bin/sh", "-c", "ulimit -n \"$0\"; exec \"$@\"", std::to_string(limit)};
-        const words run = run_words({}, {"true"});
-        line.insert(line.end(), run.begin(), run.end());
+        const words whole = run_words({}, {"true"});
+        line.insert(line.end(), whole.begin(), whole.end());
         program p{line, here()};
         const ended& end = p.finish();
         if (end.status == 0) {

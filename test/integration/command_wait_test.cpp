@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// `conch run` that waits for its lock while the server goes away.
+// `conch run` that waits for its lock while the server is away, or not ready yet.
 #include "support/command_fixture.hpp"
+#include "support/scripted_peer.hpp"
 
 #include <signal.h>
+
+#include <optional>
 
 namespace {
 
 using namespace conch;
 using namespace conch::test;
+
+using contact_command_test = command_fixture;
 
 class wait_command_test : public command_fixture {
 protected:
@@ -63,6 +68,22 @@ TEST_F(wait_command_test, a_server_that_comes_back_and_wants_a_password_ends_the
     EXPECT_EQ(end.status, 69);
     EXPECT_EQ(end.out, "");
     expect_one_line(end.err);
+}
+
+TEST_F(contact_command_test, a_server_that_is_there_and_loads_is_given_the_time_of_a_first_answer) {
+    canned_redis redis;
+    std::optional<time_point> ready;
+    scripted_peer peer{[&](std::size_t n, const words& w) {
+        if (w.empty() || canned_redis::upper(w.front()) != "EVALSHA") {
+            return redis.answer(n, w);
+        }
+        ready = ready.value_or(clock::now() + 1s);  // longer than a refused connection is tried
+        return clock::now() < *ready ? reaction{"-LOADING Redis is loading\r\n"}
+                                     : redis.answer(n, w);
+    }};
+    const ended end = to_end({"run", "lock", "echo", "ran"}, "unix://" + peer.socket_path());
+    EXPECT_EQ(end.status, 0) << end.err;
+    EXPECT_EQ(end.out, "ran\n");
 }
 
 }  // namespace
