@@ -204,7 +204,7 @@ int watch(const word_list& words) {
                "held the\nlock is counted from when this command first saw it.\n"
                "JSON: time, and as \"conch status\"; or time, name, error.\n"
                "Exit status: 0 after N lines, 128+N ended by signal N (130: Ctrl-C), 64 wrong "
-               "command line,\n69 no Redis.\n";
+               "command line,\n69 no Redis, 74 the output can't be written.\n";
         return exit_code::ok;
     }
     watch_plan plan;
