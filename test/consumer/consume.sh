@@ -62,7 +62,7 @@ uses() {
 builds() {
     local project=$1 folder=$2
     shift 2
-    cmake -S "$here/$project" -B "$folder" -G "$CMAKE_GENERATOR" "-DCMAKE_CXX_COMPILER=$CXX" \
+    cmake -S "$project" -B "$folder" -G "$CMAKE_GENERATOR" "-DCMAKE_CXX_COMPILER=$CXX" \
         -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" "$@"
     cmake --build "$folder"
 }
@@ -75,7 +75,7 @@ find_package() {
         arguments=(-DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden
             -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON)
     fi
-    builds find_package "$folder" "-DCMAKE_PREFIX_PATH=$prefix" "${arguments[@]}"
+    builds "$here/find_package" "$folder" "-DCMAKE_PREFIX_PATH=$prefix" "${arguments[@]}"
     uses "$folder/consumer_20" "$1"
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
@@ -129,7 +129,7 @@ shared_program() {
 # add_subdirectory: static; brings nothing but the library
 add_subdirectory() {
     local folder="$CONCH_WORK/add_subdirectory"
-    builds add_subdirectory "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE"
+    builds "$here/add_subdirectory" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE"
     uses "$folder/consumer_20" static
     ctest --test-dir "$folder" -N | grep -q '^Total Tests: 0$' || fail "tests of the library"
     cmake --install "$folder" --prefix "$CONCH_WORK/nothing"
@@ -140,10 +140,27 @@ add_subdirectory() {
 # fetch_content: shared
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"
-    builds fetch_content "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
+    builds "$here/fetch_content" "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
         -DBUILD_SHARED_LIBS=ON
     uses "$folder/consumer_20" shared
     runs "$folder/consumer_20" "$folder/consumer_23"
+}
+
+# readme: all that a new user writes is its first snippet and its CMakeLists.txt, but for what the
+# lock is for, and main(). Built upon the prefix; without one, it is asked for the sources.
+readme() {
+    local folder="$CONCH_WORK/readme"
+    mkdir -p "$folder"
+    first_snippet() {
+        awk -v "begin=\`\`\`$1" '/^```$/ && on {exit} on; $0 == begin {on = 1}' \
+            "$CONCH_SOURCE/README.md"
+    }
+    first_snippet cmake >"$folder/CMakeLists.txt"
+    { first_snippet cpp; cat "$here/program/readme_rest.cpp"; } >"$folder/orders.cpp"
+    builds "$folder" "$folder/build" "-DCMAKE_PREFIX_PATH=$prefix"
+    runs "$folder/build/orders"
+    cmake -S "$folder" -B "$folder/fetched" "-DCMAKE_CXX_COMPILER=$CXX" \
+        -DCMAKE_DISABLE_FIND_PACKAGE_conch=ON "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE"
 }
 
 # asio_settings: what changes the layout of Asio's classes doesn't link, and the error says what
