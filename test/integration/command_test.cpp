@@ -178,6 +178,8 @@ TEST_F(run_command_test, bad_usage_is_64_and_one_line) {
                                    {"run", "--unknown", "lock", "echo"},
                                    {"run", "--un\nknown", "lock", "echo"},
                                    {"run", "--%canonical_option%", "lock", "echo"},
+                                   {"run", "--%original_token%=", "lock", "echo"},
+                                   {"status", "--json=%original_token%", "lock"},
                                    {"run", std::string(65537, 'x'), "echo"},
                                    {"walk"},
                                    {}};
