@@ -15,6 +15,11 @@ constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 
 bool renews(const acquisition& a) noexcept { return a.want.renew && !a.last; }
 
+// Between two renewals, or two looks at a hold that isn't renewed.
+duration interval(const acquisition& a) noexcept {
+    return (renews(a) ? a.want.lease : std::min(a.want.lease, a.extended_by)) / 3;
+}
+
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
@@ -49,14 +54,14 @@ renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 void renewer::schedule(acquisition& a) {
     if (!renews(a)) {
         // Somebody may take it away, and this is how its holder gets to know.
-        house_.renewals.set(a.renew_timer, core::after(house_.now, a.extended_by / 3));
+        house_.renewals.set(a.renew_timer, core::after(house_.now, interval(a)));
         return;
     }
     const duration left = a.valid_until - house_.now;
     if (left < a.want.lease / 3 * 2) {
         house_.renewals.set(a.renew_timer, house_.now);
     } else {
-        house_.renewals.set(a.renew_timer, core::after(a.extended, a.want.lease / 3));
+        house_.renewals.set(a.renew_timer, core::after(a.extended, interval(a)));
     }
 }
 
@@ -96,7 +101,8 @@ void renewer::tick() {
     if (!first) {
         return;
     }
-    const duration soon = static_cast<acquisition*>(first->owner)->want.lease / 12;
+    const auto& a = *static_cast<const acquisition*>(first->owner);
+    const duration soon = interval(a) / 4;
     first->fire(first->owner);
     while (core::timer* t = house_.renewals.pop_due(core::after(house_.now, soon))) {
         t->fire(t->owner);
@@ -219,7 +225,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     ++a.renewals;
     stats& counters = house_.counters;
     ++counters.renewals;
-    const duration late = r.sent - core::after(a.extended, a.want.lease / 3);
+    const duration late = r.sent - core::after(a.extended, interval(a));
     if (a.want.renew && late > duration::zero()) {
         counters.renewal_lateness += late;
         counters.latest_renewal = std::max(counters.latest_renewal, late);
@@ -236,7 +242,7 @@ void renewer::failed(acquisition& a, std::string_view words) {
         house_.complete(e, wire::to_errc(words));
         house_.extensions.free(e);
     }
-    const duration d = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : a.extended_by / 3;
+    const duration d = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
     house_.renewals.set(a.renew_timer, core::after(house_.now, d));
 }
 
