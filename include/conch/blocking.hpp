@@ -23,8 +23,8 @@ class blocking_state;
 
 /// A client for programs without an event loop: runs one on a thread of its own.
 ///
-/// Calls block the calling thread; made on the client's own thread (in a log sink or an observer),
-/// where they would wait for themselves, they throw `system_error` with
+/// Calls block the calling thread; made on the client's own thread (in a log sink, an observer,
+/// or a handler of `async()`), where they would wait for themselves, they throw `system_error` with
 /// `boost::system::errc::resource_deadlock_would_occur` instead. Thread safety: safe from any
 /// thread. Blocking mutexes and holds may outlive it, and then report `errc::client_closed`; the
 /// thread ends with the last blocking mutex, and drops what else was to be done on it. What a
@@ -64,9 +64,9 @@ private:
 /// `std::unique_lock`, `std::scoped_lock` and `std::lock_guard`, or with holds.
 ///
 /// The Lockable calls keep one hold for each thread that has the lock; who unlocks must be the
-/// thread that locked. Nothing tells a thread of a loss by itself: ask `owns_lock()`, or protect
-/// the resource with `fence()`. Thread safety: safe from any thread; copies share nothing but the
-/// lock.
+/// thread that locked. What a thread has when it ends is released with the blocking_mutex. Nothing
+/// tells a thread of a loss by itself: ask `owns_lock()`, or protect the resource with `fence()`.
+/// Thread safety: safe from any thread; copies share nothing but the lock.
 class blocking_mutex {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB. `options`: for all Lockable calls, whose waits are
@@ -123,7 +123,8 @@ public:
     /// As `hold::async_unlock`. Throws `system_error` with its errors.
     void unlock(hold& h);
     /// As `acquire`, at once; the future has the hold, or its error. Not waiting for the future
-    /// leaves a hold that is released with it.
+    /// leaves a hold that is released with it. Its `get()` must not be called on the client's own
+    /// thread (handlers of `blocking_client::async()`, log sink, observer): that waits for itself.
     std::future<hold> acquire_future(const lock_options& options = {});
 
     /// As `mutex::async_status`.

@@ -52,7 +52,8 @@ public:
     /// released, the connection is closed, and `io_context::run()` may return.
     ~client();
 
-    /// Fails every pending operation with `errc::client_closed`, completes the `async_wait_lost` of
+    /// Fails every pending operation with `errc::client_closed` (in a drain, what concerns a hold
+    /// goes on, but for nested acquisitions), completes the `async_wait_lost` of
     /// every hold with it (the form with a time: that much before the end), waits up to
     /// `options.drain` for their owners to release them, releases the rest, closes the connection,
     /// then completes; `config::response_timeout` after the drain at the latest.

@@ -42,7 +42,7 @@ enum class errc {
     /// Too many operations are pending in this client (`config::max_pending`).
     overloaded,
 
-    /// `lock_options::wait` is negative.
+    /// `lock_options::wait` is negative, or the time for `hold::async_wait_lost`.
     invalid_wait,
     /// `lock_options::lease` is under 10 ms (100 ms with renewal on), or above one year.
     invalid_lease,

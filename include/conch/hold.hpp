@@ -96,9 +96,10 @@ public:
     /// would have (`errc::lease_expired`, `errc::renewal_refused`, `errc::max_hold_reached`). The
     /// lock is still owned then, and may yet be renewed.
     ///
-    /// `before`: at least zero, which is the plain form. A client that shuts down with
-    /// `shutdown_options::drain` completes the plain form with `errc::client_closed` when the drain
-    /// begins; this one `before` ahead of the drain's end (a tenth of the drain at most).
+    /// `before`: at least zero, which is the plain form; else `errc::invalid_wait`. A client that
+    /// shuts down with `shutdown_options::drain` completes the plain form with
+    /// `errc::client_closed` when the drain begins; this one `before` ahead of the drain's end (a
+    /// tenth of the drain at most).
     template <typename Token = boost::asio::deferred_t>
     auto async_wait_lost(duration before, Token&& token = Token{}) const {
         return impl::async_simple(impl::request::wait_lost, core_, view_, before,
@@ -110,8 +111,9 @@ public:
     ///
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::invalid_lease`, `errc::not_owner` (empty), `errc::already_released`,
-    /// `errc::max_hold_reached` and the reasons of a loss; `errc::not_connected` after
-    /// `config::operation_timeout`, `errc::overloaded`, or the server's error (the hold is then
+    /// `errc::max_hold_reached`, `errc::client_closed` and the reasons of a loss;
+    /// `errc::not_connected` after `config::operation_timeout`, `errc::overloaded`, or the server's
+    /// error (the hold is then
     /// good until `valid_until()`). Cancellation (terminal, partial, total): `operation_aborted`;
     /// the lease may be extended.
     template <typename Token = boost::asio::deferred_t>

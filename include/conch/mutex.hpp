@@ -68,16 +68,17 @@ public:
     /// Asks the server who holds the lock.
     ///
     /// Completion signature: `void(error_code, lock_status)`. Executor: as `async_lock`. Errors:
-    /// `errc::not_connected`, `errc::client_closed`, the server's. Cancellation (terminal, partial,
-    /// total): `operation_aborted`.
+    /// `errc::not_connected`, `errc::client_closed`, `errc::overloaded`, the server's. Cancellation
+    /// (terminal, partial, total): `operation_aborted`.
     template <typename Token = boost::asio::deferred_t>
     auto async_status(Token&& token = Token{}) const {
         return impl::async_status(core_, spec_, std::forward<Token>(token));
     }
 
     /// Takes the lock away from whoever holds it: reads the holder, then releases exactly that
-    /// holder. True if there was one. The former holder finds out at its next renewal, at once if
-    /// its client has waiters for this lock.
+    /// holder. True if there was one. A former holder of conch finds out at its next renewal (or
+    /// check, if it isn't renewed), which is a third of its lease away at most; at once if its
+    /// client has waiters for this lock. Until then it believes that it holds the lock.
     ///
     /// Completion signature: `void(error_code, bool)`. Executor, errors, cancellation: as
     /// `async_status`; a cancelled call may still take effect.

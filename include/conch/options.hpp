@@ -30,7 +30,8 @@ struct lock_options {
     /// 10 ms (100 ms if `renew`) to one year. Default 30 s, as Redisson's watchdog timeout.
     duration lease = std::chrono::seconds{30};
     /// Renew the lease every third of it for as long as the hold lives. Default: on. Off is
-    /// Redisson's fixed `leaseTime`.
+    /// Redisson's fixed `leaseTime`; every third of it the server is asked all the same whether the
+    /// hold was taken away.
     bool renew = true;
     /// The hold ends after so long, whatever renewal could do; it is then lost with
     /// `errc::max_hold_reached`. At least 10 ms. Default: `forever`.
@@ -39,7 +40,9 @@ struct lock_options {
     /// `valid_until()`. From zero to half the lease, or half of `max_hold` where that is shorter.
     /// Default: a tenth of that.
     std::optional<duration> stop_before{};
-    /// Acquisitions of the same owner nest. Default: none; each acquisition excludes all others.
+    /// Acquisitions of the same owner nest: `lease`, `renew`, `max_hold` and the fencing token of
+    /// the outermost one are then those of all. Default: none; each acquisition excludes all
+    /// others.
     const conch::owner* owner = nullptr;
 };
 

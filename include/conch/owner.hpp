@@ -11,8 +11,8 @@ namespace conch {
 /// other. Re-entrancy never follows a thread: two coroutines on one thread exclude each other.
 ///
 /// Local to the process, and to one client: the same owner on two clients doesn't nest. Must
-/// outlive the call that it is passed to, not the hold. Thread safety: distinct objects are safe;
-/// one object may be passed to concurrent calls.
+/// outlive the operation that it is passed to, not the hold. Thread safety: distinct objects are
+/// safe; one object may be passed to concurrent calls.
 class owner {
 public:
     owner() noexcept : id_{next_.fetch_add(1, std::memory_order_relaxed)} {}

@@ -21,7 +21,8 @@ namespace conch {
 /// `body`: called as `body(hold&)` or `body()`, returns an `asio::awaitable<T>` whose T is void, or
 /// default constructible and move assignable. It is moved, or copied if it has a name, and lives
 /// until its coroutine has ended; `std::ref(body)` keeps it where it is. It runs on a strand of the
-/// caller's executor.
+/// caller's executor. A hold that it moves out of its argument is its own to release.
+/// `options.owner` must outlive the body.
 ///
 /// Returns an `asio::awaitable<T>` with the body's result, once the release was confirmed or
 /// `hold::valid_until()` is reached. Errors, as `system_error`: those of `mutex::async_lock`;
@@ -46,8 +47,8 @@ auto with_lock(const mutex& m, const lock_options& options, Body&& body)
     (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
     static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>,
                   "conch::with_lock: GCC before 12.3 destroys this lambda twice. Give it a name "
-                  "first: auto body = [...](conch::hold&) {...}; co_await with_lock(m, options, "
-                  "body); or std::ref(body) if it can't be copied");
+                  "first and pass that, without std::move: auto body = [...](conch::hold&) {...}; "
+                  "co_await with_lock(m, options, body); or std::ref(body) if it can't be copied");
 #endif
     using result = impl::section_result<std::decay_t<Body>>;
     return impl::run_locked_section<result>(

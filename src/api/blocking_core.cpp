@@ -5,11 +5,23 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
 namespace conch::impl {
 
 namespace asio = boost::asio;
+namespace {
+
+// Unlike a std::thread::id, never that of another thread later on.
+std::uint64_t this_thread() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    thread_local const std::uint64_t number = ++last;
+    return number;
+}
+
+}  // namespace
 
 blocking_core::loop::loop(config settings)
     : work{asio::make_work_guard(io)}, redis{io, std::move(settings)} {}
@@ -53,9 +65,8 @@ void blocking_core::shutdown(const shutdown_options& options) {
 }
 
 const blocking_state::entry* blocking_state::find() const noexcept {
-    const auto it = std::find_if(held_.begin(), held_.end(), [](const entry& e) {
-        return e.thread == std::this_thread::get_id();
-    });
+    const auto it = std::find_if(held_.begin(), held_.end(),
+                                 [](const entry& e) { return e.thread == this_thread(); });
     return it != held_.end() ? &*it : nullptr;
 }
 
@@ -66,7 +77,7 @@ bool blocking_state::may_lock() const {
 
 void blocking_state::keep(hold h) {
     const std::lock_guard guard{mutex_};
-    held_.push_back({std::this_thread::get_id(), std::move(h)});
+    held_.push_back({this_thread(), std::move(h)});
 }
 
 hold blocking_state::take() {
@@ -83,7 +94,7 @@ hold blocking_state::take() {
 
 void blocking_state::unlocked(error_code ec) {
     const std::lock_guard guard{mutex_};
-    const std::thread::id me = std::this_thread::get_id();
+    const std::uint64_t me = this_thread();
     std::erase_if(failed_, [&](const ended& e) { return e.thread == me; });
     if (ec) {
         failed_.push_back({me, ec});
@@ -93,7 +104,7 @@ void blocking_state::unlocked(error_code ec) {
 error_code blocking_state::unlock_error() const {
     const std::lock_guard guard{mutex_};
     for (const ended& e : failed_) {
-        if (e.thread == std::this_thread::get_id()) {
+        if (e.thread == this_thread()) {
             return e.why;
         }
     }

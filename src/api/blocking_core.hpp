@@ -66,11 +66,11 @@ public:
 
 private:
     struct entry {
-        std::thread::id thread;
+        std::uint64_t thread;
         hold held;
     };
     struct ended {
-        std::thread::id thread;
+        std::uint64_t thread;
         error_code why;
     };
     const entry* find() const noexcept;

@@ -20,7 +20,7 @@ const char* text(errc e) noexcept {
         case errc::client_closed: return "the client is closed";
         case errc::outcome_unknown: return "the command was sent, but its answer was lost";
         case errc::overloaded: return "too many operations are pending";
-        case errc::invalid_wait: return "invalid option: wait must not be negative";
+        case errc::invalid_wait: return "invalid option: a time to wait must not be negative";
         case errc::invalid_lease:
             return "invalid option: lease must be from 10 ms (with renewal: 100 ms) to one year";
         case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";

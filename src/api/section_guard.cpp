@@ -53,12 +53,12 @@ std::exception_ptr refused(error_code ec, const mutex& m) {
 }
 
 // What the caller gets for a hold that ended before its body.
-std::exception_ptr ended_early(error_code why, const mutex& m) {
+std::exception_ptr ended_early(error_code why, bool in_time, const mutex& m) {
     if (why == errc::client_closed) {
         return refused(why, m);
     }
-    return std::make_exception_ptr(
-        section_error{errc::lock_lost, m, " was lost: " + why.message()});
+    const std::string what = in_time ? " was going to be lost: " : " was lost: ";
+    return std::make_exception_ptr(section_error{errc::lock_lost, m, what + why.message()});
 }
 
 }  // namespace
@@ -124,9 +124,11 @@ void section_guard::granted(error_code ec, hold h) {
 }
 
 void section_guard::watch() {
-    // Not the plain form, which a drain completes at its beginning.
-    const duration before =
-        std::max(duration{1}, options_.stop_before.value_or(default_stop_before(options_)));
+    // Of a nested acquisition, the lease is that of the outermost one.
+    const duration most = hold_.remaining() / 2;
+    const duration wanted = options_.stop_before.value_or(default_stop_before(options_));
+    // Not zero, which is the plain form: a drain completes that at its beginning.
+    const duration before = std::max(duration{1}, std::min(wanted, most));
     hold_.async_wait_lost(before,
                           asio::bind_executor(strand_, [self = shared_from_this()](error_code ec) {
                               if (ec) {
@@ -147,6 +149,7 @@ void section_guard::stop(asio::cancellation_type type) {
 void section_guard::lost(error_code why) {
     if (running_) {
         lost_ = why;
+        in_time_ = hold_.owns_lock();
         stop_body_.emit(asio::cancellation_type::terminal);
     }
 }
@@ -174,7 +177,7 @@ void section_guard::finish(error_code unlocked) {
     }
     std::exception_ptr error = std::move(error_);
     if (lost_ && (!error || is_abort(error))) {
-        error = ended_early(lost_, mutex_);
+        error = ended_early(lost_, in_time_, mutex_);
     }
     complete(std::move(error));
 }

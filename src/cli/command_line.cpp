@@ -8,6 +8,7 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/positional_options.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace conch::cli {
@@ -36,30 +37,51 @@ bool wants_next(const po::options_description& options, std::string_view word) {
 
 }  // namespace
 
-po::variables_map parse_words(const word_list& words, const po::options_description& options) {
+namespace {
+
+po::variables_map parse(const word_list& words, const po::options_description& options) {
     namespace style = po::command_line_style;
     po::options_description with_name;
     with_name.add(options).add_options()("NAME", po::value<std::string>());
     po::positional_options_description one_name;
     one_name.add("NAME", 1);
     po::variables_map values;
+    po::store(po::command_line_parser{words}
+                  .options(with_name)
+                  .positional(one_name)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+    return values;
+}
+
+/// Why the words don't parse. An exception's what() replaces "%original_token%" and its like, in
+/// the user's own words too, and may do so for ever: so it is that of words without a '%'.
+std::string reason_against(word_list words, const po::options_description& options) {
+    for (std::string& word : words) {
+        std::replace(word.begin(), word.end(), '%', '?');
+    }
     try {
-        po::store(po::command_line_parser{words}
-                      .options(with_name)
-                      .positional(one_name)
-                      .style(style::unix_style & ~style::allow_guessing)
-                      .run(),
-                  values);
-        po::notify(values);
+        parse(words, options);
+    } catch (const po::error& e) {
+        return printable(e.what());
+    }
+    return "a word with a percent sign is not understood";
+}
+
+}  // namespace
+
+po::variables_map parse_words(const word_list& words, const po::options_description& options) {
+    try {
+        return parse(words, options);
     } catch (const po::too_many_positional_options_error&) {
         throw usage_error("too many words on the command line");
     } catch (const po::unknown_option& e) {
-        // what() would replace "%canonical_option%" in the user's own word, for ever.
         throw usage_error("unknown option " + quoted(e.get_option_name()));
-    } catch (const po::error& e) {
-        throw usage_error(printable(e.what()));
+    } catch (const po::error&) {
+        throw usage_error(reason_against(words, options));
     }
-    return values;
 }
 
 std::size_t count_own_words(const word_list& words, const po::options_description& options) {

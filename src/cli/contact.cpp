@@ -28,7 +28,9 @@ constexpr duration glance = 50ms;
 void add_server_options(po::options_description& options) {
     auto add = options.add_options();
     add("redis", po::value<std::string>()->value_name("URL"),
-        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379)");
+        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379); others can see a "
+        "password "
+        "here, not in $CONCH_REDIS");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
         "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
 }
@@ -66,7 +68,8 @@ void first_contact::cancel() { give_up_.emit(asio::cancellation_type::terminal);
 asio::awaitable<void> first_contact::lose_patience() {
     const time_point start = clock::now();
     for (;;) {
-        const bool failed = !redis_.last_server_error().empty();
+        // A server that was reached and can't serve yet, as it loads its data, is there.
+        const bool failed = redis_.stats().connects == 0 && !redis_.last_server_error().empty();
         const duration limit =
             failed ? std::min(server_.after_failure, server_.first_answer) : server_.first_answer;
         const duration left = start + limit - clock::now();

@@ -3,6 +3,8 @@
 #include "cli/commands.hpp"
 #include "cli/text.hpp"
 
+#include <boost/system/system_error.hpp>
+
 #include <array>
 #include <exception>
 #include <iostream>
@@ -89,6 +91,18 @@ std::string program_name(const word_list& words) {
     return "conch";
 }
 
+/// Asio throws what the system refuses: a descriptor for the event loop, most of all.
+int unexpected(const std::string& name, const std::exception& e) {
+    const auto* const refusal = dynamic_cast<const boost::system::system_error*>(&e);
+    if (refusal != nullptr && refusal->code().category() == boost::system::system_category()) {
+        std::cerr << name << ": the system refused something: " << refusal->code().message()
+                  << '\n';
+        return exit_code::os_error;
+    }
+    std::cerr << name << ": unexpected: " << e.what() << '\n';
+    return exit_code::software;
+}
+
 int run_program(const word_list& words) {
     const std::string name = program_name(words);
     int status = exit_code::software;
@@ -101,8 +115,7 @@ int run_program(const word_list& words) {
         std::cerr << name << ": " << e.what() << '\n';
         return e.exit_status();
     } catch (const std::exception& e) {
-        std::cerr << name << ": unexpected: " << e.what() << '\n';
-        return exit_code::software;
+        return unexpected(name, e);
     }
     if (!std::cout.flush()) {
         std::cerr << name << ": cannot write to standard output\n";

@@ -48,8 +48,8 @@ int release(const word_list& words) {
             << "conch release --force [OPTION...] NAME: takes the lock NAME away from whoever "
                "holds it.\n\n"
             << options
-            << "\nThe holder finds out at its next renewal; \"conch run\" then ends its "
-               "command.\n"
+            << "\nThe holder finds out when it next checks the lock, a third of its lease later at "
+               "the\nlatest; \"conch run\" then ends its command.\n"
                "Exit status: 0 released, 1 nobody held it, 64 wrong command line, 69 no "
                "Redis.\n";
         return exit_code::ok;

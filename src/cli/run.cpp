@@ -32,8 +32,9 @@ constexpr const char* help_end =
     "Exit status: that of COMMAND, 128+N if signal N ended it (or ended the waiting), and\n"
     "   1  the lock is held by someone else (-n, -w); see -E\n"
     "  64  wrong command line\n"
-    "  69  no Redis, or none that can serve\n"
-    "  75  the lock was lost while COMMAND ran, or --max-hold was reached\n"
+    "  69  no Redis, or none that can serve, or the key NAME is no lock\n"
+    "  71  the system refused something, such as one process more; nothing was run\n"
+    "  75  the lock was lost while COMMAND ran, or before; or --max-hold was reached\n"
     " 126  COMMAND can't be executed\n"
     " 127  COMMAND not found\n";
 

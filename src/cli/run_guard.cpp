@@ -61,11 +61,11 @@ asio::awaitable<void> run_session::end_command() {
     const duration left = hold_.remaining() - time_to_die(plan_.longest_lease());
     const bool held = !loss_ && hold_.owns_lock();
     const time_point last = clock::now() + (held ? left : std::min(plan_.grace, longest_grace));
-    detail("the lock " + lock_and_server() + (held ? " is about to be lost" : " is lost") +
-           ": ending the command");
     job_.adopt_orphans();
     job_.signal(SIGTERM);
     job_.signal(SIGCONT);
+    detail("the lock " + lock_and_server() + (held ? " is about to be lost" : " is lost") +
+           ": ending the command");
     while (!job_.gone() && clock::now() < last) {
         co_await nap(last - clock::now());
     }
@@ -117,7 +117,7 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         on_child();
         return;
     }
-    if (number == SIGTTIN || number == SIGTTOU) {
+    if (number == SIGTTIN || number == SIGTTOU || number == SIGPIPE) {
         return;
     }
     const bool job_control = number == SIGTSTP || number == SIGCONT;

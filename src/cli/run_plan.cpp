@@ -4,6 +4,7 @@
 #include "cli/command_error.hpp"
 #include "cli/text.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -113,7 +114,9 @@ po::options_description run_options() {
     po::options_description options{"Options"};
     auto add = options.add_options();
     add("nonblock,nb,n", "do not wait if the lock is held");
-    add("wait,timeout,w", seconds(), "wait for so long at most (default: as long as it takes)");
+    add("wait,timeout,w", seconds(),
+        "wait for so long at most, also for a server that has gone away (default: as long as it "
+        "takes)");
     add("conflict-exit-code,E", po::value<std::string>()->value_name("CODE"),
         "the exit status if the lock is held (default: 1)");
     add("command,c", po::value<std::string>()->value_name("STRING"),
@@ -142,6 +145,9 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     read_words({words.begin() + own, words.end()}, values, *plan);
     read_lock_options(values, *plan);
     plan->server = read_server_options(values);
+    // A server that has answered once and goes away is waited for as long as the lock.
+    duration& patience = plan->server.settings.operation_timeout;
+    patience = std::max(patience, plan->lock.wait.value_or(one_year));
     return plan;
 }
 

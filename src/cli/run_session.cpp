@@ -11,12 +11,10 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <system_error>
 
 namespace conch::cli {
@@ -26,6 +24,15 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+/// For messages that nobody reads, at the very end.
+constexpr duration longest_farewell = 1s;
+
+/// The settings, with a reader for the library's warnings.
+config with_log(config settings, log_sink sink) {
+    settings.log = std::move(sink);
+    settings.least_log_level = log_level::warning;
+    return settings;
+}
 
 void rethrow(std::exception_ptr error) {
     if (error) {
@@ -35,23 +42,32 @@ void rethrow(std::exception_ptr error) {
 
 }  // namespace
 
-// SIGTTOU and SIGTTIN are watched only to be blocked: with `stty tostop`, a message of ours from
-// the background would stop this process, and with it the renewals.
+// SIGTTOU, SIGTTIN and SIGPIPE are watched only to be blocked: a message of ours from the
+// background, with `stty tostop`, or to a pipe that nobody reads any more would stop or end this
+// process, and with it the renewals.
 run_session::run_session(const run_plan& plan)
     : plan_{plan},
+      messages_{STDERR_FILENO},
       signals_{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-               SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD},
-      signal_stream_{io_, ::fcntl(signals_.descriptor(), F_DUPFD_CLOEXEC, 0)},
+               SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGPIPE},
+      signal_stream_{io_, signals_.duplicate()},
       child_event_{io_, asio::steady_timer::time_point::max()},
       lease_timer_{io_},
-      redis_{io_, plan.server.settings},
+      redis_{io_, with_log(plan.server.settings,
+                           [this](log_level, std::string_view line) { detail(printable(line)); })},
       mutex_{redis_, plan.lock_name, plan.kind},
       contact_{io_, redis_, mutex_, plan.server} {}
 
 int run_session::go() {
     asio::co_spawn(io_, watch_signals(), rethrow);
     asio::co_spawn(io_, conduct(), rethrow);
-    io_.run();
+    try {
+        io_.run();
+    } catch (...) {
+        job_.signal(SIGKILL);  // nobody looks after its lock any more
+        throw;
+    }
+    messages_.finish(hurried_ ? 0s : longest_farewell);
     return exit_status_;
 }
 
@@ -161,7 +177,14 @@ void run_session::start_command() {
         .signal_mask = signals_.former_mask(),
         .variables = {
             {"CONCH_NAME", plan_.lock_name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
-    const launched result = job_.start(how);
+    launched result;
+    try {
+        result = job_.start(how);
+    } catch (const command_error& e) {
+        say(e.what());
+        exit_status_ = e.exit_status();
+        return;
+    }
     if (result.error == 0) {
         return;
     }
@@ -220,9 +243,9 @@ std::string run_session::lock_and_server() const {
     return quoted(plan_.lock_name) + " (" + server_label(plan_.server.settings) + ')';
 }
 
-void run_session::say(const std::string& line) const { std::cerr << "conch run: " << line << '\n'; }
+void run_session::say(const std::string& line) { messages_.line("conch run: " + line); }
 
-void run_session::detail(const std::string& line) const {
+void run_session::detail(const std::string& line) {
     if (plan_.verbose) {
         say(line);
     }

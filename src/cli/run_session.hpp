@@ -3,6 +3,7 @@
 #define CONCH_SRC_CLI_RUN_SESSION_HPP
 
 #include "cli/job.hpp"
+#include "cli/message_output.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/signal_watch.hpp"
 
@@ -57,10 +58,11 @@ private:
     std::string lock_and_server() const;
     bool max_hold_is_near() const noexcept;
     void report_loss(error_code reason);
-    void say(const std::string& line) const;
-    void detail(const std::string& line) const;
+    void say(const std::string& line);
+    void detail(const std::string& line);
 
     const run_plan& plan_;
+    message_output messages_;
     boost::asio::cancellation_signal give_up_;  ///< outlives what it may cancel
     boost::asio::io_context io_{1};
     signal_watch signals_;

@@ -3,6 +3,7 @@
 
 #include "cli/command_error.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,6 +30,14 @@ signal_watch::signal_watch(std::initializer_list<int> signals) {
     if (fd_ < 0) {
         throw os_failure("cannot watch signals", errno);
     }
+}
+
+int signal_watch::duplicate() const {
+    const int fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) {
+        throw os_failure("cannot watch signals", errno);
+    }
+    return fd;
 }
 
 signal_watch::~signal_watch() { ::close(fd_); }

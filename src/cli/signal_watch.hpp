@@ -26,6 +26,8 @@ public:
 
     /// Readable when a signal is there; non-blocking, close-on-exec.
     int descriptor() const noexcept { return fd_; }
+    /// The same once more, for an owner that closes it. Throws `command_error`.
+    int duplicate() const;
     /// The next signal, if there is one.
     std::optional<signalfd_siginfo> next() const;
     const sigset_t& former_mask() const noexcept { return former_mask_; }

@@ -11,7 +11,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -41,7 +40,7 @@ public:
     explicit watcher(const watch_plan& plan)
         : plan_{plan},
           the_{plan.server, plan.name},
-          stream_{the_.io, ::fcntl(signals_.descriptor(), F_DUPFD_CLOEXEC, 0)},
+          stream_{the_.io, signals_.duplicate()},
           timer_{the_.io} {}
 
     int go();
@@ -108,7 +107,7 @@ asio::awaitable<void> watcher::conduct() {
     if (signal_ == 0) {
         look(first_error, first);
     }
-    while (signal_ == 0 && shown_ < plan_.count) {
+    while (signal_ == 0 && shown_ < plan_.count && std::cout.good()) {
         co_await pause();
         if (signal_ != 0) {
             break;
@@ -205,7 +204,7 @@ int watch(const word_list& words) {
                "held the\nlock is counted from when this command first saw it.\n"
                "JSON: time, and as \"conch status\"; or time, name, error.\n"
                "Exit status: 0 after N lines, 128+N ended by signal N (130: Ctrl-C), 64 wrong "
-               "command line,\n69 no Redis.\n";
+               "command line,\n69 no Redis, 74 the output can't be written.\n";
         return exit_code::ok;
     }
     watch_plan plan;

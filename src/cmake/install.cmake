@@ -58,16 +58,10 @@ if(TARGET conch_program)
         set_target_properties(conch_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
     endif()
     install(TARGETS conch_program)
-    if(EXISTS "${PROJECT_SOURCE_DIR}/src/cli/conch.1")
-        install(FILES src/cli/conch.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-    endif()
-    if(EXISTS "${PROJECT_SOURCE_DIR}/src/cli/completion/conch.bash")
-        install(FILES src/cli/completion/conch.bash RENAME conch
-            DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-    endif()
-    if(EXISTS "${PROJECT_SOURCE_DIR}/src/cli/completion/_conch")
-        install(FILES src/cli/completion/_conch
-            DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-    endif()
+    install(FILES src/cli/conch.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    install(FILES src/cli/completion/conch.bash RENAME conch
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+    install(FILES src/cli/completion/_conch
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endif()
 install(FILES src/cmake/copyright DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/conch")

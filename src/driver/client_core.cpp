@@ -153,7 +153,7 @@ void client_core::take_inbox() {
     for (const std::uint64_t ticket : in.cancelled) {
         cancel_now(ticket);
     }
-    if (in.abandoned && shutdown_by_ == time_point::max()) {
+    if (in.abandoned && !shutting_down_) {
         begin_shutdown({});
     }
 }
@@ -201,6 +201,7 @@ void client_core::begin_shutdown(duration drain) {
     if (closed_) {
         return;
     }
+    shutting_down_ = true;
     drain = std::max(drain, duration{});
     shutdown_by_ =
         std::min(shutdown_by_, core::after(core::after(now_, drain), settings_.response_timeout));

@@ -111,6 +111,7 @@ private:
     std::shared_ptr<stream> stream_{};
     bool connected_ = false;
     bool closed_ = false;
+    bool shutting_down_ = false;
     time_point shutdown_by_ = time_point::max();
     std::vector<operation*> shutdowns_{};
     boost::unordered_flat_map<std::uint64_t, operation*> cancellable_{};

@@ -93,6 +93,11 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         refuse(by, bad);
         return;
     }
+    // What nobody waits for any more may be at the server for long: it is as pending as the rest.
+    if (house_.acquisition_pool.live() >= house_.levels.live() + house_.settings.max_pending) {
+        refuse(by, house_.closing ? errc::client_closed : errc::overloaded);
+        return;
+    }
     if (!admit(by)) {
         return;
     }

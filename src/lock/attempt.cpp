@@ -102,9 +102,11 @@ void slot::on_patience_over(void* acquisition_) {
         s.house.timers.set(a.timer, until);
         return;
     }
+    const std::uint64_t number = a.number;
     s.give_up(w, s.link.why_unanswered(a.call));
-    if (s.trying_ == &a) {
-        s.house.timers.set(a.timer, s.house.now);  // the try goes on for the next waiter
+    // By the number: another try may be in the place of this one.
+    if (s.trying_ && s.trying_->number == number) {
+        s.house.timers.set(a.timer, s.house.now);  // it goes on for the next waiter
     }
 }
 

@@ -13,10 +13,17 @@ namespace {
 
 constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 
+bool renews(const acquisition& a) noexcept { return a.want.renew && !a.last; }
+
+// Between two renewals, or two looks at a hold that isn't renewed.
+duration interval(const acquisition& a) noexcept {
+    return (renews(a) ? a.want.lease : std::min(a.want.lease, a.extended_by)) / 3;
+}
+
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
-    if (a.want.renew && !a.last) {
+    if (renews(a)) {
         lease = a.want.lease;
     }
     for (const pending& p : a.extensions) {
@@ -45,15 +52,16 @@ renewal::renewal(context& h) noexcept : wire::call{renewer::type}, house{h} {}
 renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 
 void renewer::schedule(acquisition& a) {
-    if (!a.want.renew || a.last) {
-        house_.renewals.cancel(a.renew_timer);
+    if (!renews(a)) {
+        // Somebody may take it away, and this is how its holder gets to know.
+        house_.renewals.set(a.renew_timer, core::after(house_.now, interval(a)));
         return;
     }
     const duration left = a.valid_until - house_.now;
     if (left < a.want.lease / 3 * 2) {
         house_.renewals.set(a.renew_timer, house_.now);
     } else {
-        house_.renewals.set(a.renew_timer, core::after(a.extended, a.want.lease / 3));
+        house_.renewals.set(a.renew_timer, core::after(a.extended, interval(a)));
     }
 }
 
@@ -93,7 +101,8 @@ void renewer::tick() {
     if (!first) {
         return;
     }
-    const duration soon = static_cast<acquisition*>(first->owner)->want.lease / 12;
+    const auto& a = *static_cast<const acquisition*>(first->owner);
+    const duration soon = interval(a) / 4;
     first->fire(first->owner);
     while (core::timer* t = house_.renewals.pop_due(core::after(house_.now, soon))) {
         t->fire(t->owner);
@@ -225,7 +234,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     ++a.renewals;
     stats& counters = house_.counters;
     ++counters.renewals;
-    const duration late = r.sent - core::after(a.extended, a.want.lease / 3);
+    const duration late = r.sent - core::after(a.extended, interval(a));
     if (a.want.renew && late > duration::zero()) {
         counters.renewal_lateness += late;
         counters.latest_renewal = std::max(counters.latest_renewal, late);
@@ -234,7 +243,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
 
 void renewer::failed(acquisition& a, std::string_view words) {
     ++house_.counters.renewal_failures;
-    a.refused = true;
+    a.refused = renews(a);
     a.home.link.remember_words(words);
     house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
     while (!a.extensions.empty()) {
@@ -242,10 +251,8 @@ void renewer::failed(acquisition& a, std::string_view words) {
         house_.complete(e, wire::to_errc(words));
         house_.extensions.free(e);
     }
-    if (a.want.renew && !a.last) {
-        const duration d = std::max(retry_delay_min, a.want.lease / 30);
-        house_.renewals.set(a.renew_timer, core::after(house_.now, d));
-    }
+    const duration d = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
+    house_.renewals.set(a.renew_timer, core::after(house_.now, d));
 }
 
 // One refusal for a whole batch says nothing of any one hold.

@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::size_t longest_run_id = 64;  // Redis' own have 40 characters
 
+// Of an unknown command the server repeats the arguments, and so the password.
+std::string_view without_arguments(std::string_view words) noexcept {
+    return words.substr(0, words.find(", with args"));
+}
+
 }  // namespace
 
 const call_type handshake::type{
@@ -94,7 +99,7 @@ void handshake::answer(const greeting& g, const outcome& o) {
         case step::hello: {
             if (o.refused()) {
                 const errc why = to_errc(o.reply.text());
-                fail(why, o.reply.text(),
+                fail(why, without_arguments(o.reply.text()),
                      why != errc::server_error && why != errc::server_unavailable);
                 return;
             }

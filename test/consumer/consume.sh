@@ -4,14 +4,24 @@
 #
 #   CXX=... CONCH_SOURCE=... CONCH_BUILD=... CONCH_WORK=... consume.sh WAY [KIND]
 #
+# and the variables of installed.sh.
 # CONCH_BUILD is a finished build; everything is written to CONCH_WORK, and nothing outside of it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prefix="$CONCH_WORK/moved prefix"
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
-server=
 
 fail() { echo "consume.sh: $*" >&2; exit 1; }
+source "$here/installed.sh"
+
+# has PREFIX FILE...
+has() {
+    local file folder=$1
+    shift
+    for file in "$@"; do
+        [ -f "$folder/$file" ] || fail "$file is not installed"
+    done
+}
 
 # Installs with DESTDIR and without, and moves the folder: what is installed knows no path of its
 # own. A space in the path must not matter.
@@ -23,6 +33,7 @@ install_prefix() {
         >>"$CONCH_WORK/install.txt"
     diff -r "$CONCH_WORK/first prefix" "$CONCH_WORK/staged root/some where"
     mv "$CONCH_WORK/first prefix" "$prefix"
+    has "$prefix" "${of_library[@]}"
     if grep -rlI -e "first prefix" -e "$CONCH_BUILD" -e "$CONCH_SOURCE" "$prefix"; then
         fail "these know a path of the machine that they were built on"
     fi
@@ -30,17 +41,11 @@ install_prefix() {
 
 remove_prefix() { rm -rf "$CONCH_WORK"; }
 
-stop_server() { [ -z "$server" ] || { kill "$server"; wait "$server" || true; }; }
-
-# runs PROGRAM...: each against a server of its own. A path relative to the folder, because that of
-# a unix socket is short. The program waits for the server.
+# runs PROGRAM...: against a server of their own, for which they wait
 runs() {
-    local program folder
-    folder=$(mktemp -d "$CONCH_WORK/redis.XXXXXX")
-    cd "$folder"
-    redis-server --port 0 --unixsocket socket --save "" --dir . >redis.txt 2>&1 &
-    server=$!
+    local program
     trap stop_server EXIT
+    start_server "$CONCH_WORK"
     for program in "$@"; do
         [ "$(timeout 120 "$program" socket)" = "locked and unlocked" ] || fail "$program failed"
     done
@@ -57,7 +62,7 @@ uses() {
 builds() {
     local project=$1 folder=$2
     shift 2
-    cmake -S "$here/$project" -B "$folder" -G "$CMAKE_GENERATOR" "-DCMAKE_CXX_COMPILER=$CXX" \
+    cmake -S "$project" -B "$folder" -G "$CMAKE_GENERATOR" "-DCMAKE_CXX_COMPILER=$CXX" \
         -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" "$@"
     cmake --build "$folder"
 }
@@ -70,7 +75,7 @@ find_package() {
         arguments=(-DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden
             -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON)
     fi
-    builds find_package "$folder" "-DCMAKE_PREFIX_PATH=$prefix" "${arguments[@]}"
+    builds "$here/find_package" "$folder" "-DCMAKE_PREFIX_PATH=$prefix" "${arguments[@]}"
     uses "$folder/consumer_20" "$1"
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
@@ -97,10 +102,34 @@ pkg_config() {
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
 
+# program: the one that is installed, with what belongs to it
+program() {
+    has "$prefix" "${of_program[@]}"
+    trap stop_server EXIT
+    start_server "$CONCH_WORK"
+    takes_a_lock "$prefix/bin/conch"
+}
+
+# shared_program: finds its library in the prefix, wherever that was moved to
+shared_program() {
+    local folder="$CONCH_WORK/shared_program"
+    cmake -S "$CONCH_SOURCE" -B "$folder/build" -G "$CMAKE_GENERATOR" \
+        "-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" \
+        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF
+    cmake --build "$folder/build"
+    cmake --install "$folder/build" --prefix "$folder/first prefix"
+    rm -rf "$folder/build"
+    mv "$folder/first prefix" "$folder/moved prefix"
+    uses "$folder/moved prefix/bin/conch" shared
+    trap stop_server EXIT
+    start_server "$CONCH_WORK"
+    takes_a_lock "$folder/moved prefix/bin/conch"
+}
+
 # add_subdirectory: static; brings nothing but the library
 add_subdirectory() {
     local folder="$CONCH_WORK/add_subdirectory"
-    builds add_subdirectory "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE"
+    builds "$here/add_subdirectory" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE"
     uses "$folder/consumer_20" static
     ctest --test-dir "$folder" -N | grep -q '^Total Tests: 0$' || fail "tests of the library"
     cmake --install "$folder" --prefix "$CONCH_WORK/nothing"
@@ -111,10 +140,27 @@ add_subdirectory() {
 # fetch_content: shared
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"
-    builds fetch_content "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
+    builds "$here/fetch_content" "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
         -DBUILD_SHARED_LIBS=ON
     uses "$folder/consumer_20" shared
     runs "$folder/consumer_20" "$folder/consumer_23"
+}
+
+# readme: all that a new user writes is its first snippet and its CMakeLists.txt, but for what the
+# lock is for, and main(). Built upon the prefix; without one, it is asked for the sources.
+readme() {
+    local folder="$CONCH_WORK/readme"
+    mkdir -p "$folder"
+    first_snippet() {
+        awk -v "begin=\`\`\`$1" '/^```$/ && on {exit} on; $0 == begin {on = 1}' \
+            "$CONCH_SOURCE/README.md"
+    }
+    first_snippet cmake >"$folder/CMakeLists.txt"
+    { first_snippet cpp; cat "$here/program/readme_rest.cpp"; } >"$folder/orders.cpp"
+    builds "$folder" "$folder/build" "-DCMAKE_PREFIX_PATH=$prefix"
+    runs "$folder/build/orders"
+    cmake -S "$folder" -B "$folder/fetched" "-DCMAKE_CXX_COMPILER=$CXX" \
+        -DCMAKE_DISABLE_FIND_PACKAGE_conch=ON "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE"
 }
 
 # asio_settings: what changes the layout of Asio's classes doesn't link, and the error says what

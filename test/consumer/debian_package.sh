@@ -3,16 +3,17 @@
 # Makes the Debian package, installs it into a folder with a package database of its own, and
 # removes it. The machine's database is never touched.
 #
-#   CONCH_BUILD=... CONCH_WORK=... debian_package.sh
+#   CONCH_BUILD=... CONCH_WORK=... debian_package.sh, and the variables of installed.sh
 set -euo pipefail
 work="$CONCH_WORK package"
 root="$work/root"
 
 fail() { echo "debian_package.sh: $*" >&2; exit 1; }
+source "$(dirname "${BASH_SOURCE[0]}")/installed.sh"
 
 rm -rf "$work"
 mkdir -p "$work" "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info"
-trap 'rm -rf "$work"' EXIT
+trap 'stop_server; rm -rf "$work"' EXIT
 : >"$root/var/lib/dpkg/status"
 
 cpack --config "$CONCH_BUILD/CPackConfig.cmake" -G DEB -B "$work/cpack" >"$work/cpack.txt" ||
@@ -34,22 +35,28 @@ if command -v dpkg-shlibdeps >/dev/null; then
 fi
 
 dpkg-deb --fsys-tarfile "$package" | tar -t | sed 's|^\.||' | grep -v '/$' | sort >"$work/files"
-for file in bin/conch include/conch/conch.hpp "$CONCH_LIBDIR/libconch.a" \
-    "$CONCH_LIBDIR/libconch.so" "$CONCH_LIBDIR/libconch.so.$CONCH_VERSION" \
-    "$CONCH_LIBDIR/cmake/conch/conch-config.cmake" "$CONCH_LIBDIR/pkgconfig/conch.pc" \
-    share/doc/conch/copyright; do
+for file in "${of_library[@]}" "${of_program[@]}"; do
     grep -qxF "/usr/$file" "$work/files" || fail "the package has no $file"
 done
 if grep -v '^/usr/' "$work/files"; then
     fail "these are not under /usr"
 fi
 
+# Also without a server, the program must start.
+works() {
+    "$root/usr/bin/conch" --help >/dev/null || fail "the installed program doesn't run"
+    if command -v redis-server >/dev/null; then
+        start_server "$work"
+        takes_a_lock "$root/usr/bin/conch"
+    fi
+}
+
 # Owners of files can only be set by root, real or pretended.
 as_root=()
 if [ "$(id -u)" != 0 ]; then
     if ! command -v fakeroot >/dev/null; then
         dpkg-deb -x "$package" "$root"
-        "$root/usr/bin/conch" --help >/dev/null
+        works
         exit
     fi
     as_root=(fakeroot)
@@ -62,7 +69,7 @@ in_root() {
 in_root --install "$package"
 (cd "$root" && find . ! -type d -not -path './var/*' | sed 's|^\.||' | sort) >"$work/installed"
 diff "$work/files" "$work/installed" || fail "installed is not what the package lists"
-"$root/usr/bin/conch" --help >/dev/null || fail "the installed program doesn't run"
+works
 in_root --purge conch
 (cd "$root" && find . -mindepth 1 -not -path './var/*' | sort) >"$work/after"
 diff "$work/before" "$work/after" || fail "removal left these"

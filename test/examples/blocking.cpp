@@ -14,14 +14,16 @@ using namespace std::chrono_literals;
 int run(const char* url) {
     conch::blocking_client redis{conch::config::from_url(url)};
     conch::blocking_mutex m{redis, "counter", {.fenced = true}};
-
     int counter = 0;
+    const auto count = [&] {
+        const std::scoped_lock guard{m};
+        ++counter;
+    };
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back([&] {
             try {
-                const std::scoped_lock guard{m};
-                ++counter;
+                count();
             } catch (const conch::system_error& e) {  // no server, for instance
                 std::cerr << e.what() << "\n";
             }

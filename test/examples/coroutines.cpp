@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The operations of a lock from coroutines: `coroutines [REDIS_URL]`. Prints what happens.
-#include <conch/conch.hpp>
-
 #include <boost/asio.hpp>
 
 #include <cstdint>
@@ -10,19 +8,23 @@
 #include <iostream>
 #include <string>
 
+#include <conch/conch.hpp>
+
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-asio::awaitable<void> charge(std::string order, std::uint64_t fence) {
-    std::cout << "charges " << order << (fence != 0 ? " under a fence\n" : "\n");
-    co_return;
-}
+asio::awaitable<void> charge(std::string order, std::uint64_t fence);  // what the lock is for
 
 asio::awaitable<void> settle(conch::client& redis, std::string order) {
     conch::mutex m{redis, "orders:" + order, {.fenced = true}};
     conch::hold h = co_await m.async_lock({.wait = 2s});  // a timeout is errc::timed_out
     co_await charge(order, h.fence());
     co_await h.async_unlock();  // or the destructor, in the background
+}
+
+asio::awaitable<void> charge(std::string order, std::uint64_t fence) {
+    std::cout << "charges " << order << (fence != 0 ? " under a fence\n" : "\n");
+    co_return;
 }
 
 asio::awaitable<void> try_it(conch::client& redis) {

@@ -106,6 +106,7 @@ void engine_world::wait_lost(std::size_t hold, duration before) {
     }
     request& r = add(request::kind::watch, core::never);
     r.view = holds_.at(hold);
+    r.before = before;
     turn([&] { engine_.wait_lost(r.view, before, {&r, &r.running}); });
 }
 

@@ -186,7 +186,9 @@ void engine_world::check_requests() {
                 ++admitted;
                 FUZZ_CHECK(!closing_);
                 break;
-            case request::kind::watch: FUZZ_CHECK(!closing_ && r->view->level); break;
+            case request::kind::watch:
+                FUZZ_CHECK((!closing_ || r->before > duration::zero()) && r->view->level);
+                break;
             case request::kind::unlock:
             case request::kind::extend: break;
         }

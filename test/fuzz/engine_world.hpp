@@ -33,6 +33,7 @@ struct request {
     std::size_t name = 0;
     std::size_t crowd = 0;  ///< operations that were pending before it
     time_point due{};       ///< it must be completed by then
+    duration before{};      ///< of a watch: so long ahead of the end
     impl::view_ptr view{};  ///< what it is about, or was granted
     lock_status status{};
 };

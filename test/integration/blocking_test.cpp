@@ -140,6 +140,23 @@ TEST_F(blocking_test, who_does_not_have_the_lock_can_not_unlock_it) {
     EXPECT_TRUE(locked());
 }
 
+TEST_F(blocking_test, a_thread_does_not_inherit_from_one_that_ended) {
+    std::thread::id gone;
+    std::thread{[&] {
+        m.lock();
+        gone = std::this_thread::get_id();
+    }}.join();
+    bool met = false;
+    for (int i = 0; i < 100 && !met; ++i) {
+        std::thread{[&] {
+            met = std::this_thread::get_id() == gone;
+            EXPECT_FALSE(m.owns_lock());
+            EXPECT_FALSE(m.try_lock()) << "it is held still";
+        }}.join();
+    }
+    EXPECT_TRUE(met) << "no thread got the id of the one that ended: nothing was tested";
+}
+
 TEST_F(blocking_test, a_loss_is_found_by_unlock_and_told_when_asked) {
     m.lock();
     take_away();

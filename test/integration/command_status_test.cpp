@@ -218,6 +218,16 @@ TEST_F(watch_command_test, a_server_that_goes_is_told_and_waited_for) {
     EXPECT_TRUE(end.out.ends_with("lock: free\n")) << end.out;
 }
 
+TEST_F(watch_command_test, output_that_cannot_be_written_ends_it_with_74) {
+    for (const char* format : {"", "--json"}) {
+        program p{
+            {"/bin/sh", "-c", "exec \"$0\" watch $1 lock >/dev/full", CONCH_PROGRAM_PATH, format},
+            here()};
+        EXPECT_EQ(p.finish().status, 74);
+        expect_one_line(p.finish().err);
+    }
+}
+
 TEST_F(watch_command_test, without_redis_it_is_69_and_one_line) {
     const ended end = to_end({"watch", "lock"}, nowhere());
     EXPECT_EQ(end.status, 69);

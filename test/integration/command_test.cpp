@@ -140,6 +140,29 @@ TEST_F(run_command_test, without_redis_it_is_69_and_one_line) {
     expect_one_line(end.err);
 }
 
+TEST_F(run_command_test, a_process_that_cannot_be_started_is_71_and_leaves_the_lock_free) {
+    int unstarted = 0;
+    for (int limit = 4; limit < 20; ++limit) {
+        words line{"/bin/sh", "-c", "ulimit -n \"$0\"; exec \"$@\"", std::to_string(limit)};
+        const words whole = run_words({}, {"true"});
+        line.insert(line.end(), whole.begin(), whole.end());
+        program p{line, here()};
+        const ended& end = p.finish();
+        if (end.status == 0) {
+            EXPECT_GT(unstarted, 0);
+            return;
+        }
+        const bool unreachable = end.err.find("no connection") != std::string::npos;
+        EXPECT_EQ(end.status, unreachable ? 69 : 71) << limit << ": " << end.err;
+        expect_one_line(end.err);
+        expect_in("Too many open files", end.err);
+        EXPECT_EQ(end.err.find("unexpected"), std::string::npos) << end.err;
+        unstarted += end.err.find("cannot start a process") == std::string::npos ? 0 : 1;
+        expect_free();
+    }
+    ADD_FAILURE() << "it needs too many descriptors";
+}
+
 TEST_F(run_command_test, bad_usage_is_64_and_one_line) {
     const std::vector<words> wrong{{"run"},
                                    {"run", "lock"},
@@ -155,6 +178,8 @@ TEST_F(run_command_test, bad_usage_is_64_and_one_line) {
                                    {"run", "--unknown", "lock", "echo"},
                                    {"run", "--un\nknown", "lock", "echo"},
                                    {"run", "--%canonical_option%", "lock", "echo"},
+                                   {"run", "--%original_token%=", "lock", "echo"},
+                                   {"status", "--json=%original_token%", "lock"},
                                    {"run", std::string(65537, 'x'), "echo"},
                                    {"walk"},
                                    {}};

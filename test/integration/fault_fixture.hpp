@@ -7,6 +7,7 @@
 #include "support/proxy.hpp"
 #include "support/redis_test.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ struct endured {
     std::uint64_t connection_losses() const {
         return of_a.connection_losses + of_b.connection_losses;
     }
+    duration longest_wait() const { return std::max(of_a.longest_wait, of_b.longest_wait); }
 };
 
 /// Clients behind a wire that can be damaged, before a server that can be.

@@ -58,12 +58,14 @@ TEST_F(fault_wire_test, delay_harms_nobody) {
                               .length = 600ms,
                               .times = 3});
     EXPECT_EQ(e.connection_losses(), 0u);
+    EXPECT_GE(e.longest_wait(), 80ms) << "there and back";
 }
 
 TEST_F(fault_wire_test, one_byte_at_a_time_harms_nobody) {
     const endured e =
         endure({.strike = [&] { wire.dribble(); }, .heal = [&] { wire.heal(); }, .length = 500ms});
     EXPECT_EQ(e.connection_losses(), 0u);
+    EXPECT_GT(wire.dribbled(), 1000u);
 }
 
 TEST_F(fault_wire_test, replies_cut_off_in_their_middle_harm_nobody) {

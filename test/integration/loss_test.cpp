@@ -2,6 +2,8 @@
 // A lock that is lost is said to be lost, in time, and by its right name.
 #include "support/redis_test.hpp"
 
+#include <optional>
+
 namespace {
 
 using namespace conch;
@@ -235,6 +237,29 @@ TEST_F(loss_test, waiting_for_the_loss_ends_without_error_when_the_lock_is_relea
         released.release();
         detached.detach();
         co_await group.join();
+    });
+}
+
+TEST_F(loss_test, a_watched_hold_that_is_destroyed_gives_its_lock_back) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "watched"};
+        std::optional<error_code> plain;
+        std::optional<error_code> ahead;
+        {
+            const hold h = co_await m.async_lock();
+            h.async_wait_lost([&](error_code why) { plain = why; });
+            h.async_wait_lost(1s, [&](error_code why) { ahead = why; });
+            const lock_status status = co_await m.async_status();  // the watches are in place
+            EXPECT_TRUE(status.locked);
+            EXPECT_FALSE(plain || ahead);
+        }
+        const bool gone = co_await when([&] { return !raw.exists("watched"); });
+        EXPECT_TRUE(gone) << "a watch keeps no hold alive";
+        const bool told = co_await when([&] { return plain && ahead; });
+        EXPECT_TRUE(told);
+        EXPECT_EQ(plain, error_code{}) << "released, not lost";
+        EXPECT_EQ(ahead, error_code{});
     });
 }
 

@@ -86,8 +86,16 @@ TEST_F(observer_test, may_outlive_its_client_and_the_context) {
 
 class secret_test : public redis_test {
 protected:
-    secret_test()
-        : redis_test{{.arguments = {"--user", "app", "on", ">s3cret-word", "~*", "&*", "+@all"}}} {}
+    explicit secret_test(std::vector<std::string> more = {})
+        : redis_test{
+              {.arguments = with({"--user", "app", "on", ">s3cret-word", "~*", "&*", "+@all"},
+                                 std::move(more))}} {}
+
+    static std::vector<std::string> with(std::vector<std::string> all,
+                                         std::vector<std::string> more) {
+        std::move(more.begin(), more.end(), std::back_inserter(all));
+        return all;
+    }
 
     /// All that a client with this password says, at the lowest level, over a whole life: the
     /// handshake, locks, a server that goes away and comes back.
@@ -123,6 +131,18 @@ TEST_F(secret_test, a_wrong_password_is_in_no_line) {
     const std::string all = said("wr0ng-word");
     EXPECT_NE(all.find("WRONGPASS"), std::string::npos) << all;
     EXPECT_EQ(all.find("wr0ng"), std::string::npos) << all;
+}
+
+// Such a server repeats what it was given: HELLO 3 AUTH and the rest.
+class no_hello_test : public secret_test {
+protected:
+    no_hello_test() : secret_test{{"--rename-command", "HELLO", ""}} {}
+};
+
+TEST_F(no_hello_test, a_password_is_in_no_line_where_the_server_does_not_know_the_command) {
+    const std::string all = said("s3cret-word");
+    EXPECT_NE(all.find("unknown command"), std::string::npos) << all;
+    EXPECT_EQ(all.find("s3cret"), std::string::npos) << all;
 }
 
 }  // namespace

@@ -186,6 +186,22 @@ TEST_F(shutdown_test, a_drain_outlives_the_handle_of_the_client) {
     });
 }
 
+TEST_F(shutdown_test, a_drain_without_end_outlives_the_handle_too) {
+    auto c = std::make_unique<client>(io, settings());
+    const mutex m{*c, "drained"};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await m.async_lock();
+        c->async_shutdown({.drain = forever}, [](error_code) {});
+        const auto [told] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(told, errc::client_closed);
+        c.reset();
+        const auto [extended] = co_await h.async_extend(60s, as_result);
+        EXPECT_FALSE(extended) << extended.message();
+        EXPECT_TRUE(h.owns_lock());
+        co_await h.async_unlock();
+    });
+}
+
 TEST_F(shutdown_test, a_drain_on_a_frozen_server_is_bounded) {
     client c{io, settings()};
     const mutex m{c, "frozen"};

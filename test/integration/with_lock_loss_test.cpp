@@ -37,8 +37,8 @@ TEST_F(with_lock_loss_test, what_is_thrown_names_the_lock_and_the_cause) {
         const auto body = [&](hold&) { return until_cancelled(&cancelled); };
         const lock_options brief{.lease = 50ms, .renew = false};
         const std::string lost = co_await words(m, brief, body);
-        EXPECT_EQ(lost,
-                  "lock \"lock\" was lost: " + make_error_code(errc::lease_expired).message());
+        EXPECT_EQ(lost, "lock \"lock\" was going to be lost: " +
+                            make_error_code(errc::lease_expired).message());
         const hold other = co_await m.async_lock({}, asio::use_awaitable);
         const lock_options impatient{.wait = 10ms};
         const std::string late = co_await words(m, impatient, body);

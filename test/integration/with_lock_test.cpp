@@ -157,6 +157,26 @@ TEST_F(with_lock_test, sections_nest_by_their_owner) {
     });
 }
 
+TEST_F(with_lock_test, a_section_within_a_shorter_lease_goes_on_while_that_is_renewed) {
+    run([&]() -> asio::awaitable<void> {
+        const owner self;
+        hold outer = co_await m.async_lock({.lease = 2s, .owner = &self});
+        const lock_options options{.owner = &self};
+        const auto body = [&](hold& h) -> asio::awaitable<void> {
+            for (int i = 0; i < 10; ++i) {
+                co_await m.async_status(asio::use_awaitable);
+            }
+            const auto state = co_await asio::this_coro::cancellation_state;
+            EXPECT_EQ(state.cancelled(), asio::cancellation_type::none);
+            EXPECT_TRUE(h.owns_lock());
+        };
+        const error_code ec = co_await outcome(m, options, body);
+        EXPECT_FALSE(ec) << ec.message();
+        EXPECT_TRUE(outer.owns_lock());
+        co_await outer.async_unlock();
+    });
+}
+
 TEST_F(with_lock_test, sections_exclude_each_other_on_many_threads) {
     constexpr int each = 25;
     constexpr int sections = 8;

@@ -5,7 +5,6 @@
 
 #include <boost/system/errc.hpp>
 
-#include <algorithm>
 #include <chrono>
 
 namespace conch::sim {
@@ -140,7 +139,11 @@ void user::cancel(std::uint64_t generation, std::uint64_t) {
         all_.count(fault::cancel);
         all_.the_world().note("cancel", index_);
         gave_up_ = true;
-        node().turn([&] { node().engine().cancel(*acquiring_->running, given_up); });
+        node().turn([&] {
+            if (acquiring_ && acquiring_->running) {  // it may have ended as the turn began
+                node().engine().cancel(*acquiring_->running, given_up);
+            }
+        });
     }
 }
 

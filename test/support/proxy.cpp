@@ -234,6 +234,12 @@ std::size_t proxy::reordered() {
     return n;
 }
 
+std::size_t proxy::dribbled() {
+    std::size_t n = 0;
+    order([&] { n = state_->damage.dribbled; });
+    return n;
+}
+
 std::size_t proxy::passed() {
     std::size_t n = 0;
     order([&] { n = state_->damage.passed; });

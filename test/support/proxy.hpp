@@ -70,6 +70,8 @@ public:
     std::size_t accepted();
     /// Messages so far that came later than the server said them.
     std::size_t reordered();
+    /// Bytes so far that came as a piece each.
+    std::size_t dribbled();
     /// Bytes that came through so far, both ways.
     std::size_t passed();
 

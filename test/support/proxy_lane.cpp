@@ -163,6 +163,7 @@ void proxy_lane::write() {
                                  return;
                              }
                              damage_.passed += count;
+                             damage_.dribbled += damage_.dribble ? 1 : 0;
                              waiting_ -= std::min(waiting_, count);
                              left_ -= count;
                              if (!pieces_.empty()) {

@@ -29,6 +29,7 @@ struct proxy_damage {
 
     std::size_t accepted = 0;
     std::size_t reordered = 0;
+    std::size_t dribbled = 0;
     std::size_t passed = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The grace period of `conch run`: the default fits any lease and any --max-hold.
+// Times of `conch run`: the grace period fits any lease and any --max-hold by default; the patience
+// with a server that goes away is that of -w.
 #include "cli/command_error.hpp"
 #include "cli/run_plan.hpp"
 
@@ -55,6 +56,25 @@ TEST(cli_grace, that_is_given_and_does_not_fit_is_refused) {
               "--grace, 1.00 s, must be shorter than --max-hold, 1.00 s");
     EXPECT_EQ(refusal_of({"--grace", "1.1", "--lease", "2"}),
               "--grace must be a number of seconds from 0 to 1, not \"1.1\"");
+}
+
+conch::duration patience_of(const word_list& options) {
+    return plan_of(options).server.settings.operation_timeout;
+}
+
+TEST(cli_patience, lasts_as_long_as_the_wait) {
+    EXPECT_EQ(patience_of({"-w", "600"}), 600s);
+    EXPECT_EQ(patience_of({"-w", "600", "--connect-timeout", "60"}), 600s);
+}
+
+TEST(cli_patience, has_no_end_without_a_limit) { EXPECT_GE(patience_of({}), 365 * 24h); }
+
+TEST(cli_patience, is_longer_than_that_of_the_first_contact) {
+    for (const word_list& options : {word_list{"-n"}, word_list{"-w", "0"}, word_list{"-w", "1"}}) {
+        EXPECT_EQ(patience_of(options), 6s);
+    }
+    EXPECT_EQ(patience_of({"-n", "--connect-timeout", "60"}), 61s);
+    EXPECT_EQ(patience_of({"-w", "1", "--connect-timeout", "60"}), 61s);
 }
 
 }  // namespace

@@ -141,6 +141,22 @@ TEST(engine_limits, room_comes_back_when_operations_end) {
     EXPECT_FALSE(h.lock("a").done());
 }
 
+TEST(engine_limits, acquires_that_were_given_up_count_until_the_server_is_known_not_to_have_them) {
+    conch::config c = quiet();
+    c.max_pending = 3;
+    engine_harness h{c};
+    h.grant("held");
+    for (const char* name : {"a", "b", "c"}) {
+        operation& op = h.lock(name);
+        h.sent();
+        h.cancel(op);
+        EXPECT_EQ(op.completions, 1);
+    }
+    EXPECT_TRUE(h.lock("d").ended(errc::overloaded));
+    h.reply(busy(1000), busy(1000), busy(1000));
+    EXPECT_FALSE(h.lock("d").done());
+}
+
 TEST(engine_limits, bad_options_are_refused_without_output) {
     engine_harness h;
     EXPECT_TRUE(h.lock("a", {.wait = -1ns}).ended(errc::invalid_wait));

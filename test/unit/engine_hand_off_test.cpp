@@ -96,8 +96,7 @@ TEST(engine_hand_off, a_grant_with_other_terms_than_the_next_wants_is_released) 
     EXPECT_EQ(h.sent(), lines{acquire_of("a", 2, 20'000)});
     h.reply(granted(), busy(10'000));
     EXPECT_FALSE(second.done());
-    EXPECT_EQ(h.sent(),
-              (lines{release_of("a", 1), subscribe_of("a"), acquire_of("a", 3, 20'000)}));
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 1), subscribe_of("a"), acquire_of("a", 3, 20'000)}));
 }
 
 TEST(engine_hand_off, a_grant_for_another_owner_is_not_passed_on) {

@@ -65,6 +65,64 @@ TEST(engine_max_hold, an_extension_beyond_it_is_refused) {
     EXPECT_EQ(h.sent(), lines{});
 }
 
+TEST(engine_fixed_lease, is_checked_every_third_of_it_and_its_loss_told) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 3s, .renew = false});
+    operation& watch = h.wait_lost(hold);
+    const auto until = valid_until(hold);
+    h.advance(999ms);
+    EXPECT_EQ(h.sent(), lines{});
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+    h.reply(array(integer(1)));
+    EXPECT_EQ(valid_until(hold), until) << "only looked at";
+    h.advance(999ms);
+    EXPECT_EQ(h.sent(), lines{});
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+    h.reply(array(integer(0)));
+    EXPECT_TRUE(watch.ended(errc::lock_lost));
+    EXPECT_EQ(h.counters().renewals, 0U);
+}
+
+TEST(engine_fixed_lease, however_short_does_not_make_others_renew_more_often) {
+    engine_harness h;
+    h.grant("long", {.lease = 6s});
+    h.grant("short", {.lease = 30s, .max_hold = 200ms});
+    h.sent();
+    for (int i = 0; i < 18; ++i) {
+        h.advance(10ms);
+        for (const command& c : h.sent_commands()) {
+            EXPECT_EQ(c.keys, lines{"short"});
+            h.reply(array(integer(1)));
+        }
+    }
+    EXPECT_EQ(h.counters().renewals, 0U);
+}
+
+TEST(engine_fixed_lease, ends_with_its_time_whatever_the_checks_are_answered) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 3s, .renew = false});
+    operation& watch = h.wait_lost(hold);
+    for (int i = 0; i < 300 && !watch.done(); ++i) {
+        h.advance(10ms);
+        if (!watch.done() && !h.sent().empty()) {
+            h.reply(array(error("NOPERM this user has no permissions")));
+        }
+    }
+    EXPECT_TRUE(watch.ended(errc::lease_expired));
+}
+
+TEST(engine_fixed_lease, of_a_last_lease_the_loss_is_told_too) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 30s, .max_hold = 3s});
+    operation& watch = h.wait_lost(hold);
+    h.advance(1100ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+    h.reply(array(integer(0)));
+    EXPECT_TRUE(watch.ended(errc::lock_lost));
+}
+
 TEST(engine_extend, it_raises_the_lease_at_once_and_for_the_renewals) {
     engine_harness h;
     const auto hold = h.grant("a");
@@ -101,8 +159,11 @@ TEST(engine_extend, it_works_on_a_fixed_lease_which_stays_fixed) {
     EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 9000)});
     h.reply(array(integer(1)));
     EXPECT_TRUE(op.ended({}));
-    h.advance(8s);
-    EXPECT_EQ(h.sent(), lines{});
+    for (int i = 0; i < 8; ++i) {
+        h.advance(1s);
+        EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)}) << "it is only looked at";
+        h.reply(array(integer(1)));
+    }
     EXPECT_EQ(lost(hold), errc{});
 }
 

@@ -131,6 +131,29 @@ TEST(engine_patience, a_try_gives_up_on_a_server_that_goes_on_loading) {
     EXPECT_TRUE(op.ended(errc::server_unavailable)) << "after " << h.elapsed() / 1s << " s";
 }
 
+TEST(engine_patience, the_next_waiter_has_a_try_of_its_own_with_its_own_patience) {
+    engine_harness h;
+    h.grant("other");
+    const operation& first = h.lock("a", {.lease = 5s});
+    const operation& second = h.lock("a", {.lease = 7s});  // can't take over the first one's try
+    const auto loading = [&] {
+        for (std::size_t n = h.sent_commands().size(); n > 0; --n) {
+            h.reply(error("LOADING Redis is loading the dataset in memory"));
+        }
+    };
+    while (h.elapsed() < 5s) {
+        loading();
+        h.advance(100ms);
+    }
+    EXPECT_TRUE(first.ended(errc::server_unavailable));
+    EXPECT_FALSE(second.done()) << second.ec.message();
+    while (!second.done() && h.elapsed() < 20s) {
+        loading();
+        h.advance(100ms);
+    }
+    EXPECT_TRUE(second.ended(errc::server_unavailable));
+}
+
 TEST(engine_patience, a_wrong_password_fails_all_who_wait_at_once) {
     engine_harness h{{.password = "wrong"}};
     operation& first = h.lock("a");

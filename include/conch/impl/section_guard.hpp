@@ -61,6 +61,7 @@ private:
     boost::asio::cancellation_type stopped_ = boost::asio::cancellation_type::none;
     bool running_ = false;
     error_code lost_{};
+    bool in_time_ = false;  // told before it was
     std::exception_ptr error_{};
 };
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch run` that waits for its lock while the server is away, or not ready yet.
+#include "support/command_fixture.hpp"
+#include "support/scripted_peer.hpp"
+
+#include <signal.h>
+
+#include <optional>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+using contact_command_test = command_fixture;
+
+class wait_command_test : public command_fixture {
+protected:
+    /// Once it waits, the server is gone.
+    void lose_server() {
+        ASSERT_TRUE(waiter_listens());
+        server.kill();
+    }
+    void SetUp() override { take_as_stranger(raw, "lock"); }
+};
+
+TEST_F(wait_command_test, slow_without_a_limit_it_waits_for_the_server_too) {
+    program p{run_words({}, until_end_of_input), here()};
+    lose_server();
+    run([] { return pass(8s); });  // longer than any other command has patience
+    server.start();
+    p.wait_for("in\n");
+    p.end_input();
+    EXPECT_EQ(p.finish().status, 0);
+    EXPECT_EQ(p.finish().err, "");
+}
+
+TEST_F(wait_command_test, a_wait_that_ends_while_the_server_is_gone_is_1_and_runs_nothing) {
+    program p{run_words({"-w", "1"}, {"echo", "ran"}), here()};
+    lose_server();
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 1);
+    EXPECT_EQ(end.out, "");
+    expect_one_line(end.err);
+}
+
+TEST_F(wait_command_test, sigterm_ends_the_wait_for_a_server_that_is_gone) {
+    program p{run_words({}, {"echo", "ran"}), here()};
+    lose_server();
+    p.signal(SIGTERM);
+    EXPECT_EQ(p.finish().status, 128 + SIGTERM);
+    EXPECT_EQ(p.finish().out, "");
+}
+
+TEST_F(wait_command_test, verbose_tells_that_the_server_is_gone) {
+    program p{run_words({"-v"}, {"true"}), here()};
+    lose_server();
+    p.wait_for_error("conch run: no connection to " + server.socket_path());
+}
+
+TEST_F(wait_command_test, a_server_that_comes_back_and_wants_a_password_ends_the_wait) {
+    program p{run_words({}, {"echo", "ran"}), here()};
+    ASSERT_TRUE(waiter_listens());
+    raw.must({"CONFIG", "SET", "requirepass", "s3cret"});
+    raw.must({"CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "yes"});
+    raw.must({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 69);
+    EXPECT_EQ(end.out, "");
+    expect_one_line(end.err);
+}
+
+TEST_F(contact_command_test, a_server_that_is_there_and_loads_is_given_the_time_of_a_first_answer) {
+    canned_redis redis;
+    std::optional<time_point> ready;
+    scripted_peer peer{[&](std::size_t n, const words& w) {
+        if (w.empty() || canned_redis::upper(w.front()) != "EVALSHA") {
+            return redis.answer(n, w);
+        }
+        ready = ready.value_or(clock::now() + 1s);  // longer than a refused connection is tried
+        return clock::now() < *ready ? reaction{"-LOADING Redis is loading\r\n"}
+                                     : redis.answer(n, w);
+    }};
+    const ended end = to_end({"run", "lock", "echo", "ran"}, "unix://" + peer.socket_path());
+    EXPECT_EQ(end.status, 0) << end.err;
+    EXPECT_EQ(end.out, "ran\n");
+}
+
+}  // namespace
