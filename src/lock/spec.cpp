@@ -43,8 +43,7 @@ const lock_family token_family{
     .plain = true,
 };
 
-lock_spec::lock_spec(const lock_family& family, std::string_view name,
-                     const mutex_options& options)
+lock_spec::lock_spec(const lock_family& family, std::string_view name, const mutex_options& options)
     : family_{family} {
     const auto refuse = [&](const char* why) {
         throw std::invalid_argument{std::string{family.type_name} + ": " + why};

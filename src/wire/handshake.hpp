@@ -59,7 +59,7 @@ private:
     const config& settings_;
     void* owner_;
     function done_;
-    std::array<greeting, 3 + script_count> steps_{};
+    std::array<greeting, 3 + preloaded_scripts> steps_{};
     std::size_t begun_ = 0;
     std::size_t ended_ = 0;
     errc failure_{};

@@ -22,6 +22,8 @@ enum class script_id : std::uint8_t {
     token_status,
 };
 
+inline constexpr std::size_t script_count = 10;
+
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 5;
 

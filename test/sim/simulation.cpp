@@ -38,7 +38,8 @@ simulation::simulation(std::uint64_t seed, bool print)
         if (o.fenced && world_.chance.once_in(4) && !how_.has(fault::server_clock)) {
             o.fence_ttl = std::chrono::seconds{60};
         }
-        specs_.emplace_back(new impl::lock_spec{impl::redisson_family, "lock:" + std::to_string(i), o});
+        specs_.emplace_back(
+            new impl::lock_spec{impl::redisson_family, "lock:" + std::to_string(i), o});
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {

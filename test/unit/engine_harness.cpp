@@ -105,7 +105,7 @@ void engine_harness::open() {
         connected_ = engine.wanted_connection();
         engine.connected();
     });
-    const std::size_t steps = (settings.database != 0 ? 3 : 2) + wire::script_count;
+    const std::size_t steps = (settings.database != 0 ? 3 : 2) + wire::preloaded_scripts;
     EXPECT_EQ(sent_.size(), steps) << "something was written before the greeting was answered";
     sent_ = before;
 }
@@ -222,11 +222,16 @@ impl::view_ptr engine_harness::grant(std::string_view name, const lock_options& 
 }
 
 impl::spec_ptr engine_harness::spec(std::string_view name, const mutex_options& o) {
-    auto it = specs_.find(name);
-    if (it == specs_.end()) {
-        it = specs_.emplace(std::string{name}, impl::spec_ptr{new impl::lock_spec{impl::redisson_family, name, o}}).first;
+    if (!specs_.contains(name)) {
+        use(impl::redisson_family, name, o);
     }
-    return it->second;
+    return specs_.find(name)->second;
+}
+
+void engine_harness::use(const impl::lock_family& family, std::string_view name,
+                         const mutex_options& o) {
+    specs_.insert_or_assign(std::string{name},
+                            impl::spec_ptr{new impl::lock_spec{family, name, o}});
 }
 
 }  // namespace conch::test
