@@ -62,6 +62,9 @@ inline lock_attempt start_lock(const mutex& m, const lock_options& options = {})
 inline plain_attempt start_unlock(hold& h) {
     return plain_attempt{[&](auto token) { h.async_unlock(std::move(token)); }};
 }
+inline plain_attempt start_extend(hold& h, duration lease) {
+    return plain_attempt{[&](auto token) { h.async_extend(lease, std::move(token)); }};
+}
 inline plain_attempt start_wait_lost(const hold& h) {
     return plain_attempt{[&](auto token) { h.async_wait_lost(std::move(token)); }};
 }
