@@ -74,6 +74,8 @@ public:
     /// Throws `std::invalid_argument` for a bad name or option.
     blocking_mutex(const blocking_client& redis, std::string_view name,
                    const mutex_options& kind = {}, const lock_options& options = {});
+    /// The same lock as `of`, which may be a `token_mutex`, and must be of `redis.async()`.
+    blocking_mutex(const blocking_client& redis, const mutex& of, const lock_options& options = {});
     ~blocking_mutex();
     blocking_mutex(const blocking_mutex&) = delete;
     blocking_mutex& operator=(const blocking_mutex&) = delete;

@@ -69,6 +69,13 @@ blocking_mutex::blocking_mutex(const blocking_client& redis, std::string_view na
       options_{options},
       state_{std::make_unique<impl::blocking_state>()} {}
 
+blocking_mutex::blocking_mutex(const blocking_client& redis, const mutex& of,
+                               const lock_options& options)
+    : core_{redis.core_},
+      mutex_{of},
+      options_{options},
+      state_{std::make_unique<impl::blocking_state>()} {}
+
 blocking_mutex::~blocking_mutex() = default;
 
 void blocking_mutex::lock() {

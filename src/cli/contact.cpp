@@ -33,11 +33,18 @@ void add_server_options(po::options_description& options) {
         "here, not in $CONCH_REDIS");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
         "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
+    add("plain", "the lock is a plain key with a token (SET NX PX), as of redis-py or redsync");
+}
+
+mutex lock_of(const client& redis, const std::string& name, const mutex_options& kind,
+              const server_choice& server) {
+    return server.plain ? token_mutex{redis, name, kind} : mutex{redis, name, kind};
 }
 
 server_choice read_server_options(const po::variables_map& values) {
     server_choice server;
     server.settings = choose_server(text_option(values, "redis"));
+    server.plain = values.count("plain") != 0;
     const std::string limit = text_option(values, "connect-timeout");
     if (!limit.empty()) {
         server.first_answer = parse_seconds("--connect-timeout", limit, 10ms, 1h);

@@ -22,12 +22,17 @@ struct server_choice {
     /// The same once an attempt to connect has failed (refused, no such host): whoever mistyped
     /// the URL need not wait. `first_answer`, if the user gave that.
     duration after_failure = std::chrono::milliseconds{500};
+    bool plain = false;  ///< the lock is a plain key with a token, not a hash as Redisson's
 };
 
-/// Adds --redis and --connect-timeout.
+/// Adds --redis, --connect-timeout and --plain.
 void add_server_options(boost::program_options::options_description& options);
 /// Reads them; see `choose_server()`. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);
+
+/// The lock of this name, of the kind that was chosen. Throws `std::invalid_argument`.
+mutex lock_of(const client& redis, const std::string& name, const mutex_options& kind,
+              const server_choice& server);
 
 /// The first question to the server, "who holds the lock?". It finds out early whether there is a
 /// server at all; what comes later may be as patient as the library is.

@@ -14,7 +14,7 @@ namespace conch::cli {
 one_lock::one_lock(const server_choice& choice, const std::string& name) try
     : server{choice},
       redis{io, choice.settings},
-      lock{redis, name, {.fenced = true}},
+      lock{lock_of(redis, name, {.fenced = true}, choice)},
       contact{io, redis, lock, server} {
 } catch (const std::invalid_argument& e) {
     throw usage_error(plain_reason(e.what()));

@@ -55,7 +55,7 @@ run_session::run_session(const run_plan& plan)
       lease_timer_{io_},
       redis_{io_, with_log(plan.server.settings,
                            [this](log_level, std::string_view line) { detail(printable(line)); })},
-      mutex_{redis_, plan.lock_name, plan.kind},
+      mutex_{lock_of(redis_, plan.lock_name, plan.kind, plan.server)},
       contact_{io_, redis_, mutex_, plan.server} {}
 
 int run_session::go() {

@@ -7,6 +7,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 namespace {
@@ -225,6 +226,15 @@ TEST_F(token_mutex_test, bad_names_are_refused_by_its_own_name) {
     } catch (const std::invalid_argument& e) {
         EXPECT_STREQ(e.what(), "conch::token_mutex: the name is empty");
     }
+}
+
+TEST_F(token_mutex_test, serves_threads_too) {
+    blocking_client redis{settings()};
+    blocking_mutex m{redis, token_mutex{redis.async(), "lock"}};
+    const std::lock_guard guard{m};
+    EXPECT_EQ(raw.must({"TYPE", "lock"}).text, "string");
+    EXPECT_TRUE(m.owns_lock());
+    EXPECT_FALSE(plain_lock(raw, "other").try_lock());
 }
 
 // Each reply cut off after each of its bytes: the acquire, the renewal and the release that follow

@@ -4,7 +4,7 @@
 
 _conch() {
     local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
-    local server='--redis --connect-timeout --help -h'
+    local server='--redis --connect-timeout --plain --help -h'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
