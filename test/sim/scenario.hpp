@@ -74,6 +74,8 @@ struct scenario {
     duration longest_lease{};
     bool nesting = false;
     bool detaching = false;
+    bool fixed_leases = false;  ///< most holds aren't renewed
+    bool lingering = false;     ///< users hold on to what they have
 
     network::settings net{};
     conch::config settings{};

@@ -48,9 +48,10 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
-    for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
-                            make_loss_in_time, make_no_needless_loss, make_no_orphans,
-                            make_promptness, make_rest, make_bounds, make_verdicts}) {
+    for (const auto make :
+         {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
+          make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
+          make_bounds, make_verdicts}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -144,11 +145,27 @@ void simulation::vandalize(std::size_t name) {
     begin_force(name);
     server_.redis().put_text(specs_[name]->name(), "mine now", server_.wall_clock());
     end_force(name);
+    forces_[name].spoilt_at = world_.now();
 }
 
-bool simulation::excused(const held& h) const noexcept {
+bool simulation::endangered(const held& h) const noexcept {
     const forces& f = forces_[h.name];
     return h.sent_at <= last_loss_ || f.running > 0 || h.sent_at <= f.last_end;
+}
+
+// Who meant to take it away may have come too late, or met somebody else.
+bool simulation::excused(const held& h) const noexcept {
+    if (h.sent_at <= last_loss_ || h.sent_at <= forces_[h.name].spoilt_at) {
+        return true;
+    }
+    const auto& seen = server_.sightings(field_of(h));
+    return endangered(h) && std::any_of(seen.begin(), seen.end(), [](const auto& s) {
+               return s.what == server_node::sight::deleted;
+           });
+}
+
+std::string simulation::field_of(const held& h) const {
+    return clients_[h.client]->id() + ":" + std::to_string(h.number);
 }
 
 void simulation::violate(std::string_view checker, std::string_view what) {

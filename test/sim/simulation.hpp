@@ -91,8 +91,13 @@ public:
     void end_force(std::size_t name) noexcept;
     /// Somebody else's text takes the place of this lock, until the work is over.
     void vandalize(std::size_t name);
+    /// Somebody meant to take this hold away, or the server forgot something: what its client sees
+    /// may be their doing.
+    bool endangered(const held& h) const noexcept;
     /// A loss of this hold was declared: it may overlap with another.
     bool excused(const held& h) const noexcept;
+    /// Its name on the server.
+    std::string field_of(const held& h) const;
     /// A message was lost, the server forgot, ...: counted in the outcome.
     void count(fault f) noexcept { ++outcome_.faults[static_cast<std::size_t>(f)]; }
     void count_loss() noexcept { ++outcome_.losses; }
@@ -113,6 +118,7 @@ private:
     struct forces {
         unsigned running = 0;
         instant last_end = -1;
+        instant spoilt_at = -1;
     };
 
     void run_until(instant until);

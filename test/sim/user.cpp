@@ -42,6 +42,16 @@ instant user::wants_until() const noexcept {
     return wants(name_) && !for_ever ? asked_at_ + options_.wait->count() : -1;
 }
 
+void user::die() {
+    levels_.clear();
+    acquiring_ = nullptr;
+    // What it has sent knows only fields of holds that are granted by now.
+    if (waiting_for_ && waiting_for_->forces) {
+        all_.end_force(name_);
+    }
+    waiting_for_ = nullptr;
+}
+
 void user::stop() { plan(all_.the_world().now()); }
 
 void user::act(std::uint64_t generation, std::uint64_t) {
@@ -73,7 +83,7 @@ void user::begin() {
     name_ = chance.below(all_.how().names);
     if (chance.once_in(16)) {
         ask();
-    } else if (all_.how().has(fault::force) && chance.once_in(12)) {
+    } else if (all_.how().has(fault::force) && chance.once_in(all_.how().lingering ? 4 : 12)) {
         force();
     } else {
         acquire();
@@ -86,7 +96,7 @@ lock_options user::choose() {
         return duration{chance.spread(from.count(), to.count())};
     };
     lock_options o;
-    o.renew = !chance.once_in(4);
+    o.renew = all_.how().fixed_leases ? chance.once_in(4) : !chance.once_in(4);
     o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
     if (chance.once_in(3)) {
         o.lease = all_.how().longest_lease;  // the usual one: such renewals go together
@@ -215,6 +225,10 @@ void user::work() {
     held& top = *levels_.back();
     if (all_.stopped() || lost(top) || top.told) {
         leave();
+        return;
+    }
+    if (all_.how().lingering && !chance.once_in(4)) {
+        plan(all_.the_world().now() + chance.spread(100 * millis, 4 * seconds));
         return;
     }
     switch (chance.below(all_.how().has(fault::drop) ? 12 : 8)) {

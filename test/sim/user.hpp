@@ -38,10 +38,7 @@ public:
     /// No new work: leaves what it has, gives up what it waits for.
     void stop();
     /// Its client's process ended.
-    void die() {
-        levels_.clear();
-        acquiring_ = nullptr;
-    }
+    void die();
     bool idle() const noexcept { return levels_.empty() && !acquiring_ && !waiting_for_; }
 
     /// The handler of one of its calls.
