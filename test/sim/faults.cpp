@@ -106,7 +106,12 @@ void fault_injector::happen(fault f) {
             return;
         case fault::pause: all_.clients()[client]->pause(until()); return;
         case fault::crash: all_.replace_client(client, heard); return;
-        case fault::vandal: all_.vandalize(w.chance.below(all_.how().names)); return;
+        case fault::vandal: {
+            const std::uint64_t name = w.chance.below(all_.how().names);
+            all_.vandalize(name);
+            w.plan<&fault_injector::end_vandal>(until(), this, name);
+            return;
+        }
         case fault::cancel:
         case fault::drop:
         case fault::force:
@@ -116,12 +121,21 @@ void fault_injector::happen(fault f) {
 
 void fault_injector::end_refusal(std::uint64_t, std::uint64_t) { all_.server().redis().refuse({}); }
 
+void fault_injector::end_vandal(std::uint64_t name, std::uint64_t) {
+    if (!over_) {
+        all_.restore(name);
+    }
+}
+
 void fault_injector::heal() {
     over_ = true;
     all_.the_world().note("heal");
     all_.server().heal();
     all_.server().redis().lose_messages(0);
     all_.net().heal();
+    for (std::size_t name = 0; name < all_.how().names; ++name) {
+        all_.restore(name);
+    }
     for (const auto& c : all_.clients()) {
         c->heal();
     }

@@ -86,6 +86,8 @@ scenario::scenario(dice& chance)
     if (has(fault::vandal)) {
         // Long enough to see that the other locks' renewals don't suffer.
         longest_lease = spread(chance, 1500ms, 4s);
+        users = std::max<std::size_t>(users, 2);
+        names = std::max<std::size_t>(names, 2);
     }
     net.latency = chance.spread(20 * micros, 5 * millis);
     net.jitter = chance.between(0, net.latency);

@@ -148,6 +148,10 @@ void simulation::vandalize(std::size_t name) {
     forces_[name].spoilt_at = world_.now();
 }
 
+void simulation::restore(std::size_t name) {
+    server_.redis().remove_text(specs_[name]->name(), server_.wall_clock());
+}
+
 bool simulation::endangered(const held& h) const noexcept {
     const forces& f = forces_[h.name];
     return h.sent_at <= last_loss_ || f.running > 0 || h.sent_at <= f.last_end;
@@ -210,7 +214,7 @@ outcome simulation::run() {
     faults_->heal();
     if (how_.has(fault::vandal)) {
         run_until(settled_at_);
-        vandalize(world_.chance.below(how_.names));
+        spoil_one_of_two();
     }
     run_until(end_of_work_);
     wind_down();
@@ -222,12 +226,36 @@ outcome simulation::run() {
     return std::move(outcome_);
 }
 
+// Best where its renewals go together with those of another: they must not suffer.
+void simulation::spoil_one_of_two() {
+    while (!one_of_two() && world_.now() < settled_at_ + 2 * seconds && !enough()) {
+        run_until(world_.now() + 50 * millis);
+    }
+    vandalize(one_of_two().value_or(world_.chance.below(how_.names)));
+}
+
+std::optional<std::size_t> simulation::one_of_two() const {
+    const auto renewed = [&](const held& h) {
+        const client_node& c = *clients_[h.client];
+        return h.renewed_lease == how_.longest_lease && h.owns_lock(c.local_now());
+    };
+    for (const held& h : holds_) {
+        const auto with = std::find_if(holds_.begin(), holds_.end(), [&](const held& other) {
+            return other.client == h.client && other.name != h.name && renewed(other);
+        });
+        if (renewed(h) && with != holds_.end()) {
+            return h.name;
+        }
+    }
+    return std::nullopt;
+}
+
 // Users leave what they have; then everything must come to rest.
 void simulation::wind_down() {
     stopped_ = true;
     world_.note("stop");
-    for (const impl::spec_ptr& s : specs_) {
-        server_.redis().remove_text(s->name(), server_.wall_clock());
+    for (std::size_t name = 0; name < how_.names; ++name) {
+        restore(name);
     }
     for (const auto& u : users_) {
         u->stop();

@@ -19,6 +19,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -89,8 +90,10 @@ public:
     void forgot() noexcept { last_loss_ = world_.now(); }
     void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
     void end_force(std::size_t name) noexcept;
-    /// Somebody else's text takes the place of this lock, until the work is over.
+    /// Somebody else's text takes the place of this lock.
     void vandalize(std::size_t name);
+    /// The text goes away again.
+    void restore(std::size_t name);
     /// Somebody meant to take this hold away, or the server forgot something: what its client sees
     /// may be their doing.
     bool endangered(const held& h) const noexcept;
@@ -123,6 +126,8 @@ private:
 
     void run_until(instant until);
     bool enough() const noexcept;
+    void spoil_one_of_two();
+    std::optional<std::size_t> one_of_two() const;
     void wind_down();
     void come_to_rest();
 
