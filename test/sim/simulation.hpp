@@ -58,6 +58,7 @@ public:
     network& net() noexcept { return network_; }
     const scenario& how() const noexcept { return how_; }
     std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
+    const std::vector<std::unique_ptr<client_node>>& clients() const noexcept { return clients_; }
     std::vector<std::unique_ptr<user>>& users() noexcept { return users_; }
     std::list<held>& holds() noexcept { return holds_; }
     const std::deque<call>& calls() const noexcept { return calls_; }

@@ -42,6 +42,11 @@ instant user::wants_until() const noexcept {
     return wants(name_) && !for_ever ? asked_at_ + options_.wait->count() : -1;
 }
 
+instant user::nests_since() const noexcept {
+    const bool nests = acquiring_ && nested_ && !gave_up_ && acquiring_->completions == 0;
+    return nests && !levels_.empty() && !lost(*levels_.back()) ? asked_at_ : -1;
+}
+
 void user::die() {
     levels_.clear();
     acquiring_ = nullptr;
@@ -218,7 +223,9 @@ void user::watch(held& h) {
     node().turn([&] { node().engine().wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
 }
 
-bool user::lost(const held& h) noexcept { return !h.owns_lock(node().local_now()); }
+bool user::lost(const held& h) const noexcept {
+    return !h.owns_lock(all_.clients()[client_]->local_now());
+}
 
 void user::work() {
     dice& chance = all_.the_world().chance;

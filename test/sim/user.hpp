@@ -35,6 +35,8 @@ public:
     instant wants_since() const noexcept { return asked_at_; }
     /// When its waiting must be over if nothing disturbs it; -1: it doesn't wait, or for ever.
     instant wants_until() const noexcept;
+    /// When it asked for a deeper level of what it has, which has not come yet; -1: it didn't.
+    instant nests_since() const noexcept;
     /// No new work: leaves what it has, gives up what it waits for.
     void stop();
     /// Its client's process ended.
@@ -63,7 +65,7 @@ private:
     void unlock();
     call& call_now();
     void watch(held& h);
-    bool lost(const held& h) noexcept;
+    bool lost(const held& h) const noexcept;
     lock_options choose();
 
     simulation& all_;
