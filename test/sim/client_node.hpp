@@ -37,6 +37,7 @@ struct call {
     bool was_expired = false;  ///< when it was granted
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t user = 0;
+    std::uint64_t place = 0;     ///< among all calls
     instant ended_at = -1;       ///< the turn's time; the handler runs later
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away

@@ -80,7 +80,13 @@ void fault_injector::happen(fault f) {
             net.clog(client, way::down, end);
             return;
         }
-        case fault::straggle: net.hold_up(client, until()); return;
+        case fault::straggle: {
+            // The client has given the line up by then, or not yet.
+            const instant patience =
+                w.chance.once_in(2) ? all_.how().settings.response_timeout.count() : 0;
+            net.hold_up(client, until() + patience);
+            return;
+        }
         case fault::stall: server.stall(until()); return;
         case fault::restart: server.restart(true, heard, until()); return;
         case fault::restart_empty:

@@ -91,6 +91,7 @@ void simulation::replace_client(std::uint64_t client, bool heard) {
 call& simulation::begin_call(std::uint64_t user) {
     call& c = calls_.emplace_back();
     c.user = user;
+    c.place = calls_.size() - 1;
     return c;
 }
 

@@ -66,6 +66,7 @@ public:
     /// What a user asks its client for, in a turn of that.
     call& begin_call(std::uint64_t user);
     call& begin_unlock(const held& h, bool alone);
+    call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
     /// Users go on with new work.

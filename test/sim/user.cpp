@@ -136,10 +136,53 @@ void user::acquire() {
         node().engine().acquire(all_.spec(name_), options_, try_only,
                                 {acquiring_, &acquiring_->running});
     });
-    if (all_.how().has(fault::cancel) && chance.once_in(3)) {
-        all_.the_world().plan<&user::cancel>(
-            all_.the_world().now() + chance.spread(10 * micros, 1 * seconds), this, ++generation_);
+    cancel_soon();
+    if (all_.how().has(fault::reset_after) && chance.once_in(8)) {
+        // The server runs it, and its answer is lost.
+        all_.the_world().plan<&user::break_line>(
+            all_.the_world().now() + chance.between(0, all_.how().net.latency), this);
     }
+}
+
+void user::break_line(std::uint64_t, std::uint64_t) {
+    if (!node().dead() && !all_.healed()) {
+        all_.count(fault::reset_after);
+        all_.the_world().note(name_of(fault::reset_after), client_);
+        all_.net().reset(client_, true);
+    }
+}
+
+void user::cancel_soon() {
+    world& w = all_.the_world();
+    if (all_.how().has(fault::cancel) && w.chance.once_in(3)) {
+        w.plan<&user::cancel>(w.now() + w.chance.spread(10 * micros, 1 * seconds), this,
+                              ++generation_);
+    }
+}
+
+void user::may_tire_of(call& c) {
+    world& w = all_.the_world();
+    if (all_.how().has(fault::cancel) && w.chance.once_in(4)) {
+        w.plan<&user::tire_of>(w.now() + w.chance.spread(10 * micros, 1 * seconds), this, c.place);
+    }
+}
+
+void user::tire_of(std::uint64_t number, std::uint64_t) {
+    call& c = all_.call_at(number);
+    if (node().dead() || !c.running) {
+        return;
+    }
+    if (!node().running()) {
+        all_.the_world().plan<&user::tire_of>(node().paused_until(), this, number);
+        return;
+    }
+    all_.count(fault::cancel);
+    all_.the_world().note("cancel", index_, number);
+    node().turn([&] {
+        if (c.running) {
+            node().engine().cancel(*c.running, given_up);
+        }
+    });
 }
 
 void user::cancel(std::uint64_t generation, std::uint64_t) {
@@ -168,6 +211,7 @@ void user::ask() {
         node().engine().status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
                                &waiting_for_->status);
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::force() {
@@ -179,6 +223,7 @@ void user::force() {
     node().turn([&] {
         node().engine().force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::ended(call& c) {
@@ -193,7 +238,9 @@ void user::ended(call& c) {
         plan(soon());
     } else {
         for (const auto& h : levels_) {
-            if (h->watch == &c) {
+            if (h->watch == &c && c.ec == given_up) {
+                h->watch = nullptr;
+            } else if (h->watch == &c) {
                 h->told = true;
                 all_.count_loss();
                 plan(soon());
@@ -221,6 +268,7 @@ void user::acquired(call& c) {
 void user::watch(held& h) {
     h.watch = &call_now();
     node().turn([&] { node().engine().wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
+    may_tire_of(*h.watch);
 }
 
 bool user::lost(const held& h) const noexcept {
@@ -269,6 +317,7 @@ void user::nest() {
         node().engine().acquire(all_.spec(name_), options_, false,
                                 {acquiring_, &acquiring_->running});
     });
+    cancel_soon();
 }
 
 void user::extend() {
@@ -278,6 +327,7 @@ void user::extend() {
     node().turn([&] {
         node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::leave() {
@@ -327,6 +377,8 @@ void user::unlock() {
         waiting_for_->running) {
         all_.count(fault::cancel);
         node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up); });
+    } else {
+        may_tire_of(*waiting_for_);
     }
 }
 

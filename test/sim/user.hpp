@@ -56,6 +56,10 @@ private:
     void ask();
     void force();
     void cancel(std::uint64_t generation, std::uint64_t);
+    void cancel_soon();
+    void may_tire_of(call& c);
+    void tire_of(std::uint64_t number, std::uint64_t);
+    void break_line(std::uint64_t, std::uint64_t);
     void acquired(call& c);
     void work();
     void nest();
