@@ -27,6 +27,14 @@ struct unlocking {
     bool alone = false;          ///< it never nested in this acquisition
 };
 
+/// What a user asks about, or wants for longer, and when.
+struct request {
+    std::size_t name = 0;
+    instant asked_at = 0;
+    duration lease{};  ///< zero: it only asks
+    held of{};         ///< what it wants for longer
+};
+
 /// One call of a user, and how it ended.
 struct call {
     lock::pending* running = nullptr;
@@ -42,6 +50,7 @@ struct call {
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away
     std::optional<unlocking> unlocks{};
+    std::optional<request> asks{};
     lock_status status{};  ///< the answer to a question
 };
 

@@ -57,6 +57,11 @@ struct scenario {
     bool may_forget() const noexcept {
         return has(fault::restart_empty) || has(fault::failover) || has(fault::server_clock);
     }
+    /// A server that may answer with an error.
+    bool refuses() const noexcept {
+        return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
+               has(fault::no_permission) || has(fault::vandal);
+    }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
     /// A free lock with a waiter is taken no later than this, when all has settled.

@@ -51,7 +51,7 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (const auto make :
          {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
           make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
-          make_bounds, make_verdicts}) {
+          make_bounds, make_reasons, make_answers, make_verdicts}) {
         checkers_.push_back(make(*this));
     }
 }

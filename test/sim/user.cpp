@@ -207,6 +207,7 @@ void user::cancel(std::uint64_t generation, std::uint64_t) {
 
 void user::ask() {
     waiting_for_ = &call_now();
+    waiting_for_->asks = request{.name = name_, .asked_at = all_.the_world().now()};
     node().turn([&] {
         node().engine().status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
                                &waiting_for_->status);
@@ -324,6 +325,9 @@ void user::extend() {
     waiting_for_ = &call_now();
     const duration lease{
         all_.the_world().chance.spread(duration{100ms}.count(), all_.how().longest_lease.count())};
+    const held& h = *levels_.back();
+    waiting_for_->asks =
+        request{.name = h.name, .asked_at = all_.the_world().now(), .lease = lease, .of = h};
     node().turn([&] {
         node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });

@@ -51,6 +51,8 @@ std::unique_ptr<checker> make_no_orphans(simulation& s);
 std::unique_ptr<checker> make_promptness(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);
 std::unique_ptr<checker> make_bounds(simulation& s);
+std::unique_ptr<checker> make_reasons(simulation& s);
+std::unique_ptr<checker> make_answers(simulation& s);
 std::unique_ptr<checker> make_verdicts(simulation& s);
 
 }  // namespace conch::sim
