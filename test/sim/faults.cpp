@@ -10,11 +10,15 @@ constexpr const char* read_only = "READONLY You can't write against a read only 
 constexpr const char* loading = "LOADING Redis is loading the dataset in memory";
 constexpr const char* out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
+constexpr const char* no_channel =
+    "NOPERM this user has no permissions to access one of the channels used as arguments";
+
 const char* words_of(fault refusal) noexcept {
-    return refusal == fault::read_only ? read_only
-           : refusal == fault::loading ? loading
-           : refusal == fault::out_of_memory
-               ? out_of_memory
+    return refusal == fault::read_only       ? read_only
+           : refusal == fault::loading       ? loading
+           : refusal == fault::out_of_memory ? out_of_memory
+           : refusal == fault::no_channel
+               ? no_channel
                : "NOPERM this user has no permissions to run the 'evalsha' command";
 }
 
@@ -103,6 +107,7 @@ void fault_injector::happen(fault f) {
         case fault::loading:
         case fault::out_of_memory:
         case fault::no_permission:
+        case fault::no_channel:
             server.redis().refuse(words_of(f));
             w.plan<&fault_injector::end_refusal>(until(), this);
             return;

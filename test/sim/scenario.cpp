@@ -59,6 +59,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::force: return "force";
         case fault::vandal: return "vandal";
         case fault::no_permission: return "no_permission";
+        case fault::no_channel: return "no_channel";
         case fault::count: break;
     }
     return "?";
@@ -107,7 +108,7 @@ scenario::scenario(dice& chance)
     // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
     // lost.
     settings.max_poll_interval =
-        has(fault::lost_push) ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
+        misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
     settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
 
     // What must come about promptly has the time to, and to be seen not to.
@@ -123,7 +124,7 @@ instant scenario::settling() const noexcept {
                       has(fault::failover) || has(fault::crash);
     const duration notice = deaf ? settings.ping_interval + settings.response_timeout : duration{};
     const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
-    const duration poll = has(fault::lost_push) ? settings.max_poll_interval : duration{};
+    const duration poll = misses_messages() ? settings.max_poll_interval : duration{};
     return std::max({(notice + connect).count(), poll.count(), deaf ? net.keepalive : 0}) +
            500 * millis;
 }
@@ -131,8 +132,10 @@ instant scenario::settling() const noexcept {
 instant scenario::promptness() const noexcept {
     // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
     const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
+    // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks now and then.
+    const instant poll = has(fault::no_channel) ? 1 * seconds : 0;
     // And a waiter's clock that drifts while it waits for a lease to end.
-    return 4 * one_way + 300 * millis + longest_lease.count() / 50;
+    return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50;
 }
 
 }  // namespace conch::sim

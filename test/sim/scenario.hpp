@@ -41,6 +41,7 @@ enum class fault : std::uint8_t {
     force,          ///< someone takes locks away
     vandal,         ///< a stranger puts a text where a lock is
     no_permission,  ///< scripts are refused: NOPERM
+    no_channel,     ///< so are SUBSCRIBE and PUBLISH
     count,
 };
 
@@ -56,6 +57,10 @@ struct scenario {
     /// A server that may forget what it confirmed: overlaps are declared, only fences protect.
     bool may_forget() const noexcept {
         return has(fault::restart_empty) || has(fault::failover) || has(fault::server_clock);
+    }
+    /// Waiters that may not hear of a release.
+    bool misses_messages() const noexcept {
+        return has(fault::lost_push) || has(fault::no_channel);
     }
     /// A server that may answer with an error.
     bool refuses() const noexcept {
