@@ -42,6 +42,21 @@ instant user::wants_until() const noexcept {
     return wants(name_) && !for_ever ? asked_at_ + options_.wait->count() : -1;
 }
 
+instant user::nests_since() const noexcept {
+    const bool nests = acquiring_ && nested_ && !gave_up_ && acquiring_->completions == 0;
+    return nests && !levels_.empty() && !lost(*levels_.back()) ? asked_at_ : -1;
+}
+
+void user::die() {
+    levels_.clear();
+    acquiring_ = nullptr;
+    // What it has sent knows only fields of holds that are granted by now.
+    if (waiting_for_ && waiting_for_->forces) {
+        all_.end_force(name_);
+    }
+    waiting_for_ = nullptr;
+}
+
 void user::stop() { plan(all_.the_world().now()); }
 
 void user::act(std::uint64_t generation, std::uint64_t) {
@@ -73,7 +88,7 @@ void user::begin() {
     name_ = chance.below(all_.how().names);
     if (chance.once_in(16)) {
         ask();
-    } else if (all_.how().has(fault::force) && chance.once_in(12)) {
+    } else if (all_.how().has(fault::force) && chance.once_in(all_.how().lingering ? 4 : 12)) {
         force();
     } else {
         acquire();
@@ -86,9 +101,9 @@ lock_options user::choose() {
         return duration{chance.spread(from.count(), to.count())};
     };
     lock_options o;
-    o.renew = !chance.once_in(4);
+    o.renew = all_.how().fixed_leases ? chance.once_in(4) : !chance.once_in(4);
     o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
-    if (chance.once_in(3)) {
+    if (all_.how().has(fault::vandal) ? !chance.once_in(4) : chance.once_in(3)) {
         o.lease = all_.how().longest_lease;  // the usual one: such renewals go together
     }
     if (chance.once_in(2)) {
@@ -121,10 +136,53 @@ void user::acquire() {
         node().engine().acquire(all_.spec(name_), options_, try_only,
                                 {acquiring_, &acquiring_->running});
     });
-    if (all_.how().has(fault::cancel) && chance.once_in(3)) {
-        all_.the_world().plan<&user::cancel>(
-            all_.the_world().now() + chance.spread(10 * micros, 1 * seconds), this, ++generation_);
+    cancel_soon();
+    if (all_.how().has(fault::reset_after) && chance.once_in(8)) {
+        // The server runs it, and its answer is lost.
+        all_.the_world().plan<&user::break_line>(
+            all_.the_world().now() + chance.between(0, all_.how().net.latency), this);
     }
+}
+
+void user::break_line(std::uint64_t, std::uint64_t) {
+    if (!node().dead() && !all_.healed()) {
+        all_.count(fault::reset_after);
+        all_.the_world().note(name_of(fault::reset_after), client_);
+        all_.net().reset(client_, true);
+    }
+}
+
+void user::cancel_soon() {
+    world& w = all_.the_world();
+    if (all_.how().has(fault::cancel) && w.chance.once_in(3)) {
+        w.plan<&user::cancel>(w.now() + w.chance.spread(10 * micros, 1 * seconds), this,
+                              ++generation_);
+    }
+}
+
+void user::may_tire_of(call& c) {
+    world& w = all_.the_world();
+    if (all_.how().has(fault::cancel) && w.chance.once_in(4)) {
+        w.plan<&user::tire_of>(w.now() + w.chance.spread(10 * micros, 1 * seconds), this, c.place);
+    }
+}
+
+void user::tire_of(std::uint64_t number, std::uint64_t) {
+    call& c = all_.call_at(number);
+    if (node().dead() || !c.running) {
+        return;
+    }
+    if (!node().running()) {
+        all_.the_world().plan<&user::tire_of>(node().paused_until(), this, number);
+        return;
+    }
+    all_.count(fault::cancel);
+    all_.the_world().note("cancel", index_, number);
+    node().turn([&] {
+        if (c.running) {
+            node().engine().cancel(*c.running, given_up);
+        }
+    });
 }
 
 void user::cancel(std::uint64_t generation, std::uint64_t) {
@@ -149,10 +207,12 @@ void user::cancel(std::uint64_t generation, std::uint64_t) {
 
 void user::ask() {
     waiting_for_ = &call_now();
+    waiting_for_->asks = request{.name = name_, .asked_at = all_.the_world().now()};
     node().turn([&] {
         node().engine().status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
                                &waiting_for_->status);
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::force() {
@@ -164,6 +224,7 @@ void user::force() {
     node().turn([&] {
         node().engine().force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::ended(call& c) {
@@ -178,7 +239,9 @@ void user::ended(call& c) {
         plan(soon());
     } else {
         for (const auto& h : levels_) {
-            if (h->watch == &c) {
+            if (h->watch == &c && c.ec == given_up) {
+                h->watch = nullptr;
+            } else if (h->watch == &c) {
                 h->told = true;
                 all_.count_loss();
                 plan(soon());
@@ -206,15 +269,22 @@ void user::acquired(call& c) {
 void user::watch(held& h) {
     h.watch = &call_now();
     node().turn([&] { node().engine().wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
+    may_tire_of(*h.watch);
 }
 
-bool user::lost(const held& h) noexcept { return !h.owns_lock(node().local_now()); }
+bool user::lost(const held& h) const noexcept {
+    return !h.owns_lock(all_.clients()[client_]->local_now());
+}
 
 void user::work() {
     dice& chance = all_.the_world().chance;
     held& top = *levels_.back();
     if (all_.stopped() || lost(top) || top.told) {
         leave();
+        return;
+    }
+    if (all_.how().lingering && !chance.once_in(4)) {
+        plan(all_.the_world().now() + chance.spread(100 * millis, 4 * seconds));
         return;
     }
     switch (chance.below(all_.how().has(fault::drop) ? 12 : 8)) {
@@ -248,15 +318,20 @@ void user::nest() {
         node().engine().acquire(all_.spec(name_), options_, false,
                                 {acquiring_, &acquiring_->running});
     });
+    cancel_soon();
 }
 
 void user::extend() {
     waiting_for_ = &call_now();
     const duration lease{
         all_.the_world().chance.spread(duration{100ms}.count(), all_.how().longest_lease.count())};
+    const held& h = *levels_.back();
+    waiting_for_->asks =
+        request{.name = h.name, .asked_at = all_.the_world().now(), .lease = lease, .of = h};
     node().turn([&] {
         node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::leave() {
@@ -306,6 +381,8 @@ void user::unlock() {
         waiting_for_->running) {
         all_.count(fault::cancel);
         node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up); });
+    } else {
+        may_tire_of(*waiting_for_);
     }
 }
 

@@ -35,13 +35,12 @@ public:
     instant wants_since() const noexcept { return asked_at_; }
     /// When its waiting must be over if nothing disturbs it; -1: it doesn't wait, or for ever.
     instant wants_until() const noexcept;
+    /// When it asked for a deeper level of what it has, which has not come yet; -1: it didn't.
+    instant nests_since() const noexcept;
     /// No new work: leaves what it has, gives up what it waits for.
     void stop();
     /// Its client's process ended.
-    void die() {
-        levels_.clear();
-        acquiring_ = nullptr;
-    }
+    void die();
     bool idle() const noexcept { return levels_.empty() && !acquiring_ && !waiting_for_; }
 
     /// The handler of one of its calls.
@@ -57,6 +56,10 @@ private:
     void ask();
     void force();
     void cancel(std::uint64_t generation, std::uint64_t);
+    void cancel_soon();
+    void may_tire_of(call& c);
+    void tire_of(std::uint64_t number, std::uint64_t);
+    void break_line(std::uint64_t, std::uint64_t);
     void acquired(call& c);
     void work();
     void nest();
@@ -66,7 +69,7 @@ private:
     void unlock();
     call& call_now();
     void watch(held& h);
-    bool lost(const held& h) noexcept;
+    bool lost(const held& h) const noexcept;
     lock_options choose();
 
     simulation& all_;
