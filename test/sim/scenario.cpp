@@ -78,7 +78,12 @@ scenario::scenario(dice& chance)
       detaching{chance.once_in(4)} {
     clients += clients * users < 2 ? 1 : 0;
     fixed_leases = !has(fault::vandal) && chance.once_in(8);
-    lingering = fixed_leases || has(fault::vandal);
+    // Long enough to see that what was refused is tried again.
+    const bool refused_renewals = refuses() && chance.once_in(4);
+    lingering = fixed_leases || refused_renewals || has(fault::vandal);
+    if (refused_renewals) {
+        longest_lease = spread(chance, 2s, 6s);
+    }
     if (fixed_leases) {
         // Looked at now and then: somebody takes them away.
         faults[static_cast<std::size_t>(fault::force)] = true;

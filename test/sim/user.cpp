@@ -3,19 +3,11 @@
 
 #include "sim/simulation.hpp"
 
-#include <boost/system/errc.hpp>
-
 #include <chrono>
 
 namespace conch::sim {
-namespace {
 
 using namespace std::chrono_literals;
-
-const error_code given_up =
-    boost::system::errc::make_error_code(boost::system::errc::operation_canceled);
-
-}  // namespace
 
 user::user(simulation& all, std::uint64_t index, std::uint64_t client)
     : all_{all}, index_{index}, client_{client} {}
@@ -137,71 +129,24 @@ void user::acquire() {
                                 {acquiring_, &acquiring_->running});
     });
     cancel_soon();
-    if (all_.how().has(fault::reset_after) && chance.once_in(8)) {
+    if (all_.how().has(fault::reset_after) && chance.once_in(4)) {
         // The server runs it, and its answer is lost.
         all_.the_world().plan<&user::break_line>(
             all_.the_world().now() + chance.between(0, all_.how().net.latency), this);
     }
 }
 
-void user::break_line(std::uint64_t, std::uint64_t) {
-    if (!node().dead() && !all_.healed()) {
-        all_.count(fault::reset_after);
-        all_.the_world().note(name_of(fault::reset_after), client_);
-        all_.net().reset(client_, true);
-    }
-}
-
-void user::cancel_soon() {
+void user::tempt() {
     world& w = all_.the_world();
-    if (all_.how().has(fault::cancel) && w.chance.once_in(3)) {
-        w.plan<&user::cancel>(w.now() + w.chance.spread(10 * micros, 1 * seconds), this,
-                              ++generation_);
+    if (idle() && !node().dead() && all_.working()) {
+        plan(w.now() + w.chance.between(0, 4 * all_.how().net.latency));
     }
 }
 
-void user::may_tire_of(call& c) {
-    world& w = all_.the_world();
-    if (all_.how().has(fault::cancel) && w.chance.once_in(4)) {
-        w.plan<&user::tire_of>(w.now() + w.chance.spread(10 * micros, 1 * seconds), this, c.place);
-    }
-}
-
-void user::tire_of(std::uint64_t number, std::uint64_t) {
-    call& c = all_.call_at(number);
-    if (node().dead() || !c.running) {
-        return;
-    }
-    if (!node().running()) {
-        all_.the_world().plan<&user::tire_of>(node().paused_until(), this, number);
-        return;
-    }
-    all_.count(fault::cancel);
-    all_.the_world().note("cancel", index_, number);
-    node().turn([&] {
-        if (c.running) {
-            node().engine().cancel(*c.running, given_up);
-        }
-    });
-}
-
-void user::cancel(std::uint64_t generation, std::uint64_t) {
-    if (generation != generation_ || node().dead() || !acquiring_) {
-        return;
-    }
-    if (!node().running()) {
-        all_.the_world().plan<&user::cancel>(node().paused_until(), this, generation);
-        return;
-    }
-    if (acquiring_->running) {
-        all_.count(fault::cancel);
-        all_.the_world().note("cancel", index_);
-        gave_up_ = true;
-        node().turn([&] {
-            if (acquiring_ && acquiring_->running) {  // it may have ended as the turn began
-                node().engine().cancel(*acquiring_->running, given_up);
-            }
-        });
+void user::tempt_another() {
+    dice& chance = all_.the_world().chance;
+    if (chance.once_in(2)) {
+        all_.users()[chance.below(all_.users().size())]->tempt();
     }
 }
 
@@ -239,7 +184,7 @@ void user::ended(call& c) {
         plan(soon());
     } else {
         for (const auto& h : levels_) {
-            if (h->watch == &c && c.ec == given_up) {
+            if (h->watch == &c && c.ec == given_up()) {
                 h->watch = nullptr;
             } else if (h->watch == &c) {
                 h->told = true;
@@ -258,7 +203,7 @@ void user::acquired(call& c) {
         if (!all_.the_world().chance.once_in(8)) {
             watch(h);
         }
-    } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up) {
+    } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up()) {
         world& w = all_.the_world();
         plan(w.now() + w.chance.spread(20 * millis, 1 * seconds));
         return;
@@ -351,6 +296,7 @@ void user::leave() {
 void user::drop(std::size_t level) {
     const auto h = levels_[level];
     const impl::view_ptr view = h->view;
+    tempt_another();
     const bool detach = all_.how().detaching && all_.the_world().chance.once_in(8);
     all_.the_world().note(detach ? "detach" : "release", index_, h->number);
     view->asked.store(detach ? impl::hold_request::detach : impl::hold_request::release);
@@ -372,6 +318,7 @@ void user::unlock() {
     const auto h = levels_.back();
     const impl::view_ptr view = h->view;
     all_.the_world().note("unlock", index_, h->number);
+    tempt_another();
     view->asked.store(impl::hold_request::release);
     levels_.pop_back();
     waiting_for_ = &all_.begin_unlock(*h, !nested_);
@@ -380,7 +327,7 @@ void user::unlock() {
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);
-        node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up); });
+        node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
     } else {
         may_tire_of(*waiting_for_);
     }

@@ -39,6 +39,8 @@ public:
     instant nests_since() const noexcept;
     /// No new work: leaves what it has, gives up what it waits for.
     void stop();
+    /// A lock is about to be free: it may want one now.
+    void tempt();
     /// Its client's process ended.
     void die();
     bool idle() const noexcept { return levels_.empty() && !acquiring_ && !waiting_for_; }
@@ -47,6 +49,7 @@ public:
     void ended(call& c);
 
 private:
+    static error_code given_up() noexcept;  // what cancelled operations end with
     client_node& node() noexcept;
     instant soon();
     void plan(instant when);
@@ -67,6 +70,7 @@ private:
     void leave();
     void drop(std::size_t level);
     void unlock();
+    void tempt_another();
     call& call_now();
     void watch(held& h);
     bool lost(const held& h) const noexcept;
