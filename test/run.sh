@@ -7,8 +7,8 @@
 #   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
 #   bash test/run.sh --deep     what needs Clang and more time: each fuzz target for 60 s
-#                               ($CONCH_FUZZ_SECONDS), all suites under ASan + UBSan, and those
-#                               without programs under TSan
+#                               ($CONCH_FUZZ_SECONDS), every suite under ASan + UBSan and under
+#                               TSan, a soak of as long ($CONCH_SOAK_SECONDS) under each
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -67,6 +67,17 @@ executions() {
     sed -n "s/^stat::number_of_executed_units: */$1, executions: /p" "build/fuzz/$1.txt"
 }
 
+# deep FOLDER [CMAKE ARGUMENT...]: all suites but those that judge the sources and the package, and
+# a long soak
+deep() {
+    local folder=$1 status=0
+    build "$@" "$clang" -DCONCH_BENCH=OFF
+    run "$folder" -LE '^(tidy|consumer)$' || status=$?
+    printf '\n== soak: %s ==\n' "$folder"
+    "$folder/bin/conch_soak" --seconds "${CONCH_SOAK_SECONDS:-60}" || status=$?
+    return "$status"
+}
+
 # What only Clang can do, or what takes its time.
 run_deep() {
     local fuzz_seconds=${CONCH_FUZZ_SECONDS:-60} targets=(resp_reader engine url command_line)
@@ -77,11 +88,8 @@ run_deep() {
     for target in "${targets[@]}"; do
         fuzz "$target" || broken+=("$target")
     done
-    build build/clang-asan "$clang" "-DCONCH_SANITIZE=address,undefined" -DCONCH_BENCH=OFF
-    run build/clang-asan -L '^(unit|integration|threads|fuzz)' || asan=$?
-    configure build/clang-tsan "$clang" -DCONCH_SANITIZE=thread -DCONCH_BENCH=OFF
-    cmake --build build/clang-tsan --target conch_threads conch_unit conch_integration
-    run build/clang-tsan -L '^(unit|integration|threads)$' || tsan=$?
+    deep build/clang-asan "-DCONCH_SANITIZE=address,undefined" || asan=$?
+    deep build/clang-tsan -DCONCH_SANITIZE=thread || tsan=$?
 
     printf '\n== fuzzing ==\n'
     for target in "${targets[@]}"; do executions "$target"; done

@@ -81,7 +81,8 @@ public:
     ///
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::lease_expired`, `errc::renewal_refused`, `errc::lock_lost`, `errc::max_hold_reached`,
-    /// `errc::client_closed`; `errc::not_owner` (empty). Lateness: the first turn of the event
+    /// `errc::client_closed`; `errc::not_owner` (empty); `errc::overloaded` (only where another of
+    /// this hold is pending: the first is always admitted). Lateness: the first turn of the event
     /// loop at or after `valid_until()`, whatever the server does.
     /// Cancellation (terminal, partial, total): `operation_aborted`; the hold is untouched.
     template <typename Token = boost::asio::deferred_t>

@@ -74,6 +74,10 @@ bool lock_engine::admit(lock::caller by) {
         refuse(by, errc::client_closed);
         return false;
     }
+    return make_room(by);
+}
+
+bool lock_engine::make_room(lock::caller by) {
     if (house_.pending_count >= house_.settings.max_pending) {
         refuse(by, errc::overloaded);
         return false;
@@ -128,9 +132,11 @@ void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::c
         refuse(by, errc::invalid_wait);
     } else if (house_.closing && (before == duration::zero() || !drain_.armed())) {
         refuse(by, errc::client_closed);
-    } else {
+    } else if (!view->level || view->level->watchers.empty()) {
         // Always admitted: a hold whose loss can't be watched would be worse than none.
         ++house_.pending_count;
+        lock::watch(house_, view, before, by);
+    } else if (make_room(by)) {
         lock::watch(house_, view, before, by);
     }
 }

@@ -85,6 +85,8 @@ private:
     wire::link& link() noexcept { return house_.servers.only(); }
     const wire::link& link() const noexcept { return house_.servers.only(); }
     bool admit(lock::caller by);
+    /// Counts one more operation; whether there was room for it. If not, it was refused.
+    bool make_room(lock::caller by);
     void refuse(lock::caller by, errc why);
 
     static void on_drained(void* self);

@@ -36,7 +36,7 @@ request& engine_world::add(request::kind what, time_point due) {
     request& r = requests_.emplace_back();
     r.what = what;
     r.due = due;
-    r.crowd = open_.size();
+    r.crowd = std::max(open_.size(), engine_.unsettled());
     open_.push_back(&r);
     return r;
 }

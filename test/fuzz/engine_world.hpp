@@ -31,7 +31,7 @@ struct request {
     bool nests = false;
     bool fenced = false;
     std::size_t name = 0;
-    std::size_t crowd = 0;  ///< operations that were pending before it
+    std::size_t crowd = 0;  ///< operations or acquisitions that were pending before it
     time_point due{};       ///< it must be completed by then
     duration before{};      ///< of a watch: so long ahead of the end
     impl::view_ptr view{};  ///< what it is about, or was granted

@@ -27,6 +27,14 @@ struct unlocking {
     bool alone = false;          ///< it never nested in this acquisition
 };
 
+/// What a user asks about, or wants for longer, and when.
+struct request {
+    std::size_t name = 0;
+    instant asked_at = 0;
+    duration lease{};  ///< zero: it only asks
+    held of{};         ///< what it wants for longer
+};
+
 /// One call of a user, and how it ended.
 struct call {
     lock::pending* running = nullptr;
@@ -37,10 +45,12 @@ struct call {
     bool was_expired = false;  ///< when it was granted
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t user = 0;
+    std::uint64_t place = 0;     ///< among all calls
     instant ended_at = -1;       ///< the turn's time; the handler runs later
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away
     std::optional<unlocking> unlocks{};
+    std::optional<request> asks{};
     lock_status status{};  ///< the answer to a question
 };
 

@@ -63,6 +63,8 @@ bool take_command(std::string_view& in, std::vector<std::string_view>& words, bo
     return true;
 }
 
+constexpr std::string_view channels_refused = "channels used as arguments";
+
 std::string unknown(arguments a) {
     std::string words = "ERR unknown command '" + std::string{a[0].substr(0, 128)} +
                         "', with args beginning with: ";
@@ -187,11 +189,12 @@ const std::string* fake_redis::refused(const command& c, bool in_script,
         return nullptr;
     }
     const std::string& words = *refusal_;
-    const bool hit = words.starts_with("LOADING")
-                         ? !in_script && (c.flags & command::while_loading) == 0
-                     : words.starts_with("NOPERM")   ? c.name == "evalsha" || c.name == "eval"
-                     : words.starts_with("READONLY") ? (c.flags & command::writes) != 0
-                                                     : (c.flags & command::grows) != 0 && !wrote;
+    const bool hit =
+        words.starts_with("LOADING")        ? !in_script && (c.flags & command::while_loading) == 0
+        : words.ends_with(channels_refused) ? c.name == "subscribe" || c.name == "publish"
+        : words.starts_with("NOPERM")       ? c.name == "evalsha" || c.name == "eval"
+        : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
+                                            : (c.flags & command::grows) != 0 && !wrote;
     return hit ? &words : nullptr;
 }
 

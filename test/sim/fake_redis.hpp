@@ -77,7 +77,7 @@ public:
     /// The next `n` messages are delivered to nobody; PUBLISH counts them as delivered.
     void lose_messages(std::uint64_t n) noexcept { messages_to_lose_ = n; }
     /// These words answer what a server in that state refuses: READONLY and OOM some commands,
-    /// LOADING nearly all.
+    /// LOADING nearly all, NOPERM scripts, or what concerns channels.
     void refuse(std::optional<std::string> words) { refusal_ = std::move(words); }
 
     /// Another client's SET, and its DEL of what is a text.

@@ -10,11 +10,15 @@ constexpr const char* read_only = "READONLY You can't write against a read only 
 constexpr const char* loading = "LOADING Redis is loading the dataset in memory";
 constexpr const char* out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
+constexpr const char* no_channel =
+    "NOPERM this user has no permissions to access one of the channels used as arguments";
+
 const char* words_of(fault refusal) noexcept {
-    return refusal == fault::read_only ? read_only
-           : refusal == fault::loading ? loading
-           : refusal == fault::out_of_memory
-               ? out_of_memory
+    return refusal == fault::read_only       ? read_only
+           : refusal == fault::loading       ? loading
+           : refusal == fault::out_of_memory ? out_of_memory
+           : refusal == fault::no_channel
+               ? no_channel
                : "NOPERM this user has no permissions to run the 'evalsha' command";
 }
 
@@ -80,7 +84,13 @@ void fault_injector::happen(fault f) {
             net.clog(client, way::down, end);
             return;
         }
-        case fault::straggle: net.hold_up(client, until()); return;
+        case fault::straggle: {
+            // The client has given the line up by then, or not yet.
+            const instant patience =
+                w.chance.once_in(2) ? all_.how().settings.response_timeout.count() : 0;
+            net.hold_up(client, until() + patience);
+            return;
+        }
         case fault::stall: server.stall(until()); return;
         case fault::restart: server.restart(true, heard, until()); return;
         case fault::restart_empty:
@@ -97,6 +107,7 @@ void fault_injector::happen(fault f) {
         case fault::loading:
         case fault::out_of_memory:
         case fault::no_permission:
+        case fault::no_channel:
             server.redis().refuse(words_of(f));
             w.plan<&fault_injector::end_refusal>(until(), this);
             return;
@@ -106,7 +117,12 @@ void fault_injector::happen(fault f) {
             return;
         case fault::pause: all_.clients()[client]->pause(until()); return;
         case fault::crash: all_.replace_client(client, heard); return;
-        case fault::vandal: all_.vandalize(w.chance.below(all_.how().names)); return;
+        case fault::vandal: {
+            const std::uint64_t name = w.chance.below(all_.how().names);
+            all_.vandalize(name);
+            w.plan<&fault_injector::end_vandal>(until(), this, name);
+            return;
+        }
         case fault::cancel:
         case fault::drop:
         case fault::force:
@@ -116,12 +132,21 @@ void fault_injector::happen(fault f) {
 
 void fault_injector::end_refusal(std::uint64_t, std::uint64_t) { all_.server().redis().refuse({}); }
 
+void fault_injector::end_vandal(std::uint64_t name, std::uint64_t) {
+    if (!over_) {
+        all_.restore(name);
+    }
+}
+
 void fault_injector::heal() {
     over_ = true;
     all_.the_world().note("heal");
     all_.server().heal();
     all_.server().redis().lose_messages(0);
     all_.net().heal();
+    for (std::size_t name = 0; name < all_.how().names; ++name) {
+        all_.restore(name);
+    }
     for (const auto& c : all_.clients()) {
         c->heal();
     }

@@ -24,6 +24,7 @@ private:
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
     void end_refusal(std::uint64_t, std::uint64_t);
+    void end_vandal(std::uint64_t name, std::uint64_t);
     std::uint64_t victim();
     instant until();
 

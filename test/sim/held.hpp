@@ -28,8 +28,9 @@ struct held {
     duration max_hold = forever;
     duration renewed_lease{};  ///< zero if it isn't renewed for ever
     call* watch = nullptr;
-    bool judged = false;  ///< its loss was looked at
-    bool told = false;    ///< of its loss, or closing
+    bool judged = false;     ///< its loss was looked at
+    bool explained = false;  ///< and its reason
+    bool told = false;       ///< of its loss, or closing
 
     /// What `hold::owns_lock()` says at this local time.
     bool owns_lock(time_point local_now) const noexcept {

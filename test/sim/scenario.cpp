@@ -59,6 +59,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::force: return "force";
         case fault::vandal: return "vandal";
         case fault::no_permission: return "no_permission";
+        case fault::no_channel: return "no_channel";
         case fault::count: break;
     }
     return "?";
@@ -68,7 +69,6 @@ scenario::scenario(dice& chance)
     : faults{choose_faults(chance)},
       fault_pause{chance.spread(50 * millis, 1 * seconds)},
       chaos{chance.between(500 * millis, 3 * seconds)},
-      calm{chance.between(200 * millis, 1 * seconds)},
       clients{1 + chance.below(3)},
       users{1 + chance.below(3)},
       names{1 + chance.below(3)},
@@ -77,10 +77,23 @@ scenario::scenario(dice& chance)
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)} {
     clients += clients * users < 2 ? 1 : 0;
+    fixed_leases = !has(fault::vandal) && chance.once_in(8);
+    // Long enough to see that what was refused is tried again.
+    const bool refused_renewals = refuses() && chance.once_in(4);
+    lingering = fixed_leases || refused_renewals || has(fault::vandal);
+    if (refused_renewals) {
+        longest_lease = spread(chance, 2s, 6s);
+    }
+    if (fixed_leases) {
+        // Looked at now and then: somebody takes them away.
+        faults[static_cast<std::size_t>(fault::force)] = true;
+        longest_lease = spread(chance, 1s, 6s);
+    }
     if (has(fault::vandal)) {
         // Long enough to see that the other locks' renewals don't suffer.
         longest_lease = spread(chance, 1500ms, 4s);
-        calm += longest_lease.count() + 1 * seconds;
+        users = std::max<std::size_t>(users, 2);
+        names = std::max<std::size_t>(names, 2);
     }
     net.latency = chance.spread(20 * micros, 5 * millis);
     net.jitter = chance.between(0, net.latency);
@@ -100,22 +113,34 @@ scenario::scenario(dice& chance)
     // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
     // lost.
     settings.max_poll_interval =
-        has(fault::lost_push) ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
+        misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
     settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
+
+    // What must come about promptly has the time to, and to be seen not to.
+    calm = 2 * promptness() + chance.spread(1 * seconds, 4 * seconds);
+    if (lingering) {
+        calm += longest_lease.count();
+    }
 }
 
 instant scenario::settling() const noexcept {
-    const duration notice = settings.ping_interval + settings.response_timeout;
+    // Connections that ended unheard.
+    const bool deaf = has(fault::silent_cut) || has(fault::restart) || has(fault::restart_empty) ||
+                      has(fault::failover) || has(fault::crash);
+    const duration notice = deaf ? settings.ping_interval + settings.response_timeout : duration{};
     const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
-    const duration poll = has(fault::lost_push) ? settings.max_poll_interval : duration{};
-    return std::max({(notice + connect).count(), poll.count(), net.keepalive}) + 500 * millis;
+    const duration poll = misses_messages() ? settings.max_poll_interval : duration{};
+    return std::max({(notice + connect).count(), poll.count(), deaf ? net.keepalive : 0}) +
+           500 * millis;
 }
 
 instant scenario::promptness() const noexcept {
     // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
     const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
+    // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks now and then.
+    const instant poll = has(fault::no_channel) ? 1 * seconds : 0;
     // And a waiter's clock that drifts while it waits for a lease to end.
-    return 4 * one_way + 300 * millis + longest_lease.count() / 50;
+    return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50;
 }
 
 }  // namespace conch::sim

@@ -41,6 +41,7 @@ enum class fault : std::uint8_t {
     force,          ///< someone takes locks away
     vandal,         ///< a stranger puts a text where a lock is
     no_permission,  ///< scripts are refused: NOPERM
+    no_channel,     ///< so are SUBSCRIBE and PUBLISH
     count,
 };
 
@@ -56,6 +57,15 @@ struct scenario {
     /// A server that may forget what it confirmed: overlaps are declared, only fences protect.
     bool may_forget() const noexcept {
         return has(fault::restart_empty) || has(fault::failover) || has(fault::server_clock);
+    }
+    /// Waiters that may not hear of a release.
+    bool misses_messages() const noexcept {
+        return has(fault::lost_push) || has(fault::no_channel);
+    }
+    /// A server that may answer with an error.
+    bool refuses() const noexcept {
+        return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
+               has(fault::no_permission) || has(fault::vandal);
     }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
@@ -74,6 +84,8 @@ struct scenario {
     duration longest_lease{};
     bool nesting = false;
     bool detaching = false;
+    bool fixed_leases = false;  ///< most holds aren't renewed
+    bool lingering = false;     ///< users hold on to what they have
 
     network::settings net{};
     conch::config settings{};

@@ -38,23 +38,38 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
     const auto it = by_line_.find(line);
     if (it != by_line_.end()) {
         world_.show("to the server on", line, bytes);
+        const bool over = network_->closed_at(line) >= 0;
+        const std::set<std::string> before = over ? all_fields() : std::set<std::string>{};
         redis_.receive(it->second, bytes, wall_clock());
-        if (const instant closed = network_->closed_at(line); closed >= 0) {
-            note_late(closed);
+        if (over) {
+            note_late(line, before);
         }
         flush();
     }
 }
 
-void server_node::note_late(instant closed) {
+std::set<std::string> server_node::all_fields() {
+    std::set<std::string> all;
+    for (const std::string& name : names_) {
+        for (std::string& field : redis_.fields(name, wall_clock())) {
+            all.insert(std::move(field));
+        }
+    }
+    return all;
+}
+
+void server_node::note_late(std::uint64_t line, const std::set<std::string>& before) {
+    const instant closed = world_.now() - network_->closed_at(line);
     for (const std::string& name : names_) {
         // Just set: all of the lease is left. The clients' clocks drift.
         const instant lease = redis_.left(name, wall_clock()) * millis;
-        if (world_.now() - closed < lease * 98 / 100) {
+        if (closed < lease * 98 / 100) {
             continue;
         }
         for (const std::string& field : redis_.fields(name, wall_clock())) {
-            late_.insert(field);
+            if (!before.contains(field)) {
+                late_.insert(field);
+            }
         }
     }
 }

@@ -52,6 +52,7 @@ public:
     void fail_over(std::size_t lost_writes, bool heard, instant back);
     void step_clock(std::int64_t us) noexcept {
         step_us_ += us;
+        stepped_at_ = world_.now();
         furthest_step_us_ = std::max(furthest_step_us_, step_us_);
     }
     /// How far the wall clock is behind the furthest that it would have come: so much longer may a
@@ -60,8 +61,10 @@ public:
     /// Ends stalls and refusals, and comes back.
     void heal();
 
-    /// What this line brings, the client has stopped to answer for: it closed a lease ago.
+    /// It came with a line that its client had closed a lease ago: nobody answers for it any more.
     bool came_late(const std::string& field) const { return late_.contains(field); }
+    /// When its clock was set last; -1: never.
+    instant stepped_at() const noexcept { return stepped_at_; }
     /// In the order in which they were made.
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
@@ -81,7 +84,8 @@ private:
     void come_back(std::uint64_t, std::uint64_t);
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
-    void note_late(instant closed);
+    std::set<std::string> all_fields();
+    void note_late(std::uint64_t line, const std::set<std::string>& before);
     void saw(std::int64_t connection, std::string_view field, sight what) override;
 
     world& world_;
@@ -97,6 +101,7 @@ private:
     std::set<std::string> late_{};
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;
+    instant stepped_at_ = -1;
     std::int64_t furthest_step_us_ = 0;
 };
 

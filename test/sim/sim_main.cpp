@@ -103,7 +103,7 @@ void print_text(const totals& t) {
     std::printf("%llu seeds with violations\n", static_cast<unsigned long long>(t.violations));
 }
 
-int run(const po::variables_map& options) {
+int run(const char* program, const po::variables_map& options) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
@@ -120,8 +120,11 @@ int run(const po::variables_map& options) {
                          v.c_str());
         }
         if (!o.violations.empty()) {
-            std::fprintf(stderr, "  replay: conch_sim --seed %llu --count 1 --trace\n",
-                         static_cast<unsigned long long>(o.seed));
+            const std::string with = options.count("mutant") != 0
+                                         ? " --mutant " + options["mutant"].as<std::string>()
+                                         : "";
+            std::fprintf(stderr, "  replay: %s --seed %llu --count 1 --trace%s\n", program,
+                         static_cast<unsigned long long>(o.seed), with.c_str());
             if (options.count("keep-going") == 0) {
                 break;
             }
@@ -169,7 +172,7 @@ int main(int argc, char* argv[]) {
             return 64;
         }
 #endif
-        return run(options);
+        return run(argv[0], options);
     } catch (const po::error& e) {
         std::cerr << "conch_sim: " << e.what() << "\n";
         return 64;

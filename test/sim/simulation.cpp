@@ -49,9 +49,10 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
-    for (const auto make : {make_exclusion, make_ownership, make_fences, make_once,
-                            make_loss_in_time, make_no_needless_loss, make_no_orphans,
-                            make_promptness, make_rest, make_bounds, make_verdicts}) {
+    for (const auto make :
+         {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
+          make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
+          make_bounds, make_reasons, make_answers, make_verdicts}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -91,6 +92,7 @@ void simulation::replace_client(std::uint64_t client, bool heard) {
 call& simulation::begin_call(std::uint64_t user) {
     call& c = calls_.emplace_back();
     c.user = user;
+    c.place = calls_.size() - 1;
     return c;
 }
 
@@ -145,11 +147,31 @@ void simulation::vandalize(std::size_t name) {
     begin_force(name);
     server_.redis().put_text(specs_[name]->name(), "mine now", server_.wall_clock());
     end_force(name);
+    forces_[name].spoilt_at = world_.now();
 }
 
-bool simulation::excused(const held& h) const noexcept {
+void simulation::restore(std::size_t name) {
+    server_.redis().remove_text(specs_[name]->name(), server_.wall_clock());
+}
+
+bool simulation::endangered(const held& h) const noexcept {
     const forces& f = forces_[h.name];
     return h.sent_at <= last_loss_ || f.running > 0 || h.sent_at <= f.last_end;
+}
+
+// Who meant to take it away may have come too late, or met somebody else.
+bool simulation::excused(const held& h) const noexcept {
+    if (h.sent_at <= last_loss_ || h.sent_at <= forces_[h.name].spoilt_at) {
+        return true;
+    }
+    const auto& seen = server_.sightings(field_of(h));
+    return endangered(h) && std::any_of(seen.begin(), seen.end(), [](const auto& s) {
+               return s.what == server_node::sight::deleted;
+           });
+}
+
+std::string simulation::field_of(const held& h) const {
+    return clients_[h.client]->id() + ":" + std::to_string(h.number);
 }
 
 void simulation::violate(std::string_view checker, std::string_view what) {
@@ -194,7 +216,7 @@ outcome simulation::run() {
     faults_->heal();
     if (how_.has(fault::vandal)) {
         run_until(settled_at_);
-        vandalize(world_.chance.below(how_.names));
+        spoil_one_of_two();
     }
     run_until(end_of_work_);
     wind_down();
@@ -206,12 +228,36 @@ outcome simulation::run() {
     return std::move(outcome_);
 }
 
+// Best where its renewals go together with those of another: they must not suffer.
+void simulation::spoil_one_of_two() {
+    while (!one_of_two() && world_.now() < settled_at_ + 2 * seconds && !enough()) {
+        run_until(world_.now() + 50 * millis);
+    }
+    vandalize(one_of_two().value_or(world_.chance.below(how_.names)));
+}
+
+std::optional<std::size_t> simulation::one_of_two() const {
+    const auto renewed = [&](const held& h) {
+        const client_node& c = *clients_[h.client];
+        return h.renewed_lease == how_.longest_lease && h.owns_lock(c.local_now());
+    };
+    for (const held& h : holds_) {
+        const auto with = std::find_if(holds_.begin(), holds_.end(), [&](const held& other) {
+            return other.client == h.client && other.name != h.name && renewed(other);
+        });
+        if (renewed(h) && with != holds_.end()) {
+            return h.name;
+        }
+    }
+    return std::nullopt;
+}
+
 // Users leave what they have; then everything must come to rest.
 void simulation::wind_down() {
     stopped_ = true;
     world_.note("stop");
-    for (const impl::spec_ptr& s : specs_) {
-        server_.redis().remove_text(s->name(), server_.wall_clock());
+    for (std::size_t name = 0; name < how_.names; ++name) {
+        restore(name);
     }
     for (const auto& u : users_) {
         u->stop();

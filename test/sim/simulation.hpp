@@ -19,6 +19,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -57,6 +58,7 @@ public:
     network& net() noexcept { return network_; }
     const scenario& how() const noexcept { return how_; }
     std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
+    const std::vector<std::unique_ptr<client_node>>& clients() const noexcept { return clients_; }
     std::vector<std::unique_ptr<user>>& users() noexcept { return users_; }
     std::list<held>& holds() noexcept { return holds_; }
     const std::deque<call>& calls() const noexcept { return calls_; }
@@ -64,6 +66,7 @@ public:
     /// What a user asks its client for, in a turn of that.
     call& begin_call(std::uint64_t user);
     call& begin_unlock(const held& h, bool alone);
+    call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
     /// Users go on with new work.
@@ -89,10 +92,17 @@ public:
     void forgot() noexcept { last_loss_ = world_.now(); }
     void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
     void end_force(std::size_t name) noexcept;
-    /// Somebody else's text takes the place of this lock, until the work is over.
+    /// Somebody else's text takes the place of this lock.
     void vandalize(std::size_t name);
+    /// The text goes away again.
+    void restore(std::size_t name);
+    /// Somebody meant to take this hold away, or the server forgot something: what its client sees
+    /// may be their doing.
+    bool endangered(const held& h) const noexcept;
     /// A loss of this hold was declared: it may overlap with another.
     bool excused(const held& h) const noexcept;
+    /// Its name on the server.
+    std::string field_of(const held& h) const;
     /// A message was lost, the server forgot, ...: counted in the outcome.
     void count(fault f) noexcept { ++outcome_.faults[static_cast<std::size_t>(f)]; }
     void count_loss() noexcept { ++outcome_.losses; }
@@ -113,10 +123,13 @@ private:
     struct forces {
         unsigned running = 0;
         instant last_end = -1;
+        instant spoilt_at = -1;
     };
 
     void run_until(instant until);
     bool enough() const noexcept;
+    void spoil_one_of_two();
+    std::optional<std::size_t> one_of_two() const;
     void wind_down();
     void come_to_rest();
 

@@ -3,19 +3,11 @@
 
 #include "sim/simulation.hpp"
 
-#include <boost/system/errc.hpp>
-
 #include <chrono>
 
 namespace conch::sim {
-namespace {
 
 using namespace std::chrono_literals;
-
-const error_code given_up =
-    boost::system::errc::make_error_code(boost::system::errc::operation_canceled);
-
-}  // namespace
 
 user::user(simulation& all, std::uint64_t index, std::uint64_t client)
     : all_{all}, index_{index}, client_{client} {}
@@ -40,6 +32,21 @@ bool user::wants(std::size_t name) const noexcept {
 instant user::wants_until() const noexcept {
     const bool for_ever = !options_.wait || *options_.wait == forever;
     return wants(name_) && !for_ever ? asked_at_ + options_.wait->count() : -1;
+}
+
+instant user::nests_since() const noexcept {
+    const bool nests = acquiring_ && nested_ && !gave_up_ && acquiring_->completions == 0;
+    return nests && !levels_.empty() && !lost(*levels_.back()) ? asked_at_ : -1;
+}
+
+void user::die() {
+    levels_.clear();
+    acquiring_ = nullptr;
+    // What it has sent knows only fields of holds that are granted by now.
+    if (waiting_for_ && waiting_for_->forces) {
+        all_.end_force(name_);
+    }
+    waiting_for_ = nullptr;
 }
 
 void user::stop() { plan(all_.the_world().now()); }
@@ -73,7 +80,7 @@ void user::begin() {
     name_ = chance.below(all_.how().names);
     if (chance.once_in(16)) {
         ask();
-    } else if (all_.how().has(fault::force) && chance.once_in(12)) {
+    } else if (all_.how().has(fault::force) && chance.once_in(all_.how().lingering ? 4 : 12)) {
         force();
     } else {
         acquire();
@@ -86,9 +93,9 @@ lock_options user::choose() {
         return duration{chance.spread(from.count(), to.count())};
     };
     lock_options o;
-    o.renew = !chance.once_in(4);
+    o.renew = all_.how().fixed_leases ? chance.once_in(4) : !chance.once_in(4);
     o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
-    if (chance.once_in(3)) {
+    if (all_.how().has(fault::vandal) ? !chance.once_in(4) : chance.once_in(3)) {
         o.lease = all_.how().longest_lease;  // the usual one: such renewals go together
     }
     if (chance.once_in(2)) {
@@ -121,38 +128,36 @@ void user::acquire() {
         node().engine().acquire(all_.spec(name_), options_, try_only,
                                 {acquiring_, &acquiring_->running});
     });
-    if (all_.how().has(fault::cancel) && chance.once_in(3)) {
-        all_.the_world().plan<&user::cancel>(
-            all_.the_world().now() + chance.spread(10 * micros, 1 * seconds), this, ++generation_);
+    cancel_soon();
+    if (all_.how().has(fault::reset_after) && chance.once_in(4)) {
+        // The server runs it, and its answer is lost.
+        all_.the_world().plan<&user::break_line>(
+            all_.the_world().now() + chance.between(0, all_.how().net.latency), this);
     }
 }
 
-void user::cancel(std::uint64_t generation, std::uint64_t) {
-    if (generation != generation_ || node().dead() || !acquiring_) {
-        return;
+void user::tempt() {
+    world& w = all_.the_world();
+    if (idle() && !node().dead() && all_.working()) {
+        plan(w.now() + w.chance.between(0, 4 * all_.how().net.latency));
     }
-    if (!node().running()) {
-        all_.the_world().plan<&user::cancel>(node().paused_until(), this, generation);
-        return;
-    }
-    if (acquiring_->running) {
-        all_.count(fault::cancel);
-        all_.the_world().note("cancel", index_);
-        gave_up_ = true;
-        node().turn([&] {
-            if (acquiring_ && acquiring_->running) {  // it may have ended as the turn began
-                node().engine().cancel(*acquiring_->running, given_up);
-            }
-        });
+}
+
+void user::tempt_another() {
+    dice& chance = all_.the_world().chance;
+    if (chance.once_in(2)) {
+        all_.users()[chance.below(all_.users().size())]->tempt();
     }
 }
 
 void user::ask() {
     waiting_for_ = &call_now();
+    waiting_for_->asks = request{.name = name_, .asked_at = all_.the_world().now()};
     node().turn([&] {
         node().engine().status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
                                &waiting_for_->status);
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::force() {
@@ -164,6 +169,7 @@ void user::force() {
     node().turn([&] {
         node().engine().force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::ended(call& c) {
@@ -178,7 +184,9 @@ void user::ended(call& c) {
         plan(soon());
     } else {
         for (const auto& h : levels_) {
-            if (h->watch == &c) {
+            if (h->watch == &c && c.ec == given_up()) {
+                h->watch = nullptr;
+            } else if (h->watch == &c) {
                 h->told = true;
                 all_.count_loss();
                 plan(soon());
@@ -195,7 +203,7 @@ void user::acquired(call& c) {
         if (!all_.the_world().chance.once_in(8)) {
             watch(h);
         }
-    } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up) {
+    } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up()) {
         world& w = all_.the_world();
         plan(w.now() + w.chance.spread(20 * millis, 1 * seconds));
         return;
@@ -206,15 +214,22 @@ void user::acquired(call& c) {
 void user::watch(held& h) {
     h.watch = &call_now();
     node().turn([&] { node().engine().wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
+    may_tire_of(*h.watch);
 }
 
-bool user::lost(const held& h) noexcept { return !h.owns_lock(node().local_now()); }
+bool user::lost(const held& h) const noexcept {
+    return !h.owns_lock(all_.clients()[client_]->local_now());
+}
 
 void user::work() {
     dice& chance = all_.the_world().chance;
     held& top = *levels_.back();
     if (all_.stopped() || lost(top) || top.told) {
         leave();
+        return;
+    }
+    if (all_.how().lingering && !chance.once_in(4)) {
+        plan(all_.the_world().now() + chance.spread(100 * millis, 4 * seconds));
         return;
     }
     switch (chance.below(all_.how().has(fault::drop) ? 12 : 8)) {
@@ -248,15 +263,20 @@ void user::nest() {
         node().engine().acquire(all_.spec(name_), options_, false,
                                 {acquiring_, &acquiring_->running});
     });
+    cancel_soon();
 }
 
 void user::extend() {
     waiting_for_ = &call_now();
     const duration lease{
         all_.the_world().chance.spread(duration{100ms}.count(), all_.how().longest_lease.count())};
+    const held& h = *levels_.back();
+    waiting_for_->asks =
+        request{.name = h.name, .asked_at = all_.the_world().now(), .lease = lease, .of = h};
     node().turn([&] {
         node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });
+    may_tire_of(*waiting_for_);
 }
 
 void user::leave() {
@@ -276,6 +296,7 @@ void user::leave() {
 void user::drop(std::size_t level) {
     const auto h = levels_[level];
     const impl::view_ptr view = h->view;
+    tempt_another();
     const bool detach = all_.how().detaching && all_.the_world().chance.once_in(8);
     all_.the_world().note(detach ? "detach" : "release", index_, h->number);
     view->asked.store(detach ? impl::hold_request::detach : impl::hold_request::release);
@@ -297,6 +318,7 @@ void user::unlock() {
     const auto h = levels_.back();
     const impl::view_ptr view = h->view;
     all_.the_world().note("unlock", index_, h->number);
+    tempt_another();
     view->asked.store(impl::hold_request::release);
     levels_.pop_back();
     waiting_for_ = &all_.begin_unlock(*h, !nested_);
@@ -305,7 +327,9 @@ void user::unlock() {
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);
-        node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up); });
+        node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
+    } else {
+        may_tire_of(*waiting_for_);
     }
 }
 

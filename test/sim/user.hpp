@@ -35,19 +35,21 @@ public:
     instant wants_since() const noexcept { return asked_at_; }
     /// When its waiting must be over if nothing disturbs it; -1: it doesn't wait, or for ever.
     instant wants_until() const noexcept;
+    /// When it asked for a deeper level of what it has, which has not come yet; -1: it didn't.
+    instant nests_since() const noexcept;
     /// No new work: leaves what it has, gives up what it waits for.
     void stop();
+    /// A lock is about to be free: it may want one now.
+    void tempt();
     /// Its client's process ended.
-    void die() {
-        levels_.clear();
-        acquiring_ = nullptr;
-    }
+    void die();
     bool idle() const noexcept { return levels_.empty() && !acquiring_ && !waiting_for_; }
 
     /// The handler of one of its calls.
     void ended(call& c);
 
 private:
+    static error_code given_up() noexcept;  // what cancelled operations end with
     client_node& node() noexcept;
     instant soon();
     void plan(instant when);
@@ -57,6 +59,10 @@ private:
     void ask();
     void force();
     void cancel(std::uint64_t generation, std::uint64_t);
+    void cancel_soon();
+    void may_tire_of(call& c);
+    void tire_of(std::uint64_t number, std::uint64_t);
+    void break_line(std::uint64_t, std::uint64_t);
     void acquired(call& c);
     void work();
     void nest();
@@ -64,9 +70,10 @@ private:
     void leave();
     void drop(std::size_t level);
     void unlock();
+    void tempt_another();
     call& call_now();
     void watch(held& h);
-    bool lost(const held& h) noexcept;
+    bool lost(const held& h) const noexcept;
     lock_options choose();
 
     simulation& all_;

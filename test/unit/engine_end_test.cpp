@@ -130,6 +130,19 @@ TEST(engine_limits, too_many_pending_operations_are_refused_but_never_a_release)
     EXPECT_TRUE(op.ended({}));
 }
 
+TEST(engine_limits, the_first_watch_of_a_hold_is_always_admitted_further_ones_count) {
+    conch::config c = quiet();
+    c.max_pending = 1;
+    engine_harness h{c};
+    const auto hold = h.grant("a");
+    h.lock("a");
+    operation& first = h.wait_lost(hold);
+    EXPECT_TRUE(h.wait_lost(hold).ended(errc::overloaded));
+    EXPECT_FALSE(first.done());
+    h.cancel(first);
+    EXPECT_FALSE(h.wait_lost(hold).done());
+}
+
 TEST(engine_limits, room_comes_back_when_operations_end) {
     conch::config c = quiet();
     c.max_pending = 1;

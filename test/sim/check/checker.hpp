@@ -45,11 +45,14 @@ std::unique_ptr<checker> make_ownership(simulation& s);
 std::unique_ptr<checker> make_fences(simulation& s);
 std::unique_ptr<checker> make_once(simulation& s);
 std::unique_ptr<checker> make_loss_in_time(simulation& s);
+std::unique_ptr<checker> make_loss_noticed(simulation& s);
 std::unique_ptr<checker> make_no_needless_loss(simulation& s);
 std::unique_ptr<checker> make_no_orphans(simulation& s);
 std::unique_ptr<checker> make_promptness(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);
 std::unique_ptr<checker> make_bounds(simulation& s);
+std::unique_ptr<checker> make_reasons(simulation& s);
+std::unique_ptr<checker> make_answers(simulation& s);
 std::unique_ptr<checker> make_verdicts(simulation& s);
 
 }  // namespace conch::sim

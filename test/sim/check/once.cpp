@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each operation completes exactly once; and a wait ends when it shall, if nothing disturbs it.
+// Each operation completes exactly once; and a wait ends when it shall, if nothing disturbs it: one
+// for a deeper level at once.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -28,6 +29,11 @@ public:
             if (until >= 0 && all_.the_world().now() >
                                   std::max(until, all_.settled_at()) + all_.how().promptness()) {
                 violate("user " + std::to_string(u->index()) + " waits for longer than it wanted");
+            }
+            const instant since = u->nests_since();
+            if (since >= 0 && all_.the_world().now() >
+                                  std::max(since, all_.settled_at()) + all_.how().promptness()) {
+                violate("user " + std::to_string(u->index()) + " waits for itself");
             }
         }
     }

@@ -15,7 +15,7 @@ public:
         client_node& node = *all_.clients()[client];
         for (const held& h : all_.holds()) {
             if (h.client == client && h.owns_lock(node.local_now()) && !all_.excused(h)) {
-                look(h, node.id() + ":" + std::to_string(h.number));
+                look(h, all_.field_of(h));
             }
         }
     }

@@ -10,7 +10,8 @@ namespace {
 
 class promptness final : public checker {
 public:
-    explicit promptness(simulation& s) : checker{s}, free_since_(s.how().names, -1) {}
+    explicit promptness(simulation& s)
+        : checker{s}, free_since_(s.how().names, -1), seen_(s.how().names, false) {}
     std::string_view name() const noexcept override { return "promptness"; }
 
     void stepped() override {
@@ -28,7 +29,10 @@ private:
         server_node& server = all_.server();
         const bool wanted = std::any_of(all_.users().begin(), all_.users().end(),
                                         [&](const auto& u) { return u->wants(name); });
-        if (!wanted || server.redis().exists(all_.spec(name)->name(), server.wall_clock())) {
+        const bool there = server.redis().exists(all_.spec(name)->name(), server.wall_clock());
+        seen_[name] = seen_[name] || there;
+        // A stranger who takes a text away that took a hold's place tells nobody.
+        if (!wanted || there || (all_.how().has(fault::vandal) && !seen_[name])) {
             free_since_[name] = -1;
             return;
         }
@@ -43,6 +47,7 @@ private:
     }
 
     std::vector<instant> free_since_;
+    std::vector<bool> seen_;  // since all has settled
 };
 
 }  // namespace

@@ -61,8 +61,7 @@ private:
     /// Its own client's commands saw its field so, since that time.
     bool seen(const call& c, sight what, instant since) const {
         const held& h = c.unlocks->of;
-        const auto& all = all_.server().sightings(all_.clients()[h.client]->id() + ":" +
-                                                  std::to_string(h.number));
+        const auto& all = all_.server().sightings(all_.field_of(h));
         return std::any_of(all.begin(), all.end(), [&](const server_node::sighting& s) {
             return s.what == what && s.client == h.client && s.at >= since;
         });
@@ -93,7 +92,7 @@ private:
         if (c.ec == errc::lock_lost) {
             if (!seen(c, sight::missing, u.alone ? u.asked_at : u.of.sent_at)) {
                 tells(c, "though the server never missed it");
-            } else if (seen(c, sight::deleted, u.asked_at) && !all_.excused(u.of)) {
+            } else if (seen(c, sight::deleted, u.asked_at) && !all_.endangered(u.of)) {
                 tells(c, "though it was this that released it");
             }
         } else if (at_the_end(c)) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// When the faults are over, a holder learns within a third of the lease that the server doesn't
+// have it any more, whether or not its lease is renewed.
+#include "lock/acquisition.hpp"
+#include "sim/simulation.hpp"
+
+#include <map>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+class loss_noticed final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "loss_noticed"; }
+
+    void turned(std::uint64_t client) override {
+        if (!all_.settled()) {
+            return;
+        }
+        client_node& node = *all_.clients()[client];
+        for (const held& h : all_.holds()) {
+            if (h.client == client && h.view->level && h.owns_lock(node.local_now())) {
+                look(h);
+            }
+        }
+    }
+
+private:
+    void look(const held& h) {
+        const std::pair key{h.client, h.number};
+        if (!gone(h)) {
+            missing_.erase(key);
+            return;
+        }
+        const instant now = all_.the_world().now();
+        const instant since = missing_.emplace(key, now).first->second;
+        const instant third = h.view->level->of.extended_by.count() / 3;
+        if (now - since > third + third / 50 + all_.how().promptness()) {
+            violate("user " + std::to_string(h.user) + " isn't told that lock " +
+                    std::to_string(h.name) + " was taken away");
+        }
+    }
+
+    // A text in its place says nothing about it.
+    bool gone(const held& h) {
+        server_node& server = all_.server();
+        const std::string& lock = all_.spec(h.name)->name();
+        const bool spoilt = server.redis().exists(lock, server.wall_clock()) &&
+                            server.redis().fields(lock, server.wall_clock()).empty();
+        return !spoilt && !server.redis().has_field(lock, all_.field_of(h), server.wall_clock());
+    }
+
+    std::map<std::pair<std::uint64_t, std::uint64_t>, instant> missing_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_loss_noticed(simulation& s) {
+    return std::make_unique<loss_noticed>(s);
+}
+
+}  // namespace conch::sim

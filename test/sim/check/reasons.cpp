@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// The reason of a loss is what happened: `lock_lost` if the server missed it, else the end of the
+// lease, at that end only, and by the cause of that.
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+class reasons final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "reasons"; }
+
+    void turned(std::uint64_t client) override {
+        for (held& h : all_.holds()) {
+            const int lost = h.view->lost.load();
+            if (h.client == client && lost != 0 && !std::exchange(h.explained, true)) {
+                const auto why = static_cast<errc>(lost);
+                if (const char* although = contradiction(h, why)) {
+                    violate("user " + std::to_string(h.user) + " loses lock " +
+                            std::to_string(h.name) + ": \"" + make_error_code(why).message() +
+                            "\", " + although);
+                }
+            }
+        }
+    }
+
+private:
+    static constexpr duration tolerance = std::chrono::milliseconds{1};
+
+    // Null if there is none.
+    const char* contradiction(const held& h, errc why) const {
+        const client_node& node = *all_.clients()[h.client];
+        if (why == errc::lock_lost) {
+            return missed(h) ? nullptr : "though the server never missed it";
+        }
+        if (node.local_now() < h.valid_until()) {
+            return "before its end";
+        }
+        const bool bounded = h.max_hold != forever;
+        const bool at_bound =
+            bounded && h.valid_until() >= node.local(h.sent_at) + h.max_hold - tolerance;
+        if (why == errc::max_hold_reached) {
+            return bounded ? nullptr : "though it has no bound";
+        }
+        if (at_bound) {
+            return "at the end of max_hold";
+        }
+        if (why == errc::renewal_refused) {
+            return all_.how().refuses() ? nullptr : "though nobody refused";
+        }
+        return why == errc::lease_expired ? nullptr : "which can't be";
+    }
+
+    bool missed(const held& h) const {
+        const auto& seen = all_.server().sightings(all_.field_of(h));
+        return std::any_of(seen.begin(), seen.end(), [&](const server_node::sighting& s) {
+            return s.what == server_node::sight::missing && s.client == h.client &&
+                   s.at >= h.sent_at;
+        });
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_reasons(simulation& s) { return std::make_unique<reasons>(s); }
+
+}  // namespace conch::sim
