@@ -93,6 +93,7 @@ private:
     client(boost::asio::any_io_executor executor, config settings, impl::this_build);
 
     friend class mutex;
+    friend class rate_limiter;
     impl::core_ptr core_;
 };
 

@@ -13,6 +13,8 @@
 #include <conch/observer.hpp>
 #include <conch/options.hpp>
 #include <conch/owner.hpp>
+#include <conch/rate.hpp>
+#include <conch/rate_limiter.hpp>
 #include <conch/stats.hpp>
 #include <conch/token_mutex.hpp>
 #include <conch/with_lock.hpp>

@@ -50,6 +50,8 @@ enum class errc {
     invalid_max_hold,
     /// `lock_options::stop_before` is negative, or above half the lease or half of `max_hold`.
     invalid_stop_before,
+    /// No permits, or more than the limit.
+    invalid_permits,
 
     /// The server refused with an error that has no code of its own here.
     server_error,
@@ -66,7 +68,7 @@ enum class errc {
     /// The server is loading its data, busy in a script, without its master, or has no room for
     /// another connection (`maxclients`).
     server_unavailable,
-    /// The key of this name holds something that is no lock.
+    /// The key of this name holds something else: no lock, or not this rate limit's count.
     wrong_type,
     /// What came over the connection is not RESP3, or exceeds the limits of this client.
     protocol_error,

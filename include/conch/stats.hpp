@@ -33,6 +33,8 @@ struct stats {
     std::uint64_t lost_refused = 0;        ///< holds lost: the server refused the renewals
     std::uint64_t lost_taken = 0;          ///< holds lost: not the server's holder any more
     std::uint64_t lost_max_hold = 0;       ///< holds ended by `max_hold`
+    std::uint64_t permits_granted = 0;     ///< requests granted by a rate limit
+    std::uint64_t permits_refused = 0;     ///< tries refused by one
     std::uint64_t script_calls = 0;        ///< scripts sent, repeated ones too
     std::uint64_t connects = 0;            ///< connections made
     std::uint64_t connection_losses = 0;   ///< connections that broke after they were made

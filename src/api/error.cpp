@@ -26,6 +26,8 @@ const char* text(errc e) noexcept {
         case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";
         case errc::invalid_stop_before:
             return "invalid option: stop_before must be from zero to half the lease (or max_hold)";
+        case errc::invalid_permits:
+            return "invalid option: permits must be from 1 to the limit";
         case errc::server_error: return "the server refused the command";
         case errc::authentication_failed: return "the server refused user name or password";
         case errc::server_too_old:
@@ -36,7 +38,7 @@ const char* text(errc e) noexcept {
         case errc::out_of_memory: return "the server is out of memory";
         case errc::server_unavailable:
             return "the server is loading, busy, full or without its master";
-        case errc::wrong_type: return "the key of this name holds something that is no lock";
+        case errc::wrong_type: return "the key of this name holds something else";
         case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
     }
     return "unknown error";

@@ -34,6 +34,7 @@ std::string_view advice(errc e) noexcept {
         case errc::invalid_lease:
         case errc::invalid_max_hold:
         case errc::invalid_stop_before:
+        case errc::invalid_permits:
         case errc::server_error:
         case errc::server_too_old:
         case errc::permission_denied:
@@ -73,7 +74,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::invalid_wait:
         case errc::invalid_lease:
         case errc::invalid_max_hold:
-        case errc::invalid_stop_before: return exit_code::usage;
+        case errc::invalid_stop_before:
+        case errc::invalid_permits: return exit_code::usage;
         case errc::not_owner:
         case errc::already_released:
         case errc::client_closed:

@@ -177,6 +177,11 @@ void client_core::start(operation& op) {
             return;
         case request::status: engine_.status(op.spec, by, &op.status); return;
         case request::force_unlock: engine_.force_unlock(op.spec, by); return;
+        case request::permits:
+        case request::try_permits:
+            engine_.permits(op.limit, op.permits, op.amount, op.what == request::try_permits, by,
+                            &op.verdict);
+            return;
         case request::shutdown:
             shutdowns_.push_back(&op);
             begin_shutdown(op.amount);

@@ -166,6 +166,18 @@ void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller by) {
     }
 }
 
+void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
+                          bool try_only, lock::caller by, rate_verdict* result) {
+    if (permits == 0 || permits > spec->limit()) {
+        refuse(by, errc::invalid_permits);
+    } else if (wait < duration::zero()) {
+        refuse(by, errc::invalid_wait);
+    } else if (admit(by)) {
+        lock::limiter& l = house_.limiter_of(spec->name());
+        l.acquire(house_.permit_requests.make(by, l, spec, permits, try_only, result), wait);
+    }
+}
+
 void lock_engine::cancel(lock::pending& running, error_code why) {
     switch (running.what) {
         case lock::pending::kind::acquire: {
@@ -183,6 +195,11 @@ void lock_engine::cancel(lock::pending& running, error_code why) {
         case lock::pending::kind::query:
             lock::give_up_query(static_cast<lock::query&>(running), why);
             return;
+        case lock::pending::kind::permits: {
+            auto& r = static_cast<lock::permit_request&>(running);
+            r.home.give_up(r, why);
+            return;
+        }
         case lock::pending::kind::unlock: house_.complete(running, why); return;
         case lock::pending::kind::watch: {
             house_.complete(running, why);
@@ -225,6 +242,9 @@ void lock_engine::turn_away() {
     }
     for (lock::slot* s : slots) {
         s->give_up_all(errc::client_closed);
+    }
+    for (const auto& [name, l] : house_.limiters) {
+        l->give_up_all(errc::client_closed);
     }
     while (!house_.queries.empty()) {
         auto& q = static_cast<lock::query&>(house_.queries.front());
@@ -297,7 +317,7 @@ bool lock_engine::tends(std::uint64_t number) const noexcept {
 stats lock_engine::counters() const {
     stats s = house_.counters;
     s.holds_now = house_.levels.live();
-    s.waiting_now = house_.waiters.live();
+    s.waiting_now = house_.waiters.live() + house_.permit_requests.live();
     s.slots_now = house_.slots.live();
     s.subscriptions_now = link().channels().size();
     return s;

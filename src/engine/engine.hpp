@@ -44,6 +44,9 @@ public:
     void extend(const impl::view_ptr& view, duration lease, lock::caller by);
     void status(const impl::spec_ptr& spec, lock::caller by, lock_status* result);
     void force_unlock(const impl::spec_ptr& spec, lock::caller by);
+    /// `wait`: ignored by a try. Writes the answer to `*result`.
+    void permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
+                 bool try_only, lock::caller by, rate_verdict* result);
     /// The caller no longer waits: completes with `why`.
     void cancel(lock::pending& running, error_code why);
 

@@ -17,7 +17,7 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
       servers{s,   timers,   jitter,
               log, counters, wire::link_events{this, &context::on_ready, &context::on_lost}} {}
 
-context::~context() { CONCH_CHECK(by_channel.empty() && acquisitions.empty()); }
+context::~context() { CONCH_CHECK(by_channel.empty() && acquisitions.empty() && limiters.empty()); }
 
 void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
     if (p.completed()) {
@@ -41,6 +41,23 @@ slot& context::slot_of(const impl::spec_ptr& spec) {
     return s;
 }
 
+limiter& context::limiter_of(const std::string& name) {
+    const auto it = limiters.find(name);
+    if (it != limiters.end()) {
+        return *it->second;
+    }
+    limiter& l = limiter_pool.make(*this, name);
+    limiters.emplace(l.name, &l);
+    return l;
+}
+
+void context::may_be_idle(limiter& l) {
+    if (!l.listed_idle_) {
+        l.listed_idle_ = true;
+        idle_limiters.push_back(&l);
+    }
+}
+
 void context::may_be_idle(slot& s) {
     if (!s.listed_idle_) {
         s.listed_idle_ = true;
@@ -57,6 +74,14 @@ void context::retire_idle() {
         }
     }
     idle.clear();
+    for (limiter* l : idle_limiters) {
+        l->listed_idle_ = false;
+        if (l->idle()) {
+            limiters.erase(l->name);
+            limiter_pool.free(*l);
+        }
+    }
+    idle_limiters.clear();
 }
 
 void context::on_ready(void* self) { static_cast<context*>(self)->renewing.check_all(); }
@@ -72,6 +97,9 @@ void context::on_lost(void* self, errc lasting_reason) {
         auto& q = static_cast<query&>(queries.front());
         queries.pop_front();
         give_up_query(q, lasting_reason);
+    }
+    for (const auto& [name, l] : house.limiters) {
+        l->give_up_all(lasting_reason);
     }
     std::vector<slot*> all;
     all.reserve(house.by_channel.size());

@@ -9,6 +9,7 @@
 #include "core/task.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/acquisition.hpp"
+#include "lock/limiter.hpp"
 #include "lock/pending.hpp"
 #include "lock/renewal.hpp"
 #include "lock/slot.hpp"
@@ -51,9 +52,12 @@ struct context {
     void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
+    /// The limiter of this name; made if there is none.
+    limiter& limiter_of(const std::string& name);
     /// The slot may have nothing left to do: looked at when the turn ends.
     void may_be_idle(slot& s);
-    /// Frees the slots that have nothing left to do.
+    void may_be_idle(limiter& l);
+    /// Frees the slots and limiters that have nothing left to do.
     void retire_idle();
 
     const config& settings;
@@ -84,12 +88,16 @@ struct context {
     core::pool<extension> extensions{};
     core::pool<level_change> changes{};
     core::pool<query> query_pool{};
+    core::pool<limiter> limiter_pool{};
+    core::pool<permit_request> permit_requests{};
 
     /// From their first try until the server is known not to have them.
     acquisition_list acquisitions{};
     pending_list queries{};
     boost::unordered_flat_map<std::string_view, slot*> by_channel{};
     std::vector<slot*> idle{};
+    boost::unordered_flat_map<std::string_view, limiter*> limiters{};
+    std::vector<limiter*> idle_limiters{};
     renewer renewing{*this};
     topology::standalone servers;
 

@@ -33,7 +33,7 @@ struct caller {
 
 /// One operation of a caller, from its arrival until its completion is queued.
 struct pending : pending_hook {
-    enum class kind : std::uint8_t { acquire, nest, unlock, watch, extend, query };
+    enum class kind : std::uint8_t { acquire, nest, unlock, watch, extend, query, permits };
 
     pending(kind k, caller c) noexcept : what{k} { serve(c); }
     pending(const pending&) = delete;

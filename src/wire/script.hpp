@@ -20,9 +20,11 @@ enum class script_id : std::uint8_t {
     token_renew,
     token_nest,
     token_status,
+    rate_window,
+    rate_log,
 };
 
-inline constexpr std::size_t script_count = 10;
+inline constexpr std::size_t script_count = 12;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 5;

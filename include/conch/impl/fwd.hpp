@@ -16,16 +16,20 @@ namespace conch::impl {
 class client_core;
 struct hold_view;
 class lock_spec;
+class rate_spec;
 struct operation;
 
 using core_ptr = std::shared_ptr<client_core>;
 using view_ptr = boost::intrusive_ptr<hold_view>;
 using spec_ptr = boost::intrusive_ptr<const lock_spec>;
+using rate_spec_ptr = boost::intrusive_ptr<const rate_spec>;
 
 void intrusive_ptr_add_ref(hold_view*) noexcept;
 void intrusive_ptr_release(hold_view*) noexcept;
 void intrusive_ptr_add_ref(const lock_spec*) noexcept;
 void intrusive_ptr_release(const lock_spec*) noexcept;
+void intrusive_ptr_add_ref(const rate_spec*) noexcept;
+void intrusive_ptr_release(const rate_spec*) noexcept;
 
 /// Keeps the execution context of a client, if it is still there, from being destroyed. A call that
 /// starts an operation has one, so that a context may go while other threads make such calls.

@@ -2,6 +2,7 @@
 #ifndef CONCH_IMPL_INITIATE_HPP
 #define CONCH_IMPL_INITIATE_HPP
 
+#include <conch/impl/check_handler.hpp>
 #include <conch/impl/operation.hpp>
 
 #include <boost/asio/async_result.hpp>
@@ -71,12 +72,7 @@ private:
 template <typename Signature, typename Result, typename Token>
 auto start(initiate<Result> initiation, Token& token, const lock_options& options,
            duration amount) {
-#if defined(BOOST_ASIO_HAS_CONCEPTS)
-    static_assert(boost::asio::completion_token_for<Token, Signature>,
-                  "conch: the handler can't be called with what this operation completes with: see "
-                  "the completion signature in its documentation, void(error_code) or "
-                  "void(error_code, result)");
-#endif
+    check_handler<Signature, Token>();
     return boost::asio::async_initiate<Token, Signature>(std::move(initiation), token, options,
                                                          amount);
 }

@@ -7,6 +7,7 @@
 #include <conch/impl/tracked.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/options.hpp>
+#include <conch/rate.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -25,7 +26,18 @@ struct pending;
 
 namespace conch::impl {
 
-enum class request { lock, try_lock, unlock, extend, wait_lost, status, force_unlock, shutdown };
+enum class request {
+    lock,
+    try_lock,
+    unlock,
+    extend,
+    wait_lost,
+    status,
+    force_unlock,
+    permits,
+    try_permits,
+    shutdown
+};
 
 /// One asynchronous operation between its initiating call and its handler, the handler's type
 /// erased. Written by the initiating call, then owned by the client's strand.
@@ -46,6 +58,8 @@ struct operation {
     lock_options options{};
     std::uint64_t owner = 0;  ///< the id of options.owner
     duration amount{};
+    rate_spec_ptr limit{};
+    std::uint64_t permits = 0;
     std::uint64_t ticket = 0;  ///< 0: can't be cancelled
 
     operation* next = nullptr;         ///< in the client's inbox
@@ -55,6 +69,7 @@ struct operation {
     view_ptr view{};
     bool flag = false;
     lock_status status{};
+    rate_verdict verdict{};
 
 protected:
     ~operation() = default;

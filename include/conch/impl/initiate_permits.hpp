@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_IMPL_INITIATE_PERMITS_HPP
+#define CONCH_IMPL_INITIATE_PERMITS_HPP
+
+#include <conch/impl/check_handler.hpp>
+#include <conch/impl/operation.hpp>
+#include <conch/rate.hpp>
+
+#include <boost/asio/async_result.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// How the operations of a rate limiter start.
+namespace conch::impl {
+
+struct verdict_result {
+    static std::tuple<error_code, rate_verdict> take(operation& op) { return {op.ec, op.verdict}; }
+};
+
+/// The initiation. A class with a constructor: GCC 12 destroys an aggregate twice in an expression
+/// with co_await.
+class initiate_permits {
+public:
+    initiate_permits(request what, core_ptr core, rate_spec_ptr spec)
+        : what_{what}, core_{std::move(core)}, spec_{std::move(spec)} {}
+
+    template <typename Handler>
+    void operator()(Handler&& handler, std::uint64_t permits, duration wait) {
+        using op_type = handler_operation<std::decay_t<Handler>, verdict_result>;
+        const context_use use{core_};
+        operation* op =
+            op_type::make(what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
+        op->limit = std::move(spec_);
+        op->permits = permits;
+        op->amount = wait;
+        submit(*op, this_build{});
+    }
+
+private:
+    request what_;
+    core_ptr core_;
+    rate_spec_ptr spec_;
+};
+
+template <typename Token>
+auto async_permits(request what, core_ptr core, rate_spec_ptr spec, std::uint64_t permits,
+                   duration wait, Token&& token) {
+    using signature = void(error_code, rate_verdict);
+    check_handler<signature, Token>();
+    return boost::asio::async_initiate<Token, signature>(
+        initiate_permits{what, std::move(core), std::move(spec)}, token, permits, wait);
+}
+
+}  // namespace conch::impl
+
+#endif

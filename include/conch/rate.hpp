@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_RATE_HPP
+#define CONCH_RATE_HPP
+
+#include <conch/clock.hpp>
+
+#include <cstdint>
+
+namespace conch {
+
+/// How much a rate limit allows.
+struct rate {
+    /// So many permits. From 1 to 1,000,000,000.
+    std::uint64_t limit = 1;
+    /// In so much time. From 1 ms to one year; counted in whole milliseconds, rounded up.
+    duration window = std::chrono::seconds{1};
+};
+
+/// What "in a window" means.
+enum class rate_algorithm {
+    /// The window that ends now, whenever now is: never more than `limit` permits in any interval
+    /// of the window's length, by the server's clock. The server keeps the time of each call that
+    /// was granted something, for one window.
+    sliding_log,
+    /// A window begins with the first permit after the last one ended, and counts from zero: one
+    /// counter on the server, but an interval that contains the seam of two windows may see up to
+    /// twice the limit.
+    fixed_window,
+};
+
+/// What the server said of a request for permits.
+struct rate_verdict {
+    /// The permits were granted, and count from now on.
+    bool allowed = false;
+    /// Permits in the window, with those that were just granted.
+    std::uint64_t count = 0;
+    /// The limit that was applied.
+    std::uint64_t limit = 0;
+    /// Permits that are left in the window.
+    std::uint64_t remaining = 0;
+    /// All permits are free again after so long, if nobody takes any.
+    duration reset_after{};
+    /// Refused: asking sooner than after so long is in vain. Zero if allowed.
+    duration retry_after{};
+};
+
+/// How `rate_limiter::async_acquire` waits.
+struct rate_options {
+    /// How long to wait for permits; at least one try is made and its answer awaited. Not negative.
+    /// Default: `forever`.
+    duration wait = forever;
+};
+
+}  // namespace conch
+
+#endif

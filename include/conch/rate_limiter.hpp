@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_RATE_LIMITER_HPP
+#define CONCH_RATE_LIMITER_HPP
+
+#include <conch/client.hpp>
+#include <conch/impl/initiate_permits.hpp>
+#include <conch/rate.hpp>
+
+#include <boost/asio/deferred.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace conch {
+
+/// At most `limit` permits per window, over all processes that use the name: counted in one script
+/// on the server, so exact however many ask at once.
+///
+/// The limit belongs to the request, not to the server: processes with another one share the count,
+/// and a changed limit or window holds at once, but for what was counted by the old one, which is
+/// forgotten within one window. A permit that was granted stays counted until its window is over;
+/// there is no giving back.
+///
+/// A cheap, copyable handle; rate limiters of one name and client share a queue. Thread safety:
+/// safe from any thread, one object too.
+class rate_limiter {
+public:
+    /// `name`: the Redis key, 1 byte to 64 KiB; no lock's. Sends nothing.
+    /// Throws `std::invalid_argument` for a bad name, limit or window.
+    rate_limiter(const client& redis, std::string_view name, const rate& allowed,
+                 rate_algorithm algorithm = rate_algorithm::sliding_log);
+
+    /// Asks once. A refusal is an answer, not an error. A try never overtakes who waits in this
+    /// client: behind them it is refused, whatever is left.
+    ///
+    /// `permits`: from 1 to the limit; all of them or none.
+    ///
+    /// Completion signature: `void(error_code, rate_verdict)`. Executor: the handler's associated
+    /// executor, by default the client's; the handler never runs inside this call.
+    /// Errors: `errc::invalid_permits` (before anything is sent), `errc::not_connected`,
+    /// `errc::client_closed`, `errc::overloaded`, the server's, and `errc::outcome_unknown`: the
+    /// connection broke, or was silent, after the request was written, and counting it twice would
+    /// be wrong; the permits may have been counted.
+    /// Cancellation (terminal, partial, total): `operation_aborted`; permits may have been counted.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_try_acquire(std::uint64_t permits = 1, Token&& token = Token{}) const {
+        return impl::async_permits(impl::request::try_permits, core_, spec_, permits, {},
+                                   std::forward<Token>(token));
+    }
+
+    /// The same for one permit.
+    template <typename Token>
+        requires(!std::convertible_to<Token, std::uint64_t>)
+    auto async_try_acquire(Token&& token) const {
+        return async_try_acquire(1, std::forward<Token>(token));
+    }
+
+    /// Waits until the permits are granted. Within one client first come, first served, a large
+    /// request too; among clients there is no order. Waits by one timer, for the time that the
+    /// server gave; asks again where an answer was lost, which may count permits that nobody has:
+    /// fewer may pass for a window, never more.
+    ///
+    /// Completion signature: `void(error_code, rate_verdict)`. Executor, errors, cancellation: as
+    /// `async_try_acquire`, and `errc::timed_out` once it is known that `options.wait` is too short
+    /// (which may be before it is over; the verdict says what is missing), `errc::invalid_wait`.
+    /// `errc::outcome_unknown` only if no answer came within `config::operation_timeout`.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_acquire(std::uint64_t permits = 1, const rate_options& options = {},
+                       Token&& token = Token{}) const {
+        return impl::async_permits(impl::request::permits, core_, spec_, permits, options.wait,
+                                   std::forward<Token>(token));
+    }
+
+    /// The same with the default options.
+    template <typename Token>
+        requires(!std::convertible_to<Token, const rate_options&>)
+    auto async_acquire(std::uint64_t permits, Token&& token) const {
+        return async_acquire(permits, rate_options{}, std::forward<Token>(token));
+    }
+
+    /// The same for one permit.
+    template <typename Token>
+        requires(!std::convertible_to<Token, std::uint64_t>)
+    auto async_acquire(Token&& token) const {
+        return async_acquire(1, rate_options{}, std::forward<Token>(token));
+    }
+
+    /// The name that it was made with.
+    const std::string& name() const noexcept;
+
+private:
+    impl::core_ptr core_;
+    impl::rate_spec_ptr spec_;
+};
+
+}  // namespace conch
+
+#endif

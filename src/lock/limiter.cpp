@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/limiter.hpp"
+
+#include "core/check.hpp"
+#include "lock/context.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace conch::lock {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+const wire::call_type limiter::type_of_call{
+    .name = "permits",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &limiter::encode,
+    .done = &limiter::done,
+};
+
+permit_request::permit_request(caller c, limiter& l, impl::rate_spec_ptr s, std::uint64_t n,
+                               bool once, rate_verdict* out) noexcept
+    : pending{kind::permits, c},
+      home{l},
+      spec{std::move(s)},
+      permits{n},
+      try_only{once},
+      result{out},
+      since{l.house.now},
+      deadline{this, &limiter::on_wait_over} {}
+
+permit_request::~permit_request() { home.house.timers.cancel(deadline); }
+
+limiter::limiter(context& h, std::string n)
+    : house{h},
+      name{std::move(n)},
+      link_{h.servers.serving(name)},
+      again_{this, &limiter::on_again},
+      patience_{this, &limiter::on_patience_over} {}
+
+limiter::~limiter() { CONCH_CHECK(idle() && !again_.armed() && !patience_.armed()); }
+
+bool limiter::idle() const noexcept {
+    return queue_.empty() && call_.where == wire::call::state::idle;
+}
+
+void limiter::acquire(permit_request& r, duration wait) {
+    queue_.push_back(r);
+    if (!r.try_only && wait != forever) {
+        house.timers.set(r.deadline, core::after(house.now, wait));
+    }
+    if (!again_.armed() || r.try_only) {
+        ask();
+    } else {
+        r.tried = true;  // the refusal of those before it stands for its own
+        if (in_vain(r)) {
+            end(r, errc::timed_out, known());
+        }
+    }
+}
+
+// What is written with the call is decided when it is written.
+void limiter::ask() {
+    house.timers.cancel(again_);
+    if (queue_.empty()) {
+        return;
+    }
+    if (!patience_.armed()) {
+        asking_since_ = house.now;
+        house.timers.set(patience_, core::after(house.now, house.settings.operation_timeout));
+    }
+    if (call_.where == wire::call::state::idle) {
+        link_.submit(call_);
+    }
+}
+
+void limiter::encode(wire::call& c, resp::writer& w) {
+    limiter& l = static_cast<counting&>(c).of;
+    l.batch_.clear();
+    const impl::rate_spec& spec = *l.head().spec;
+    for (pending& p : l.queue_) {
+        auto& r = static_cast<permit_request&>(p);
+        if (l.batch_.size() == largest_batch || !r.spec->same(spec)) {
+            break;
+        }
+        r.asked = true;
+        l.batch_.push_back({&r, r.permits});
+    }
+    wire::write_script(w, c, spec.script(), 1, 2 + l.batch_.size())
+        .arg(l.name)
+        .arg(spec.limit())
+        .arg(spec.window_ms());
+    for (const asked_for& one : l.batch_) {
+        w.arg(one.permits);
+    }
+}
+
+void limiter::done(wire::call& c, const wire::outcome& o) {
+    limiter& l = static_cast<counting&>(c).of;
+    if (o.lost()) {
+        l.lost();
+    } else {
+        l.house.timers.cancel(l.patience_);
+        if (o.refused()) {
+            l.failed(wire::to_errc(o.reply.text()));
+        } else {
+            l.answered(o.reply);
+        }
+    }
+    l.left();
+}
+
+void limiter::answered(const resp::value& reply) {
+    bool good = reply.size() == 4;
+    for (std::size_t i = 0; good && i < 4; ++i) {
+        good = reply.at(i).is_integer() && reply.at(i).integer() >= 0;
+    }
+    const std::size_t granted = good ? static_cast<std::size_t>(reply.at(0).integer()) : 0;
+    if (!good || granted > batch_.size()) {
+        failed(errc::protocol_error);
+        return;
+    }
+    const auto counted = static_cast<std::uint64_t>(reply.at(1).integer());
+    const milliseconds retry_after{reply.at(2).integer()};
+    const milliseconds reset_after{reply.at(3).integer()};
+    const std::vector<asked_for> batch = std::exchange(batch_, {});
+    std::uint64_t count = counted;
+    for (std::size_t i = granted; i-- > 0;) {
+        count -= std::min(count, batch[i].permits);
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        count += i < granted ? batch[i].permits : 0;
+        if (permit_request* const r = batch[i].request) {
+            r->asked = false;
+            if (i < granted) {
+                end(*r, {}, {.allowed = true, .count = count, .reset_after = reset_after});
+            }
+        }
+    }
+    if (granted < batch.size() && batch[granted].request) {
+        last_ = {.count = counted, .reset_after = reset_after, .retry_after = retry_after};
+        last_at_ = house.now;
+        refused();
+    } else {
+        ask();
+    }
+}
+
+// The head of the queue doesn't fit yet, so nobody behind it has a turn.
+void limiter::refused() {
+    house.timers.set(again_, core::after(house.now, std::max<duration>(last_.retry_after, 1ms)));
+    last_permits_ = head().permits;
+    bool first = true;
+    bool ask_next = false;
+    for (auto next = queue_.begin(); next != queue_.end(); first = false) {
+        auto& r = static_cast<permit_request&>(*next++);
+        r.tried = true;
+        if (r.try_only || r.overdue || in_vain(r)) {
+            ask_next |= first;
+            end(r, r.try_only ? error_code{} : errc::timed_out, last_);
+        }
+    }
+    if (ask_next) {
+        ask();
+    }
+}
+
+// Its wait is over before those in front of it could have been granted as much.
+bool limiter::in_vain(const permit_request& r) const noexcept {
+    return r.permits >= last_permits_ && r.deadline.armed() && r.deadline.at < again_.at;
+}
+
+rate_verdict limiter::known() const noexcept {
+    const duration since = house.now - last_at_;
+    rate_verdict v = last_;
+    v.reset_after -= std::min(since, v.reset_after);
+    v.retry_after -= std::min(since, v.retry_after);
+    return v;
+}
+
+// The server refused the command itself.
+void limiter::failed(error_code why) {
+    for (const asked_for& one : std::exchange(batch_, {})) {
+        if (one.request) {
+            one.request->asked = false;
+            end(*one.request, why);
+        }
+    }
+    ask();
+}
+
+// A try must not be made twice. Who waits asks again: what the lost call may have counted is spent.
+void limiter::lost() {
+    const bool written = call_.copies > 0;
+    for (const asked_for& one : std::exchange(batch_, {})) {
+        if (permit_request* const r = one.request) {
+            r->asked = false;
+            if (written && r->try_only) {
+                end(*r, errc::outcome_unknown);
+            } else if (r->overdue && r->tried) {
+                end(*r, errc::timed_out, known());
+            }
+        }
+    }
+    if (!written) {
+        give_up_all(errc::not_connected);
+    }
+    ask();
+}
+
+void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict) {
+    if (r.result) {
+        *r.result = verdict;
+        r.result->limit = r.spec->limit();
+        r.result->remaining = r.spec->limit() - std::min(r.spec->limit(), verdict.count);
+    }
+    if (!why.failed()) {
+        ++(verdict.allowed ? house.counters.permits_granted : house.counters.permits_refused);
+    }
+    end(r, why);
+}
+
+void limiter::end(permit_request& r, error_code why) {
+    if (r.asked) {
+        for (asked_for& one : batch_) {
+            one.request = one.request == &r ? nullptr : one.request;
+        }
+    }
+    house.complete(r, why);
+    house.permit_requests.free(r);
+    left();
+}
+
+void limiter::give_up(permit_request& r, error_code why) {
+    const bool was_first = &r == &head();
+    end(r, why);
+    if (was_first) {
+        ask();
+    }
+}
+
+void limiter::give_up_all(error_code why) {
+    while (!queue_.empty()) {
+        end(head(), why);
+    }
+}
+
+// Who comes after the last one finds nothing armed, and nothing is sent for nobody.
+void limiter::left() {
+    if (!queue_.empty()) {
+        return;
+    }
+    house.timers.cancel(again_);
+    house.timers.cancel(patience_);
+    if (call_.where == wire::call::state::waiting) {
+        link_.withdraw(call_);
+    } else if (call_.where == wire::call::state::written) {
+        call_.wanted = false;
+    }
+    house.may_be_idle(*this);
+}
+
+bool limiter::awaits(const permit_request& r) const noexcept {
+    return r.asked && call_.where == wire::call::state::written;
+}
+
+void limiter::on_again(void* self) { static_cast<limiter*>(self)->ask(); }
+
+void limiter::on_wait_over(void* request_) {
+    auto& r = *static_cast<permit_request*>(request_);
+    if (!r.tried || r.home.awaits(r)) {
+        r.overdue = true;
+    } else {
+        r.home.end(r, errc::timed_out, r.home.known());
+    }
+}
+
+void limiter::on_patience_over(void* self) {
+    limiter& l = *static_cast<limiter*>(self);
+    const auto over = [&] {
+        return core::after(std::max(l.head().since, l.asking_since_),
+                           l.house.settings.operation_timeout);
+    };
+    while (!l.queue_.empty() && over() <= l.house.now) {
+        permit_request& r = l.head();
+        l.end(r, l.awaits(r) ? errc::outcome_unknown : l.link_.why_unanswered(l.call_));
+    }
+    if (!l.queue_.empty()) {
+        l.house.timers.set(l.patience_, over());
+    }
+}
+
+}  // namespace conch::lock

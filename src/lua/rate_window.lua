@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Counts permits in a window that begins with its first permit: as many requests as fit, in order.
+--
+-- KEYS[1]  the counter
+-- ARGV[1]  limit, in permits
+-- ARGV[2]  length of the window in ms
+-- ARGV[3]  and on: permits of each request, none above the limit
+--
+-- Reply: array of integers: requests granted, permits counted in this window, time in ms until the
+--        next request can be granted (0 if none was refused) and until all permits are free again.
+-- Not idempotent: a repeated run counts again.
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local text = redis.call('get', KEYS[1])
+local before = text and tonumber(text) or 0
+if text and not string.match(text, '^%d+$') then
+    return redis.error_reply('WRONGTYPE the key of the rate limit holds no counter')
+end
+local used, granted = before, 0
+for i = 3, #ARGV do
+    if used + ARGV[i] > limit then
+        break
+    end
+    used = used + ARGV[i]
+    granted = granted + 1
+end
+local left = redis.call('pttl', KEYS[1])
+if not text then
+    left = 0
+    if used > 0 then
+        redis.call('set', KEYS[1], string.format('%.0f', used), 'px', ARGV[2])
+        left = window
+    end
+else
+    if used > before then
+        redis.call('incrby', KEYS[1], string.format('%.0f', used - before))
+    end
+    -- A counter that never expires would refuse for ever.
+    if left < 0 or left > window then
+        redis.call('pexpire', KEYS[1], ARGV[2])
+        left = window
+    end
+end
+return {granted, used, granted < #ARGV - 2 and left + 1 or 0, left}
