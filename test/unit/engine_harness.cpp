@@ -185,6 +185,19 @@ operation& engine_harness::force_unlock(std::string_view name) {
     return op;
 }
 
+operation& engine_harness::permits(const impl::rate_spec_ptr& limit, std::uint64_t n,
+                                   duration wait) {
+    operation& op = add();
+    turn([&] { engine.permits(limit, n, wait, false, {&op, &op.running}, &op.verdict); });
+    return op;
+}
+
+operation& engine_harness::try_permits(const impl::rate_spec_ptr& limit, std::uint64_t n) {
+    operation& op = add();
+    turn([&] { engine.permits(limit, n, {}, true, {&op, &op.running}, &op.verdict); });
+    return op;
+}
+
 void engine_harness::cancel(operation& o, error_code why) {
     turn([&] {
         ASSERT_NE(o.running, nullptr) << "the engine doesn't know this operation any more";

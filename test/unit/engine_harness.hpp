@@ -23,6 +23,7 @@ struct operation {
     error_code ec{};
     impl::view_ptr view{};
     bool flag = false;
+    rate_verdict verdict{};
     time_point at{};  ///< when it was completed
 
     bool done() const noexcept { return completions > 0; }
@@ -99,6 +100,8 @@ public:
     operation& extend(const impl::view_ptr& view, duration lease);
     operation& status(std::string_view name, lock_status* result);
     operation& force_unlock(std::string_view name);
+    operation& permits(const impl::rate_spec_ptr& limit, std::uint64_t n, duration wait = forever);
+    operation& try_permits(const impl::rate_spec_ptr& limit, std::uint64_t n = 1);
     void cancel(operation& o, error_code why = boost::system::errc::make_error_code(
                                   boost::system::errc::operation_canceled));
     void release(const impl::view_ptr& view);
