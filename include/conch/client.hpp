@@ -94,6 +94,7 @@ private:
 
     friend class mutex;
     friend class rate_limiter;
+    friend class impl::mutex_source;
     impl::core_ptr core_;
 };
 

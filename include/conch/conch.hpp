@@ -7,6 +7,7 @@
 #include <conch/clock.hpp>
 #include <conch/config.hpp>
 #include <conch/error.hpp>
+#include <conch/guarded.hpp>
 #include <conch/hold.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/mutex.hpp>
@@ -14,6 +15,7 @@
 #include <conch/options.hpp>
 #include <conch/owner.hpp>
 #include <conch/rate.hpp>
+#include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
 #include <conch/stats.hpp>
 #include <conch/token_mutex.hpp>

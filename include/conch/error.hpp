@@ -39,6 +39,8 @@ enum class errc {
     /// The command was written, its answer never came, and it must not be sent twice.
     /// For operations that count; no lock operation ends in it.
     outcome_unknown,
+    /// The rate limit of a function made by `rate_limited` is reached.
+    rate_limited,
     /// Too many operations are pending in this client (`config::max_pending`).
     overloaded,
 

@@ -94,6 +94,9 @@ protected:
     mutex(const client& redis, impl::spec_ptr spec) noexcept;
 
 private:
+    friend class impl::mutex_source;
+    mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;
+
     impl::core_ptr core_;
     impl::spec_ptr spec_;
 };

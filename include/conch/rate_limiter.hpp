@@ -6,6 +6,7 @@
 #include <conch/impl/initiate_permits.hpp>
 #include <conch/rate.hpp>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <concepts>
@@ -15,6 +16,17 @@
 #include <utility>
 
 namespace conch {
+
+class rate_limiter;
+
+namespace impl {
+
+/// Takes one permit; whether it was granted. Writes the verdict to `*out`, which the awaiting
+/// coroutine keeps. Throws what is neither.
+boost::asio::awaitable<bool> take_permit(rate_limiter limiter, duration wait, bool log_refusal,
+                                         rate_verdict* out);
+
+}  // namespace impl
 
 /// At most `limit` permits per window, over all processes that use the name: counted in one script
 /// on the server, so exact however many ask at once.
@@ -47,7 +59,7 @@ public:
     /// Cancellation (terminal, partial, total): `operation_aborted`; permits may have been counted.
     template <typename Token = boost::asio::deferred_t>
     auto async_try_acquire(std::uint64_t permits = 1, Token&& token = Token{}) const {
-        return impl::async_permits(impl::request::try_permits, core_, spec_, permits, {},
+        return impl::async_permits(impl::request::try_permits, core_, spec_, permits, {}, false,
                                    std::forward<Token>(token));
     }
 
@@ -71,7 +83,7 @@ public:
     auto async_acquire(std::uint64_t permits = 1, const rate_options& options = {},
                        Token&& token = Token{}) const {
         return impl::async_permits(impl::request::permits, core_, spec_, permits, options.wait,
-                                   std::forward<Token>(token));
+                                   false, std::forward<Token>(token));
     }
 
     /// The same with the default options.
@@ -92,6 +104,9 @@ public:
     const std::string& name() const noexcept;
 
 private:
+    friend boost::asio::awaitable<bool> impl::take_permit(rate_limiter, duration, bool,
+                                                          rate_verdict*);
+
     impl::core_ptr core_;
     impl::rate_spec_ptr spec_;
 };

@@ -52,7 +52,7 @@ auto with_lock(const mutex& m, const lock_options& options, Body&& body)
 #endif
     using result = impl::section_result<std::decay_t<Body>>;
     return impl::run_locked_section<result>(
-        m, options,
+        m, impl::section_terms{options, nullptr, false},
         std::make_unique<impl::typed_body<result, std::decay_t<Body>>>(std::forward<Body>(body)));
 }
 

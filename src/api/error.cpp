@@ -19,6 +19,7 @@ const char* text(errc e) noexcept {
         case errc::not_connected: return "no connection to the Redis server";
         case errc::client_closed: return "the client is closed";
         case errc::outcome_unknown: return "the command was sent, but its answer was lost";
+        case errc::rate_limited: return "the rate limit is reached";
         case errc::overloaded: return "too many operations are pending";
         case errc::invalid_wait: return "invalid option: a time to wait must not be negative";
         case errc::invalid_lease:
@@ -26,8 +27,7 @@ const char* text(errc e) noexcept {
         case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";
         case errc::invalid_stop_before:
             return "invalid option: stop_before must be from zero to half the lease (or max_hold)";
-        case errc::invalid_permits:
-            return "invalid option: permits must be from 1 to the limit";
+        case errc::invalid_permits: return "invalid option: permits must be from 1 to the limit";
         case errc::server_error: return "the server refused the command";
         case errc::authentication_failed: return "the server refused user name or password";
         case errc::server_too_old:

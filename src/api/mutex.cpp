@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <conch/impl/mutex_source.hpp>
 #include <conch/mutex.hpp>
 #include <conch/token_mutex.hpp>
 
@@ -12,10 +13,19 @@ mutex::mutex(const client& redis, std::string_view name, const mutex_options& op
     : core_{redis.core_}, spec_{new impl::lock_spec{impl::redisson_family, name, options}} {}
 
 mutex::mutex(const client& redis, impl::spec_ptr spec) noexcept
-    : core_{redis.core_}, spec_{std::move(spec)} {}
+    : mutex{redis.core_, std::move(spec)} {}
+
+mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
+    : core_{std::move(core)}, spec_{std::move(spec)} {}
 
 token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
     : mutex{redis, impl::spec_ptr{new impl::lock_spec{impl::token_family, name, options}}} {}
+
+impl::mutex_source::mutex_source(const client& redis) noexcept : core_{redis.core_} {}
+
+mutex impl::mutex_source::named(std::string_view name) const {
+    return {core_, spec_ptr{new lock_spec{redisson_family, name, {}}}};
+}
 
 const std::string& mutex::name() const noexcept { return spec_->name(); }
 

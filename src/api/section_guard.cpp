@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <conch/guarded.hpp>
 #include <conch/impl/section_guard.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -52,6 +53,11 @@ std::exception_ptr refused(error_code ec, const mutex& m) {
     return std::make_exception_ptr(section_error{ec, m, ": " + ec.message()});
 }
 
+std::exception_ptr busy(const std::string& text, const mutex& m) {
+    return std::make_exception_ptr(
+        busy_error{text.empty() ? "lock \"" + m.name() + "\" is busy" : text});
+}
+
 // What the caller gets for a hold that ended before its body.
 std::exception_ptr ended_early(error_code why, bool in_time, const mutex& m) {
     if (why == errc::client_closed) {
@@ -78,9 +84,8 @@ private:
     std::weak_ptr<section_guard> section_;
 };
 
-section_guard::section_guard(const mutex& m, const lock_options& options,
-                             const asio::any_io_executor& ex)
-    : strand_{asio::make_strand(ex)}, mutex_{m}, options_{options} {}
+section_guard::section_guard(const mutex& m, section_terms terms, const asio::any_io_executor& ex)
+    : strand_{asio::make_strand(ex)}, mutex_{m}, terms_{std::move(terms)} {}
 
 void section_guard::start(asio::cancellation_slot callers) {
     const auto self = shared_from_this();
@@ -96,7 +101,7 @@ void section_guard::acquire() {
         return;
     }
     mutex_.async_lock(
-        options_,
+        terms_.lock,
         asio::bind_cancellation_slot(
             stop_acquire_.slot(),
             asio::bind_executor(strand_, [self = shared_from_this()](error_code ec, hold h) {
@@ -106,7 +111,8 @@ void section_guard::acquire() {
 
 void section_guard::granted(error_code ec, hold h) {
     if (ec) {
-        complete(refused(ec, mutex_));
+        complete(terms_.busy && ec == errc::timed_out ? busy(*terms_.busy, mutex_)
+                                                      : refused(ec, mutex_));
         return;
     }
     hold_ = std::move(h);
@@ -126,7 +132,7 @@ void section_guard::granted(error_code ec, hold h) {
 void section_guard::watch() {
     // Of a nested acquisition, the lease is that of the outermost one.
     const duration most = hold_.remaining() / 2;
-    const duration wanted = options_.stop_before.value_or(default_stop_before(options_));
+    const duration wanted = terms_.lock.stop_before.value_or(default_stop_before(terms_.lock));
     // Not zero, which is the plain form: a drain completes that at its beginning.
     const duration before = std::max(duration{1}, std::min(wanted, most));
     hold_.async_wait_lost(before,
@@ -166,6 +172,11 @@ void section_guard::body_ended(std::exception_ptr error) {
         }
     }
     error_ = std::move(error);
+    if (terms_.keeps_lease) {
+        hold_.detach();
+        finish({});
+        return;
+    }
     // Without the caller's slot: a cancelled section is released all the same.
     hold_.async_unlock(asio::bind_executor(
         strand_, [self = shared_from_this()](error_code ec) { self->finish(ec); }));

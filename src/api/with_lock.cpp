@@ -3,6 +3,7 @@
 
 namespace conch::impl {
 
-template boost::asio::awaitable<void> run_locked_section<void>(mutex, lock_options, body_ptr<void>);
+template boost::asio::awaitable<void> run_locked_section<void>(mutex, section_terms,
+                                                               body_ptr<void>);
 
 }  // namespace conch::impl

@@ -29,6 +29,7 @@ std::string_view advice(errc e) noexcept {
         case errc::max_hold_reached:
         case errc::client_closed:
         case errc::outcome_unknown:
+        case errc::rate_limited:
         case errc::overloaded:
         case errc::invalid_wait:
         case errc::invalid_lease:
@@ -66,6 +67,7 @@ int exit_status_for(error_code ec) noexcept {
         return exit_code::unavailable;
     }
     switch (static_cast<errc>(ec.value())) {
+        case errc::rate_limited:
         case errc::timed_out: return exit_code::failure;
         case errc::lease_expired:
         case errc::renewal_refused:

@@ -180,7 +180,7 @@ void client_core::start(operation& op) {
         case request::permits:
         case request::try_permits:
             engine_.permits(op.limit, op.permits, op.amount, op.what == request::try_permits, by,
-                            &op.verdict);
+                            &op.verdict, op.flag);
             return;
         case request::shutdown:
             shutdowns_.push_back(&op);

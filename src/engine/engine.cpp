@@ -167,14 +167,17 @@ void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller by) {
 }
 
 void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
-                          bool try_only, lock::caller by, rate_verdict* result) {
+                          bool try_only, lock::caller by, rate_verdict* result, bool log_refusal) {
     if (permits == 0 || permits > spec->limit()) {
         refuse(by, errc::invalid_permits);
     } else if (wait < duration::zero()) {
         refuse(by, errc::invalid_wait);
     } else if (admit(by)) {
         lock::limiter& l = house_.limiter_of(spec->name());
-        l.acquire(house_.permit_requests.make(by, l, spec, permits, try_only, result), wait);
+        lock::permit_request& r =
+            house_.permit_requests.make(by, l, spec, permits, try_only, result);
+        r.log_refusal = log_refusal;
+        l.acquire(r, wait);
     }
 }
 

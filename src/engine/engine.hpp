@@ -46,7 +46,7 @@ public:
     void force_unlock(const impl::spec_ptr& spec, lock::caller by);
     /// `wait`: ignored by a try. Writes the answer to `*result`.
     void permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
-                 bool try_only, lock::caller by, rate_verdict* result);
+                 bool try_only, lock::caller by, rate_verdict* result, bool log_refusal = false);
     /// The caller no longer waits: completes with `why`.
     void cancel(lock::pending& running, error_code why);
 

@@ -220,10 +220,23 @@ void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict
         r.result->limit = r.spec->limit();
         r.result->remaining = r.spec->limit() - std::min(r.spec->limit(), verdict.count);
     }
+    if (!verdict.allowed) {
+        tell_refusal(r, verdict);
+    }
     if (!why.failed()) {
         ++(verdict.allowed ? house.counters.permits_granted : house.counters.permits_refused);
     }
     end(r, why);
+}
+
+void limiter::tell_refusal(const permit_request& r, const rate_verdict& verdict) const {
+    const log_level level = r.log_refusal ? log_level::info : log_level::debug;
+    if (house.log.wants(level)) {
+        const auto left = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
+        house.log(level, "rate limit ", name, ": refused, ", std::to_string(verdict.count), " of ",
+                  std::to_string(r.spec->limit()), " permits in use, next in ",
+                  std::to_string(left.count()), " ms");
+    }
 }
 
 void limiter::end(permit_request& r, error_code why) {

@@ -31,10 +31,11 @@ struct permit_request : pending {
     bool try_only;
     rate_verdict* result;  ///< null once the caller gave up
     time_point since;
-    core::timer deadline;  ///< of its wait
-    bool asked = false;    ///< in the call that is on its way
-    bool tried = false;    ///< it was in a call that was answered
-    bool overdue = false;  ///< its wait is over, but its first try isn't answered
+    core::timer deadline;      ///< of its wait
+    bool log_refusal = false;  ///< at level info
+    bool asked = false;        ///< in the call that is on its way
+    bool tried = false;        ///< it was in a call that was answered
+    bool overdue = false;      ///< its wait is over, but its first try isn't answered
 };
 
 /// One rate limit's name in this client. At most one call is on its way: it asks for as many
@@ -85,6 +86,7 @@ private:
     void failed(error_code why);
     void lost();
     void end(permit_request& r, error_code why, const rate_verdict& verdict);
+    void tell_refusal(const permit_request& r, const rate_verdict& verdict) const;
     void end(permit_request& r, error_code why);
     void left();
     bool awaits(const permit_request& r) const noexcept;

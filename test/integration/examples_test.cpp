@@ -41,6 +41,29 @@ TEST_F(examples_test, callbacks) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, token_mutex) {
+    EXPECT_EQ(output_of("token_mutex"), "rebuilding\n");
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
+TEST_F(examples_test, rate_limiter) {
+    EXPECT_EQ(output_of("rate_limiter"),
+              "call 1 goes out, 1 left\n"
+              "call 2 goes out, 0 left\n"
+              "call 3 must wait, 0 left\n"
+              "call 3 goes out\n"
+              "price 4, news 4, then none\n");
+}
+
+TEST_F(examples_test, guarded) {
+    EXPECT_EQ(output_of("guarded"),
+              "updates user 7\n"
+              "pays 500 for A1\n"
+              "please do not submit twice\n");
+    EXPECT_GT(raw.pttl("pay:A1:500"), 0);
+    EXPECT_EQ(raw.dbsize(), 1);
+}
+
 TEST_F(examples_test, blocking) {
     EXPECT_EQ(output_of("blocking"), "counted to 4\nbusy for others\n");
     EXPECT_FALSE(raw.exists("counter"));

@@ -18,6 +18,7 @@ struct hold_view;
 class lock_spec;
 class rate_spec;
 struct operation;
+class mutex_source;
 
 using core_ptr = std::shared_ptr<client_core>;
 using view_ptr = boost::intrusive_ptr<hold_view>;

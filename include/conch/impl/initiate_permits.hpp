@@ -28,7 +28,7 @@ public:
         : what_{what}, core_{std::move(core)}, spec_{std::move(spec)} {}
 
     template <typename Handler>
-    void operator()(Handler&& handler, std::uint64_t permits, duration wait) {
+    void operator()(Handler&& handler, std::uint64_t permits, duration wait, bool log_refusal) {
         using op_type = handler_operation<std::decay_t<Handler>, verdict_result>;
         const context_use use{core_};
         operation* op =
@@ -36,6 +36,7 @@ public:
         op->limit = std::move(spec_);
         op->permits = permits;
         op->amount = wait;
+        op->flag = log_refusal;
         submit(*op, this_build{});
     }
 
@@ -47,11 +48,12 @@ private:
 
 template <typename Token>
 auto async_permits(request what, core_ptr core, rate_spec_ptr spec, std::uint64_t permits,
-                   duration wait, Token&& token) {
+                   duration wait, bool log_refusal, Token&& token) {
     using signature = void(error_code, rate_verdict);
     check_handler<signature, Token>();
     return boost::asio::async_initiate<Token, signature>(
-        initiate_permits{what, std::move(core), std::move(spec)}, token, permits, wait);
+        initiate_permits{what, std::move(core), std::move(spec)}, token, permits, wait,
+        log_refusal);
 }
 
 }  // namespace conch::impl

@@ -124,9 +124,9 @@ class locked_section final : public section_value<T> {
     using executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
 
 public:
-    locked_section(const mutex& m, const lock_options& options, boost::asio::any_io_executor ex,
+    locked_section(const mutex& m, const section_terms& terms, boost::asio::any_io_executor ex,
                    body_ptr<T> body, Handler&& handler)
-        : section_value<T>{m, options, ex},
+        : section_value<T>{m, terms, ex},
           body_{std::move(body)},
           handler_{std::move(handler)},
           work_{boost::asio::get_associated_executor(handler_, ex)} {}
@@ -166,34 +166,34 @@ private:
 template <typename T>
 class initiate_section {
 public:
-    initiate_section(const mutex& m, const lock_options& options, boost::asio::any_io_executor ex,
+    initiate_section(const mutex& m, const section_terms& terms, boost::asio::any_io_executor ex,
                      body_ptr<T> body)
-        : mutex_{m}, options_{options}, executor_{std::move(ex)}, body_{std::move(body)} {}
+        : mutex_{m}, terms_{terms}, executor_{std::move(ex)}, body_{std::move(body)} {}
 
     template <typename Handler>
     void operator()(Handler&& handler) {
         auto section = std::make_shared<locked_section<T, std::decay_t<Handler>>>(
-            mutex_, options_, executor_, std::move(body_), std::forward<Handler>(handler));
+            mutex_, terms_, executor_, std::move(body_), std::forward<Handler>(handler));
         section->start(section->callers_slot());
     }
 
 private:
     mutex mutex_;
-    lock_options options_;
+    section_terms terms_;
     boost::asio::any_io_executor executor_;
     body_ptr<T> body_;
 };
 
 template <typename T>
-boost::asio::awaitable<T> run_locked_section(mutex m, lock_options options, body_ptr<T> body) {
+boost::asio::awaitable<T> run_locked_section(mutex m, section_terms terms, body_ptr<T> body) {
     const boost::asio::any_io_executor ex = co_await boost::asio::this_coro::executor;
-    initiate_section<T> initiation{m, options, ex, std::move(body)};
+    initiate_section<T> initiation{m, terms, ex, std::move(body)};
     co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>,
                                                    typename section_value<T>::signature>(
         std::move(initiation), boost::asio::use_awaitable);
 }
 
-extern template boost::asio::awaitable<void> run_locked_section<void>(mutex, lock_options,
+extern template boost::asio::awaitable<void> run_locked_section<void>(mutex, section_terms,
                                                                       body_ptr<void>);
 
 }  // namespace conch::impl

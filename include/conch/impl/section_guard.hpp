@@ -12,9 +12,17 @@
 
 #include <exception>
 #include <memory>
+#include <string>
 
 // The untyped part of conch::with_lock; its bodies are in the compiled library.
 namespace conch::impl {
+
+/// How a section takes its lock and leaves it.
+struct section_terms {
+    lock_options lock{};
+    std::shared_ptr<const std::string> busy{};  ///< if set: the words of the `busy_error`
+    bool keeps_lease = false;                   ///< detach, don't release
+};
 
 /// Acquires, starts the body, stops it if the hold is lost, releases, completes. All on one strand.
 class section_guard : public std::enable_shared_from_this<section_guard> {
@@ -28,8 +36,7 @@ public:
 protected:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 
-    section_guard(const mutex& m, const lock_options& options,
-                  const boost::asio::any_io_executor& ex);
+    section_guard(const mutex& m, section_terms terms, const boost::asio::any_io_executor& ex);
     ~section_guard() = default;
 
     /// Calls `body_ended` later, never in here; throws what the body throws before its coroutine.
@@ -54,7 +61,7 @@ private:
 
     strand_type strand_;
     mutex mutex_;
-    lock_options options_;
+    section_terms terms_;
     hold hold_{};
     boost::asio::cancellation_signal stop_acquire_{};
     boost::asio::cancellation_signal stop_body_{};

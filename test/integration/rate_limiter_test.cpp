@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// rate_limiter on a real server.
+#include "support/redis_test.hpp"
+
+#include <conch/rate_limited.hpp>
+#include <conch/rate_limiter.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+/// With either algorithm.
+class rate_limiter_test : public redis_test, public testing::WithParamInterface<rate_algorithm> {
+protected:
+    rate_limiter limit_of(std::uint64_t limit, duration window = 1min) {
+        return rate_limiter{redis, "rate", {limit, window}, GetParam()};
+    }
+
+    client redis{io, settings()};
+};
+
+TEST_P(rate_limiter_test, grants_the_limit_and_not_one_more) {
+    const rate_limiter five = limit_of(5);
+    run([&]() -> asio::awaitable<void> {
+        for (std::uint64_t i = 1; i <= 5; ++i) {
+            const rate_verdict v = co_await five.async_try_acquire();
+            EXPECT_TRUE(v.allowed);
+            EXPECT_EQ(v.count, i);
+            EXPECT_EQ(v.remaining, 5 - i);
+            EXPECT_GT(v.reset_after, 50s);
+        }
+        const rate_verdict v = co_await five.async_try_acquire();
+        EXPECT_FALSE(v.allowed);
+        EXPECT_EQ(v.count, 5u);
+        EXPECT_EQ(v.limit, 5u);
+        EXPECT_EQ(v.remaining, 0u);
+        EXPECT_GT(v.retry_after, 50s);
+        EXPECT_LE(v.retry_after, 60s + 1ms);
+        EXPECT_GT(raw.pttl("rate"), 50'000);
+        EXPECT_LE(raw.pttl("rate"), 60'001);
+    });
+}
+
+TEST_P(rate_limiter_test, takes_all_permits_of_a_request_or_none) {
+    const rate_limiter five = limit_of(5);
+    run([&]() -> asio::awaitable<void> {
+        const rate_verdict three = co_await five.async_try_acquire(3);
+        EXPECT_TRUE(three.allowed);
+        const rate_verdict too_many = co_await five.async_try_acquire(3);
+        EXPECT_FALSE(too_many.allowed);
+        EXPECT_EQ(too_many.remaining, 2u);
+        const rate_verdict two = co_await five.async_try_acquire(2);
+        EXPECT_TRUE(two.allowed);
+        EXPECT_EQ(two.count, 5u);
+    });
+}
+
+TEST_P(rate_limiter_test, who_waits_is_served_in_the_next_window_in_order) {
+    const rate_limiter two = limit_of(2, 150ms);
+    std::vector<int> order;
+    run([&]() -> asio::awaitable<void> {
+        const time_point start = clock::now();
+        for (int i = 0; i < 6; ++i) {
+            two.async_acquire(i == 2 ? 2 : 1, [&, i](error_code ec, const rate_verdict& v) {
+                EXPECT_FALSE(ec) << ec.message();
+                EXPECT_TRUE(v.allowed);
+                order.push_back(i);
+            });
+        }
+        while (order.size() < 6) {
+            co_await asio::post(asio::use_awaitable);
+        }
+        EXPECT_GE(clock::now() - start, 300ms) << "seven permits are four windows' worth";
+    });
+    EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4, 5}));
+    EXPECT_LE(redis.stats().script_calls, 40u) << "it polls";
+}
+
+TEST_P(rate_limiter_test, a_wait_that_is_too_short_is_told_with_the_time_that_is_missing) {
+    const rate_limiter one = limit_of(1);
+    run([&]() -> asio::awaitable<void> {
+        co_await one.async_acquire(as_result);
+        const time_point start = clock::now();
+        const auto [ec, v] = co_await one.async_acquire(1, {.wait = 30s}, as_result);
+        EXPECT_EQ(ec, errc::timed_out);
+        EXPECT_GT(v.retry_after, 30s);
+        EXPECT_LT(clock::now() - start, 20s);
+    });
+}
+
+TEST_P(rate_limiter_test, a_lowered_or_raised_limit_holds_at_once) {
+    run([&]() -> asio::awaitable<void> {
+        const rate_limiter five = limit_of(5);
+        const rate_limiter three = limit_of(3);
+        const rate_limiter seven = limit_of(7);
+        co_await five.async_try_acquire(4);
+        const rate_verdict lowered = co_await three.async_try_acquire();
+        EXPECT_FALSE(lowered.allowed);
+        EXPECT_EQ(lowered.remaining, 0u);
+        const rate_verdict raised = co_await seven.async_try_acquire(3);
+        EXPECT_TRUE(raised.allowed);
+    });
+}
+
+TEST_P(rate_limiter_test, a_shorter_window_holds_within_its_own_length) {
+    run([&]() -> asio::awaitable<void> {
+        const rate_limiter hourly = limit_of(1, 1h);
+        const rate_limiter quick = limit_of(1, 50ms);
+        co_await hourly.async_try_acquire();
+        const auto [ec, v] = co_await quick.async_acquire(1, {.wait = 20s}, as_result);
+        EXPECT_FALSE(ec) << ec.message();
+        EXPECT_TRUE(v.allowed);
+    });
+}
+
+TEST_P(rate_limiter_test, the_key_of_something_else_is_an_error) {
+    raw.must({"HSET", "rate", "field", "1"});
+    const rate_limiter one = limit_of(1);
+    run([&]() -> asio::awaitable<void> {
+        const auto [tried, v] = co_await one.async_try_acquire(1, as_result);
+        EXPECT_EQ(tried, errc::wrong_type);
+        const auto [waited, w] = co_await one.async_acquire(as_result);
+        EXPECT_EQ(waited, errc::wrong_type);
+    });
+}
+
+TEST_P(rate_limiter_test, nothing_is_left_when_the_window_is_over) {
+    const rate_limiter one = limit_of(1, 20ms);
+    run([&]() -> asio::awaitable<void> {
+        co_await one.async_try_acquire();
+        while (raw.exists("rate")) {
+            co_await asio::post(asio::use_awaitable);
+        }
+    });
+    EXPECT_EQ(redis.stats().waiting_now, 0u);
+}
+
+TEST_P(rate_limiter_test, a_counter_without_expiry_is_repaired) {
+    run([&]() -> asio::awaitable<void> {
+        const rate_limiter one = limit_of(1, 50ms);
+        co_await one.async_try_acquire();
+        raw.must({"PERSIST", "rate"});
+        const auto [ec, v] = co_await one.async_acquire(1, {.wait = 20s}, as_result);
+        EXPECT_FALSE(ec) << ec.message();
+        EXPECT_GT(raw.pttl("rate"), 0);
+    });
+}
+
+TEST_P(rate_limiter_test, bad_requests_are_refused_before_anything_is_sent) {
+    const rate_limiter five = limit_of(5);
+    run([&]() -> asio::awaitable<void> {
+        const auto [none, v] = co_await five.async_try_acquire(0, as_result);
+        EXPECT_EQ(none, errc::invalid_permits);
+        const auto [six, w] = co_await five.async_acquire(6, as_result);
+        EXPECT_EQ(six, errc::invalid_permits);
+        const auto [wait, x] = co_await five.async_acquire(1, {.wait = -1ns}, as_result);
+        EXPECT_EQ(wait, errc::invalid_wait);
+    });
+    EXPECT_EQ(redis.stats().script_calls, 0u);
+    EXPECT_THROW(limit_of(0), std::invalid_argument);
+    EXPECT_THROW(limit_of(1, 0s), std::invalid_argument);
+}
+
+INSTANTIATE_TEST_SUITE_P(algorithms, rate_limiter_test,
+                         testing::Values(rate_algorithm::sliding_log, rate_algorithm::fixed_window),
+                         [](const auto& info) {
+                             return info.param == rate_algorithm::sliding_log ? "sliding_log"
+                                                                              : "fixed_window";
+                         });
+
+/// Functions that a rate limit is put before.
+class rate_limited_test : public redis_test {
+protected:
+    asio::awaitable<int> price(int item) {
+        ++calls;
+        co_return item * 10;
+    }
+
+    client redis{io, settings()};
+    int calls = 0;
+};
+
+TEST_F(rate_limited_test, calls_within_the_limit_and_throws_over_it) {
+    auto ask =
+        rate_limited(redis, "supplier:price", {2, 1min}, [this](int item) { return price(item); });
+    run([&]() -> asio::awaitable<void> {
+        const int first = co_await ask(1);
+        const int second = co_await ask(2);
+        EXPECT_EQ(first + second, 30);
+        bool refused = false;
+        try {
+            co_await ask(3);
+        } catch (const rate_limit_error& e) {
+            refused = true;
+            EXPECT_EQ(e.code(), errc::rate_limited);
+            EXPECT_EQ(e.verdict().count, 2u);
+            EXPECT_GT(e.verdict().retry_after, 50s);
+            EXPECT_NE(std::string{e.what()}.find("supplier:price"), std::string::npos);
+        }
+        EXPECT_TRUE(refused);
+        EXPECT_EQ(calls, 2);
+    });
+}
+
+TEST_F(rate_limited_test, skips_with_an_empty_optional_and_a_log_line) {
+    std::vector<std::string> lines;
+    config c = settings();
+    c.log = [&](log_level level, std::string_view line) {
+        if (level == log_level::info && line.starts_with("rate limit")) {
+            lines.emplace_back(line);
+        }
+    };
+    client logging{io, c};
+    auto ask = rate_limited(logging, "supplier:price", {1, 1min},
+                            [this](int item) { return price(item); }, {.on_limit = skip});
+    auto quiet =
+        rate_limited(logging, "other", {1, 1min},
+                     [this]() -> asio::awaitable<void> { co_await price(1); }, {.on_limit = skip});
+    run([&]() -> asio::awaitable<void> {
+        const std::optional<int> first = co_await ask(4);
+        EXPECT_EQ(first, 40);
+        EXPECT_TRUE(lines.empty());
+        const std::optional<int> second = co_await ask(5);
+        EXPECT_FALSE(second.has_value());
+        const std::optional<std::monostate> done = co_await quiet();
+        EXPECT_TRUE(done.has_value());
+        const std::optional<std::monostate> left_out = co_await quiet();
+        EXPECT_FALSE(left_out.has_value());
+        EXPECT_EQ(calls, 2);
+    });
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_TRUE(
+        lines[0].starts_with("rate limit supplier:price: refused, 1 of 1 permits in use, next in "))
+        << lines[0];
+}
+
+TEST_F(rate_limited_test, may_wait_for_its_turn) {
+    auto ask = rate_limited(redis, "supplier:price", {1, 50ms},
+                            [this](int item) { return price(item); }, {.wait = 20s});
+    run([&]() -> asio::awaitable<void> {
+        const int first = co_await ask(1);
+        const int second = co_await ask(2);
+        EXPECT_EQ(first + second, 30);
+    });
+}
+
+TEST_F(rate_limited_test, what_is_neither_allowed_nor_refused_is_thrown_as_it_is) {
+    raw.must({"HSET", "supplier:price", "field", "1"});
+    auto ask =
+        rate_limited(redis, "supplier:price", {1, 1s}, [this](int item) { return price(item); });
+    run([&]() -> asio::awaitable<void> {
+        error_code why;
+        try {
+            co_await ask(1);
+        } catch (const system_error& e) {
+            why = e.code();
+        }
+        EXPECT_EQ(why, errc::wrong_type);
+        EXPECT_EQ(calls, 0);
+    });
+}
+
+}  // namespace
