@@ -89,9 +89,9 @@ public:
         requires std::invocable<Fn&, std::decay_t<Args>...>
     auto operator()(Args&&... args) const
         -> boost::asio::awaitable<impl::call_result<Fn, Args...>> {
+        mutex m = mutexes_.named(name_of(std::as_const(args)...));  // before they are moved
         return impl::run_locked_section<impl::call_result<Fn, Args...>>(
-            mutexes_.named(name_of(std::as_const(args)...)), terms_,
-            impl::bind_call(fn_, std::forward<Args>(args)...));
+            std::move(m), terms_, impl::bind_call(fn_, std::forward<Args>(args)...));
     }
 
 private:

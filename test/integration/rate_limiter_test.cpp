@@ -177,9 +177,9 @@ TEST_P(rate_limiter_test, bad_requests_are_refused_before_anything_is_sent) {
 
 INSTANTIATE_TEST_SUITE_P(algorithms, rate_limiter_test,
                          testing::Values(rate_algorithm::sliding_log, rate_algorithm::fixed_window),
-                         [](const auto& info) {
-                             return info.param == rate_algorithm::sliding_log ? "sliding_log"
-                                                                              : "fixed_window";
+                         [](const auto& one) {
+                             return one.param == rate_algorithm::sliding_log ? "sliding_log"
+                                                                             : "fixed_window";
                          });
 
 /// Functions that a rate limit is put before.

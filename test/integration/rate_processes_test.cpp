@@ -182,9 +182,9 @@ TEST_P(rate_processes, sixteen_at_once_get_the_limit_and_no_more) {
 
 INSTANTIATE_TEST_SUITE_P(algorithms, rate_processes,
                          testing::Values(rate_algorithm::sliding_log, rate_algorithm::fixed_window),
-                         [](const auto& info) {
-                             return info.param == rate_algorithm::sliding_log ? "sliding_log"
-                                                                              : "fixed_window";
+                         [](const auto& one) {
+                             return one.param == rate_algorithm::sliding_log ? "sliding_log"
+                                                                             : "fixed_window";
                          });
 
 }  // namespace
