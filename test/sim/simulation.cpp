@@ -164,7 +164,8 @@ void simulation::restore(std::size_t name) {
 bool simulation::persist(std::size_t name) {
     const std::string* holder = server_.redis().holder(specs_[name]->name(), server_.wall_clock());
     const std::string field = holder ? *holder : std::string{};
-    if (field.empty() || !server_.redis().persist(specs_[name]->name(), server_.wall_clock())) {
+    if (field.empty() || (settled() && (deserted(field) || outlived_its_release(field))) ||
+        !server_.redis().persist(specs_[name]->name(), server_.wall_clock())) {
         return false;
     }
     persisted_.emplace(field, world_.now());

@@ -98,7 +98,8 @@ public:
     void vandalize(std::size_t name);
     /// The text goes away again.
     void restore(std::size_t name);
-    /// A stranger takes this lock's expiry away; false if it has none.
+    /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
+    /// it.
     bool persist(std::size_t name);
     /// When that happened to this holder's lock first; -1: never.
     instant persisted_at(const std::string& field) const noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // When all has settled, a lock whose expiry a stranger took away doesn't last for ever: a renewal
 // gives it one again, and one that isn't renewed is gone with its hold.
+#include "lock/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -44,16 +45,22 @@ private:
         }
         if (const held* h = hold_of(l.field)) {
             l.left_since = -1;
-            const instant third = h->renewed_lease.count() / 3;
+            const instant third = lease_of(*h).count() / 3;
             if (third > 0 && now - l.since > third + third / 50 + all_.how().promptness()) {
                 tell(l, "has no expiry, though it is renewed");
             }
-        } else if (!all_.deserted(l.field)) {
+        } else if (!all_.deserted(l.field) && !all_.outlived_its_release(l.field)) {
             l.left_since = l.left_since < 0 ? now : l.left_since;
             if (now - l.left_since > all_.how().promptness() + release_pause) {
                 tell(l, "has no expiry, and nobody holds it");
             }
         }
+    }
+
+    /// An extension raises it for the renewals, too.
+    static duration lease_of(const held& h) noexcept {
+        const bool renewed = h.renewed_lease > duration::zero() && h.view->level;
+        return renewed ? std::max(h.renewed_lease, h.view->level->of.want.lease) : duration{};
     }
 
     const held* hold_of(const std::string& field) const {
