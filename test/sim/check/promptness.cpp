@@ -4,7 +4,8 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <string>
+#include <vector>
 
 namespace conch::sim {
 namespace {
@@ -21,10 +22,10 @@ public:
     }
 
 private:
-    static constexpr instant for_ever = std::numeric_limits<instant>::max() / 2;
-
     struct lock {
         std::string holder{};     ///< the last one
+        bool held = false;        ///< by that
+        instant told_until = 0;   ///< no sooner than then, all who wait know that it went
         instant free_since = -1;  ///< and wanted
         bool seen = false;        ///< since all has settled
     };
@@ -36,41 +37,50 @@ private:
         const std::string* holder = server.redis().holder(key, server.wall_clock());
         if (holder && *holder != l.holder) {
             l.holder = *holder;
+        } else if (!holder && l.held && !released(l)) {
+            l.told_until = std::max(l.told_until, all_.the_world().now() + misled(l));
         }
-        if (!all_.settled()) {
-            return;
+        l.held = holder != nullptr;
+        if (all_.settled()) {
+            const bool there = holder || server.redis().exists(key, server.wall_clock());
+            l.seen = l.seen || there;
+            judge(name, !there && wanted(name));
         }
-        const bool there = holder || server.redis().exists(key, server.wall_clock());
-        l.seen = l.seen || there;
-        const bool wanted = !there && std::any_of(all_.users().begin(), all_.users().end(),
-                                                  [&](const auto& u) { return u->wants(name); });
+    }
+
+    void judge(std::size_t name, bool vain) {
+        lock& l = locks_[name];
         // A stranger who takes a text away that took a hold's place tells nobody.
-        if (!wanted || (all_.how().has(fault::vandal) && !l.seen)) {
+        if (!vain || (all_.how().has(fault::vandal) && !l.seen)) {
             l.free_since = -1;
             return;
         }
         const instant now = all_.the_world().now();
-        if (l.free_since < 0) {
-            l.free_since = now;
-        } else if (now - l.free_since > all_.how().promptness() &&
-                   now - l.free_since > all_.how().promptness() + misled(l)) {
+        l.free_since = l.free_since < 0 ? now : l.free_since;
+        if (now - std::max(l.free_since, l.told_until) > all_.how().promptness()) {
             violate("lock " + std::to_string(name) + " is free since " +
                     std::to_string((now - l.free_since) / micros) + " us, and wanted");
             l.free_since = -1;
         }
     }
 
-    /// How much sooner its lease ended than its holder and those who wait were told. A release is
-    /// told to all.
-    instant misled(const lock& l) const {
+    bool wanted(std::size_t name) const {
+        return std::any_of(all_.users().begin(), all_.users().end(),
+                           [&](const auto& u) { return u->wants(name); });
+    }
+
+    /// Then all were told.
+    bool released(const lock& l) const {
         const auto& seen = all_.server().sightings(l.holder);
-        const bool released = std::any_of(seen.begin(), seen.end(), [](const auto& s) {
-            return s.what == server_node::sight::deleted;
-        });
-        return released                              ? 0
-               : all_.persisted_at(l.holder) >= 0    ? for_ever
-               : all_.how().has(fault::server_clock) ? all_.server().set_ahead()
-                                                     : 0;
+        return std::any_of(seen.begin(), seen.end(),
+                           [](const auto& s) { return s.what == server_node::sight::deleted; });
+    }
+
+    /// So much sooner than its holder and those who wait were told may its lease have ended. Where
+    /// a stranger took its expiry away they were told of none: then they ask now and then.
+    instant misled(const lock& l) const {
+        return all_.persisted_at(l.holder) >= 0 ? all_.how().settings.max_poll_interval.count()
+                                                : all_.server().set_ahead();
     }
 
     std::vector<lock> locks_;
