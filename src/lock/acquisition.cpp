@@ -14,10 +14,7 @@ duration clamped_lease(duration lease, duration left) noexcept {
 }
 
 duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept {
-    if (a.ends != core::never) {
-        lease = clamped_lease(lease, a.ends - now);
-    }
-    return std::max(lease, core::lease_for(a.valid_until - now));
+    return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
 acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t,

@@ -130,12 +130,7 @@ void fault_injector::happen(fault f) {
             return;
         case fault::pause: all_.clients()[client]->pause(until()); return;
         case fault::crash: all_.replace_client(client, heard); return;
-        case fault::vandal: {
-            const std::uint64_t name = w.chance.below(all_.how().names);
-            all_.vandalize(name);
-            w.plan<&fault_injector::end_vandal>(until(), this, name);
-            return;
-        }
+        case fault::vandal: vandalize_any(); return;
         case fault::cancel:
         case fault::drop:
         case fault::force:
@@ -156,6 +151,13 @@ void fault_injector::persist_any() {
     const std::size_t first = all_.the_world().chance.below(names);
     for (std::size_t i = 0; i < names && !all_.persist((first + i) % names); ++i) {
     }
+}
+
+void fault_injector::vandalize_any() {
+    world& w = all_.the_world();
+    const std::uint64_t name = w.chance.below(all_.how().names);
+    all_.vandalize(name);
+    w.plan<&fault_injector::end_vandal>(until(), this, name);
 }
 
 void fault_injector::end_vandal(std::uint64_t name, std::uint64_t) {

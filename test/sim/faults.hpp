@@ -26,6 +26,7 @@ private:
     void end_refusal(std::uint64_t, std::uint64_t);
     void end_batch_refusal(std::uint64_t, std::uint64_t);
     void persist_any();
+    void vandalize_any();
     void end_vandal(std::uint64_t name, std::uint64_t);
     std::uint64_t victim();
     instant until();

@@ -69,11 +69,13 @@ private:
                            [&](const auto& u) { return u->wants(name); });
     }
 
-    /// Then all were told.
+    /// In this step: then all were told. A failover may bring back what was released before.
     bool released(const lock& l) const {
         const auto& seen = all_.server().sightings(l.holder);
-        return std::any_of(seen.begin(), seen.end(),
-                           [](const auto& s) { return s.what == server_node::sight::deleted; });
+        const instant now = all_.the_world().now();
+        return std::any_of(seen.rbegin(), seen.rend(), [&](const auto& s) {
+            return s.what == server_node::sight::deleted && s.at == now;
+        });
     }
 
     /// So much sooner than its holder and those who wait were told may its lease have ended. Where
