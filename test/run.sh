@@ -140,7 +140,7 @@ report "Mutants of the engine" build/mutants "$mutants"
 report "TSan" build/tsan "$tsan"
 report "ASan and UBSan" build/asan "$asan"
 report "plain build" build "$plain"
-grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log || true
+grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true
 for ((i = 0; i < ${#failed[@]}; i += 2)); do
     summary "${failed[i]}" "${failed[i + 1]}"
 done

@@ -37,6 +37,12 @@ constexpr time_point lease_end(time_point sent, duration lease) noexcept {
     return after(sent, lease - drift_margin(lease));
 }
 
+/// The shortest lease whose hold, sent now, lasts for `left`. Precondition: `left` is no more than
+/// some years.
+constexpr duration lease_for(duration left) noexcept {
+    return (left + std::chrono::milliseconds{2}) * 40 / 39;  // drift_margin() rounds down
+}
+
 }  // namespace conch::core
 
 #endif

@@ -13,6 +13,10 @@ duration clamped_lease(duration lease, duration left) noexcept {
     return std::min(lease, std::max(left, shortest_lease));
 }
 
+duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept {
+    return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
+}
+
 acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t,
                          const wire::call_type& first)
     : home{s},

@@ -98,6 +98,10 @@ inline constexpr duration shortest_lease = std::chrono::milliseconds{10};
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.
 duration clamped_lease(duration lease, duration left) noexcept;
 
+/// The lease to send now for a hold that is to have this one: no shorter than what is left of what
+/// its holder was promised, as it becomes the whole TTL of a key that somebody took it from.
+duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept;
+
 /// Appends the acquisition's field as one argument.
 void write_field(resp::writer& w, const acquisition& a);
 

@@ -12,7 +12,7 @@ namespace {
 void encode_nest(wire::call& c, resp::writer& w) {
     auto& change = static_cast<level_change&>(c);
     acquisition& a = *change.of;
-    change.lease = clamped_lease(a.want.lease, a.ends - a.home.house.now);
+    change.lease = lease_to_send(a, a.want.lease, a.home.house.now);
     a.extended_by = std::max(a.extended_by, change.lease);
     wire::write_script(w, c, a.spec->family().nest, 1, 3).arg(a.home.name());
     write_field(w, a);

@@ -29,10 +29,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
     for (const pending& p : a.extensions) {
         lease = std::max(lease, static_cast<const extension&>(p).lease);
     }
-    if (lease > duration::zero() && a.ends != core::never) {
-        lease = clamped_lease(lease, a.ends - now);
-    }
-    return lease;
+    return lease > duration::zero() ? lease_to_send(a, lease, now) : lease;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string build_driver() {
 
 config push_only(const std::string& socket_path) {
     config c = settings_for(socket_path);
-    c.max_poll_interval = std::chrono::seconds{60};
+    c.max_poll_interval = rare_poll;
     return c;
 }
 

@@ -23,8 +23,11 @@ namespace conch::test {
 
 /// A wake by anything but the message takes as long as this.
 inline constexpr std::chrono::minutes long_lease{2};
-/// No message is that slow on any machine, and no lease is that short.
+/// How rarely conch looks for itself while it waits.
+inline constexpr std::chrono::seconds rare_poll{60};
+/// No message is that slow on any machine, and no lease or poll that soon.
 inline constexpr std::chrono::seconds soon{10};
+static_assert(5 * soon < rare_poll && rare_poll < long_lease);
 /// Redisson's lease where it is given none: what its watchdog renews.
 inline constexpr std::chrono::seconds java_watchdog{4};
 

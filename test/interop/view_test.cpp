@@ -82,6 +82,24 @@ TEST_F(redisson_view, a_nested_hold_of_conch_counts_as_java_counts) {
     EXPECT_EQ(java("a", "isLocked", name), "false");
 }
 
+// Its getHoldCount() counts for the asking thread alone; where that looks is the lock's own map.
+TEST_F(redisson_view, java_sees_how_deep_conch_is_in_a_lock) {
+    const std::string name = fresh();
+    blocking_mutex m = ours_of(name);
+    const owner me;
+    lock_options mine = fixed(long_lease);
+    mine.owner = &me;
+    EXPECT_EQ(java("a", "counts", name), "[]");
+    hold outer = m.acquire(mine);
+    EXPECT_EQ(java("a", "counts", name), "[1]");
+    hold inner = m.acquire(mine);
+    EXPECT_EQ(java("a", "counts", name), "[2]");
+    m.unlock(inner);
+    EXPECT_EQ(java("a", "counts", name), "[1]");
+    m.unlock(outer);
+    EXPECT_EQ(java("a", "counts", name), "[]");
+}
+
 TEST_F(redisson_view, java_may_not_unlock_what_conch_holds) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);

@@ -49,6 +49,8 @@ struct call {
     instant ended_at = -1;       ///< the turn's time; the handler runs later
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away
+    bool acquires = false;       ///< asks for a hold, or for a deeper level of one
+    bool reserved = false;       ///< has room however much is pending
     std::optional<unlocking> unlocks{};
     std::optional<request> asks{};
     lock_status status{};  ///< the answer to a question

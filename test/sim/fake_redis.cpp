@@ -64,6 +64,8 @@ bool take_command(std::string_view& in, std::vector<std::string_view>& words, bo
 }
 
 constexpr std::string_view channels_refused = "channels used as arguments";
+constexpr const char* key_refused =
+    "NOPERM this user has no permissions to access one of the keys used as arguments";
 
 std::string unknown(arguments a) {
     std::string words = "ERR unknown command '" + std::string{a[0].substr(0, 128)} +
@@ -173,6 +175,8 @@ void fake_redis::run(session& s, arguments a) {
         answer = reply::error("NOAUTH Authentication required.");
     } else if (const std::string* no = refused(*c, false, false)) {
         answer = reply::error(*no);
+    } else if (batch_is_refused(*c, a)) {
+        answer = reply::error(key_refused);
     } else {
         data_.begin_command();
         answer = c->run(*this, s, a);
@@ -196,6 +200,11 @@ const std::string* fake_redis::refused(const command& c, bool in_script,
         : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
                                             : (c.flags & command::grows) != 0 && !wrote;
     return hit ? &words : nullptr;
+}
+
+bool fake_redis::batch_is_refused(const command& c, arguments a) const noexcept {
+    return batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
+           to_integer(a[2]).value_or(0) > 1;
 }
 
 void fake_redis::ready(session& s) {
@@ -252,6 +261,23 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
     return n;
 }
 
+void fake_redis::end_subscriptions(std::string_view channel) {
+    for (auto& [id, s] : sessions_) {
+        const auto it = s.channels.find(channel);
+        if (it == s.channels.end()) {
+            continue;
+        }
+        s.channels.erase(it);
+        const reply end{reply::kind::push,
+                        0,
+                        {},
+                        {reply::bulk("unsubscribe"), reply::bulk(channel),
+                         reply::number(static_cast<std::int64_t>(s.channels.size()))}};
+        end.write(s.output, s.resp3);
+        ready(s);
+    }
+}
+
 void fake_redis::restart(bool keep_data) {
     sessions_.clear();
     ready_.clear();
@@ -261,6 +287,25 @@ void fake_redis::restart(bool keep_data) {
     refusal_.reset();
     if (!keep_data) {
         data_.clear();
+    }
+}
+
+bool fake_redis::persist(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    data_.begin_command();
+    const entry* e = data_.find(key);
+    if (!e || e->expires_ms < 0) {
+        return false;
+    }
+    data_.find_to_write(key)->expires_ms = -1;
+    return true;
+}
+
+void fake_redis::expire(std::string_view key, std::int64_t in_ms, std::int64_t now_us) {
+    set_now(now_us);
+    data_.begin_command();
+    if (entry* e = data_.find_to_write(key)) {
+        e->expires_ms = now_us / 1000 + in_ms;
     }
 }
 
@@ -295,6 +340,13 @@ std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     const entry* e = data_.find(key);
     return !e ? -2 : e->expires_ms < 0 ? -1 : e->expires_ms - now_us / 1000;
+}
+
+const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
+    return h && !h->empty() ? &h->front().first : nullptr;
 }
 
 std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {

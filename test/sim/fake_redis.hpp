@@ -80,6 +80,16 @@ public:
     /// LOADING nearly all, NOPERM scripts, or what concerns channels.
     void refuse(std::optional<std::string> words) { refusal_ = std::move(words); }
 
+    /// The same for a script of more than one key, in the words for a user who may not have one of
+    /// them. A restart doesn't end it.
+    void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
+    /// All sessions' subscriptions to this end, and they are told as if they had asked for it.
+    void end_subscriptions(std::string_view channel);
+
+    /// Another client's PERSIST; false if there is no expiry to take away.
+    bool persist(std::string_view key, std::int64_t now_us);
+    /// Another client's PEXPIRE.
+    void expire(std::string_view key, std::int64_t in_ms, std::int64_t now_us);
     /// Another client's SET, and its DEL of what is a text.
     void put_text(std::string_view key, std::string_view text, std::int64_t now_us);
     void remove_text(std::string_view key, std::int64_t now_us);
@@ -98,6 +108,8 @@ public:
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
     /// The key's remaining time in ms, as PTTL.
     std::int64_t left(std::string_view key, std::int64_t now_us);
+    /// The first field of a hash; null if there is nothing, or something else. Until the next call.
+    const std::string* holder(std::string_view key, std::int64_t now_us);
     /// Of a hash; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
@@ -118,6 +130,7 @@ public:
     /// The words of a refusal, if this command is refused now. `wrote`: the script that calls it
     /// has written before.
     const std::string* refused(const command& c, bool in_script, bool wrote) const noexcept;
+    bool batch_is_refused(const command& c, arguments a) const noexcept;
     void count_script() noexcept { ++scripts_run_; }
 
 private:
@@ -136,6 +149,7 @@ private:
     std::int64_t now_us_ = 0;
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
+    bool batches_refused_ = false;
     std::uint64_t scripts_run_ = 0;
     field_witness* witness_ = nullptr;
 };

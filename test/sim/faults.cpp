@@ -22,6 +22,9 @@ const char* words_of(fault refusal) noexcept {
                : "NOPERM this user has no permissions to run the 'evalsha' command";
 }
 
+/// Those that a client gets over at once, connected as it is.
+bool goes_on(fault f) noexcept { return f == fault::persist || f == fault::unsubscribed; }
+
 /// Those that users bring about, when the scenario lets them.
 bool by_users(fault f) noexcept {
     return f == fault::cancel || f == fault::drop || f == fault::force;
@@ -41,13 +44,15 @@ fault_injector::fault_injector(simulation& s) : all_{s} {
 void fault_injector::start() {
     if (!kinds_.empty()) {
         world& w = all_.the_world();
-        w.plan<&fault_injector::next>(w.now() + w.chance.spread(millis, all_.how().fault_pause),
-                                      this);
+        // What is mended within a round trip or two has the time to be, when nothing else happens.
+        const instant mending = over_ ? all_.how().promptness() : 0;
+        w.plan<&fault_injector::next>(
+            w.now() + mending + w.chance.spread(millis, all_.how().fault_pause), this);
     }
 }
 
 void fault_injector::next(std::uint64_t, std::uint64_t) {
-    if (over_) {
+    if (kinds_.empty() || all_.stopped()) {
         return;
     }
     happen(kinds_[all_.the_world().chance.below(kinds_.size())]);
@@ -115,14 +120,17 @@ void fault_injector::happen(fault f) {
             all_.forgot();
             server.step_clock(w.chance.between(-2'000'000, 2'000'000));
             return;
+        case fault::batch_refused:
+            server.redis().refuse_batches(true);
+            w.plan<&fault_injector::end_batch_refusal>(until(), this);
+            return;
+        case fault::persist: persist_any(); return;
+        case fault::unsubscribed:
+            server.end_subscriptions(all_.spec(w.chance.below(all_.how().names))->channel());
+            return;
         case fault::pause: all_.clients()[client]->pause(until()); return;
         case fault::crash: all_.replace_client(client, heard); return;
-        case fault::vandal: {
-            const std::uint64_t name = w.chance.below(all_.how().names);
-            all_.vandalize(name);
-            w.plan<&fault_injector::end_vandal>(until(), this, name);
-            return;
-        }
+        case fault::vandal: vandalize_any(); return;
         case fault::cancel:
         case fault::drop:
         case fault::force:
@@ -132,6 +140,26 @@ void fault_injector::happen(fault f) {
 
 void fault_injector::end_refusal(std::uint64_t, std::uint64_t) { all_.server().redis().refuse({}); }
 
+void fault_injector::end_batch_refusal(std::uint64_t, std::uint64_t) {
+    if (!over_) {
+        all_.server().redis().refuse_batches(false);
+    }
+}
+
+void fault_injector::persist_any() {
+    const std::size_t names = all_.how().names;
+    const std::size_t first = all_.the_world().chance.below(names);
+    for (std::size_t i = 0; i < names && !all_.persist((first + i) % names); ++i) {
+    }
+}
+
+void fault_injector::vandalize_any() {
+    world& w = all_.the_world();
+    const std::uint64_t name = w.chance.below(all_.how().names);
+    all_.vandalize(name);
+    w.plan<&fault_injector::end_vandal>(until(), this, name);
+}
+
 void fault_injector::end_vandal(std::uint64_t name, std::uint64_t) {
     if (!over_) {
         all_.restore(name);
@@ -140,8 +168,10 @@ void fault_injector::end_vandal(std::uint64_t name, std::uint64_t) {
 
 void fault_injector::heal() {
     over_ = true;
+    std::erase_if(kinds_, [](fault f) { return !goes_on(f); });
     all_.the_world().note("heal");
     all_.server().heal();
+    all_.server().redis().refuse_batches(all_.how().has(fault::batch_refused));
     all_.server().redis().lose_messages(0);
     all_.net().heal();
     for (std::size_t name = 0; name < all_.how().names; ++name) {

@@ -13,7 +13,7 @@ namespace conch::sim {
 class simulation;
 
 /// Has the faults of the scenario happen, one after the other, until the chaos is over; then heals
-/// all of them.
+/// them, but for those that nobody may suffer from: they go on until the work is over.
 class fault_injector {
 public:
     explicit fault_injector(simulation& s);
@@ -24,6 +24,9 @@ private:
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
     void end_refusal(std::uint64_t, std::uint64_t);
+    void end_batch_refusal(std::uint64_t, std::uint64_t);
+    void persist_any();
+    void vandalize_any();
     void end_vandal(std::uint64_t name, std::uint64_t);
     std::uint64_t victim();
     instant until();

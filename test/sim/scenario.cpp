@@ -60,6 +60,9 @@ std::string_view name_of(fault f) noexcept {
         case fault::vandal: return "vandal";
         case fault::no_permission: return "no_permission";
         case fault::no_channel: return "no_channel";
+        case fault::batch_refused: return "batch_refused";
+        case fault::persist: return "persist";
+        case fault::unsubscribed: return "unsubscribed";
         case fault::count: break;
     }
     return "?";
@@ -77,10 +80,11 @@ scenario::scenario(dice& chance)
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)} {
     clients += clients * users < 2 ? 1 : 0;
-    fixed_leases = !has(fault::vandal) && chance.once_in(8);
+    together = has(fault::vandal) || (has(fault::batch_refused) && chance.once_in(2));
+    fixed_leases = !together && chance.once_in(8);
     // Long enough to see that what was refused is tried again.
     const bool refused_renewals = refuses() && chance.once_in(4);
-    lingering = fixed_leases || refused_renewals || has(fault::vandal);
+    lingering = fixed_leases || refused_renewals || together;
     if (refused_renewals) {
         longest_lease = spread(chance, 2s, 6s);
     }
@@ -89,7 +93,7 @@ scenario::scenario(dice& chance)
         faults[static_cast<std::size_t>(fault::force)] = true;
         longest_lease = spread(chance, 1s, 6s);
     }
-    if (has(fault::vandal)) {
+    if (together) {
         // Long enough to see that the other locks' renewals don't suffer.
         longest_lease = spread(chance, 1500ms, 4s);
         users = std::max<std::size_t>(users, 2);
@@ -115,6 +119,9 @@ scenario::scenario(dice& chance)
     settings.max_poll_interval =
         misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
     settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
+    if (chance.once_in(6)) {
+        settings.max_pending = 1 + chance.below(2 * users);
+    }
 
     // What must come about promptly has the time to, and to be seen not to.
     calm = 2 * promptness() + chance.spread(1 * seconds, 4 * seconds);

@@ -42,6 +42,9 @@ enum class fault : std::uint8_t {
     vandal,         ///< a stranger puts a text where a lock is
     no_permission,  ///< scripts are refused: NOPERM
     no_channel,     ///< so are SUBSCRIBE and PUBLISH
+    batch_refused,  ///< scripts of more than one key are refused, each of them alone isn't
+    persist,        ///< a stranger takes a lock's expiry away
+    unsubscribed,   ///< the server ends subscriptions by itself
     count,
 };
 
@@ -62,7 +65,7 @@ struct scenario {
     bool misses_messages() const noexcept {
         return has(fault::lost_push) || has(fault::no_channel);
     }
-    /// A server that may answer with an error.
+    /// A server that may answer with an error; one that refuses batches needn't be noticed.
     bool refuses() const noexcept {
         return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
                has(fault::no_permission) || has(fault::vandal);
@@ -86,6 +89,7 @@ struct scenario {
     bool detaching = false;
     bool fixed_leases = false;  ///< most holds aren't renewed
     bool lingering = false;     ///< users hold on to what they have
+    bool together = false;      ///< and to several at a time, with the same lease
 
     network::settings net{};
     conch::config settings{};

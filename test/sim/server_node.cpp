@@ -142,6 +142,13 @@ void server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
     restart(true, heard, back);
 }
 
+void server_node::end_subscriptions(std::string_view channel) {
+    if (stalled_until_ <= world_.now()) {
+        redis_.end_subscriptions(channel);
+        flush();
+    }
+}
+
 void server_node::come_back(std::uint64_t, std::uint64_t) {
     if (back_ <= world_.now()) {
         down_ = false;

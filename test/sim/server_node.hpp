@@ -54,10 +54,16 @@ public:
         step_us_ += us;
         stepped_at_ = world_.now();
         furthest_step_us_ = std::max(furthest_step_us_, step_us_);
+        least_step_us_ = std::min(least_step_us_, step_us_);
     }
     /// How far the wall clock is behind the furthest that it would have come: so much longer may a
     /// key last than its lease.
     instant set_back() const noexcept { return (furthest_step_us_ - step_us_) * micros; }
+    /// How far the wall clock is ahead of the least that it ever came to: so much sooner may a key
+    /// be gone than was told.
+    instant set_ahead() const noexcept { return (step_us_ - least_step_us_) * micros; }
+    /// Subscriptions to this channel end, unless it stalls.
+    void end_subscriptions(std::string_view channel);
     /// Ends stalls and refusals, and comes back.
     void heal();
 
@@ -103,6 +109,7 @@ private:
     std::int64_t step_us_ = 0;
     instant stepped_at_ = -1;
     std::int64_t furthest_step_us_ = 0;
+    std::int64_t least_step_us_ = 0;
 };
 
 }  // namespace conch::sim

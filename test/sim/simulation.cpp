@@ -6,6 +6,7 @@
 #include "sim/faults.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace conch::sim {
@@ -52,7 +53,8 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (const auto make :
          {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
           make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
-          make_bounds, make_reasons, make_answers, make_verdicts}) {
+          make_bounds, make_reasons, make_answers, make_verdicts, make_lasting, make_order,
+          make_admission}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -108,6 +110,12 @@ call& simulation::begin_unlock(const held& h, bool alone) {
     return c;
 }
 
+void simulation::asks(const call& c) {
+    for (const auto& check : checkers_) {
+        check->asks(c);
+    }
+}
+
 held& simulation::granted(user& by, std::size_t name, call& c, const lock_options& options) {
     ++outcome_.grants;
     held& h = holds_.emplace_back();
@@ -154,6 +162,33 @@ void simulation::restore(std::size_t name) {
     server_.redis().remove_text(specs_[name]->name(), server_.wall_clock());
 }
 
+bool simulation::persist(std::size_t name) {
+    const std::string* holder = server_.redis().holder(specs_[name]->name(), server_.wall_clock());
+    const std::string field = holder ? *holder : std::string{};
+    if (field.empty() || (settled() && (deserted(field) || outlived_its_release(field))) ||
+        !server_.redis().persist(specs_[name]->name(), server_.wall_clock())) {
+        return false;
+    }
+    persisted_.emplace(field, world_.now());
+    return true;
+}
+
+instant simulation::persisted_at(const std::string& field) const noexcept {
+    const auto it = persisted_.find(field);
+    return it == persisted_.end() ? -1 : it->second;
+}
+
+bool simulation::outlived_its_release(const std::string& field) const noexcept {
+    const instant at = persisted_at(field);
+    const owner_of o = owner_in(field);
+    return at >= 0 && at < settled_at_ && !clients_[o.client]->engine().tends(o.number);
+}
+
+bool simulation::deserted(const std::string& field) const noexcept {
+    const owner_of o = owner_in(field);
+    return clients_[o.client]->dead() || was_left_behind(o.client, o.number);
+}
+
 bool simulation::endangered(const held& h) const noexcept {
     const forces& f = forces_[h.name];
     return h.sent_at <= last_loss_ || f.running > 0 || h.sent_at <= f.last_end;
@@ -172,6 +207,13 @@ bool simulation::excused(const held& h) const noexcept {
 
 std::string simulation::field_of(const held& h) const {
     return clients_[h.client]->id() + ":" + std::to_string(h.number);
+}
+
+// "...00<client>:<number>"
+simulation::owner_of simulation::owner_in(const std::string& field) noexcept {
+    const std::size_t colon = field.find(':');
+    return {.client = static_cast<std::uint64_t>(field[colon - 1] - '0'),
+            .number = std::strtoull(field.c_str() + colon + 1, nullptr, 10)};
 }
 
 void simulation::violate(std::string_view checker, std::string_view what) {
@@ -214,8 +256,9 @@ outcome simulation::run() {
     faults_->start();
     run_until(how_.chaos);
     faults_->heal();
+    run_until(settled_at_);
+    expire_deserted();
     if (how_.has(fault::vandal)) {
-        run_until(settled_at_);
         spoil_one_of_two();
     }
     run_until(end_of_work_);
@@ -271,6 +314,7 @@ void simulation::wind_down() {
     while (busy() && world_.now() < last && !enough()) {
         run_until(world_.now() + 100 * millis);
     }
+    expire_deserted();
     come_to_rest();
     for (const auto& check : checkers_) {
         check->rested();
@@ -280,10 +324,23 @@ void simulation::wind_down() {
     }
 }
 
+// A lock without expiry that nobody is going to release is the stranger's doing.
+void simulation::expire_deserted() {
+    for (const impl::spec_ptr& s : specs_) {
+        const std::string* holder = server_.redis().holder(s->name(), server_.wall_clock());
+        if (holder && server_.redis().left(s->name(), server_.wall_clock()) == -1 &&
+            (deserted(*holder) || outlived_its_release(*holder))) {
+            server_.redis().expire(s->name(), how_.longest_lease / std::chrono::milliseconds{1},
+                                   server_.wall_clock());
+        }
+    }
+}
+
 // Keys that were left behind on purpose, or whose release the server forgot, last for a lease;
 // everything else is gone after two round trips.
 void simulation::come_to_rest() {
-    const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.detaching;
+    const bool leases_end =
+        how_.may_forget() || how_.has(fault::crash) || how_.detaching || how_.has(fault::persist);
     const instant leases =
         leases_end ? how_.longest_lease.count() * 102 / 100 + server_.set_back() : 0;
     // A release that met the vandal's text asks again after at most a second.

@@ -66,6 +66,8 @@ public:
     /// What a user asks its client for, in a turn of that.
     call& begin_call(std::uint64_t user);
     call& begin_unlock(const held& h, bool alone);
+    /// It reaches the engine now.
+    void asks(const call& c);
     call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
@@ -96,6 +98,14 @@ public:
     void vandalize(std::size_t name);
     /// The text goes away again.
     void restore(std::size_t name);
+    /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
+    /// it.
+    bool persist(std::size_t name);
+    /// When that happened to this holder's lock first; -1: never.
+    instant persisted_at(const std::string& field) const noexcept;
+    /// Whose release was given up, when the lease was over, before all had settled: a lock that
+    /// lost its expiry is there for ever then.
+    bool outlived_its_release(const std::string& field) const noexcept;
     /// Somebody meant to take this hold away, or the server forgot something: what its client sees
     /// may be their doing.
     bool endangered(const held& h) const noexcept;
@@ -103,6 +113,14 @@ public:
     bool excused(const held& h) const noexcept;
     /// Its name on the server.
     std::string field_of(const held& h) const;
+    /// Whose name that is.
+    struct owner_of {
+        std::uint64_t client = 0;
+        std::uint64_t number = 0;
+    };
+    static owner_of owner_in(const std::string& field) noexcept;
+    /// Its client ended or left it behind.
+    bool deserted(const std::string& field) const noexcept;
     /// A message was lost, the server forgot, ...: counted in the outcome.
     void count(fault f) noexcept { ++outcome_.faults[static_cast<std::size_t>(f)]; }
     void count_loss() noexcept { ++outcome_.losses; }
@@ -132,6 +150,7 @@ private:
     std::optional<std::size_t> one_of_two() const;
     void wind_down();
     void come_to_rest();
+    void expire_deserted();
 
     world world_;
     const scenario how_;
@@ -144,6 +163,7 @@ private:
     std::list<held> holds_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, terms> first_{};  // of acquisitions
     std::set<std::pair<std::uint64_t, std::uint64_t>> left_behind_{};
+    std::map<std::string, instant> persisted_{};
     std::vector<forces> forces_{};
     std::vector<std::unique_ptr<checker>> checkers_{};
     std::unique_ptr<class fault_injector> faults_;

@@ -29,6 +29,10 @@ bool user::wants(std::size_t name) const noexcept {
     return acquiring_ && !gave_up_ && name_ == name && acquiring_->completions == 0;
 }
 
+const call* user::queued_for(std::size_t name) const noexcept {
+    return !nested_ && !gave_up_ && name_ == name ? acquiring_ : nullptr;
+}
+
 instant user::wants_until() const noexcept {
     const bool for_ever = !options_.wait || *options_.wait == forever;
     return wants(name_) && !for_ever ? asked_at_ + options_.wait->count() : -1;
@@ -95,7 +99,7 @@ lock_options user::choose() {
     lock_options o;
     o.renew = all_.how().fixed_leases ? chance.once_in(4) : !chance.once_in(4);
     o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
-    if (all_.how().has(fault::vandal) ? !chance.once_in(4) : chance.once_in(3)) {
+    if (all_.how().together ? !chance.once_in(4) : chance.once_in(3)) {
         o.lease = all_.how().longest_lease;  // the usual one: such renewals go together
     }
     if (chance.once_in(2)) {
@@ -112,6 +116,14 @@ lock_options user::choose() {
 
 call& user::call_now() { return all_.begin_call(index_); }
 
+template <typename Question>
+void user::put(call& c, Question&& question) {
+    node().turn([&] {
+        all_.asks(c);
+        question(node().engine());
+    });
+}
+
 void user::acquire() {
     dice& chance = all_.the_world().chance;
     options_ = choose();
@@ -124,16 +136,20 @@ void user::acquire() {
     nested_ = false;
     asked_at_ = all_.the_world().now();
     all_.the_world().note("acquire", index_, name_);
-    node().turn([&] {
-        node().engine().acquire(all_.spec(name_), options_, try_only,
-                                {acquiring_, &acquiring_->running});
-    });
+    put_acquire(try_only);
     cancel_soon();
     if (all_.how().has(fault::reset_after) && chance.once_in(4)) {
         // The server runs it, and its answer is lost.
         all_.the_world().plan<&user::break_line>(
             all_.the_world().now() + chance.between(0, all_.how().net.latency), this);
     }
+}
+
+void user::put_acquire(bool try_only) {
+    acquiring_->acquires = true;
+    put(*acquiring_, [&](auto& engine) {
+        engine.acquire(all_.spec(name_), options_, try_only, {acquiring_, &acquiring_->running});
+    });
 }
 
 void user::tempt() {
@@ -153,9 +169,9 @@ void user::tempt_another() {
 void user::ask() {
     waiting_for_ = &call_now();
     waiting_for_->asks = request{.name = name_, .asked_at = all_.the_world().now()};
-    node().turn([&] {
-        node().engine().status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
-                               &waiting_for_->status);
+    put(*waiting_for_, [&](auto& engine) {
+        engine.status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
+                      &waiting_for_->status);
     });
     may_tire_of(*waiting_for_);
 }
@@ -166,8 +182,8 @@ void user::force() {
     all_.the_world().note("force", index_, name_);
     waiting_for_ = &call_now();
     waiting_for_->forces = true;
-    node().turn([&] {
-        node().engine().force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
+    put(*waiting_for_, [&](auto& engine) {
+        engine.force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
     });
     may_tire_of(*waiting_for_);
 }
@@ -213,7 +229,9 @@ void user::acquired(call& c) {
 
 void user::watch(held& h) {
     h.watch = &call_now();
-    node().turn([&] { node().engine().wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
+    h.watch->reserved = true;
+    put(*h.watch,
+        [&](auto& engine) { engine.wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
     may_tire_of(*h.watch);
 }
 
@@ -259,10 +277,7 @@ void user::nest() {
     name_ = levels_.back()->name;
     options_ = choose();
     all_.the_world().note("nest", index_, name_);
-    node().turn([&] {
-        node().engine().acquire(all_.spec(name_), options_, false,
-                                {acquiring_, &acquiring_->running});
-    });
+    put_acquire(false);
     cancel_soon();
 }
 
@@ -273,8 +288,8 @@ void user::extend() {
     const held& h = *levels_.back();
     waiting_for_->asks =
         request{.name = h.name, .asked_at = all_.the_world().now(), .lease = lease, .of = h};
-    node().turn([&] {
-        node().engine().extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
+    put(*waiting_for_, [&](auto& engine) {
+        engine.extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });
     may_tire_of(*waiting_for_);
 }
@@ -323,7 +338,9 @@ void user::unlock() {
     levels_.pop_back();
     waiting_for_ = &all_.begin_unlock(*h, !nested_);
     all_.gone(h);
-    node().turn([&] { node().engine().unlock(view, {waiting_for_, &waiting_for_->running}); });
+    waiting_for_->reserved = true;
+    put(*waiting_for_,
+        [&](auto& engine) { engine.unlock(view, {waiting_for_, &waiting_for_->running}); });
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);

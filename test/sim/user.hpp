@@ -31,6 +31,10 @@ public:
     std::uint64_t index() const noexcept { return index_; }
     /// Waits for a lock of this name, and has not given up.
     bool wants(std::size_t name) const noexcept;
+    /// Its call that waits for a lock of this name behind others, or did until its handler runs;
+    /// null if there is none, it has given up, or asks for a deeper level.
+    const call* queued_for(std::size_t name) const noexcept;
+    std::size_t name() const noexcept { return name_; }
     /// When it began to.
     instant wants_since() const noexcept { return asked_at_; }
     /// When its waiting must be over if nothing disturbs it; -1: it doesn't wait, or for ever.
@@ -56,6 +60,9 @@ private:
     void act(std::uint64_t generation, std::uint64_t);
     void begin();
     void acquire();
+    void put_acquire(bool try_only);
+    template <typename Question>
+    void put(call& c, Question&& question);
     void ask();
     void force();
     void cancel(std::uint64_t generation, std::uint64_t);

@@ -153,7 +153,9 @@ report conductor::conduct() {
     report_.coroutines = options_.coroutines;
     report_.heard = scene_.bench.heard();
     auto& all = report_.heard.findings;
-    all.insert(all.end(), findings_.begin(), findings_.end());
+    for (const auto* more : {&findings_, &scene_.findings}) {
+        all.insert(all.end(), more->begin(), more->end());
+    }
     return report_;
 }
 

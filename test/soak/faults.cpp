@@ -132,7 +132,7 @@ constexpr std::array faults{
     fault{"SCRIPT FLUSH", layer::server, 0ms, 20ms,
           [](target& t) { t.at.raw.must({"SCRIPT", "FLUSH"}); }, nothing},
     fault{"client SIGKILL, restart", layer::process, 0ms, 500ms,
-          [](target& t) { t.all.workers[t.worker].reset(); },
+          [](target& t) { t.all.kill_worker(t.worker); },
           [](target& t) { t.all.start_worker(t.worker); }},
     fault{"client SIGSTOP", layer::process, 100ms, 3000ms,
           [](target& t) { t.all.workers[t.worker]->signal(SIGSTOP); },

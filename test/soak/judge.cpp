@@ -27,8 +27,9 @@ test::claim read_claim(std::istream& in) {
     return c;
 }
 
-std::string text_of(const test::fenced_resource::answer& a) {
-    return (a.accepted ? "+ " : "- ") + std::to_string(a.value) + '\n';
+std::string text_of(const test::fenced_resource::answer& a, std::uint64_t unfenced = 0) {
+    return (a.accepted ? "+ " : "- ") + std::to_string(a.value) + ' ' + std::to_string(unfenced) +
+           '\n';
 }
 
 }  // namespace
@@ -55,14 +56,33 @@ testimony judge::heard() const {
     const std::lock_guard lock{guard_};
     testimony out = heard_;
     out.resource = resource_.report();
+    out.unfenced = unfenced_.report();
+    const auto& lost = unfenced_.findings();
+    out.findings.insert(out.findings.begin(), lost.begin(), lost.end());
     const auto& overlaps = resource_.findings();
-    out.findings.insert(out.findings.end(), overlaps.begin(), overlaps.end());
+    out.findings.insert(out.findings.begin(), overlaps.begin(), overlaps.end());
     return out;
 }
 
 void judge::data_lost(const std::string& name_prefix, time_point from, time_point to) {
     const std::lock_guard lock{guard_};
     resource_.data_lost(name_prefix, from, to);
+    losses_.add(name_prefix, from, to);
+}
+
+void judge::found(std::string what) {
+    if (heard_.findings.size() < most_findings) {
+        heard_.findings.push_back(std::move(what));
+    }
+}
+
+void judge::taken(const test::claim& c) {
+    const bool declared = losses_.may_have_taken(c, clock::now());
+    if (!declared) {
+        found("a hold of " + c.name + " was taken away by a server that has lost nothing");
+    }
+    ++heard_.counts[declared ? "holds taken away, by a server that lost its data"
+                             : "holds taken away"];
 }
 
 void judge::accept() {
@@ -105,23 +125,30 @@ std::string judge::answer(const std::string& line) {
         ++heard_.acquisitions;
         ++heard_.served[word];
         heard_.longest_wait = std::max(heard_.longest_wait, duration{waited});
-        return text_of(resource_.enter(c, clock::now()));
+        const std::uint64_t unfenced = unfenced_.read(c);
+        return text_of(resource_.enter(c, clock::now()), unfenced);
     }
-    if (verb == "write") {
+    if (verb == "write" || verb == "write-unfenced") {
         const test::claim c = read_claim(in);
         std::uint64_t value = 0;
         in >> value;
-        return text_of(resource_.write(c, value, clock::now()));
-    }
-    if (verb == "leave") {
-        resource_.leave(read_claim(in));
+        if (verb == "write") {
+            return text_of(resource_.write(c, value, clock::now()));
+        }
+        unfenced_.write(c, value, clock::now());
+    } else if (verb == "leave") {
+        const test::claim c = read_claim(in);
+        resource_.leave(c);
+        unfenced_.leave(c);
+    } else if (verb == "taken") {
+        taken(read_claim(in));
     } else if (verb == "count") {
         std::getline(in >> std::ws, word);
         ++heard_.counts[word];
-    } else if (heard_.findings.size() < most_findings) {
-        heard_.findings.push_back(line);
+    } else {
+        found(line);
     }
-    return "+ 0\n";
+    return text_of({.accepted = true, .value = 0});
 }
 
 }  // namespace conch::soak

@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SOAK_JUDGE_HPP
 #define CONCH_TEST_SOAK_JUDGE_HPP
 
+#include "soak/unfenced_counter.hpp"
 #include "support/fenced_resource.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -20,6 +21,7 @@ namespace conch::soak {
 /// All that the workers told so far.
 struct testimony {
     test::resource_report resource{};
+    unfenced_report unfenced{};
     std::vector<std::string> findings{};            ///< what is wrong, one line each
     std::map<std::string, std::uint64_t> served{};  ///< acquisitions of each worker
     std::map<std::string, std::uint64_t> counts{};  ///< of whatever they count
@@ -27,16 +29,20 @@ struct testimony {
     duration longest_wait{};
 };
 
-/// The fenced resource, in a thread of its own, at a unix socket. Each worker has a connection, and
-/// says one line at a time:
+/// The fenced resource and the unfenced counters, in a thread of its own, at a unix socket. Each
+/// worker has a connection, and says one line at a time:
 ///
 ///     enter WORKER NAME FENCE VALID_UNTIL LEASE WAITED
 ///     write NAME FENCE VALID_UNTIL LEASE VALUE
+///     write-unfenced NAME FENCE VALID_UNTIL LEASE VALUE
 ///     leave NAME FENCE VALID_UNTIL LEASE
+///     taken NAME FENCE VALID_UNTIL LEASE
 ///     count WHAT
 ///     wrong TEXT
 ///
-/// with times in ns; the answer is "+ VALUE", or "- VALUE" where it is refused. Thread safe.
+/// with times in ns. VALID_UNTIL is the end of the time in which the holder believed that it owned
+/// the lock, as far as it knows; "taken" says that the server didn't know the hold any more. The
+/// answer is "+ VALUE UNFENCED_VALUE", or "-" for "+" where the fence is refused. Thread safe.
 class judge {
 public:
     explicit judge(const std::string& folder);
@@ -46,7 +52,7 @@ public:
 
     const std::string& socket_path() const noexcept { return path_; }
     testimony heard() const;
-    /// See `fenced_resource::data_lost`.
+    /// The server that keeps these locks lost what it knew, some time between the two.
     void data_lost(const std::string& name_prefix, time_point from, time_point to);
 
 private:
@@ -56,12 +62,16 @@ private:
     void accept();
     void next(const std::shared_ptr<session>& s);
     std::string answer(const std::string& line);
+    void taken(const test::claim& c);
+    void found(std::string what);
 
     std::string path_;
     boost::asio::io_context io_{1};
     protocol::acceptor acceptor_;
     mutable std::mutex guard_{};
     test::fenced_resource resource_{};
+    data_losses losses_{};
+    unfenced_counter unfenced_{losses_};
     testimony heard_{};
     std::thread thread_{};
 };

@@ -20,7 +20,7 @@ std::string line(const char* format, Values... values) {
 }
 
 std::string number(const char* label, std::uint64_t n) {
-    return line("%-52s %10llu\n", label, static_cast<unsigned long long>(n));
+    return line("%-56s %10llu\n", label, static_cast<unsigned long long>(n));
 }
 
 }  // namespace
@@ -30,7 +30,8 @@ bool report::passed() const {
     for (const auto& [name, r] : faults) {
         survived = survived && r.survived == r.injected;
     }
-    return survived && heard.resource.sound() && heard.findings.empty() && heard.acquisitions > 0;
+    return survived && heard.resource.sound() && heard.unfenced.broken == 0 &&
+           heard.findings.empty() && heard.acquisitions > 0;
 }
 
 std::string report::table() const {
@@ -54,14 +55,20 @@ std::string report::table() const {
              static_cast<unsigned long long>(all.survived),
              static_cast<long long>(all.longest_recovery.count()));
     const test::resource_report& r = heard.resource;
-    out += number("acquisitions", heard.acquisitions);
-    out += number("updates written", r.written);
-    out += number("updates lost", r.lost_updates());
-    out += number("stale fences accepted", r.stale_accepted);
-    out += number("stale fences refused", r.refused);
-    out += number("fences used twice, or going backwards", r.fences_reused + r.fences_backwards);
-    out += number("overlaps of valid holds", r.overlaps);
+    out += number("overlaps: two held it at one time", r.overlaps);
     out += number("overlaps declared, by a server that lost its data", r.declared_overlaps);
+    const unfenced_report& u = heard.unfenced;
+    out += number("unfenced: updates written", u.written);
+    out += number("unfenced: updates lost", u.lost_updates());
+    out += number("unfenced: writes over another, both holds valid", u.broken);
+    out += number("unfenced: declared, a process stopped before its write", u.late);
+    out += number("unfenced: declared, by a server that lost its data", u.data_lost);
+    out += number("fenced: updates written", r.written);
+    out += number("fenced: updates lost", r.lost_updates());
+    out += number("fenced: stale fences accepted", r.stale_accepted);
+    out += number("fenced: stale fences refused", r.refused);
+    out += number("fences used twice, or going backwards", r.fences_reused + r.fences_backwards);
+    out += number("acquisitions", heard.acquisitions);
     out += number("longest wait of a worker, ms",
                   static_cast<std::uint64_t>(in_ms(heard.longest_wait)));
     for (const auto& [what, n] : heard.counts) {
@@ -86,8 +93,17 @@ std::string report::json() const {
         counts[what] = n;
     }
     const test::resource_report& r = heard.resource;
+    const unfenced_report& u = heard.unfenced;
+    const boost::json::object unfenced{{"written", u.written},
+                                       {"lost_updates", u.lost_updates()},
+                                       {"broken", u.broken},
+                                       {"declared_late", u.late},
+                                       {"declared_data_lost", u.data_lost}};
     const boost::json::object all{
         {"passed", passed()},
+        {"overlaps", r.overlaps},
+        {"declared_overlaps", r.declared_overlaps},
+        {"unfenced", unfenced},
         {"seed", seed},
         {"seconds", seconds},
         {"processes", processes},
@@ -100,8 +116,6 @@ std::string report::json() const {
         {"stale_refused", r.refused},
         {"fences_reused", r.fences_reused},
         {"fences_backwards", r.fences_backwards},
-        {"overlaps", r.overlaps},
-        {"declared_overlaps", r.declared_overlaps},
         {"longest_wait_ms", in_ms(heard.longest_wait)},
         {"counts", counts},
         {"findings", boost::json::value_from(heard.findings)},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "soak/scene.hpp"
 
+#include "soak/client_process.hpp"
+
 #include <filesystem>
-#include <stdexcept>
+#include <utility>
 
 namespace conch::soak {
 namespace {
@@ -63,17 +65,23 @@ void scene::start_worker(std::size_t index) {
         "--forgetful", forgetful.wires[index]->socket_path()});
 }
 
+void scene::found(std::string what) {
+    if (!what.empty()) {
+        findings.push_back(std::move(what));
+    }
+}
+
+void scene::kill_worker(std::size_t index) {
+    found(kill(*workers[index]));
+    workers[index].reset();
+}
+
 void scene::finish() {
     for (const auto& w : workers) {
         w->end_input();
     }
     for (const auto& w : workers) {
-        const test::ended& end = w->finish(40s);
-        if (end.status != 0) {
-            throw std::runtime_error{"a client process ended with status " +
-                                     std::to_string(end.status) + ", signal " +
-                                     std::to_string(end.signal) + ": " + end.err};
-        }
+        found(soak::finish(*w, 40s));
     }
 }
 

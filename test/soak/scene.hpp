@@ -40,7 +40,9 @@ public:
     explicit scene(const options& o);
 
     void start_worker(std::size_t index);
-    /// The children end their work; throws if one of them doesn't come to its end, or failed.
+    /// SIGKILL; one that had died before is a finding.
+    void kill_worker(std::size_t index);
+    /// The children end their work; one that doesn't come to its end, or failed, is a finding.
     void finish();
 
     const options& settings;
@@ -50,8 +52,11 @@ public:
     stage forgetful{false, settings.processes};
     std::vector<std::unique_ptr<test::program>> workers{};
     std::mt19937_64 random;
+    std::vector<std::string> findings{};  ///< what is wrong with client processes, one line each
 
 private:
+    void found(std::string what);
+
     unsigned starts_ = 0;
 };
 

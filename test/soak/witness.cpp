@@ -6,22 +6,41 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 namespace conch::soak {
-namespace {
 
 namespace asio = boost::asio;
 
-/// What a holder says of its hold; one that doesn't own the lock any more claims no time.
-std::string claim_of(const std::string& name, const hold& h, duration lease) {
-    const auto until = h.owns_lock() ? h.valid_until().time_since_epoch().count() : 0;
-    return name + ' ' + std::to_string(h.fence()) + ' ' + std::to_string(until) + ' ' +
-           std::to_string(lease.count());
+tenure::tenure(std::string name, hold h, duration lease)
+    : name_{std::move(name)},
+      hold_{std::move(h)},
+      lease_{lease},
+      told_{std::make_shared<std::optional<time_point>>()} {
+    hold_.async_wait_lost([told = told_](error_code why) {
+        if (why) {
+            *told = clock::now();
+        }
+    });
 }
 
-}  // namespace
+time_point tenure::believed_until() const {
+    if (hold_.owns_lock()) {
+        return hold_.valid_until();
+    }
+    return std::min(hold_.valid_until(), told_->value_or(clock::now()));
+}
+
+// The lease is what is left of it, so that both together still say when the server has confirmed
+// the hold for the last time.
+std::string tenure::claim() const {
+    const time_point until = believed_until();
+    const duration lease = lease_ - (hold_.valid_until() - until);
+    return name_ + ' ' + std::to_string(hold_.fence()) + ' ' +
+           std::to_string(until.time_since_epoch().count()) + ' ' + std::to_string(lease.count());
+}
 
 witness::witness(asio::io_context& io, const std::string& path) : socket_{io} {
     socket_.connect(asio::local::stream_protocol::endpoint{path});
@@ -35,24 +54,32 @@ asio::awaitable<witness::answer> witness::say(std::string line) {
         co_await asio::async_read_until(socket_, asio::dynamic_buffer(in_), '\n', asio::deferred);
     answer a;
     a.accepted = in_.front() == '+';
-    std::from_chars(in_.data() + 2, in_.data() + size - 1, a.value);
+    const char* const end = in_.data() + size - 1;
+    const auto first = std::from_chars(in_.data() + 2, end, a.value);
+    std::from_chars(std::min(first.ptr + 1, end), end, a.unfenced);
     in_.erase(0, size);
     co_return a;
 }
 
-asio::awaitable<witness::answer> witness::enter(const std::string& worker, const std::string& name,
-                                                const hold& h, duration lease, duration waited) {
-    return say("enter " + worker + ' ' + claim_of(name, h, lease) + ' ' +
-               std::to_string(waited.count()));
+asio::awaitable<witness::answer> witness::enter(const std::string& worker, const tenure& t,
+                                                duration waited) {
+    return say("enter " + worker + ' ' + t.claim() + ' ' + std::to_string(waited.count()));
 }
 
-asio::awaitable<witness::answer> witness::write(const std::string& name, const hold& h,
-                                                duration lease, std::uint64_t value) {
-    return say("write " + claim_of(name, h, lease) + ' ' + std::to_string(value));
+asio::awaitable<witness::answer> witness::write(const tenure& t, std::uint64_t value) {
+    return say("write " + t.claim() + ' ' + std::to_string(value));
 }
 
-asio::awaitable<witness::answer> witness::leave(const std::string& name, const hold& h) {
-    return say("leave " + claim_of(name, h, duration{}));
+asio::awaitable<witness::answer> witness::write_unfenced(const tenure& t, std::uint64_t value) {
+    return say("write-unfenced " + t.claim() + ' ' + std::to_string(value));
+}
+
+asio::awaitable<witness::answer> witness::leave(const tenure& t) {
+    return say("leave " + t.claim());
+}
+
+asio::awaitable<witness::answer> witness::taken(const tenure& t) {
+    return say("taken " + t.claim());
 }
 
 }  // namespace conch::soak

@@ -33,7 +33,8 @@ using test::pass;
 const std::set<error_code> expected_of_acquires{errc::not_connected, errc::out_of_memory,
                                                 errc::server_unavailable, errc::timed_out,
                                                 asio::error::operation_aborted};
-const std::set<error_code> expected_of_unlocks{errc::lease_expired, errc::renewal_refused};
+const std::set<error_code> expected_of_unlocks{errc::lease_expired, errc::renewal_refused,
+                                               errc::lock_lost};
 
 config settings_for(const std::string& wire) {
     config c;
@@ -73,9 +74,10 @@ private:
     asio::awaitable<void> watch_input();
     asio::awaitable<void> conclude();
     asio::awaitable<hold> acquire(way how, const mutex& m, const lock_options& wanted, witness& w);
-    asio::awaitable<void> section(way how, const side& s, const mutex& m, hold& h, duration lasting,
-                                  duration waited, const std::string& worker, witness& w);
-    asio::awaitable<void> give_back(const side& s, hold& h, witness& w);
+    asio::awaitable<void> section(way how, tenure& t, duration waited, const std::string& worker,
+                                  witness& w);
+    asio::awaitable<void> stay(way how, tenure& t, witness& w);
+    asio::awaitable<void> give_back(tenure& t, witness& w);
 
     way choose();
     unsigned any(unsigned below) {
@@ -144,21 +146,11 @@ asio::awaitable<hold> process::acquire(way how, const mutex& m, const lock_optio
     co_return h;
 }
 
-asio::awaitable<void> process::section(way how, const side& s, const mutex& m, hold& h,
-                                       duration lasting, duration waited, const std::string& worker,
-                                       witness& w) {
-    const auto seen = co_await w.enter(worker, m.name(), h, lasting, waited);
-    if (!seen.accepted) {
-        co_await w.say("count entered too late, refused by its fence");
-        co_await w.leave(m.name(), h);
-        co_return;
-    }
+asio::awaitable<void> process::stay(way how, tenure& t, witness& w) {
     if (how == way::outstay) {
-        const std::optional<error_code> told = co_await test::told_in_time(h);
+        const std::optional<error_code> told = co_await test::told_in_time(t.held());
         if (!told) {
-            co_await w.say("wrong: a loss of " + m.name() + " was not told by valid_until");
-        } else if (*told != errc::lease_expired && s.name != "forgetful") {
-            co_await w.say("wrong: a loss of " + m.name() + " by name of " + told->message());
+            co_await w.say("wrong: a loss of " + t.name() + " was not told by valid_until");
         } else {
             co_await w.say("count told in time: " + told->message());
         }
@@ -167,27 +159,48 @@ asio::awaitable<void> process::section(way how, const side& s, const mutex& m, h
     } else {
         co_await pass(some_time(3));
     }
+}
+
+asio::awaitable<void> process::section(way how, tenure& t, duration waited,
+                                       const std::string& worker, witness& w) {
+    const auto seen = co_await w.enter(worker, t, waited);
+    if (!seen.accepted) {
+        co_await w.say("count entered too late, refused by its fence");
+        co_await w.leave(t);
+        co_return;
+    }
+    co_await stay(how, t, w);
+    const bool looked = t.held().owns_lock();
+    if (looked) {
+        co_await w.write_unfenced(t, seen.unfenced + 1);
+    }
     // A holder that doesn't look at its hold tries as well: the fence is there for it.
-    const auto written = co_await w.write(m.name(), h, lasting, seen.value + 1);
+    const auto written = co_await w.write(t, seen.value + 1);
     if (!written.accepted) {
         co_await w.say("count wrote too late, refused by its fence");
-        co_await w.leave(m.name(), h);
+    }
+    if (!written.accepted || !looked) {
+        co_await w.leave(t);
     }
 }
 
-asio::awaitable<void> process::give_back(const side& s, hold& h, witness& w) {
+asio::awaitable<void> process::give_back(tenure& t, witness& w) {
+    error_code why = t.held().lost_reason();
     if (any(8) == 0) {
-        h.release();
-        co_return;
-    }
-    const auto [ec] = co_await h.async_unlock(as_result);
-    if (!ec) {
-        co_return;
-    }
-    if (expected_of_unlocks.contains(ec) || (ec == errc::lock_lost && s.name == "forgetful")) {
-        co_await w.say("count told by unlock: " + ec.message());
+        t.held().release();
     } else {
-        co_await w.say("wrong: unlock on the " + s.name + " server: " + ec.message());
+        const auto [ec] = co_await t.held().async_unlock(as_result);
+        if (ec == errc::lease_expired && clock::now() < t.held().valid_until()) {
+            co_await w.say("wrong: unlock of " + t.name() + ": expired ahead of its time");
+        } else if (expected_of_unlocks.contains(ec)) {
+            co_await w.say("count told by unlock: " + ec.message());
+        } else if (ec) {
+            co_await w.say("wrong: unlock of " + t.name() + ": " + ec.message());
+        }
+        why = ec;
+    }
+    if (why == errc::lock_lost) {
+        co_await w.taken(t);
     }
 }
 
@@ -211,8 +224,9 @@ asio::awaitable<void> process::labour(unsigned number) {
         if (h) {
             const duration waited = clock::now() - *asked;
             asked.reset();
-            co_await section(how, s, m, h, wanted.lease, waited, me, w);
-            co_await give_back(s, h, w);
+            tenure t{m.name(), std::move(h), wanted.lease};
+            co_await section(how, t, waited, me, w);
+            co_await give_back(t, w);
         }
     }
 }

@@ -47,6 +47,10 @@ TEST(core_time, a_lease_is_worth_a_fortieth_and_two_milliseconds_less) {
     EXPECT_EQ(lease_end(noon, 40s), noon + 39s - 2ms);
     EXPECT_EQ(lease_end(noon, 10ms), noon + 7750us);
     EXPECT_EQ(lease_end(never - 1s, 40s), never);
+    for (const conch::duration left : {0ns, 1ns, 39ns, 12'345'678'901ns, conch::duration{1h}}) {
+        EXPECT_GE(lease_end(noon, lease_for(left)), noon + left) << left.count();
+        EXPECT_LE(lease_end(noon, lease_for(left)), noon + left + 1ns) << left.count();
+    }
 }
 
 // Random.

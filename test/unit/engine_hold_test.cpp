@@ -152,6 +152,22 @@ TEST(engine_extend, it_never_shortens) {
     EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 30'000)}) << "nor what they ask for";
 }
 
+TEST(engine_extend, what_is_left_is_sent_with_a_shorter_lease_for_a_key_that_lost_its_ttl) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 39s, .renew = false});
+    const auto before = valid_until(hold);
+    h.advance(10s);
+    h.extend(hold, 1s);
+    const auto commands = h.sent_commands();
+    ASSERT_EQ(commands.size(), 1u);
+    const std::chrono::milliseconds lease{std::stol(commands[0].args.at(1))};
+    EXPECT_GE(h.now() + lease, before) << "a stranger's PERSIST doesn't end the hold early";
+    EXPECT_LE(h.now() + lease, before + 1s);
+    h.reply(array(integer(1)));
+    EXPECT_GE(valid_until(hold), before);
+    EXPECT_LE(valid_until(hold), before + 1ms);
+}
+
 TEST(engine_extend, it_works_on_a_fixed_lease_which_stays_fixed) {
     engine_harness h;
     const auto hold = h.grant("a", {.lease = 3s, .renew = false});

@@ -203,6 +203,16 @@ TEST_F(engine_nesting, the_last_level_may_be_detached_while_another_is_being_lef
     EXPECT_EQ(h.counters().slots_now, 0u);
 }
 
+TEST_F(engine_nesting, a_deeper_level_of_an_extended_hold_sends_what_is_left) {
+    const conch::lock_options brief{.lease = 1s, .renew = false, .owner = &me};
+    const auto hold = h.grant("b", brief);
+    h.extend(hold, 40s);
+    h.sent();
+    h.reply(array(integer(1)));
+    h.lock("b", brief);
+    EXPECT_EQ(h.sent(), lines{nest_of("b", 2, 2, 40'000)}) << "a key may have lost its TTL";
+}
+
 TEST_F(engine_nesting, a_deeper_level_does_not_outlive_max_hold) {
     h.grant("b", {.max_hold = 10s, .owner = &me});
     for (int i = 0; i < 9; ++i) {

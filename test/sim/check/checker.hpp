@@ -21,6 +21,9 @@ public:
     virtual ~checker() = default;
 
     virtual std::string_view name() const noexcept = 0;
+    /// A user asks its client for this: next, in this turn. The call lives as long as the
+    /// simulation.
+    virtual void asks(const call&) {}
     /// A user got a hold.
     virtual void granted(const held&) {}
     /// A user is about to unlock; the call lives as long as the simulation.
@@ -54,6 +57,9 @@ std::unique_ptr<checker> make_bounds(simulation& s);
 std::unique_ptr<checker> make_reasons(simulation& s);
 std::unique_ptr<checker> make_answers(simulation& s);
 std::unique_ptr<checker> make_verdicts(simulation& s);
+std::unique_ptr<checker> make_lasting(simulation& s);
+std::unique_ptr<checker> make_order(simulation& s);
+std::unique_ptr<checker> make_admission(simulation& s);
 
 }  // namespace conch::sim
 

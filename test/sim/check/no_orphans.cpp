@@ -3,7 +3,6 @@
 // But for one that the server ran when its connection had been closed for a lease.
 #include "sim/simulation.hpp"
 
-#include <cstdlib>
 #include <map>
 
 namespace conch::sim {
@@ -37,14 +36,11 @@ public:
     }
 
 private:
-    // "...00<client>:<number>"
     void look(const std::string& field) {
-        const std::size_t colon = field.find(':');
-        const auto client = static_cast<std::uint64_t>(field[colon - 1] - '0');
-        const std::uint64_t number = std::strtoull(field.c_str() + colon + 1, nullptr, 10);
-        const client_node& c = *all_.clients()[client];
-        if (!c.dead() && !all_.was_left_behind(client, number) && !c.engine().tends(number) &&
-            !all_.server().came_late(field) && field != told_) {
+        const auto [client, number] = simulation::owner_in(field);
+        if (!all_.deserted(field) && !all_.clients()[client]->engine().tends(number) &&
+            !all_.server().came_late(field) && !all_.outlived_its_release(field) &&
+            field != told_) {
             told_ = field;
             violate("nobody will release " + field);
         }

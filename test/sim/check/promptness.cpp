@@ -4,50 +4,88 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace conch::sim {
 namespace {
 
 class promptness final : public checker {
 public:
-    explicit promptness(simulation& s)
-        : checker{s}, free_since_(s.how().names, -1), seen_(s.how().names, false) {}
+    explicit promptness(simulation& s) : checker{s}, locks_(s.how().names) {}
     std::string_view name() const noexcept override { return "promptness"; }
 
     void stepped() override {
-        // A step of the server's clock ends a lease sooner than a waiter was told.
-        if (!all_.settled() || all_.how().has(fault::server_clock)) {
-            return;
-        }
-        for (std::size_t name = 0; name < free_since_.size(); ++name) {
+        for (std::size_t name = 0; name < locks_.size(); ++name) {
             look(name);
         }
     }
 
 private:
+    struct lock {
+        std::string holder{};     ///< the last one
+        bool held = false;        ///< by that
+        instant told_until = 0;   ///< no sooner than then, all who wait know that it went
+        instant free_since = -1;  ///< and wanted
+        bool seen = false;        ///< since all has settled
+    };
+
     void look(std::size_t name) {
         server_node& server = all_.server();
-        const bool wanted = std::any_of(all_.users().begin(), all_.users().end(),
-                                        [&](const auto& u) { return u->wants(name); });
-        const bool there = server.redis().exists(all_.spec(name)->name(), server.wall_clock());
-        seen_[name] = seen_[name] || there;
-        // A stranger who takes a text away that took a hold's place tells nobody.
-        if (!wanted || there || (all_.how().has(fault::vandal) && !seen_[name])) {
-            free_since_[name] = -1;
-            return;
+        const std::string& key = all_.spec(name)->name();
+        lock& l = locks_[name];
+        const std::string* holder = server.redis().holder(key, server.wall_clock());
+        if (holder && *holder != l.holder) {
+            l.holder = *holder;
+        } else if (!holder && l.held && !released(l)) {
+            l.told_until = std::max(l.told_until, all_.the_world().now() + misled(l));
         }
-        const instant now = all_.the_world().now();
-        if (free_since_[name] < 0) {
-            free_since_[name] = now;
-        } else if (now - free_since_[name] > all_.how().promptness()) {
-            violate("lock " + std::to_string(name) + " is free since " +
-                    std::to_string((now - free_since_[name]) / micros) + " us, and wanted");
-            free_since_[name] = -1;
+        l.held = holder != nullptr;
+        if (all_.settled()) {
+            const bool there = holder || server.redis().exists(key, server.wall_clock());
+            l.seen = l.seen || there;
+            judge(name, !there && wanted(name));
         }
     }
 
-    std::vector<instant> free_since_;
-    std::vector<bool> seen_;  // since all has settled
+    void judge(std::size_t name, bool vain) {
+        lock& l = locks_[name];
+        // A stranger who takes a text away that took a hold's place tells nobody.
+        if (!vain || (all_.how().has(fault::vandal) && !l.seen)) {
+            l.free_since = -1;
+            return;
+        }
+        const instant now = all_.the_world().now();
+        l.free_since = l.free_since < 0 ? now : l.free_since;
+        if (now - std::max(l.free_since, l.told_until) > all_.how().promptness()) {
+            violate("lock " + std::to_string(name) + " is free since " +
+                    std::to_string((now - l.free_since) / micros) + " us, and wanted");
+            l.free_since = -1;
+        }
+    }
+
+    bool wanted(std::size_t name) const {
+        return std::any_of(all_.users().begin(), all_.users().end(),
+                           [&](const auto& u) { return u->wants(name); });
+    }
+
+    /// In this step: then all were told. A failover may bring back what was released before.
+    bool released(const lock& l) const {
+        const auto& seen = all_.server().sightings(l.holder);
+        const instant now = all_.the_world().now();
+        return std::any_of(seen.rbegin(), seen.rend(), [&](const auto& s) {
+            return s.what == server_node::sight::deleted && s.at == now;
+        });
+    }
+
+    /// So much sooner than its holder and those who wait were told may its lease have ended. Where
+    /// a stranger took its expiry away they were told of none: then they ask now and then.
+    instant misled(const lock& l) const {
+        return all_.persisted_at(l.holder) >= 0 ? all_.how().settings.max_poll_interval.count()
+                                                : all_.server().set_ahead();
+    }
+
+    std::vector<lock> locks_;
 };
 
 }  // namespace

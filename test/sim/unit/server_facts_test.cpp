@@ -23,8 +23,9 @@ protected:
     void SetUp() override {
         both.greet(0);
         both.greet(1);
-        if (!both.version().starts_with("7.0.")) {
-            GTEST_SKIP() << "the fake speaks the words of Redis 7.0, this is " << both.version();
+        const std::string why = both.why_not_comparable();
+        if (!why.empty()) {
+            GTEST_SKIP() << why;
         }
     }
 
@@ -146,6 +147,20 @@ TEST_F(server_facts_test, connections_are_numbered_and_killed_by_their_numbers) 
     both.ask(0, {"CLIENT", "KILL", "ID", "0"});
     both.ask(0, {"CLIENT", "KILL", "ID", "x"});
     both.ask(0, {"CLIENT", "KILL", "NAME", "x"});
+}
+
+TEST_F(server_facts_test, a_script_is_refused_whole_for_one_key_that_its_user_may_not_have) {
+    const words both_keys{"EVAL", "return #KEYS", "2", "mine", "yours"};
+    const words my_key{"EVAL", "return #KEYS", "1", "mine"};
+    both.ask(0, both_keys);
+    both.only_real({"ACL", "SETUSER", "default", "resetkeys", "~mine"});
+    both.fake().refuse_batches(true);
+    EXPECT_TRUE(both.ask(0, both_keys).starts_with("-NOPERM "));
+    EXPECT_EQ(both.ask(0, my_key), ":1\r\n");
+    both.ask(0, {"EVALSHA", std::string(40, '0'), "2", "mine", "yours"});
+    both.only_real({"ACL", "SETUSER", "default", "allkeys"});
+    both.fake().refuse_batches(false);
+    EXPECT_EQ(both.ask(0, both_keys), ":2\r\n");
 }
 
 TEST_F(server_facts_test, a_password_that_nobody_asked_for_is_an_error) {

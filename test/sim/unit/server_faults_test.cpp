@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -72,6 +73,50 @@ TEST_F(server_faults_test, a_restart_ends_connections_and_scripts_and_changes_th
     EXPECT_EQ(ask(1, {"GET", "k"}), "$1\r\nx\r\n");
     server.restart(false);
     EXPECT_EQ(server.dump(now_us), "");
+}
+
+TEST_F(server_faults_test, a_stranger_takes_the_expiry_of_a_key_away) {
+    ask({"HSET", "k", "f", "1"});
+    EXPECT_FALSE(server.persist("k", now_us)) << "there is none yet";
+    EXPECT_FALSE(server.persist("nothing", now_us));
+    ask({"PEXPIRE", "k", "5000"});
+    EXPECT_TRUE(server.persist("k", now_us));
+    EXPECT_EQ(ask({"PTTL", "k"}), ":-1\r\n");
+    server.expire("k", 7000, now_us);
+    EXPECT_EQ(ask({"PTTL", "k"}), ":7000\r\n");
+}
+
+TEST_F(server_faults_test, a_holder_is_the_first_field_of_a_hash) {
+    ask({"HSET", "k", "f", "1"});
+    ask({"SET", "text", "x"});
+    ASSERT_TRUE(server.holder("k", now_us));
+    EXPECT_EQ(*server.holder("k", now_us), "f");
+    EXPECT_FALSE(server.holder("text", now_us));
+    EXPECT_FALSE(server.holder("nothing", now_us));
+}
+
+TEST_F(server_faults_test, batches_are_refused_until_they_are_not_even_over_a_restart) {
+    const words batch{"EVAL", "return 1", "2", "a", "b"};
+    server.refuse_batches(true);
+    EXPECT_TRUE(ask(batch).starts_with("-NOPERM "));
+    EXPECT_EQ(ask({"EVAL", "return 1", "1", "a"}), ":1\r\n");
+    EXPECT_EQ(ask({"DEL", "a", "b"}), ":0\r\n") << "only scripts";
+    server.restart(true);
+    EXPECT_TRUE(ask(server.connect(), batch).starts_with("-NOPERM "));
+    server.refuse_batches(false);
+    EXPECT_EQ(ask(batch), ":1\r\n");
+}
+
+TEST_F(server_faults_test, a_subscription_that_the_server_ends_is_told_and_over) {
+    ask({"HELLO", "3"});
+    ask({"SUBSCRIBE", "c", "d"});
+    const fake_redis::connection other = server.connect();
+    server.end_subscriptions("c");
+    const std::vector<fake_redis::connection> told{me};
+    EXPECT_EQ(server.take_ready(), told);
+    EXPECT_EQ(server.take_output(me), ">3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    EXPECT_EQ(ask(other, {"PUBLISH", "c", "0"}), ":0\r\n");
+    EXPECT_EQ(ask(other, {"PUBLISH", "d", "0"}), ":1\r\n");
 }
 
 TEST_F(server_faults_test, a_message_that_is_lost_is_counted_as_delivered) {

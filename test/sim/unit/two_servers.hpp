@@ -40,8 +40,9 @@ public:
     std::string only_fake(const words& command, std::int64_t now_us, std::size_t connection = 0);
     /// Both ended this connection.
     void expect_end(std::size_t connection);
-    /// Of the real one.
-    const std::string& version() const noexcept { return version_; }
+    /// After greet(): what is to be told where the real one speaks in other words than the fake; it
+    /// is printed as well. Empty where they are alike.
+    std::string why_not_comparable() const;
     /// The content of these keys, and their deadlines.
     void compare_keys(const words& keys);
     /// No connection has got more from the real one than from the fake.

@@ -120,15 +120,17 @@ TEST(client_clock_test, a_pause_is_counted_but_not_lived_through) {
     EXPECT_EQ(c.node.local_now(), time_point{1h + 5s});
 }
 
-TEST(server_clock_test, says_how_long_a_key_may_outlive_its_lease) {
+TEST(server_clock_test, says_how_much_later_or_sooner_a_lease_may_end) {
     lone_client c{0};
     const std::int64_t before = c.server.wall_clock();
     c.server.step_clock(700'000);
     EXPECT_EQ(c.server.wall_clock(), before + 700'000);
     EXPECT_EQ(c.server.set_back(), 0);
+    EXPECT_EQ(c.server.set_ahead(), 700 * millis);
     c.server.step_clock(-1'000'000);
     EXPECT_EQ(c.server.wall_clock(), before - 300'000);
     EXPECT_EQ(c.server.set_back(), 1 * seconds);
+    EXPECT_EQ(c.server.set_ahead(), 0);
 }
 
 }  // namespace

@@ -92,6 +92,8 @@ public final class Driver {
                 return redisson.getLock(of[0]).isHeldByCurrentThread();
             case "holdCount":
                 return redisson.getLock(of[0]).getHoldCount();
+            case "counts":
+                return redisson.getMap(of[0], StringCodec.INSTANCE).readAllValues();
             case "remainTimeToLive":
                 return redisson.getLock(of[0]).remainTimeToLive();
             case "lockAndGetToken":

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// When all has settled, a lock whose expiry a stranger took away doesn't last for ever: a renewal
+// gives it one again, and one that isn't renewed is gone with its hold.
+#include "lock/acquisition.hpp"
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+
+namespace conch::sim {
+namespace {
+
+class lasting final : public checker {
+public:
+    explicit lasting(simulation& s) : checker{s}, locks_(s.how().names) {}
+    std::string_view name() const noexcept override { return "lasting"; }
+
+    void stepped() override {
+        if (!all_.settled() || !all_.how().has(fault::persist)) {
+            return;
+        }
+        for (std::size_t i = 0; i < locks_.size(); ++i) {
+            look(i);
+        }
+    }
+
+private:
+    struct lock {
+        std::string field{};     ///< who has it without an expiry; empty: nobody
+        instant since = 0;       ///< when that was seen first
+        instant left_since = 0;  ///< when its client didn't believe in it any more; -1: it does
+    };
+
+    void look(std::size_t name) {
+        server_node& server = all_.server();
+        const std::string& key = all_.spec(name)->name();
+        const std::string* field = server.redis().holder(key, server.wall_clock());
+        lock& l = locks_[name];
+        if (!field || server.redis().left(key, server.wall_clock()) != -1) {
+            l = {};
+            return;
+        }
+        const instant now = all_.the_world().now();
+        if (l.field != *field) {
+            l = {.field = *field, .since = now, .left_since = -1};
+        }
+        if (const held* h = hold_of(l.field)) {
+            l.left_since = -1;
+            const instant third = lease_of(*h).count() / 3;
+            if (third > 0 && now - l.since > third + third / 50 + all_.how().promptness()) {
+                tell(l, "has no expiry, though it is renewed");
+            }
+        } else if (!all_.deserted(l.field) && !all_.outlived_its_release(l.field)) {
+            l.left_since = l.left_since < 0 ? now : l.left_since;
+            if (now - l.left_since > all_.how().promptness() + release_pause) {
+                tell(l, "has no expiry, and nobody holds it");
+            }
+        }
+    }
+
+    /// An extension raises it for the renewals, too.
+    static duration lease_of(const held& h) noexcept {
+        const bool renewed = h.renewed_lease > duration::zero() && h.view->level;
+        return renewed ? std::max(h.renewed_lease, h.view->level->of.want.lease) : duration{};
+    }
+
+    const held* hold_of(const std::string& field) const {
+        const auto it = std::find_if(all_.holds().begin(), all_.holds().end(), [&](const held& h) {
+            return h.owns_lock(all_.clients()[h.client]->local_now()) && all_.field_of(h) == field;
+        });
+        return it == all_.holds().end() ? nullptr : &*it;
+    }
+
+    void tell(const lock& l, std::string_view what) {
+        if (told_ != l.field) {
+            told_ = l.field;
+            violate("the lock of " + l.field + " " + std::string{what});
+        }
+    }
+
+    // One that was refused asks again after at most so long.
+    static constexpr instant release_pause = 1100 * millis;
+
+    std::vector<lock> locks_;
+    std::string told_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_lasting(simulation& s) { return std::make_unique<lasting>(s); }
+
+}  // namespace conch::sim
