@@ -61,6 +61,11 @@ void engine_world::exempt(std::size_t name) {
 void engine_world::note(const words& w) {
     const auto script = script_of(w);
     const bool greeted = engine_.counters().connects != connects_before_;
+    if (w[0] == "SET") {
+        FUZZ_CHECK(greeted);
+        note_lease(w.at(2), w.at(5), true, name_index(w.at(1)));
+        return;
+    }
     if (!script) {
         const bool greets =
             w[0] == "HELLO" || w[0] == "SELECT" || w[0] == "INFO" || w[0] == "SCRIPT";
@@ -71,17 +76,24 @@ void engine_world::note(const words& w) {
     const std::size_t keys = unsigned_in(w.at(2));
     const auto arg = [&](std::size_t i) -> const std::string& { return w.at(3 + keys + i); };
     switch (*script) {
+        case wire::script_id::token_acquire:
         case wire::script_id::acquire:
             note_lease(arg(0), arg(1), true, name_index(w.at(3)));
             return;
+        case wire::script_id::token_nest:
         case wire::script_id::nest: note_lease(arg(0), arg(2), false, name_index(w.at(3))); return;
+        case wire::script_id::token_renew:
         case wire::script_id::renew:
             for (std::size_t i = 0; i < keys; ++i) {
                 note_lease(arg(2 * i), arg(2 * i + 1), false, name_index(w.at(3 + i)));
             }
             return;
+        case wire::script_id::token_release:
         case wire::script_id::release: note_release(arg(0), name_index(w.at(3))); return;
+        case wire::script_id::token_status:
         case wire::script_id::status: return;
+        case wire::script_id::rate_window:
+        case wire::script_id::rate_log: failed("nobody asked for permits", __FILE__, __LINE__);
     }
 }
 

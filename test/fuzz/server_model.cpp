@@ -148,6 +148,15 @@ std::string server_model::run(const words& command, session& by, time_point now)
         begins ? void(by.channels.insert(channel)) : void(by.channels.erase(channel));
         return push(begins ? "subscribe" : "unsubscribe", channel, integer(0));
     }
+    if (what == "SET") {
+        FUZZ_CHECK(command.size() == 6 && command[3] == "NX" && command[4] == "PX");
+        if (find(command[1], now)) {
+            return "_\r\n";
+        }
+        take(command[1], command[2], now);
+        raise(keys_[command[1]], number_in(command[5]), now);
+        return "+OK\r\n";
+    }
     if (what == "CLIENT") {
         killed.push_back(number_in(command.at(3)));
         return integer(1);
@@ -161,11 +170,18 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
     const words rest{command.begin() + 3, command.end()};
     FUZZ_CHECK(rest.size() >= keys);
     switch (id) {
+        case wire::script_id::token_acquire:
         case wire::script_id::acquire: return acquire(rest, now);
+        case wire::script_id::token_release:
         case wire::script_id::release: return release(rest, now);
+        case wire::script_id::token_renew:
         case wire::script_id::renew: return renew(rest, keys, now);
+        case wire::script_id::token_nest:
         case wire::script_id::nest: return nest(rest, now);
+        case wire::script_id::token_status:
         case wire::script_id::status: return status(rest, now);
+        case wire::script_id::rate_window:
+        case wire::script_id::rate_log: failed("nobody asked for permits", __FILE__, __LINE__);
     }
     return {};
 }
