@@ -69,8 +69,8 @@ asio::awaitable<rate_session::answer> rate_session::ask() {
     const answer first = co_await contact_.ask(limiter_, plan_.permits);
     const auto& [ec, verdict] = first;
     const rate_options patience{.wait = plan_.wait - (clock::now() - asked_at_)};
-    const bool in_vain = ec ? ec != errc::outcome_unknown : verdict.allowed;
-    if (exit_status_ || in_vain || patience.wait <= 0ns) {
+    const bool settled = ec ? ec != errc::outcome_unknown : verdict.allowed;
+    if (exit_status_ || settled || patience.wait <= 0ns) {
         co_return first;
     }
     detail("waiting for " + quoted(plan_.name) + ": " + (ec ? ec.message() : use(verdict)));

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <deque>
 #include <fstream>
 #include <memory>
@@ -116,8 +117,7 @@ TEST_F(rate_command_test, the_command_has_the_signals_that_this_process_was_star
 }
 
 TEST_F(rate_command_test, a_message_that_nobody_reads_does_not_end_the_command) {
-    words line{"/bin/bash", "-c",
-               "trap - PIPE; \"$@\" 2> >(exec true) | cat; echo ${PIPESTATUS[0]}", "bash"};
+    words line{"/bin/bash", "-c", "exec 3> >(exit 0); wait $!; \"$@\" 2>&3 3>&-; echo $?", "bash"};
     const words rate = rate_words({"1", "3600"}, {"-v"}, {"sh", "-c", "echo ran; exit 4"});
     line.insert(line.end(), rate.begin(), rate.end());
     program p{line, here()};
@@ -238,6 +238,7 @@ TEST_F(rate_command_test, without_redis_it_is_69_and_one_line) {
         to_end({"rate", "--limit=1", "--per=1", "-w", "600", "name", "echo", "ran"}, nowhere());
     expect_refused(end, 69);
     expect_one_line(end.err);
+    expect_in("no connection to the Redis server", end.err);
 }
 
 TEST_F(rate_command_test, a_key_that_is_no_rate_limit_is_69_and_one_line) {
@@ -278,16 +279,17 @@ TEST_F(rate_command_test, bad_usage_is_64_and_one_line) {
     EXPECT_EQ(raw.calls("evalsha"), 0u);
 }
 
-/// A server that grants all permits, but for the first connection, which ends at the question.
+/// A server that grants all permits; but its first connection ends, or is silent, at the question.
 class lossy_rate_test : public rate_command_test {
 protected:
+    std::atomic<bool> silent{false};
     canned_redis redis{};
     scripted_peer peer{[this](std::size_t n, const words& w) -> reaction {
         if (w.empty() || !canned_redis::upper(w.front()).starts_with("EVAL")) {
             return redis.answer(n, w);
         }
         if (n == 0) {
-            return {.hang_up = true};
+            return {.hang_up = !silent};
         }
         return {"*4\r\n:1\r\n:1\r\n:0\r\n:1000\r\n"};
     }};
@@ -304,6 +306,14 @@ TEST_F(lossy_rate_test, a_lost_answer_is_69_and_a_permit_may_have_been_counted) 
     expect_one_line(end.err);
     expect_in("may have been counted; nothing was run", end.err);
     EXPECT_EQ(peer.count("EVALSHA"), 1u) << "what may have been counted was asked for again";
+}
+
+TEST_F(lossy_rate_test, an_answer_that_does_not_come_is_69_and_a_permit_may_have_been_counted) {
+    silent = true;
+    const ended end = ask({"--connect-timeout", "2"});
+    expect_refused(end, 69);
+    expect_one_line(end.err);
+    expect_in("may have been counted; nothing was run", end.err);
 }
 
 TEST_F(lossy_rate_test, who_waits_asks_again_after_a_lost_answer) {
