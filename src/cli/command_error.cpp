@@ -18,7 +18,7 @@ std::string_view advice(errc e) noexcept {
         case errc::authentication_failed:
             return "; give them in the URL, redis://user:password@host";
         case errc::read_only: return "; name the master instead of the replica";
-        case errc::wrong_type: return "; choose another lock name";
+        case errc::wrong_type: return "; choose another name";
         case errc::protocol_error: return "; does a Redis server listen there?";
         case errc::timed_out:
         case errc::not_owner:

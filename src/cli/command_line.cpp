@@ -110,9 +110,18 @@ std::string text_option(const po::variables_map& values, const char* name) {
     return text;
 }
 
-void check_lock_name(const std::string& name) {
+std::optional<duration> seconds_option(const po::variables_map& values, const char* name,
+                                       duration least, duration most) {
+    const std::string text = text_option(values, name);
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    return parse_seconds("--" + std::string{name}, text, least, most);
+}
+
+void check_name(std::string_view thing, const std::string& name) {
     if (name.empty()) {
-        throw usage_error("the lock's NAME is empty");
+        throw usage_error("the " + std::string{thing} + "'s NAME is empty");
     }
 }
 
@@ -121,7 +130,7 @@ std::string lock_name(const po::variables_map& values) {
         throw usage_error("the lock's NAME is missing");
     }
     std::string name = values["NAME"].as<std::string>();
-    check_lock_name(name);
+    check_name("lock", name);
     return name;
 }
 

@@ -2,11 +2,15 @@
 #ifndef CONCH_SRC_CLI_COMMAND_LINE_HPP
 #define CONCH_SRC_CLI_COMMAND_LINE_HPP
 
+#include <conch/clock.hpp>
+
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/variables_map.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::cli {
@@ -27,8 +31,13 @@ std::size_t count_own_words(const word_list& words,
 /// is a `usage_error`.
 std::string text_option(const boost::program_options::variables_map& values, const char* name);
 
-/// Throws `usage_error` where the word that names the lock is empty.
-void check_lock_name(const std::string& name);
+/// The value of an option in seconds, if it was given. Throws `usage_error` if it is no number, or
+/// out of its range.
+std::optional<duration> seconds_option(const boost::program_options::variables_map& values,
+                                       const char* name, duration least, duration most);
+
+/// Throws `usage_error` where the word that names a thing, such as a "lock", is empty.
+void check_name(std::string_view thing, const std::string& name);
 
 /// The word that names the lock. Throws `usage_error` if there is none, or an empty one.
 std::string lock_name(const boost::program_options::variables_map& values);

@@ -33,7 +33,18 @@ void add_server_options(po::options_description& options) {
         "here, not in $CONCH_REDIS");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
         "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
+}
+
+void add_lock_options(po::options_description& options) {
+    add_server_options(options);
+    auto add = options.add_options();
     add("plain", "the lock is a plain key with a token (SET NX PX), as of redis-py or redsync");
+}
+
+config with_log(config settings, log_sink sink) {
+    settings.log = std::move(sink);
+    settings.least_log_level = log_level::warning;
+    return settings;
 }
 
 mutex lock_of(const client& redis, const std::string& name, const mutex_options& kind,
@@ -45,9 +56,8 @@ server_choice read_server_options(const po::variables_map& values) {
     server_choice server;
     server.settings = choose_server(text_option(values, "redis"));
     server.plain = values.count("plain") != 0;
-    const std::string limit = text_option(values, "connect-timeout");
-    if (!limit.empty()) {
-        server.first_answer = parse_seconds("--connect-timeout", limit, 10ms, 1h);
+    if (const auto limit = seconds_option(values, "connect-timeout", 10ms, 1h)) {
+        server.first_answer = *limit;
         server.after_failure = server.first_answer;
     }
     // `first_contact` loses its patience before the library does.
@@ -56,18 +66,37 @@ server_choice read_server_options(const po::variables_map& values) {
     return server;
 }
 
-first_contact::first_contact(asio::io_context& io, const client& redis, const mutex& lock,
-                             const server_choice& server)
-    : redis_{redis}, lock_{lock}, server_{server}, timer_{io} {}
+first_contact::first_contact(asio::io_context& io, const client& redis, const server_choice& server)
+    : redis_{redis}, server_{server}, timer_{io} {}
 
-asio::awaitable<first_contact::answer> first_contact::ask() {
-    asio::co_spawn(timer_.get_executor(), lose_patience(), asio::detached);
+asio::awaitable<first_contact::holder> first_contact::ask(const mutex& lock) {
+    start();
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    auto [ec, status] = co_await lock_.async_status(token);
+    auto [ec, status] = co_await lock.async_status(token);
+    end();
+    holder result{too_late_ && ec ? error_code{errc::not_connected} : ec, std::move(status)};
+    co_return result;
+}
+
+asio::awaitable<first_contact::verdict> first_contact::ask(const rate_limiter& limiter,
+                                                           std::uint64_t permits) {
+    start();
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    const auto [ec, said] = co_await limiter.async_try_acquire(permits, token);
+    end();
+    const errc unanswered =
+        redis_.stats().connects == 0 ? errc::not_connected : errc::outcome_unknown;
+    const verdict result{too_late_ && ec ? error_code{unanswered} : ec, said};
+    co_return result;
+}
+
+void first_contact::start() {
+    asio::co_spawn(timer_.get_executor(), lose_patience(), asio::detached);
+}
+
+void first_contact::end() {
     answered_ = true;
     timer_.cancel();
-    answer result{too_late_ && ec ? error_code{errc::not_connected} : ec, std::move(status)};
-    co_return result;
 }
 
 void first_contact::cancel() { give_up_.emit(asio::cancellation_type::terminal); }

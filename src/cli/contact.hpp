@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstdint>
 #include <utility>
 
 namespace conch::cli {
@@ -25,34 +26,44 @@ struct server_choice {
     bool plain = false;  ///< the lock is a plain key with a token, not a hash as Redisson's
 };
 
-/// Adds --redis, --connect-timeout and --plain.
+/// Adds --redis and --connect-timeout.
 void add_server_options(boost::program_options::options_description& options);
+/// Adds these and --plain: for what concerns a lock.
+void add_lock_options(boost::program_options::options_description& options);
 /// Reads them; see `choose_server()`. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);
+
+/// The settings, with a reader for the library's warnings.
+config with_log(config settings, log_sink sink);
 
 /// The lock of this name, of the kind that was chosen. Throws `std::invalid_argument`.
 mutex lock_of(const client& redis, const std::string& name, const mutex_options& kind,
               const server_choice& server);
 
-/// The first question to the server, "who holds the lock?". It finds out early whether there is a
-/// server at all; what comes later may be as patient as the library is.
+/// The first question to the server. It finds out early whether there is a server at all; what
+/// comes later may be as patient as the library is.
 class first_contact {
 public:
-    using answer = std::pair<error_code, lock_status>;
+    using holder = std::pair<error_code, lock_status>;
+    using verdict = std::pair<error_code, rate_verdict>;
 
     /// All of them outlive this object, and the event loop's run.
-    first_contact(boost::asio::io_context& io, const client& redis, const mutex& lock,
-                  const server_choice& server);
+    first_contact(boost::asio::io_context& io, const client& redis, const server_choice& server);
 
-    /// Once. `errc::not_connected` when the time is up, `operation_aborted` after `cancel()`.
-    boost::asio::awaitable<answer> ask();
+    /// Who holds the lock? One question, once: `errc::not_connected` when the time is up,
+    /// `operation_aborted` after `cancel()`.
+    boost::asio::awaitable<holder> ask(const mutex& lock);
+    /// Are there permits? The same, but for `errc::outcome_unknown` when the time is up and they
+    /// may have been counted.
+    boost::asio::awaitable<verdict> ask(const rate_limiter& limiter, std::uint64_t permits);
     void cancel();
 
 private:
+    void start();
+    void end();
     boost::asio::awaitable<void> lose_patience();
 
     const client& redis_;
-    const mutex& lock_;
     const server_choice& server_;
     boost::asio::cancellation_signal give_up_;
     boost::asio::steady_timer timer_;

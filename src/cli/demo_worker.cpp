@@ -48,7 +48,7 @@ public:
           server_{server},
           redis_{io_, server.settings},
           lock_{redis_, board.lock_name.get(), {.fenced = true, .fence_ttl = 60s}},
-          contact_{io_, redis_, lock_, server} {}
+          contact_{io_, redis_, server} {}
 
     int go();
 
@@ -125,7 +125,7 @@ asio::awaitable<void> worker::conduct() {
 
 // A server that can't be reached is told before anything starts.
 asio::awaitable<bool> worker::connected() {
-    const auto [ec, state] = co_await contact_.ask();
+    const auto [ec, state] = co_await contact_.ask(lock_);
     if (ec) {
         fail(ec);
     }

@@ -8,8 +8,8 @@ namespace conch::cli {
 namespace exit_code {
 
 inline constexpr int ok = 0;
-inline constexpr int failure = 1;       ///< busy (run), not held (release), lost updates (demo)
-inline constexpr int usage = 64;        ///< the command line is wrong
+inline constexpr int failure = 1;  ///< refused (run, rate), not held (release), lost updates (demo)
+inline constexpr int usage = 64;   ///< the command line is wrong
 inline constexpr int unavailable = 69;  ///< no Redis, or none that can serve
 inline constexpr int software = 70;     ///< a defect of this program
 inline constexpr int os_error = 71;     ///< the system refused something

@@ -18,10 +18,12 @@ namespace conch::cli {
 namespace {
 
 constexpr std::string_view overview =
-    "conch: distributed locks on Redis\n"
+    "conch: distributed locks and rate limits on Redis\n"
     "\n"
     "  conch run [OPTION...] NAME [--] COMMAND...     run a command while holding a lock\n"
     "  conch run [OPTION...] NAME -c STRING           the same, in a shell\n"
+    "  conch rate --limit N --per SECS [OPTION...] NAME [--] COMMAND...\n"
+    "                                                 run a command if a rate limit allows it\n"
     "  conch status [OPTION...] NAME                  who holds a lock\n"
     "  conch watch [OPTION...] NAME                   who holds a lock, now and at each change\n"
     "  conch release --force [OPTION...] NAME         take a lock away from its holder\n"
@@ -38,10 +40,12 @@ struct command {
 };
 
 constexpr std::array commands{
-    command{"demo", demo}, command{"demo-worker", demo_worker}, command{"release", release},
-    command{"run", run},   command{"status", status},           command{"watch", watch},
+    command{"demo", demo},   command{"demo-worker", demo_worker},
+    command{"rate", rate},   command{"release", release},
+    command{"run", run},     command{"status", status},
+    command{"watch", watch},
 };
-constexpr const char* known = "; it is one of run, status, watch, release, demo, help";
+constexpr const char* known = "; it is one of run, rate, status, watch, release, demo, help";
 
 const command& find_command(const std::string& name) {
     for (const command& c : commands) {

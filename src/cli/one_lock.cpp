@@ -15,7 +15,7 @@ one_lock::one_lock(const server_choice& choice, const std::string& name) try
     : server{choice},
       redis{io, choice.settings},
       lock{lock_of(redis, name, {.fenced = true}, choice)},
-      contact{io, redis, lock, server} {
+      contact{io, redis, server} {
 } catch (const std::invalid_argument& e) {
     throw usage_error(plain_reason(e.what()));
 }

@@ -22,7 +22,7 @@ struct thrown_out {
 };
 
 boost::asio::awaitable<void> throw_out(one_lock& the, thrown_out& result) {
-    auto [ask_error, before] = co_await the.contact.ask();
+    auto [ask_error, before] = co_await the.contact.ask(the.lock);
     if (ask_error) {
         throw the.failure(ask_error);
     }
@@ -40,7 +40,7 @@ int release(const word_list& words) {
     po::options_description options{"Options"};
     auto add = options.add_options();
     add("force", "take the lock away, although its holder may be at work");
-    add_server_options(options);
+    add_lock_options(options);
     add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);
     if (values.count("help") != 0) {

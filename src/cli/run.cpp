@@ -5,7 +5,6 @@
 #include "cli/run_session.hpp"
 #include "cli/text.hpp"
 
-#include <csignal>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
@@ -38,18 +37,6 @@ constexpr const char* help_end =
     " 126  COMMAND can't be executed\n"
     " 127  COMMAND not found\n";
 
-/// Ends this process as Ctrl-C ends one, with its process group: a shell script that it is part of
-/// has not heard of the Ctrl-C, which went to the command's group.
-void end_by_interrupt() {
-    std::cout.flush();
-    std::signal(SIGINT, SIG_DFL);
-    sigset_t one;
-    ::sigemptyset(&one);
-    ::sigaddset(&one, SIGINT);
-    ::kill(0, SIGINT);
-    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
-}
-
 }  // namespace
 
 int run(const word_list& words) {
@@ -70,7 +57,8 @@ int run(const word_list& words) {
     const bool interrupted = session->interrupted();
     session.reset();
     if (interrupted) {
-        end_by_interrupt();
+        // A shell script that it is part of has not heard of a Ctrl-C that went to the command.
+        end_by_interrupt(true);
     }
     return status;
 }

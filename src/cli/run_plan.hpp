@@ -2,28 +2,20 @@
 #ifndef CONCH_SRC_CLI_RUN_PLAN_HPP
 #define CONCH_SRC_CLI_RUN_PLAN_HPP
 
-#include "cli/contact.hpp"
-#include "cli/exit_codes.hpp"
+#include "cli/command_plan.hpp"
 
 #include <conch/conch.hpp>
 
 #include <algorithm>
 #include <optional>
-#include <string>
 
 namespace conch::cli {
 
 /// What the command line of `conch run` asks for.
-struct run_plan {
-    server_choice server;
-    std::string lock_name;
+struct run_plan : command_plan {
     mutex_options kind;
     lock_options lock;
     duration grace{};  ///< from SIGTERM to the end of the lease; shorter than `longest_lease()`
-    int busy_status = exit_code::failure;
-    bool verbose = false;
-    bool quiet = false;  ///< no word about the lock being held by someone else
-    word_list command;
 
     /// The lease as --max-hold clamps it.
     duration longest_lease() const noexcept { return std::min(lock.lease, lock.max_hold); }

@@ -2,6 +2,7 @@
 #include "cli/run_session.hpp"
 
 #include "cli/command_error.hpp"
+#include "cli/exec.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
@@ -15,7 +16,6 @@
 
 #include <cstdlib>
 #include <exception>
-#include <system_error>
 
 namespace conch::cli {
 namespace {
@@ -26,13 +26,6 @@ using namespace std::chrono_literals;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 /// For messages that nobody reads, at the very end.
 constexpr duration longest_farewell = 1s;
-
-/// The settings, with a reader for the library's warnings.
-config with_log(config settings, log_sink sink) {
-    settings.log = std::move(sink);
-    settings.least_log_level = log_level::warning;
-    return settings;
-}
 
 void rethrow(std::exception_ptr error) {
     if (error) {
@@ -55,8 +48,8 @@ run_session::run_session(const run_plan& plan)
       lease_timer_{io_},
       redis_{io_, with_log(plan.server.settings,
                            [this](log_level, std::string_view line) { detail(printable(line)); })},
-      mutex_{lock_of(redis_, plan.lock_name, plan.kind, plan.server)},
-      contact_{io_, redis_, mutex_, plan.server} {}
+      mutex_{lock_of(redis_, plan.name, plan.kind, plan.server)},
+      contact_{io_, redis_, plan.server} {}
 
 int run_session::go() {
     asio::co_spawn(io_, watch_signals(), rethrow);
@@ -98,7 +91,7 @@ asio::awaitable<void> run_session::conduct() {
 
 asio::awaitable<error_code> run_session::acquire() {
     const time_point asked = clock::now();
-    const auto [contact_error, status] = co_await contact_.ask();
+    const auto [contact_error, status] = co_await contact_.ask(mutex_);
     // Whatever else the server has to say, it says it of the lock too.
     if (contact_error == errc::not_connected || stop_signal_ != 0) {
         co_return contact_error;
@@ -109,7 +102,7 @@ asio::awaitable<error_code> run_session::acquire() {
             " is held by the \"conch run\" that this one is part of, so it waits for itself");
     }
     if (status.locked && plan_.lock.wait != 0ns) {
-        detail("waiting for " + quoted(plan_.lock_name) + ", held by " + printable(status.holder));
+        detail("waiting for " + quoted(plan_.name) + ", held by " + printable(status.holder));
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     auto [ec, granted] = co_await mutex_.async_lock(plan_.lock, token);
@@ -117,7 +110,7 @@ asio::awaitable<error_code> run_session::acquire() {
     granted_at_ = clock::now();
     if (!ec) {
         const std::string fence = std::to_string(hold_.fence());
-        detail("got " + quoted(plan_.lock_name) + " after " + short_time(granted_at_ - asked) +
+        detail("got " + quoted(plan_.name) + " after " + short_time(granted_at_ - asked) +
                ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
     }
     co_return ec;
@@ -158,7 +151,7 @@ asio::awaitable<void> run_session::release() {
         co_return;
     }
     if (!ec) {
-        detail("released " + quoted(plan_.lock_name) + " after " +
+        detail("released " + quoted(plan_.name) + " after " +
                short_time(clock::now() - granted_at_));
     } else if (ec == errc::lock_lost) {
         report_loss(ec);
@@ -176,7 +169,7 @@ void run_session::start_command() {
         .words = words,
         .signal_mask = signals_.former_mask(),
         .variables = {
-            {"CONCH_NAME", plan_.lock_name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
+            {"CONCH_NAME", plan_.name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
     launched result;
     try {
         result = job_.start(how);
@@ -185,17 +178,11 @@ void run_session::start_command() {
         exit_status_ = e.exit_status();
         return;
     }
-    if (result.error == 0) {
-        return;
+    if (result.error != 0) {
+        const command_error why = exec_failure(words.front(), result.error);
+        say(why.what());
+        exit_status_ = why.exit_status();
     }
-    // A file that is there, but needs an interpreter that isn't, is ENOENT too.
-    const bool found = result.error != ENOENT || (words.front().find('/') != std::string::npos &&
-                                                  ::access(words.front().c_str(), F_OK) == 0);
-    const std::string why = result.error == ENOENT && found
-                                ? "its interpreter (the first line after #!) is not there"
-                                : std::generic_category().message(result.error);
-    say("cannot run " + quoted(words.front()) + ": " + why);
-    exit_status_ = found ? exit_code::cannot_run : exit_code::not_found;
 }
 
 int run_session::refused(error_code ec) {
@@ -209,9 +196,9 @@ int run_session::refused(error_code ec) {
                 (nested_ ? "the \"conch run\" that this one is part of" : "someone else") +
                 (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
         }
-        return plan_.busy_status;
+        return plan_.refused_status;
     }
-    say("no lock " + quoted(plan_.lock_name) + ": " +
+    say("no lock " + quoted(plan_.name) + ": " +
         explain(ec, redis_.last_server_error(), plan_.server.settings));
     return exit_status_for(ec);
 }
@@ -240,7 +227,7 @@ bool run_session::is_ours(const lock_status& status) const {
 }
 
 std::string run_session::lock_and_server() const {
-    return quoted(plan_.lock_name) + " (" + server_label(plan_.server.settings) + ')';
+    return quoted(plan_.name) + " (" + server_label(plan_.server.settings) + ')';
 }
 
 void run_session::say(const std::string& line) { messages_.line("conch run: " + line); }

@@ -50,6 +50,15 @@ std::optional<signalfd_siginfo> signal_watch::next() const {
     return signal;
 }
 
+void end_by_interrupt(bool whole_group) noexcept {
+    std::signal(SIGINT, SIG_DFL);
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, SIGINT);
+    ::kill(whole_group ? 0 : ::getpid(), SIGINT);
+    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
+}
+
 bool from_terminal(const signalfd_siginfo& signal) noexcept {
     const auto number = static_cast<int>(signal.ssi_signo);
     return (number == SIGINT || number == SIGQUIT) && signal.ssi_code == SI_KERNEL;

@@ -37,6 +37,9 @@ private:
     sigset_t former_mask_{};
 };
 
+/// Ends this process, or its process group, as Ctrl-C ends one: by SIGINT.
+void end_by_interrupt(bool whole_group) noexcept;
+
 /// The kernel sent it to the terminal's whole foreground process group (Ctrl-C).
 bool from_terminal(const signalfd_siginfo& signal) noexcept;
 

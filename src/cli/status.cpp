@@ -27,7 +27,7 @@ void print_text(const std::string& name, const lock_status& s) {
 }
 
 boost::asio::awaitable<void> ask(one_lock& the, lock_status& result) {
-    auto [ec, answer] = co_await the.contact.ask();
+    auto [ec, answer] = co_await the.contact.ask(the.lock);
     if (ec) {
         throw the.failure(ec);
     }
@@ -40,7 +40,7 @@ int status(const word_list& words) {
     po::options_description options{"Options"};
     auto add = options.add_options();
     add("json", "one JSON object instead of text");
-    add_server_options(options);
+    add_lock_options(options);
     add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);
     if (values.count("help") != 0) {

@@ -99,7 +99,7 @@ void watcher::await_signal() {
 }
 
 asio::awaitable<void> watcher::conduct() {
-    const auto [first_error, first] = co_await the_.contact.ask();
+    const auto [first_error, first] = co_await the_.contact.ask(the_.lock);
     if (first_error && signal_ == 0) {
         stream_.close();
         throw the_.failure(first_error);
@@ -192,7 +192,7 @@ int watch(const word_list& words) {
     add("json", "one JSON object a line instead of text");
     add("count", po::value<std::string>()->value_name("N"),
         "end after N lines (default: at Ctrl-C)");
-    add_server_options(options);
+    add_lock_options(options);
     add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);
     if (values.count("help") != 0) {

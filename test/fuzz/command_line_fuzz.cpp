@@ -3,6 +3,7 @@
 // byte says what they belong to; the lines of the rest are the words.
 #include "api/check_config.hpp"
 #include "cli/command_error.hpp"
+#include "cli/rate_plan.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
@@ -13,6 +14,7 @@
 #include <boost/program_options/value_semantic.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,7 +50,7 @@ po::options_description question_options() {
     add("json", "text");
     add("force", "text");
     add("count", po::value<std::string>()->value_name("N"), "text");
-    add_server_options(options);
+    add_lock_options(options);
     add("help,h", "text");
     return options;
 }
@@ -62,6 +64,14 @@ void check_server(const server_choice& s) {
     FUZZ_CHECK(label.starts_with("redis://") || label.starts_with("unix://"));
 }
 
+void check_command(const command_plan& plan, const word_list& words) {
+    FUZZ_CHECK(!plan.name.empty());
+    FUZZ_CHECK(!plan.command.empty() && !plan.command.front().empty());
+    FUZZ_CHECK(plan.command.size() <= words.size() + 2);
+    FUZZ_CHECK(plan.refused_status >= 0 && plan.refused_status <= 255);
+    check_server(plan.server);
+}
+
 void read_run(const word_list& words) {
     static const po::options_description options = run_options();
     FUZZ_CHECK(count_own_words(words, options) <= words.size());
@@ -69,14 +79,25 @@ void read_run(const word_list& words) {
     if (!plan) {
         return;
     }
-    FUZZ_CHECK(!plan->lock_name.empty());
-    FUZZ_CHECK(!plan->command.empty() && !plan->command.front().empty());
-    FUZZ_CHECK(plan->command.size() <= words.size() + 2);
+    check_command(*plan, words);
     FUZZ_CHECK(conch::engine::check_options(plan->lock) == errc{});
     FUZZ_CHECK(plan->grace >= 0ns && plan->grace <= plan->lock.lease / 2);
     FUZZ_CHECK(plan->lock.max_hold > plan->grace);
-    FUZZ_CHECK(plan->busy_status >= 0 && plan->busy_status <= 255);
-    check_server(plan->server);
+}
+
+void read_rate(const word_list& words) {
+    static const po::options_description options = rate_plan_options();
+    const std::optional<rate_plan> plan = read_rate_plan(words, options);
+    if (!plan) {
+        return;
+    }
+    check_command(*plan, words);
+    const conch::rate& allowed = plan->allowed;
+    FUZZ_CHECK(allowed.limit >= 1 && allowed.limit <= 1'000'000'000);
+    FUZZ_CHECK(allowed.window >= 1ms && allowed.window <= 24h * 365);
+    FUZZ_CHECK(plan->permits >= 1 && plan->permits <= allowed.limit);
+    FUZZ_CHECK(plan->wait >= 0ns && plan->wait <= longest_wait);
+    FUZZ_CHECK(plan->server.settings.operation_timeout >= plan->wait);
 }
 
 void read_question(const word_list& words) {
@@ -113,7 +134,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (what == 3) {
             read_numbers(in);
         } else {
-            (what == 2 ? read_question : read_run)(split(in.rest()));
+            constexpr auto readers = std::array{read_run, read_rate, read_question};
+            readers[what](split(in.rest()));
         }
     } catch (const usage_error& e) {
         const std::string_view text = e.what();

@@ -16,7 +16,7 @@ using namespace conch::test;
 
 using option_set = std::set<std::string>;
 
-const words all_commands{"run", "status", "watch", "release", "demo"};
+const words all_commands{"run", "rate", "status", "watch", "release", "demo"};
 
 std::string source(const std::string& file) {
     std::ifstream in{std::string{CONCH_PROGRAM_SOURCES} + '/' + file};
@@ -49,6 +49,14 @@ option_set options_of(const std::string& command) {
     }
     EXPECT_GE(out.size(), 3u) << help;
     return out;
+}
+
+/// Those of flock that the table leaves out.
+option_set other_names(const std::string& command) {
+    if (command == "run") {
+        return {"--nb", "--timeout"};
+    }
+    return command == "rate" ? option_set{"--timeout"} : option_set{};
 }
 
 /// The items of the manual page's lists of options.
@@ -91,6 +99,27 @@ option_set completed(const words& line) {
     return out;
 }
 
+std::string text_between(const std::string& from, const std::string& to, const std::string& text) {
+    const auto start = text.find(from);
+    EXPECT_NE(start, std::string::npos) << from;
+    return text.substr(start, text.find(to, start) - start);
+}
+
+/// The options in a part of zsh's completion, with those in the arrays that it names.
+option_set offered_by_zsh(const std::string& text, const std::string& part) {
+    static const std::regex option{"['{,](--?[A-Za-z][a-z-]*)"};
+    static const std::regex array{" \\$([a-z]+)|\\(\\$([a-z]+)"};
+    option_set out;
+    for (std::sregex_iterator i{part.begin(), part.end(), option}, end; i != end; ++i) {
+        out.insert((*i)[1]);
+    }
+    for (std::sregex_iterator i{part.begin(), part.end(), array}, end; i != end; ++i) {
+        const std::string name = (*i)[1].str() + (*i)[2].str();
+        out.merge(offered_by_zsh(text, text_between("\n    " + name + "=(", ")\n", text)));
+    }
+    return out;
+}
+
 TEST(help_command_test, help_lists_every_command) {
     const std::string overview = to_end({"help"}).out;
     for (const std::string& command : all_commands) {
@@ -129,8 +158,9 @@ TEST(help_command_test, every_option_is_in_the_manual_page) {
 }
 
 TEST(help_command_test, the_manual_page_tells_no_option_that_is_unknown) {
-    option_set known{"--nb", "--timeout"};  // flock's other names
+    option_set known;
     for (const std::string& command : all_commands) {
+        known.merge(other_names(command));
         known.merge(options_of(command));
     }
     EXPECT_EQ(options_in_manual(), known);
@@ -139,9 +169,7 @@ TEST(help_command_test, the_manual_page_tells_no_option_that_is_unknown) {
 TEST(help_command_test, bash_offers_every_option_and_no_other) {
     for (const std::string& command : all_commands) {
         option_set expected = options_of(command);
-        if (command == "run") {
-            expected.merge(option_set{"--nb", "--timeout"});
-        }
+        expected.merge(other_names(command));
         EXPECT_EQ(completed({command, "-"}), expected) << command;
     }
 }
@@ -156,21 +184,20 @@ TEST(help_command_test, bash_offers_commands_behind_the_name) {
     EXPECT_TRUE(completed({"run", "-w", "5", "lock", "tou"}).contains("touch"));
     EXPECT_TRUE(completed({"run", "lock", "--", "tou"}).contains("touch"));
     EXPECT_TRUE(completed({"run", "-w", "tou"}).empty());
+    EXPECT_TRUE(completed({"rate", "--limit", "5", "--per", "1", "name", "tou"}).contains("touch"));
+    EXPECT_TRUE(completed({"rate", "--permits", "tou"}).empty());
 }
 
-TEST(help_command_test, zsh_offers_every_option) {
+TEST(help_command_test, zsh_offers_every_option_and_no_other) {
     // Without the lists of what an option excludes.
     const std::string text =
         std::regex_replace(source("completion/_conch"), std::regex{"'\\([^)]*\\)'"}, "");
-    const std::string of_all = text.substr(0, text.find("_arguments -C"));
     for (const std::string& command : all_commands) {
-        const auto from = text.find("\n        " + command + ")\n");
-        ASSERT_NE(from, std::string::npos) << command;
-        option_set offered = options_in(text.substr(from, text.find(";;", from) - from));
-        offered.merge(options_in(of_all));
-        for (const std::string& option : options_of(command)) {
-            EXPECT_TRUE(offered.contains(option)) << command << ' ' << option;
-        }
+        option_set expected = options_of(command);
+        expected.merge(other_names(command));
+        EXPECT_EQ(offered_by_zsh(text, text_between("\n        " + command + ")\n", ";;", text)),
+                  expected)
+            << command;
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// `conch run` on a terminal: whose turn it is to read, Ctrl-C, Ctrl-Z.
+// `conch run` and `conch rate` on a terminal: whose turn it is to read, Ctrl-C, Ctrl-Z.
 #include "support/command_fixture.hpp"
 #include "support/terminal_session.hpp"
 
@@ -111,6 +111,17 @@ TEST_F(terminal_command_test, ctrl_c_ends_the_script_with_the_waiting) {
     const ended end = t.finish();
     EXPECT_EQ(end.signal, SIGINT) << end.out;
     EXPECT_EQ(end.out.find("after"), std::string::npos) << end.out;
+}
+
+TEST_F(terminal_command_test, ctrl_c_ends_the_script_with_the_waiting_for_a_permit) {
+    const std::string rate = "$conch rate --limit 1 --per 3600 -v -w 3700 name ";
+    terminal_session t =
+        script(rate + "true; for i in 1 2; do " + rate + "echo ran; done; echo survived");
+    t.wait_for("waiting for");
+    t.type("\x03");
+    const ended end = t.finish();
+    EXPECT_EQ(end.signal, SIGINT) << end.out;
+    EXPECT_EQ(end.out.find("survived"), std::string::npos) << end.out;
 }
 
 TEST_F(terminal_command_test, ctrl_z_stops_the_job_and_fg_continues_it) {

@@ -4,34 +4,40 @@
 
 _conch() {
     local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
-    local server='--redis --connect-timeout --plain --help -h'
+    local server='--redis --connect-timeout --help -h'
+    local lock="--plain $server"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
-            compgen -W 'run status watch release demo help --help --version' -- "$current")
+            compgen -W 'run rate status watch release demo help --help --version' -- "$current")
         return
     fi
     case $command in
         run)
             options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                --lease --max-hold --grace --fenced -v --verbose -q --quiet $server"
+                --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
             ;;
-        status) options="--json $server" ;;
-        watch) options="--json --count $server" ;;
-        release) options="--force $server" ;;
+        rate)
+            options="--limit --per --permits --fixed -w --wait --timeout -E --conflict-exit-code
+                -c --command -v --verbose -q --quiet $server"
+            ;;
+        status) options="--json $lock" ;;
+        watch) options="--json --count $lock" ;;
+        release) options="--force $lock" ;;
         demo) options='--processes --coroutines --seconds --redis --help -h' ;;
         help)
-            mapfile -t COMPREPLY < <(compgen -W 'run status watch release demo' -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W 'run rate status watch release demo' -- "$current")
             return
             ;;
         *) return ;;
     esac
-    if [[ $command == run ]]; then
+    if [[ $command == run || $command == rate ]]; then
         # Behind NAME, everything belongs to the command that is run.
         for ((i = 2; i < COMP_CWORD; ++i)); do
             case ${COMP_WORDS[i]} in
                 -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-                    --max-hold | --grace | --redis | --connect-timeout)
+                    --max-hold | --grace | --limit | --per | --permits | --redis | \
+                    --connect-timeout)
                     ((++i))
                     ;;
                 -*) ;;
@@ -45,8 +51,8 @@ _conch() {
     fi
     case $previous in
         -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-            --max-hold | --grace | --redis | --connect-timeout | --count | --processes | \
-            --coroutines | --seconds)
+            --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
+            --count | --processes | --coroutines | --seconds)
             return
             ;;
     esac

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/command_plan.hpp"
+
+#include "cli/command_error.hpp"
+#include "cli/text.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+
+namespace conch::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+word_list shell_command(const std::string& text) {
+    const char* const set = std::getenv("SHELL");
+    const std::string shell = set != nullptr && *set != '\0' ? set : "/bin/sh";
+    return {shell, "-c", text};
+}
+
+/// The words after NAME, where there is no -c before it.
+word_list command_of(word_list rest, const std::string& name) {
+    if (!rest.empty() && (rest.front() == "-c" || rest.front() == "--command")) {
+        if (rest.size() != 2 || rest.back().empty()) {
+            throw usage_error(
+                "-c takes exactly one word, the STRING that the shell runs; put it "
+                "into quotes");
+        }
+        return shell_command(rest.back());
+    }
+    const bool marked = !rest.empty() && rest.front() == "--";
+    if (marked) {
+        rest.erase(rest.begin());
+    }
+    if (rest.empty() || rest.front().empty()) {
+        throw usage_error("the COMMAND to run is missing");
+    }
+    if (!marked && rest.front().front() == '-') {
+        throw usage_error("options come before NAME: " + quoted(rest.front()) + " comes after " +
+                          quoted(name) + "; write -- before a COMMAND of that name");
+    }
+    return rest;
+}
+
+/// The words after our own options: NAME, then the command.
+void read_words(word_list rest, const po::variables_map& values, std::string_view thing,
+                command_plan& plan) {
+    const std::string string = text_option(values, "command");
+    if (rest.empty()) {
+        const std::string name = "the " + std::string{thing} + "'s NAME";
+        throw usage_error(name + (string.empty() ? " and the COMMAND are missing" : " is missing"));
+    }
+    check_name(thing, rest.front());
+    plan.name = rest.front();
+    rest.erase(rest.begin());
+    if (string.empty()) {
+        plan.command = command_of(std::move(rest), plan.name);
+        return;
+    }
+    if (!rest.empty()) {
+        throw usage_error("a COMMAND and -c exclude each other");
+    }
+    plan.command = shell_command(string);
+}
+
+}  // namespace
+
+void add_command_options(po::options_description& options, std::string_view refusal) {
+    const std::string if_refused = "if " + std::string{refusal};
+    auto add = options.add_options();
+    add("conflict-exit-code,E", po::value<std::string>()->value_name("CODE"),
+        ("the exit status " + if_refused + " (default: 1)").c_str());
+    add("command,c", po::value<std::string>()->value_name("STRING"),
+        "let the shell run STRING; also after NAME");
+    add("verbose,v", "tell what happens, on standard error");
+    add("quiet,q", ("say nothing " + if_refused + ", but for the exit status").c_str());
+}
+
+po::variables_map read_command_plan(const word_list& words, const po::options_description& options,
+                                    std::string_view thing, command_plan& plan) {
+    const auto own = static_cast<std::ptrdiff_t>(count_own_words(words, options));
+    po::variables_map values = parse_words({words.begin(), words.begin() + own}, options);
+    if (values.count("help") != 0) {
+        return values;
+    }
+    read_words({words.begin() + own, words.end()}, values, thing, plan);
+    if (values.count("conflict-exit-code") != 0) {
+        plan.refused_status =
+            parse_status("--conflict-exit-code", text_option(values, "conflict-exit-code"));
+    }
+    plan.verbose = values.count("verbose") != 0;
+    plan.quiet = values.count("quiet") != 0;
+    if (plan.verbose && plan.quiet) {
+        throw usage_error("--verbose and --quiet exclude each other");
+    }
+    plan.server = read_server_options(values);
+    return values;
+}
+
+}  // namespace conch::cli
