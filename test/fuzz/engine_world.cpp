@@ -179,8 +179,8 @@ words engine_world::take_command() {
 }
 
 void engine_world::run(session& s, const words& command) {
-    const bool releases = script_of(command) == wire::script_id::release;
-    if (releases) {
+    const auto script = script_of(command);
+    if (script == wire::script_id::release || script == wire::script_id::token_release) {
         for (std::size_t i = 0; i < names.size(); ++i) {
             if (forced_[i] && command.at(3) == names[i]) {
                 exempt(i);
