@@ -113,6 +113,11 @@ reply get(fake_redis& r, session&, arguments a) {
     return s ? reply::bulk(*s) : reply::error(wrong_type);
 }
 
+reply strlen(fake_redis& r, session& by, arguments a) {
+    const reply value = get(r, by, a);
+    return value.is_error() ? value : reply::number(static_cast<std::int64_t>(value.text.size()));
+}
+
 reply set(fake_redis& r, session&, arguments a) {
     bool nx = false, xx = false, keep = false, old_wanted = false;
     std::int64_t expires = -1;
@@ -193,13 +198,11 @@ reply flushall(fake_redis& r, session&, arguments) {
 constexpr unsigned w = command::writes;
 constexpr unsigned wg = command::writes | command::grows;
 constexpr command commands[] = {
-    {"del", -2, w, del},         {"unlink", -2, w, del},
-    {"exists", -2, 0, exists},   {"type", 2, 0, type},
-    {"pttl", 2, 0, pttl},        {"ttl", 2, 0, ttl},
-    {"pexpire", -3, w, pexpire}, {"expire", -3, w, expire},
-    {"persist", 2, w, persist},  {"get", 2, 0, get},
-    {"set", -3, wg, set},        {"incr", 2, wg, incr},
-    {"decr", 2, wg, decr},       {"incrby", 3, wg, incrby},
+    {"del", -2, w, del},         {"unlink", -2, w, del},        {"exists", -2, 0, exists},
+    {"type", 2, 0, type},        {"pttl", 2, 0, pttl},          {"ttl", 2, 0, ttl},
+    {"pexpire", -3, w, pexpire}, {"expire", -3, w, expire},     {"persist", 2, w, persist},
+    {"get", 2, 0, get},          {"strlen", 2, 0, strlen},      {"set", -3, wg, set},
+    {"incr", 2, wg, incr},       {"decr", 2, wg, decr},         {"incrby", 3, wg, incrby},
     {"dbsize", 1, 0, dbsize},    {"flushall", -1, w, flushall},
 };
 

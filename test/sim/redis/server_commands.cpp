@@ -172,7 +172,8 @@ reply script(fake_redis& r, session&, arguments a) {
     return reply::error("ERR unknown subcommand '" + std::string{a[1]} + "'. Try SCRIPT HELP.");
 }
 
-reply run_script(fake_redis& r, session& s, std::string_view sha, arguments a) {
+/// What is wrong with the number of keys, looked at before the script is; nothing: nil.
+reply keys_problem(arguments a) {
     const auto keys = to_integer(a[2]);
     if (!keys) {
         return reply::error(not_an_integer);
@@ -180,15 +181,24 @@ reply run_script(fake_redis& r, session& s, std::string_view sha, arguments a) {
     if (*keys < 0) {
         return reply::error("ERR Number of keys can't be negative");
     }
-    const arguments rest = a.subspan(3);
-    if (static_cast<std::size_t>(*keys) > rest.size()) {
+    if (static_cast<std::size_t>(*keys) > a.size() - 3) {
         return reply::error("ERR Number of keys can't be greater than number of args");
     }
-    const auto n = static_cast<std::size_t>(*keys);
+    return reply::nil();
+}
+
+reply run_script(fake_redis& r, session& s, std::string_view sha, arguments a) {
+    const auto n = static_cast<std::size_t>(*to_integer(a[2]));
+    const arguments rest = a.subspan(3);
     return lua_host::instance().run(r, s, sha, rest.first(n), rest.subspan(n));
 }
 
 reply evalsha(fake_redis& r, session& s, arguments a) {
+    constexpr std::size_t sha_size = 40;
+    const reply problem = keys_problem(a);
+    if (problem.is_error() && a[1].size() == sha_size) {
+        return problem;
+    }
     if (!r.scripts().contains(a[1])) {
         return reply::error("NOSCRIPT No matching script. Please use EVAL.");
     }
@@ -196,6 +206,10 @@ reply evalsha(fake_redis& r, session& s, arguments a) {
 }
 
 reply eval(fake_redis& r, session& s, arguments a) {
+    const reply bad_keys = keys_problem(a);
+    if (bad_keys.is_error()) {
+        return bad_keys;
+    }
     std::string problem;
     const std::string sha = lua_host::instance().load(a[1], &problem);
     if (sha.empty()) {

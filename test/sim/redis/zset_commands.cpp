@@ -162,7 +162,34 @@ reply zcount(fake_redis& r, session&, arguments a) {
           : 0);
 }
 
+/// LIMIT: so many are left out, and so many are told (all, if negative).
+struct excerpt {
+    std::int64_t offset = 0;
+    std::int64_t count = -1;
+};
+
+reply read_excerpt(arguments a, excerpt& part) {
+    if (a.empty()) {
+        return {};
+    }
+    if (a.size() != 3 || !same_word(a[0], "LIMIT")) {
+        return reply::error("ERR syntax error");
+    }
+    const auto offset = to_integer(a[1]);
+    const auto count = to_integer(a[2]);
+    if (!offset || !count) {
+        return reply::error(not_an_integer);
+    }
+    part = {*offset, *count};
+    return {};
+}
+
 reply zrangebyscore(fake_redis& r, session&, arguments a) {
+    excerpt part;
+    const reply refusal = read_excerpt(a.subspan(4), part);
+    if (refusal.is_error()) {
+        return refusal;
+    }
     const auto which = to_range(a[2], a[3]);
     if (!which) {
         return reply::error(bad_range);
@@ -175,9 +202,13 @@ reply zrangebyscore(fake_redis& r, session&, arguments a) {
     reply all = reply::array();
     if (z) {
         for (const auto& [score, member] : *z) {
-            if (which->has(score)) {
+            if (!which->has(score)) {
+                continue;
+            }
+            if (part.offset == 0 && part.count-- != 0) {
                 all.items.push_back(reply::bulk(member));
             }
+            part.offset -= part.offset > 0 ? 1 : 0;
         }
     }
     return all;
@@ -232,7 +263,7 @@ constexpr command commands[] = {
     {"zscore", 3, 0, zscore},
     {"zcount", 4, 0, zcount},
     {"zrange", 4, 0, zrange},
-    {"zrangebyscore", 4, 0, zrangebyscore},
+    {"zrangebyscore", -4, 0, zrangebyscore},
     {"zremrangebyscore", 4, w, zremrangebyscore},
 };
 
