@@ -33,7 +33,7 @@ const char* text(errc e) noexcept {
         case errc::server_too_old:
             return "the server doesn't speak RESP3 (Redis 6.0 or newer is needed)";
         case errc::permission_denied:
-            return "the server's ACL forbids a command or key that the lock needs";
+            return "the server's ACL forbids a command or key that is needed";
         case errc::read_only: return "the server is a read-only replica";
         case errc::out_of_memory: return "the server is out of memory";
         case errc::server_unavailable:
