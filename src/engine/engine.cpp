@@ -238,7 +238,7 @@ void lock_engine::shutdown(duration drain) {
 
 void lock_engine::turn_away() {
     std::vector<lock::slot*> slots;
-    for (const auto& [channel, s] : house_.by_channel) {
+    for (const auto& [key, s] : house_.slot_by_key) {
         slots.push_back(s);
     }
     for (lock::slot* s : slots) {
