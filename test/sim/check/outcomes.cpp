@@ -21,6 +21,9 @@ public:
         if (c.acquires && c.wait == duration::zero() && rivalled(c)) {
             rivalled_.insert(c.place);
         }
+        if (client_of(c).engine().counters().connects == 0) {
+            early_.insert(c.place);
+        }
     }
 
     void stepped() override {
@@ -60,7 +63,7 @@ private:
         return c.asks && c.asks->lease == duration::zero();
     }
 
-    client_node& client_of(const call& c) {
+    const client_node& client_of(const call& c) const {
         return *all_.clients()[all_.users()[c.user]->client()];
     }
 
@@ -150,7 +153,14 @@ private:
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
-               (c.ec == errc::not_connected && (slow() || how.disconnects()));
+               (c.ec == errc::not_connected && (slow() || how.disconnects() || came_too_early(c)));
+    }
+
+    /// Its wait was over before its client, which had just started, was connected.
+    bool came_too_early(const call& c) const {
+        const client_node& node = client_of(c);
+        return c.acquires && early_.contains(c.place) &&
+               node.local(c.ended_at) - node.local(c.asked_at) >= c.wait;
     }
 
     /// Two round trips may take longer than a client waits for an answer.
@@ -162,6 +172,7 @@ private:
 
     std::vector<instant> there_at_;  // when there was such a lock last
     std::set<std::uint64_t> rivalled_{};
+    std::set<std::uint64_t> early_{};  // its client had never been connected
 };
 
 }  // namespace
