@@ -78,7 +78,9 @@ private:
         const bool holds = std::any_of(
             all_.holds().begin(), all_.holds().end(),
             [&](const held& h) { return h.client == by.client() && h.name == by.name(); });
-        return waits || holds;
+        // A deeper level that was given up keeps its lock until that is known at the server.
+        const bool nests = all_.how().nesting && client_of(c).engine().unsettled() > 0;
+        return waits || holds || nests;
     }
 
     void judge_wait(const call& c) {
