@@ -87,7 +87,9 @@ public:
             w.push_back(one_of({"", "token", key()}));
         } else {
             EXPECT_TRUE(what.starts_with("rate_")) << what << " has no arguments here";
-            w.insert(w.end(), {std::to_string(3 + below(5)), ttl()});
+            // A window of more than a year is refused by the client.
+            w.insert(w.end(),
+                     {std::to_string(3 + below(5)), std::to_string(60 + below(40)) + "000"});
             for (std::size_t n = 1 + below(3); n > 0; --n) {
                 w.push_back(std::to_string(1 + below(3)));
             }
