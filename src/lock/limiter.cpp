@@ -138,6 +138,7 @@ void limiter::answered(const resp::value& reply) {
         count += i < granted ? batch[i].permits : 0;
         if (permit_request* const r = batch[i].request) {
             r->asked = false;
+            r->in_doubt = false;
             if (i < granted) {
                 end(*r, {}, {.allowed = true, .count = count, .reset_after = reset_after});
             }

@@ -230,6 +230,21 @@ TEST_F(engine_rate, a_wait_that_ends_after_a_lost_answer_leaves_the_outcome_unkn
     EXPECT_TRUE(patient.ended(errc::outcome_unknown));
 }
 
+TEST_F(engine_rate, an_answer_ends_the_doubt_of_a_lost_one) {
+    operation* ops[2] = {};
+    h.turn([&] {
+        ops[0] = &h.permits(five, 2);
+        ops[1] = &h.permits(five, 1, 4s);
+    });
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    h.reply(integer(1), counted(0, 4, 60'000, 60'000));
+    EXPECT_FALSE(ops[1]->done()) << "it may fit if the first gives up";
+    h.advance(4s);
+    EXPECT_TRUE(ops[1]->ended(errc::timed_out));
+}
+
 TEST_F(engine_rate, a_script_that_the_server_lacks_did_not_count) {
     operation& op = h.try_permits(five);
     h.sent();
