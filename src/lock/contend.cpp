@@ -35,7 +35,13 @@ core::task contend(slot& s) {
             s.yielded_ = true;
         }
         while (s.has_waiters() && s.live_) {
-            co_await s.event();
+            s.expect_news();
+            while (s.has_waiters() && s.live_ && !s.poll_due_) {
+                co_await s.event();
+            }
+            if (s.has_waiters() && s.live_) {
+                s.house.renewing.check(*s.live_);
+            }
         }
         if (!s.has_waiters()) {
             break;
@@ -68,11 +74,14 @@ void slot::expect_turn() {
     house.timers.set(poll_, core::after(house.now, std::min(d, longest_turn)));
 }
 
+// A local hold may be taken away too, and its message be lost.
+void slot::expect_news() {
+    poll_due_ = false;
+    house.timers.set(poll_, core::after(house.now, poll_interval()));
+}
+
 void slot::expect_release() {
-    duration d = house.jitter.jitter(house.settings.max_poll_interval);
-    if (!wire::subscriptions::works(listener_)) {
-        d = std::min(d, poll_without_messages);
-    }
+    duration d = house.jitter.jitter(poll_interval());
     if (ttl_ms_ >= 0) {
         // A key whose PTTL is 0 is still locked.
         const auto left = std::chrono::milliseconds{std::min<std::int64_t>(ttl_ms_, 1'000'000'000)};
@@ -80,6 +89,11 @@ void slot::expect_release() {
     }
     poll_due_ = false;
     house.timers.set(poll_, core::after(house.now, d));
+}
+
+duration slot::poll_interval() const noexcept {
+    const duration cap = house.settings.max_poll_interval;
+    return wire::subscriptions::works(listener_) ? cap : std::min(cap, poll_without_messages);
 }
 
 bool slot::may_be_free() noexcept {

@@ -211,7 +211,8 @@ void release_level(context& house, const impl::view_ptr& view, caller by) {
     acquisition& a = view->level->of;
     end_level(*view->level, errc{});
     CONCH_CHECK(a.depth > 0);
-    if (--a.depth > 0) {
+    --a.depth;
+    if (is_wanted(a)) {
         leave_level(a, by);
         return;
     }
@@ -234,7 +235,8 @@ void detach_level(impl::hold_view& view) {
     }
     acquisition& a = view.level->of;
     end_level(*view.level, errc{});
-    if (--a.depth > 0) {
+    --a.depth;
+    if (is_wanted(a)) {
         return;
     }
     context& house = a.home.house;

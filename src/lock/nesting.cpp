@@ -6,6 +6,8 @@
 #include "lock/holding.hpp"
 #include "wire/server_error.hpp"
 
+#include <algorithm>
+
 namespace conch::lock {
 namespace {
 
@@ -106,6 +108,14 @@ void enter_level(acquisition& a, caller by) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     ++a.depth;
     begin(a, by, true);
+}
+
+bool is_wanted(const acquisition& a) noexcept {
+    const auto enters = [](const pending& p) {
+        const auto& c = static_cast<const level_change&>(p);
+        return c.enters && !c.completed();
+    };
+    return !a.levels.empty() || std::any_of(a.changes.begin(), a.changes.end(), enters);
 }
 
 void leave_level(acquisition& a, caller by) { begin(a, by, false); }

@@ -12,6 +12,10 @@ namespace conch::lock {
 /// One level deeper, past the local queue; completes with a hold of the same acquisition.
 void enter_level(acquisition& a, caller by);
 
+/// Some level of it is held or being entered; not one whose caller has given up, though it is still
+/// on its way.
+bool is_wanted(const acquisition& a) noexcept;
+
 /// One level is left, and others remain (`a.depth` says how many).
 void leave_level(acquisition& a, caller by);
 

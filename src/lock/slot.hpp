@@ -94,7 +94,9 @@ private:
     auto event() noexcept { return contender_.sleep(); }
     void expect_release();
     void expect_turn();
+    void expect_news();
     bool may_be_free() noexcept;
+    duration poll_interval() const noexcept;
 
     pending_list waiters_{};
     boost::intrusive::list<acquisition, boost::intrusive::base_hook<slot_hook>> acquisitions_{};

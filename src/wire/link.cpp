@@ -12,12 +12,16 @@ namespace {
 
 constexpr std::size_t write_limit = 256u << 10;
 constexpr duration retry_delay_min = std::chrono::milliseconds{20};
+/// A renewal can't wait as long as others for a server that answered: a lease runs.
+constexpr duration urgent_retry_delay_max = std::chrono::milliseconds{100};
 constexpr unsigned most_doublings = 16;
 constexpr std::size_t most_unfenced = 64;
 
 duration doubled(duration first, unsigned times, duration most) noexcept {
     return std::min(most, first * (std::int64_t{1} << std::min(times, most_doublings)));
 }
+
+bool is_urgent(const call& c) noexcept { return c.type->order == priority::urgent; }
 
 // For the log.
 std::string place_of(const config& s) {
@@ -339,19 +343,41 @@ void link::retry_later(call& c) {
     delayed_.push_back(c);
     if (!retry_timer_.armed()) {
         const duration d = doubled(retry_delay_min, retries_++, settings_.reconnect_delay_max);
-        timers_.set(retry_timer_, core::after(now_, jitter_.jitter(d)));
+        resume_at_ = core::after(now_, jitter_.jitter(d));
+        timers_.set(retry_timer_, resume_at_);
+    }
+    if (is_urgent(c)) {
+        const time_point soon = core::after(now_, jitter_.jitter(urgent_retry_delay_max));
+        timers_.set(retry_timer_, std::min(retry_timer_.at, soon));
     }
 }
 
-void link::on_retry_timer(void* self) { static_cast<link*>(self)->resume_delayed(); }
+void link::on_retry_timer(void* self) {
+    link& l = *static_cast<link*>(self);
+    if (l.now_ >= l.resume_at_) {
+        l.resume_delayed();
+        return;
+    }
+    l.resume_if(&is_urgent);
+    if (!l.delayed_.empty()) {
+        l.timers_.set(l.retry_timer_, l.resume_at_);
+    }
+}
 
 void link::resume_delayed() noexcept {
     timers_.cancel(retry_timer_);
-    while (!delayed_.empty()) {
-        call& c = delayed_.back();
-        delayed_.pop_back();
-        c.where = call::state::idle;
-        pipeline_.submit_again(c);
+    resume_if([](const call&) { return true; });
+}
+
+void link::resume_if(bool (*which)(const call& c)) noexcept {
+    // From the back: each goes to the head of what waits to be sent.
+    for (auto it = delayed_.end(); it != delayed_.begin();) {
+        call& c = *--it;
+        if (which(c)) {
+            it = delayed_.erase(it);
+            c.where = call::state::idle;
+            pipeline_.submit_again(c);
+        }
     }
 }
 

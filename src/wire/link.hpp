@@ -120,6 +120,7 @@ private:
     void answer(call& c, const resp::value& reply);
     void retry_later(call& c);
     void resume_delayed() noexcept;
+    void resume_if(bool (*which)(const call& c)) noexcept;
     void fence_old();
     void remember_old();
     void watch();
@@ -156,6 +157,7 @@ private:
     call_list delayed_{};
     core::timer timer_;
     core::timer retry_timer_;
+    time_point resume_at_{};  // when all that is delayed is sent again
 };
 
 }  // namespace conch::wire

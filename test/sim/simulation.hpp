@@ -93,6 +93,7 @@ public:
 
     /// The server forgot something now: what was sent before may be lost.
     void forgot() noexcept { last_loss_ = world_.now(); }
+    bool forgot_since(instant then) const noexcept { return last_loss_ >= then; }
     void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
     void end_force(std::size_t name) noexcept;
     /// Somebody else's text takes the place of this lock.

@@ -169,6 +169,39 @@ TEST(engine_hand_off, a_waiter_behind_a_local_hold_listens_unless_the_hold_is_sh
     EXPECT_EQ(h.sent(), lines{acquire_of("a", 2)});
 }
 
+TEST(engine_hand_off, a_waiter_behind_a_local_hold_has_it_looked_at_now_and_then) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 60s, .renew = false});
+    h.lock("a");
+    h.advance(10ms);
+    h.sent();
+    h.reply(subscribed("a"));
+    h.sent();
+    h.reply(array(integer(1)));
+    h.advance(1s);  // max_poll_interval
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)}) << "a message may have been lost";
+    h.reply(array(integer(1)));
+    h.advance(1s);
+    h.sent();
+    h.reply(array(integer(0)));
+    EXPECT_EQ(lost(hold), errc::lock_lost);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 2)});
+}
+
+TEST(engine_hand_off, without_messages_a_local_hold_is_looked_at_more_often) {
+    engine_harness h;
+    h.grant("a", {.lease = 60s, .renew = false});
+    h.lock("a");
+    h.advance(10ms);
+    h.sent();
+    h.reply(error("NOPERM this user has no permissions to access one of the channels"));
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+    h.reply(array(integer(1)));
+    h.advance(100ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+}
+
 TEST(engine_hand_off, after_max_passes_others_get_their_turn) {
     conch::config c = quiet();
     c.max_passes = 3;

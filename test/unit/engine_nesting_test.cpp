@@ -155,6 +155,38 @@ TEST_F(engine_nesting, a_lock_whose_only_other_level_was_cancelled_is_released_w
     EXPECT_EQ(h.counters().slots_now, 0u);
 }
 
+TEST_F(engine_nesting,
+       the_last_wanted_level_deletes_the_field_though_a_cancelled_one_is_on_its_way) {
+    operation& cancelled = h.lock("a", mine);
+    h.sent();
+    h.cancel(cancelled);
+    operation& unlock = h.unlock(outer);
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)}) << "success must mean that it is free";
+    h.reply(integer(1), integer(1));
+    EXPECT_TRUE(unlock.ended({}));
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(h.counters().slots_now, 0u);
+}
+
+TEST_F(engine_nesting, a_detached_lock_keeps_its_key_though_a_cancelled_level_is_on_its_way) {
+    operation& cancelled = h.lock("a", mine);
+    h.sent();
+    h.cancel(cancelled);
+    h.detach(outer);
+    h.reply(integer(1));
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(h.counters().slots_now, 0u);
+}
+
+TEST_F(engine_nesting, a_level_that_is_being_entered_keeps_the_lock_when_the_others_are_left) {
+    operation& second = h.lock("a", mine);
+    h.unlock(outer);
+    EXPECT_EQ(h.sent(), (lines{nest_of("a", 1, 2), nest_of("a", 1, 1)}));
+    h.reply(integer(1), integer(1));
+    EXPECT_TRUE(second.granted());
+    EXPECT_EQ(h.counters().holds_now, 1u);
+}
+
 TEST_F(engine_nesting, a_refused_deeper_level_leaves_the_outer_hold_alone) {
     operation& op = h.lock("a", mine);
     h.sent();

@@ -182,6 +182,29 @@ TEST_F(wire_link, the_delay_grows_up_to_a_limit) {
     EXPECT_LE(delays.back(), 1s);
 }
 
+TEST_F(wire_link, what_is_urgent_is_asked_again_sooner_than_the_rest) {
+    ready();
+    h.submit(a);
+    for (int i = 0; i < 8; ++i) {  // until the pauses are long
+        while (h.sent().empty()) {
+            h.advance(1ms);
+        }
+        h.reply(error("LOADING Redis is loading"));
+    }
+    note u{urgent_note, "u"};
+    h.submit(u);
+    EXPECT_EQ(h.sent(), lines{"u"});
+    for (int i = 0; i < 3; ++i) {
+        h.reply(error("LOADING Redis is loading"));
+        h.advance(100ms);
+        EXPECT_EQ(h.sent(), lines{"u"});
+    }
+    h.reply(ok());
+    EXPECT_EQ(u.ends.size(), 1u);
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{"a"});
+}
+
 TEST_F(wire_link, what_nobody_wants_is_not_sent_again_after_loading) {
     ready();
     h.submit(a);
