@@ -166,7 +166,7 @@ void simulation::restore(std::size_t name) {
 bool simulation::persist(std::size_t name) {
     const std::string* holder = server_.redis().holder(specs_[name]->name(), server_.wall_clock());
     const std::string field = holder ? *holder : std::string{};
-    if (field.empty() || (settled() && (deserted(field) || outlived_its_release(field))) ||
+    if (field.empty() || (settled() && (deserted(field) || !is_tended(field))) ||
         !server_.redis().persist(specs_[name]->name(), server_.wall_clock())) {
         return false;
     }
@@ -181,8 +181,12 @@ instant simulation::persisted_at(const std::string& field) const noexcept {
 
 bool simulation::outlived_its_release(const std::string& field) const noexcept {
     const instant at = persisted_at(field);
+    return at >= 0 && at < settled_at_ && !is_tended(field);
+}
+
+bool simulation::is_tended(const std::string& field) const noexcept {
     const owner_of o = owner_in(field);
-    return at >= 0 && at < settled_at_ && !clients_[o.client]->engine().tends(o.number);
+    return clients_[o.client]->engine().tends(o.number);
 }
 
 bool simulation::deserted(const std::string& field) const noexcept {
@@ -201,9 +205,11 @@ bool simulation::excused(const held& h) const noexcept {
         return true;
     }
     const auto& seen = server_.sightings(field_of(h));
-    return endangered(h) && std::any_of(seen.begin(), seen.end(), [](const auto& s) {
-               return s.what == server_node::sight::deleted;
-           });
+    return std::any_of(seen.begin(), seen.end(), [&](const auto& s) {
+        // A force of a client that crashed may arrive long after its end.
+        const bool forced = s.client != h.client && forces_[h.name].last_end >= 0;
+        return s.what == server_node::sight::deleted && (forced || endangered(h));
+    });
 }
 
 std::string simulation::field_of(const held& h) const {

@@ -108,6 +108,8 @@ public:
     /// Whose release was given up, when the lease was over, before all had settled: a lock that
     /// lost its expiry is there for ever then.
     bool outlived_its_release(const std::string& field) const noexcept;
+    /// Its client knows of it; not of what a failover brought back.
+    bool is_tended(const std::string& field) const noexcept;
     /// Somebody meant to take this hold away, or the server forgot something: what its client sees
     /// may be their doing.
     bool endangered(const held& h) const noexcept;
