@@ -24,12 +24,15 @@ public:
     }
 
 private:
-    // A field that is there now was there since it was granted: it never comes again.
+    // A field that is there now was there since it was granted: only a failover brings one back.
     void judge_status(const call& c) {
+        if (all_.forgot_since(c.asks->asked_at)) {
+            return;
+        }
         server_node& server = all_.server();
         for (const held& h : all_.holds()) {
             const std::string field = all_.field_of(h);
-            if (h.name != c.asks->name || h.granted_at >= c.asks->asked_at || all_.endangered(h) ||
+            if (h.name != c.asks->name || h.granted_at >= c.asks->asked_at ||
                 !server.redis().has_field(all_.spec(h.name)->name(), field, server.wall_clock())) {
                 continue;
             }

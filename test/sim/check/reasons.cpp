@@ -50,9 +50,14 @@ private:
             return "at the end of max_hold";
         }
         if (why == errc::renewal_refused) {
-            return all_.how().refuses() ? nullptr : "though nobody refused";
+            return refused() ? nullptr : "though nobody refused";
         }
         return why == errc::lease_expired ? nullptr : "which can't be";
+    }
+
+    // When the faults are over only a stranger's text is still in the way.
+    bool refused() const {
+        return all_.how().has(fault::vandal) || (all_.how().refuses() && !all_.settled());
     }
 
     bool missed(const held& h) const {

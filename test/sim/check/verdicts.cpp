@@ -113,12 +113,15 @@ private:
 
     bool server_may_say(const call& c) const noexcept {
         const scenario& how = all_.how();
-        return (c.ec == errc::read_only && how.has(fault::read_only)) ||
-               (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
-               (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
-               (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
-               (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
-               (c.ec == errc::not_connected && !c.unlocks->alone);
+        if (c.ec == errc::wrong_type) {
+            return how.has(fault::vandal);
+        }
+        return c.unlocks->asked_at < all_.settled_at() &&
+               ((c.ec == errc::read_only && how.has(fault::read_only)) ||
+                (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
+                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
+                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
+                (c.ec == errc::not_connected && !c.unlocks->alone));
     }
 
     std::vector<const call*> open_{};
