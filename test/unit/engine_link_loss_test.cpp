@@ -113,6 +113,19 @@ TEST(engine_link_loss, a_hold_from_a_replayed_acquire_is_released_more_than_once
     EXPECT_NE(h.sent(), lines{}) << "the first copy may still run, and take the lock for nobody";
 }
 
+TEST(engine_link_loss, a_busy_answer_does_not_vouch_for_the_copy_before_it) {
+    engine_harness h;
+    operation& op = h.try_lock("a");
+    h.connect();
+    h.break_connection();
+    h.connect(2);
+    h.sent();
+    h.reply(error("NOPERM this user has no permissions to run the 'client|kill' command"),
+            busy(5000));
+    EXPECT_TRUE(op.ended({}));
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)}) << "it may still run, and take the lock";
+}
+
 TEST(engine_link_loss, those_repetitions_end_one_lease_after_the_loss) {
     engine_harness h;
     operation& op = h.lock("a", {.lease = 2s, .renew = false});

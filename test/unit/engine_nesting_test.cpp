@@ -69,6 +69,29 @@ TEST_F(engine_nesting, all_levels_share_one_deadline) {
     EXPECT_EQ(valid_until(outer), conch::core::lease_end(h.now(), 30s));
 }
 
+TEST_F(engine_nesting, that_deadline_counts_from_the_write_of_a_deeper_level_not_from_its_answer) {
+    h.advance(5s);
+    const auto sent = h.now();
+    operation& op = h.lock("a", mine);
+    h.advance(1s);
+    h.reply(integer(1));
+    ASSERT_TRUE(op.granted());
+    EXPECT_EQ(valid_until(outer), sent + 30s - 752ms) << "a fortieth of the lease, and 2 ms";
+    EXPECT_EQ(valid_until(op.view), valid_until(outer));
+}
+
+TEST_F(engine_nesting, a_deeper_level_gives_up_on_a_server_that_goes_on_loading) {
+    operation& op = h.lock("a", mine);
+    for (int i = 0; i < 200 && !op.done(); ++i) {
+        for (std::size_t n = h.sent().size(); n > 0; --n) {
+            h.reply(error("LOADING Redis is loading the dataset in memory"));
+        }
+        h.advance(100ms);
+    }
+    EXPECT_TRUE(op.ended(errc::server_unavailable)) << "after " << h.elapsed() / 1s << " s";
+    EXPECT_EQ(lost(outer), errc{});
+}
+
 TEST_F(engine_nesting, a_deeper_level_on_a_lost_hold_tells_all_levels_and_makes_no_key) {
     operation& watch = h.wait_lost(outer);
     operation& op = h.lock("a", mine);

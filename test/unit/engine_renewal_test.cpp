@@ -163,6 +163,20 @@ TEST(engine_renewal, it_is_retried_until_the_deadline_and_then_it_was_refused) {
     EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
 }
 
+TEST(engine_renewal, a_refusal_that_passed_is_not_the_reason_of_a_later_loss) {
+    engine_harness h;
+    const auto hold = h.grant("a");
+    h.advance(10s);
+    h.sent();
+    h.reply(error("OOM command not allowed when used memory > 'maxmemory'."));
+    h.advance(1s);
+    h.sent();
+    h.reply(array(integer(1)));
+    h.break_connection();
+    h.advance(30s);
+    EXPECT_EQ(lost(hold), errc::lease_expired);
+}
+
 TEST(engine_renewal, an_error_for_a_whole_batch_is_retried_as_single_calls) {
     engine_harness h;
     const auto holds = grant_many(h, 3);

@@ -90,6 +90,27 @@ TEST_F(wire_link_health, an_answer_that_is_overdue_ends_it) {
     EXPECT_FALSE(h.link.ready()) << "at most one response_timeout after it was due";
 }
 
+TEST_F(wire_link_health, messages_are_no_sign_of_life_where_an_answer_is_overdue) {
+    ready();
+    h.submit(a);
+    h.sent();
+    for (int i = 0; i < 30 && h.link.ready(); ++i) {
+        h.reply(released("x"));
+        h.advance(100ms);
+    }
+    h.advance(1ms);
+    EXPECT_FALSE(h.link.ready()) << "what it sends may not arrive";
+}
+
+TEST_F(wire_link_health, messages_are_a_sign_of_life_where_no_answer_is_due) {
+    ready();
+    for (int i = 0; i < 20; ++i) {
+        h.advance(1s);
+        h.reply(released("x"));
+    }
+    EXPECT_EQ(h.sent(), lines{}) << "there is nothing to probe";
+}
+
 TEST_F(wire_link_health, a_busy_connection_is_not_probed) {
     ready();
     for (int i = 0; i < 60; ++i) {
