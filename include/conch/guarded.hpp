@@ -26,9 +26,9 @@ struct guarded_options {
     /// As `lock_options::wait`. Default: zero, so that who comes second is told at once.
     duration wait{};
     /// As `lock_options::lease`.
-    duration lease = std::chrono::seconds{30};
+    std::optional<duration> lease{};
     /// As `lock_options::renew`.
-    bool renew = true;
+    std::optional<bool> renew{};
     /// As `lock_options::max_hold`.
     duration max_hold = forever;
     /// As `lock_options::stop_before`.

@@ -89,7 +89,7 @@ bool run_session::max_hold_is_near() const noexcept {
 // Stopped, this process did not renew: the lease may have ended, and someone else may hold the
 // lock. So the server is asked before the command goes on.
 asio::awaitable<void> run_session::go_on() {
-    co_await hold_.async_extend(plan_.lock.lease, as_result);
+    co_await hold_.async_extend(*plan_.lock.lease, as_result);
     going_on_ = false;
     if (!in_danger_ && !loss_ && hold_.owns_lock() && hold_.remaining() > plan_.grace) {
         job_.lend_terminal();
