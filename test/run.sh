@@ -31,8 +31,7 @@ configure() {
 
 # build FOLDER [CMAKE ARGUMENT...]
 build() {
-    configure "$@"
-    cmake --build "$1"
+    configure "$@" && cmake --build "$1"
 }
 
 # run FOLDER [CTEST ARGUMENT...]: leaves what ctest says in FOLDER/ctest.txt
@@ -68,38 +67,34 @@ executions() {
 }
 
 # deep FOLDER [CMAKE ARGUMENT...]: all suites but those that judge the sources and the package, and
-# a long soak
+# a long soak. Says what failed.
 deep() {
-    local folder=$1 status=0
-    build "$@" "$clang" -DCONCH_BENCH=OFF
-    run "$folder" -LE '^(tidy|consumer)$' || status=$?
+    local folder=$1
+    build "$@" "$clang" -DCONCH_BENCH=OFF || { broken+=("the build in $folder"); return; }
+    run "$folder" -LE '^(tidy|consumer)$' || broken+=("the suites in $folder")
     printf '\n== soak: %s ==\n' "$folder"
-    "$folder/bin/conch_soak" --seconds "${CONCH_SOAK_SECONDS:-60}" || status=$?
-    return "$status"
+    "$folder/bin/conch_soak" --seconds "${CONCH_SOAK_SECONDS:-60}" ||
+        broken+=("the soak in $folder")
 }
 
 # What only Clang can do, or what takes its time.
 run_deep() {
     local fuzz_seconds=${CONCH_FUZZ_SECONDS:-60} targets=(resp_reader engine url command_line)
-    local clang target broken=() asan=0 tsan=0
+    local clang target folder one broken=()
     clang=-DCMAKE_CXX_COMPILER=$(command -v clang++-19 || command -v clang++)
     configure build/fuzz "$clang" -DCONCH_FUZZ=ON -DCONCH_BENCH=OFF
     cmake --build build/fuzz --target "${targets[@]/#/fuzz_}"
     for target in "${targets[@]}"; do
-        fuzz "$target" || broken+=("$target")
+        fuzz "$target" || broken+=("fuzzing $target (see build/fuzz/found)")
     done
-    deep build/clang-asan "-DCONCH_SANITIZE=address,undefined" || asan=$?
-    deep build/clang-tsan -DCONCH_SANITIZE=thread || tsan=$?
+    deep build/clang-asan "-DCONCH_SANITIZE=address,undefined"
+    deep build/clang-tsan -DCONCH_SANITIZE=thread
 
     printf '\n== fuzzing ==\n'
     for target in "${targets[@]}"; do executions "$target"; done
-    if [ "$tsan" = 0 ]; then summary "Clang: TSan" build/clang-tsan; fi
-    summary "Clang: ASan and UBSan" build/clang-asan
-    if [ "$tsan" != 0 ]; then summary "Clang: TSan" build/clang-tsan; fi
-    if [ "${#broken[@]}" != 0 ]; then
-        printf '\nfuzzing FAILED: %s; the inputs are in build/fuzz/found\n' "${broken[*]}"
-    fi
-    [ "$((asan + tsan + ${#broken[@]}))" = 0 ]
+    for folder in build/clang-asan build/clang-tsan; do summary "$folder" "$folder"; done
+    for one in "${broken[@]}"; do printf 'FAILED: %s\n' "$one"; done
+    [ "${#broken[@]}" = 0 ]
 }
 
 if [ "$mode" = deep ]; then

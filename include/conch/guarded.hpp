@@ -129,7 +129,9 @@ private:
 /// `busy`: what `busy_error` says.
 ///
 /// The result is called with the function's arguments, which are copied or moved as `std::thread`
-/// does (`std::ref` passes a reference), and returns an `asio::awaitable<T>`. It throws what the
+/// does (`std::ref` passes a reference; GCC before 12.3 destroys a temporary that is an aggregate
+/// with owning members, or a lambda with owning captures, twice in an expression with `co_await`:
+/// name it), and returns an `asio::awaitable<T>`. It throws what the
 /// function throws; `busy_error` if the lock was not free within `options.wait`; else as
 /// `with_lock`, which also says how the function is cancelled when the lock is lost. Options are
 /// checked at each call, before anything is sent.

@@ -91,6 +91,7 @@ public:
     const std::string& name() const noexcept;
 
 protected:
+    /// Of another kind: see `token_mutex`.
     mutex(const client& redis, impl::spec_ptr spec) noexcept;
 
 private:

@@ -132,7 +132,9 @@ private:
 /// call has ended. Throws `std::invalid_argument` for a bad name, limit or window.
 ///
 /// The result is called with the function's arguments, which are copied or moved as `std::thread`
-/// does (`std::ref` passes a reference), and returns an `asio::awaitable<T>`. It throws what the
+/// does (`std::ref` passes a reference; GCC before 12.3 destroys a temporary that is an aggregate
+/// with owning members, or a lambda with owning captures, twice in an expression with `co_await`:
+/// name it), and returns an `asio::awaitable<T>`. It throws what the
 /// function throws, `rate_limit_error` over the limit, else as `rate_limiter`'s operations:
 /// `errc::outcome_unknown`, `errc::not_connected` and so on. Cancellation: as those while it
 /// asks or waits; later it goes to the function.

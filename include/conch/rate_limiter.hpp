@@ -78,7 +78,8 @@ public:
     /// Completion signature: `void(error_code, rate_verdict)`. Executor, errors, cancellation: as
     /// `async_try_acquire`, and `errc::timed_out` once it is known that `options.wait` is too short
     /// (which may be before it is over; the verdict says what is missing), `errc::invalid_wait`.
-    /// `errc::outcome_unknown` only if no answer came within `config::operation_timeout`.
+    /// `errc::outcome_unknown` only if no answer came within `config::operation_timeout`, or its
+    /// wait ended, or the client shut down, between a lost answer and the next.
     template <typename Token = boost::asio::deferred_t>
     auto async_acquire(std::uint64_t permits = 1, const rate_options& options = {},
                        Token&& token = Token{}) const {

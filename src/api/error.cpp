@@ -8,7 +8,7 @@ namespace {
 
 const char* text(errc e) noexcept {
     switch (e) {
-        case errc::timed_out: return "the lock was not granted in time";
+        case errc::timed_out: return "not granted in time";
         case errc::not_owner: return "the hold is empty";
         case errc::already_released: return "the hold was released before";
         case errc::lease_expired: return "the lease ended before it was renewed or released";

@@ -113,6 +113,7 @@ void section_guard::granted(error_code ec, hold h) {
     }
     hold_ = std::move(h);
     if (stopped_ != asio::cancellation_type::none) {  // between the grant and its delivery
+        terms_.keeps_lease = false;                   // nothing was called
         body_ended(std::make_exception_ptr(system_error{asio::error::operation_aborted}));
         return;
     }

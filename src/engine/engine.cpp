@@ -145,10 +145,8 @@ void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::calle
         refuse(by, errc::not_owner);
     } else if (!core::lease_is_good(lease, true)) {
         refuse(by, errc::invalid_lease);
-    } else if (drain_.armed()) {
-        ++house_.pending_count;  // who still holds may need the time to come to an end
-        lock::extend(house_, view, lease, by);
-    } else if (admit(by)) {
+    } else if (drain_.armed() ? make_room(by) : admit(by)) {
+        // In a drain too: who still holds may need the time to come to an end.
         lock::extend(house_, view, lease, by);
     }
 }
@@ -239,7 +237,7 @@ void lock_engine::shutdown(duration drain) {
 
 void lock_engine::turn_away() {
     std::vector<lock::slot*> slots;
-    for (const auto& [channel, s] : house_.by_channel) {
+    for (const auto& [key, s] : house_.slot_by_key) {
         slots.push_back(s);
     }
     for (lock::slot* s : slots) {

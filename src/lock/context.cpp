@@ -17,7 +17,9 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
       servers{s,   timers,   jitter,
               log, counters, wire::link_events{this, &context::on_ready, &context::on_lost}} {}
 
-context::~context() { CONCH_CHECK(by_channel.empty() && acquisitions.empty() && limiters.empty()); }
+context::~context() {
+    CONCH_CHECK(slot_by_key.empty() && acquisitions.empty() && limiters.empty());
+}
 
 void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
     if (p.completed()) {
@@ -32,12 +34,12 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
 }
 
 slot& context::slot_of(const impl::spec_ptr& spec) {
-    const auto it = by_channel.find(spec->channel());
-    if (it != by_channel.end()) {
+    const auto it = slot_by_key.find(slot_key{*spec});
+    if (it != slot_by_key.end()) {
         return *it->second;
     }
     slot& s = slots.make(*this, spec);
-    by_channel.emplace(s.spec->channel(), &s);
+    slot_by_key.emplace(slot_key{*s.spec}, &s);
     return s;
 }
 
@@ -69,7 +71,7 @@ void context::retire_idle() {
     for (slot* s : idle) {
         s->listed_idle_ = false;
         if (s->idle()) {
-            by_channel.erase(s->spec->channel());
+            slot_by_key.erase(slot_key{*s->spec});
             slots.free(*s);
         }
     }
@@ -102,8 +104,8 @@ void context::on_lost(void* self, errc lasting_reason) {
         l->give_up_all(lasting_reason);
     }
     std::vector<slot*> all;
-    all.reserve(house.by_channel.size());
-    for (const auto& [channel, s] : house.by_channel) {
+    all.reserve(house.slot_by_key.size());
+    for (const auto& [key, s] : house.slot_by_key) {
         all.push_back(s);
     }
     for (slot* s : all) {

@@ -19,6 +19,7 @@
 #include <conch/error.hpp>
 #include <conch/stats.hpp>
 
+#include <boost/container_hash/hash.hpp>
 #include <boost/intrusive/list.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -36,6 +37,19 @@ struct completion {
     error_code ec{};
     impl::view_ptr view{};
     bool flag = false;
+};
+
+/// What tells locks apart.
+struct slot_key {
+    const impl::lock_family* family;
+    std::string_view name;
+
+    explicit slot_key(const impl::lock_spec& spec) noexcept
+        : family{&spec.family()}, name{spec.name()} {}
+    friend bool operator==(const slot_key&, const slot_key&) = default;
+    friend std::size_t hash_value(const slot_key& k) noexcept {
+        return boost::hash<std::string_view>{}(k.name) ^ (k.family->plain ? 1u : 0u);
+    }
 };
 
 using acquisition_list =
@@ -94,7 +108,7 @@ struct context {
     /// From their first try until the server is known not to have them.
     acquisition_list acquisitions{};
     pending_list queries{};
-    boost::unordered_flat_map<std::string_view, slot*> by_channel{};
+    boost::unordered_flat_map<slot_key, slot*> slot_by_key{};
     std::vector<slot*> idle{};
     boost::unordered_flat_map<std::string_view, limiter*> limiters{};
     std::vector<limiter*> idle_limiters{};

@@ -138,6 +138,7 @@ void limiter::answered(const resp::value& reply) {
         count += i < granted ? batch[i].permits : 0;
         if (permit_request* const r = batch[i].request) {
             r->asked = false;
+            r->in_doubt = false;
             if (i < granted) {
                 end(*r, {}, {.allowed = true, .count = count, .reset_after = reset_after});
             }
@@ -152,21 +153,24 @@ void limiter::answered(const resp::value& reply) {
     }
 }
 
-// The head of the queue doesn't fit yet, so nobody behind it has a turn.
+// The head of the queue doesn't fit yet, so nobody behind it has a turn. If it leaves, that is
+// known of those only who want as much.
 void limiter::refused() {
     house.timers.set(again_, core::after(house.now, std::max<duration>(last_.retry_after, 1ms)));
     last_permits_ = head().permits;
-    bool first = true;
-    bool ask_next = false;
-    for (auto next = queue_.begin(); next != queue_.end(); first = false) {
+    const impl::rate_spec_ptr limit = head().spec;
+    const bool leaves = head().try_only || head().overdue || in_vain(head());
+    for (auto next = queue_.begin(); next != queue_.end();) {
         auto& r = static_cast<permit_request&>(*next++);
+        if (leaves && (r.permits < last_permits_ || !r.spec->same(*limit))) {
+            continue;
+        }
         r.tried = true;
         if (r.try_only || r.overdue || in_vain(r)) {
-            ask_next |= first;
             end(r, r.try_only ? error_code{} : errc::timed_out, last_);
         }
     }
-    if (ask_next) {
+    if (leaves) {
         ask();
     }
 }
@@ -201,10 +205,11 @@ void limiter::lost() {
     for (const asked_for& one : std::exchange(batch_, {})) {
         if (permit_request* const r = one.request) {
             r->asked = false;
+            r->in_doubt = r->in_doubt || written;
             if (written && r->try_only) {
                 end(*r, errc::outcome_unknown);
             } else if (r->overdue && r->tried) {
-                end(*r, errc::timed_out, known());
+                end(*r, errc::outcome_unknown);
             }
         }
     }
@@ -260,7 +265,7 @@ void limiter::give_up(permit_request& r, error_code why) {
 
 void limiter::give_up_all(error_code why) {
     while (!queue_.empty()) {
-        end(head(), why);
+        end(head(), head().in_doubt ? errc::outcome_unknown : why);
     }
 }
 
@@ -289,6 +294,8 @@ void limiter::on_wait_over(void* request_) {
     auto& r = *static_cast<permit_request*>(request_);
     if (!r.tried || r.home.awaits(r)) {
         r.overdue = true;
+    } else if (r.in_doubt) {
+        r.home.end(r, errc::outcome_unknown);
     } else {
         r.home.end(r, errc::timed_out, r.home.known());
     }
@@ -302,7 +309,8 @@ void limiter::on_patience_over(void* self) {
     };
     while (!l.queue_.empty() && over() <= l.house.now) {
         permit_request& r = l.head();
-        l.end(r, l.awaits(r) ? errc::outcome_unknown : l.link_.why_unanswered(l.call_));
+        const bool unknown = r.in_doubt || l.awaits(r);
+        l.end(r, unknown ? errc::outcome_unknown : l.link_.why_unanswered(l.call_));
     }
     if (!l.queue_.empty()) {
         l.house.timers.set(l.patience_, over());

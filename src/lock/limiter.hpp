@@ -29,12 +29,13 @@ struct permit_request : pending {
     impl::rate_spec_ptr spec;
     std::uint64_t permits;
     bool try_only;
-    rate_verdict* result;  ///< null once the caller gave up
+    rate_verdict* result;  ///< may be null
     time_point since;
     core::timer deadline;      ///< of its wait
     bool log_refusal = false;  ///< at level info
     bool asked = false;        ///< in the call that is on its way
     bool tried = false;        ///< it was in a call that was answered
+    bool in_doubt = false;     ///< a call with it was lost, and may have counted it
     bool overdue = false;      ///< its wait is over, but its first try isn't answered
 };
 

@@ -213,7 +213,9 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     }
     for (auto it = a.extensions.begin(); it != a.extensions.end();) {
         auto& e = static_cast<extension&>(*it++);
-        if ((e.lease <= i.lease && e.since <= r.sent) || a.last) {
+        // The last lease is as long as `max_hold` lets it be.
+        const bool long_enough = e.lease <= i.lease || (a.last && i.lease > duration::zero());
+        if (long_enough && e.since <= r.sent) {
             if (a.want.renew) {
                 a.want.lease = std::max(a.want.lease, e.lease);
             }

@@ -46,7 +46,7 @@ public:
 
     const lock_family& family() const noexcept { return family_; }
     const std::string& name() const noexcept { return name_; }
-    /// Unlike the name, no other family has it.
+    /// No other family has it; other names of this one may.
     const std::string& channel() const noexcept { return channel_; }
     /// Empty if not fenced.
     const std::string& token_key() const noexcept { return token_key_; }

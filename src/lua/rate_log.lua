@@ -29,6 +29,11 @@ local used = tonumber(redis.call('zscore', key, '') or '0')
 local before = used
 
 local over = text(now - window)
+local newest = redis.call('zrange', key, -1, -1)[1]
+if newest and newest ~= '' and string.match(newest, '^%d+') + 0 <= now - window then
+    redis.call('del', key)
+    used, before = 0, 0
+end
 local expired = redis.call('zrangebyscore', key, oldest, over)
 if #expired > 0 then
     used = used - permits_of(expired)
@@ -66,7 +71,7 @@ local function left(entry)
     return math.ceil((string.match(entry, '^%d+') + window - now) / 1000)
 end
 local retry, reset = 0, 0
-local newest = redis.call('zrange', key, -1, -1)[1]
+newest = redis.call('zrange', key, -1, -1)[1]
 if newest and newest ~= '' then
     reset = left(newest)
 end

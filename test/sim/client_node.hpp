@@ -46,11 +46,16 @@ struct call {
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t user = 0;
     std::uint64_t place = 0;     ///< among all calls
+    instant asked_at = -1;       ///< when it reached the engine
     instant ended_at = -1;       ///< the turn's time; the handler runs later
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away
     bool acquires = false;       ///< asks for a hold, or for a deeper level of one
+    duration wait{};             ///< how long such an acquire waits
+    bool try_only = false;       ///< to such an acquire, an empty hold is an answer
     bool reserved = false;       ///< has room however much is pending
+    bool given_up = false;       ///< its user cancelled it
+    impl::view_ptr watches{};    ///< what it tells the end of
     std::optional<unlocking> unlocks{};
     std::optional<request> asks{};
     lock_status status{};  ///< the answer to a question

@@ -23,6 +23,7 @@ public:
 private:
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
+    void step_clock(std::int64_t us);
     void end_refusal(std::uint64_t, std::uint64_t);
     void end_batch_refusal(std::uint64_t, std::uint64_t);
     void persist_any();

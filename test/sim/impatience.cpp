@@ -53,6 +53,7 @@ void user::tire_of(std::uint64_t number, std::uint64_t) {
     all_.the_world().note("cancel", index_, number);
     node().turn([&] {
         if (c.running) {
+            c.given_up = true;
             node().engine().cancel(*c.running, given_up());
         }
     });
@@ -72,6 +73,7 @@ void user::cancel(std::uint64_t generation, std::uint64_t) {
         gave_up_ = true;
         node().turn([&] {
             if (acquiring_ && acquiring_->running) {  // it may have ended as the turn began
+                acquiring_->given_up = true;
                 node().engine().cancel(*acquiring_->running, given_up());
             }
         });

@@ -144,7 +144,7 @@ instant scenario::settling() const noexcept {
 instant scenario::promptness() const noexcept {
     // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
     const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
-    // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks now and then.
+    // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks each 100 ms.
     const instant poll = has(fault::no_channel) ? 1 * seconds : 0;
     // And a waiter's clock that drifts while it waits for a lease to end.
     return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50;

@@ -70,6 +70,13 @@ struct scenario {
         return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
                has(fault::no_permission) || has(fault::vandal);
     }
+    /// A client may be without a server that answers.
+    bool disconnects() const noexcept {
+        return has(fault::reset_before) || has(fault::reset_after) || has(fault::silent_cut) ||
+               has(fault::clog_up) || has(fault::clog_down) || has(fault::partition) ||
+               has(fault::straggle) || has(fault::stall) || has(fault::restart) ||
+               has(fault::restart_empty) || has(fault::failover) || has(fault::pause);
+    }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
     /// A free lock with a waiter is taken no later than this, when all has settled.

@@ -63,6 +63,21 @@ void add(totals& t, const sim::outcome& o) {
     }
 }
 
+/// In so many seeds each kind of fault happens: one that doesn't is chosen no more.
+constexpr std::uint64_t enough_for_each_fault = 2000;
+
+bool a_fault_never_happened(const totals& t) {
+    bool any = false;
+    for (std::size_t i = 0; i < sim::fault_count && t.seeds >= enough_for_each_fault; ++i) {
+        if (t.faults[i] == 0) {
+            std::fprintf(stderr, "no seed had the fault %s\n",
+                         std::string{sim::name_of(static_cast<sim::fault>(i))}.c_str());
+            any = true;
+        }
+    }
+    return any;
+}
+
 void print_json(const totals& t) {
     boost::json::object faults;
     std::size_t kinds = 0;
@@ -136,7 +151,7 @@ int run(const char* program, const po::variables_map& options) {
     } else {
         print_text(t);
     }
-    return t.violations == 0 ? 0 : 1;
+    return t.violations != 0 || a_fault_never_happened(t) ? 1 : 0;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ simulation::simulation(std::uint64_t seed, bool print)
          {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
           make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
           make_bounds, make_reasons, make_answers, make_verdicts, make_lasting, make_order,
-          make_admission}) {
+          make_admission, make_outcomes}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -110,7 +110,8 @@ call& simulation::begin_unlock(const held& h, bool alone) {
     return c;
 }
 
-void simulation::asks(const call& c) {
+void simulation::asks(call& c) {
+    c.asked_at = world_.now();
     for (const auto& check : checkers_) {
         check->asks(c);
     }

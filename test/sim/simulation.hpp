@@ -56,6 +56,7 @@ public:
     const world& the_world() const noexcept { return world_; }
     server_node& server() noexcept { return server_; }
     network& net() noexcept { return network_; }
+    const network& net() const noexcept { return network_; }
     const scenario& how() const noexcept { return how_; }
     std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
     const std::vector<std::unique_ptr<client_node>>& clients() const noexcept { return clients_; }
@@ -67,7 +68,7 @@ public:
     call& begin_call(std::uint64_t user);
     call& begin_unlock(const held& h, bool alone);
     /// It reaches the engine now.
-    void asks(const call& c);
+    void asks(call& c);
     call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }

@@ -147,6 +147,8 @@ void user::acquire() {
 
 void user::put_acquire(bool try_only) {
     acquiring_->acquires = true;
+    acquiring_->try_only = try_only;
+    acquiring_->wait = options_.wait.value_or(try_only ? duration{} : forever);
     put(*acquiring_, [&](auto& engine) {
         engine.acquire(all_.spec(name_), options_, try_only, {acquiring_, &acquiring_->running});
     });
@@ -230,6 +232,7 @@ void user::acquired(call& c) {
 void user::watch(held& h) {
     h.watch = &call_now();
     h.watch->reserved = true;
+    h.watch->watches = h.view;
     put(*h.watch,
         [&](auto& engine) { engine.wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
     may_tire_of(*h.watch);
@@ -344,6 +347,7 @@ void user::unlock() {
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);
+        waiting_for_->given_up = true;
         node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
     } else {
         may_tire_of(*waiting_for_);

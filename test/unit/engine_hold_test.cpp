@@ -58,6 +58,20 @@ TEST(engine_max_hold, a_lease_longer_than_the_hold_may_last_is_clamped_at_once) 
     EXPECT_GE(valid_until(h.operation_at(0).view), h.now() + 900ms);
 }
 
+TEST(engine_max_hold, an_extension_is_sent_even_if_a_look_at_the_last_lease_is_on_its_way) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 30s, .max_hold = 3s});
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+    operation& op = h.extend(hold, 1900ms);
+    h.reply(array(integer(1)));
+    EXPECT_FALSE(op.done()) << "the look extended nothing";
+    EXPECT_EQ(h.sent().size(), 1u);
+    h.reply(array(integer(1)));
+    EXPECT_TRUE(op.ended({}));
+    EXPECT_GE(valid_until(hold), h.now() + 1900ms - conch::core::drift_margin(1900ms));
+}
+
 TEST(engine_max_hold, an_extension_beyond_it_is_refused) {
     engine_harness h;
     const auto hold = h.grant("a", {.lease = 3s, .max_hold = 5s});

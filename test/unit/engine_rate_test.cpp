@@ -132,6 +132,25 @@ TEST_F(engine_rate, a_large_request_is_not_overtaken_by_smaller_ones) {
     EXPECT_FALSE(small.done());
 }
 
+TEST_F(engine_rate, who_wants_less_than_a_refused_try_is_asked_for) {
+    operation* ops[4] = {};
+    h.turn([&] {
+        ops[0] = &h.try_permits(five, 5);
+        ops[1] = &h.try_permits(five, 1);
+        ops[2] = &h.permits(five, 1, 0ms);
+        ops[3] = &h.try_permits(five, 5);
+    });
+    EXPECT_EQ(h.sent(), lines{"rate_log r 5 60000 5 1 1 5"});
+    h.reply(counted(0, 2, 700, 60'000));
+    EXPECT_FALSE(ops[0]->verdict.allowed);
+    EXPECT_TRUE(ops[3]->ended({})) << "as much as what was refused";
+    EXPECT_FALSE(ops[1]->done());
+    EXPECT_EQ(h.sent(), lines{"rate_log r 5 60000 1 1"});
+    h.reply(counted(2, 4, 0, 60'000));
+    EXPECT_TRUE(ops[1]->verdict.allowed);
+    EXPECT_TRUE(ops[2]->verdict.allowed);
+}
+
 TEST_F(engine_rate, when_the_first_gives_up_the_next_asks_at_once) {
     operation& large = refused(5, 700);
     operation& small = h.permits(five, 1);
@@ -196,6 +215,34 @@ TEST_F(engine_rate, who_waits_asks_again_after_a_lost_answer) {
     EXPECT_FALSE(op.done());
     h.connect(2);
     EXPECT_EQ(h.sent().back(), "rate_log r 5 60000 1");
+}
+
+TEST_F(engine_rate, a_wait_that_ends_after_a_lost_answer_leaves_the_outcome_unknown) {
+    operation& patient = h.permits(five, 1);
+    operation& hasty = h.permits(five, 1, 2s);
+    h.reply(counted(0, 5, 1000, 60'000));
+    h.advance(1s);
+    h.sent();
+    h.break_connection();
+    h.advance(2s);
+    EXPECT_TRUE(hasty.ended(errc::outcome_unknown));
+    h.advance(h.settings.operation_timeout);
+    EXPECT_TRUE(patient.ended(errc::outcome_unknown));
+}
+
+TEST_F(engine_rate, an_answer_ends_the_doubt_of_a_lost_one) {
+    operation* ops[2] = {};
+    h.turn([&] {
+        ops[0] = &h.permits(five, 2);
+        ops[1] = &h.permits(five, 1, 4s);
+    });
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    h.reply(integer(1), counted(0, 4, 60'000, 60'000));
+    EXPECT_FALSE(ops[1]->done()) << "it may fit if the first gives up";
+    h.advance(4s);
+    EXPECT_TRUE(ops[1]->ended(errc::timed_out));
 }
 
 TEST_F(engine_rate, a_script_that_the_server_lacks_did_not_count) {

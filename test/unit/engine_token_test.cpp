@@ -159,4 +159,18 @@ TEST_F(engine_token, scripts_that_were_not_loaded_are_sent_in_full) {
     EXPECT_TRUE(op.ended({}));
 }
 
+TEST_F(engine_token, a_try_behind_a_release_that_is_not_confirmed_is_no_native_command) {
+    const view_ptr held = hold();
+    h.sent();
+    h.turn([&] {
+        h.release(held);
+        h.try_lock("a");
+    });
+    const lines sent = h.sent();
+    ASSERT_EQ(sent.size(), 2u);
+    EXPECT_TRUE(sent[0].starts_with("token_release a c:1")) << sent[0];
+    EXPECT_TRUE(sent[1].starts_with("token_acquire a c:2"))
+        << "which would overtake it: " << sent[1];
+}
+
 }  // namespace

@@ -49,6 +49,21 @@ TEST_F(engine_wait, a_message_brings_a_try_at_once) {
     EXPECT_EQ(h.counters().contended, 1u);
 }
 
+TEST(engine_names, with_and_without_braces_are_two_locks_though_one_channel) {
+    engine_harness h;
+    const auto plain = h.grant("a");
+    operation& op = h.try_lock("{a}");
+    EXPECT_EQ(h.sent(), lines{acquire_of("{a}", 2)});
+    h.reply(granted());
+    EXPECT_TRUE(op.granted());
+    operation& waits = h.lock("{a}");
+    h.release(plain);
+    h.advance(100ms);
+    h.sent();
+    h.reply(integer(0));
+    EXPECT_FALSE(waits.done());
+}
+
 TEST_F(engine_wait, a_message_right_behind_the_answer_is_not_lost) {
     h.sent();
     h.reply(subscribed("a"), busy(60'000), released("a"));

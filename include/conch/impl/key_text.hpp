@@ -29,7 +29,8 @@ concept key_named = requires(const T& v) {
 /// What can be written to a stream, but for what points elsewhere: its address is no name.
 template <typename T>
 concept key_streamed =
-    requires(std::ostream& out, const T& v) { out << v; } && !requires(const T& v) { *v; };
+    requires(std::ostream& out, const T& v) { out << v; } && !requires(const T& v) { *v; } &&
+    !std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::convertible_to<const T&, bool>;
 
 template <typename T>
 void append_key_number(std::string& key, T number) {

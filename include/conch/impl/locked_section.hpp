@@ -39,8 +39,8 @@ struct awaited<boost::asio::awaitable<T, Executor>> {
                   "conch::with_lock: the body must return boost::asio::awaitable<T>");
     static_assert(std::is_void_v<T> ||
                       (std::is_default_constructible_v<T> && std::is_move_assignable_v<T>),
-                  "conch::with_lock: the result of the body must be default constructible and "
-                  "move assignable");
+                  "conch: the result of a body or function must be default constructible and move "
+                  "assignable");
     using type = T;
 };
 

@@ -60,6 +60,7 @@ std::unique_ptr<checker> make_verdicts(simulation& s);
 std::unique_ptr<checker> make_lasting(simulation& s);
 std::unique_ptr<checker> make_order(simulation& s);
 std::unique_ptr<checker> make_admission(simulation& s);
+std::unique_ptr<checker> make_outcomes(simulation& s);
 
 }  // namespace conch::sim
 

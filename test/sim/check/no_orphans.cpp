@@ -14,7 +14,7 @@ public:
     std::string_view name() const noexcept override { return "no_orphans"; }
 
     void stepped() override {
-        if (all_.how().has(fault::restart_empty) || all_.how().has(fault::failover)) {
+        if (all_.how().has(fault::failover)) {
             return;  // a release, too, may be forgotten
         }
         server_node& server = all_.server();

@@ -70,19 +70,29 @@ public:
     words script(const wire::script& s) {
         words w{"EVALSHA", std::string{s.sha1}, chance_.once_in(20) ? number() : "1", key()};
         const std::string holder = "client:" + std::to_string(below(3));
-        if (s.name == "acquire") {
+        std::string_view what = s.name;
+        what.remove_prefix(what.starts_with("token_") ? 6 : 0);
+        if (what == "acquire") {
             for (const std::string& a : {holder, ttl(), one_of({"", "token", "token", key()}),
                                          one_of({"0", "0", "90000"})}) {
                 w.push_back(a);
             }
-        } else if (s.name == "release") {
+        } else if (what == "release") {
             w.insert(w.end(), {holder, one_of({"channel", "other"})});
-        } else if (s.name == "renew") {
+        } else if (what == "renew") {
             w.insert(w.end(), {holder, chance_.once_in(3) ? "0" : ttl()});
-        } else if (s.name == "nest") {
+        } else if (what == "nest") {
             w.insert(w.end(), {holder, std::to_string(1 + below(3)), ttl()});
-        } else {
+        } else if (what == "status") {
             w.push_back(one_of({"", "token", key()}));
+        } else {
+            EXPECT_TRUE(what.starts_with("rate_")) << what << " has no arguments here";
+            // A window of more than a year is refused by the client.
+            w.insert(w.end(),
+                     {std::to_string(3 + below(5)), std::to_string(60 + below(40)) + "000"});
+            for (std::size_t n = 1 + below(3); n > 0; --n) {
+                w.push_back(std::to_string(1 + below(3)));
+            }
         }
         if (chance_.once_in(40)) {
             w.pop_back();
@@ -97,7 +107,7 @@ private:
         if (chance_.once_in(40)) {
             return {"FLUSHALL"};
         }
-        const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "get"});
+        const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "STRLEN", "get"});
         return what == "INCRBY" ? words{what, key(), number()} : words{what, key()};
     }
     words keys_of_any_type() {
@@ -136,12 +146,21 @@ private:
     words zsets() {
         const std::string low = one_of({"-inf", "1", "(3", "0.5", "nan?"});
         const std::string high = one_of({"+inf", "10", "(12", "x"});
-        switch (below(8)) {
+        switch (below(10)) {
             case 0: return {"ZADD", key_of(3), number(), field()};
             case 1: return {"ZADD", key_of(3), one_of({"1.5", "3", "inf"}), field(), "2", field()};
             case 2: return {"ZSCORE", key_of(3), field()};
             case 3: return {"ZREM", key_of(3), field(), field()};
             case 4: return {"ZRANGEBYSCORE", key_of(3), low, high};
+            case 8:
+                return {"ZRANGEBYSCORE",
+                        key_of(3),
+                        "-inf",
+                        "+inf",
+                        one_of({"LIMIT", "limit", "x"}),
+                        one_of({"0", "1", "-1"}),
+                        one_of({"0", "1", "-1", "y"})};
+            case 9: return {"ZRANGE", key_of(3), one_of({"0", "1", "-2"}), one_of({"0", "-1"})};
             case 5: return {"ZREMRANGEBYSCORE", key_of(3), low, high};
             case 6: return {"ZCOUNT", key_of(3), low, high};
             default: return {one_of({"ZCARD", "LLEN", "HLEN"}), key_of(3)};

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+// An operation ends as it may: a wait not before its time, a try in vain only where the lock was
+// taken, with a loss only where there was one, and with another error only if this run has a fault
+// that brings it about. What is asked when all has settled succeeds.
+#include "sim/simulation.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace conch::sim {
+namespace {
+
+class outcomes final : public checker {
+public:
+    explicit outcomes(simulation& s) : checker{s}, there_at_(s.how().names, -1) {}
+    std::string_view name() const noexcept override { return "outcomes"; }
+
+    void asks(const call& c) override {
+        if (c.acquires && c.wait == duration::zero() && rivalled(c)) {
+            rivalled_.insert(c.place);
+        }
+        if (client_of(c).engine().counters().connects == 0) {
+            early_.insert(c.place);
+        }
+    }
+
+    void stepped() override {
+        server_node& server = all_.server();
+        for (std::size_t name = 0; name < there_at_.size(); ++name) {
+            if (server.redis().exists(all_.spec(name)->name(), server.wall_clock())) {
+                there_at_[name] = all_.the_world().now();
+            }
+        }
+    }
+
+    void ended(const call& c) override {
+        const bool in_vain =
+            c.acquires && (c.try_only ? !c.ec && !c.view : c.ec == errc::timed_out);
+        if (in_vain) {
+            judge_wait(c);
+        } else if (!c.ec) {
+            judge_success(c);
+        } else if (!may_end_so(c)) {
+            violate(of(c) + " ends with \"" + c.ec.message() + "\", asked at " +
+                    std::to_string(c.asked_at / micros) + " us");
+        }
+    }
+
+private:
+    static std::string of(const call& c) {
+        const char* what = c.acquires     ? c.try_only ? "the try" : "the acquire"
+                           : c.unlocks    ? "the unlock"
+                           : c.watches    ? "the watch"
+                           : c.forces     ? "the forced unlock"
+                           : is_status(c) ? "the question"
+                                          : "the extension";
+        return std::string{what} + " of user " + std::to_string(c.user);
+    }
+
+    static bool is_status(const call& c) noexcept {
+        return c.asks && c.asks->lease == duration::zero();
+    }
+
+    const client_node& client_of(const call& c) const {
+        return *all_.clients()[all_.users()[c.user]->client()];
+    }
+
+    /// Others of its client have the lock or wait for it: reason enough not to ask the server.
+    bool rivalled(const call& c) {
+        const user& by = *all_.users()[c.user];
+        const bool waits =
+            std::any_of(all_.users().begin(), all_.users().end(), [&](const auto& u) {
+                return u->client() == by.client() && u->index() != by.index() &&
+                       u->queued_for(by.name());
+            });
+        const bool holds = std::any_of(
+            all_.holds().begin(), all_.holds().end(),
+            [&](const held& h) { return h.client == by.client() && h.name == by.name(); });
+        // A deeper level that was given up keeps its lock until that is known at the server.
+        const bool nests = all_.how().nesting && client_of(c).engine().unsettled() > 0;
+        return waits || holds || nests;
+    }
+
+    void judge_wait(const call& c) {
+        if (c.wait == duration::zero()) {
+            const std::size_t name = all_.users()[c.user]->name();
+            if (!rivalled_.contains(c.place) && there_at_[name] < c.asked_at) {
+                violate(of(c) + " finds lock " + std::to_string(name) + " taken, which was free");
+            }
+            return;
+        }
+        const client_node& node = client_of(c);
+        const duration waited = node.local(c.ended_at) - node.local(c.asked_at);
+        if (waited < c.wait) {
+            violate(of(c) + " gives up after " + std::to_string(waited.count() / micros) +
+                    " us, not " + std::to_string(c.wait.count() / micros));
+        }
+    }
+
+    void judge_success(const call& c) {
+        if (c.acquires && !c.view) {
+            violate(of(c) + " succeeds without a hold");
+        } else if (c.watches && c.watches->asked.load() == impl::hold_request::none) {
+            violate(of(c) + " ends as if its user had released the lock");
+        }
+    }
+
+    bool may_end_so(const call& c) {
+        if (c.ec == boost::system::errc::operation_canceled) {
+            return c.given_up;
+        }
+        if (c.ec == errc::overloaded) {
+            return true;  // "admission" judges
+        }
+        if (is_loss(c.ec)) {
+            return may_tell_loss(c);
+        }
+        return c.asked_at >= all_.settled_at() ? may_fail_when_settled(c) : may_fail(c);
+    }
+
+    static bool is_loss(error_code ec) noexcept {
+        return ec == errc::lock_lost || ec == errc::lease_expired || ec == errc::max_hold_reached ||
+               ec == errc::renewal_refused;
+    }
+
+    bool may_tell_loss(const call& c) const noexcept {
+        if (c.unlocks) {
+            return true;  // "verdicts" judges
+        }
+        if (c.acquires) {
+            return all_.how().nesting;  // a deeper level of what was lost meanwhile
+        }
+        if (c.watches) {
+            return c.ec == static_cast<errc>(c.watches->lost.load());
+        }
+        if (!c.asks || is_status(c)) {
+            return false;
+        }
+        const held& h = c.asks->of;
+        return c.ec == static_cast<errc>(h.view->lost.load()) ||
+               (c.ec == errc::max_hold_reached && h.max_hold != forever);
+    }
+
+    bool may_fail_when_settled(const call& c) const noexcept {
+        return (c.ec == errc::wrong_type && all_.how().has(fault::vandal)) ||
+               (c.ec == errc::not_connected && slow());
+    }
+
+    bool may_fail(const call& c) const noexcept {
+        const scenario& how = all_.how();
+        return (c.ec == errc::read_only && how.has(fault::read_only)) ||
+               (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
+               (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
+               (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
+               (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
+               (c.ec == errc::not_connected && (slow() || how.disconnects() || came_too_early(c)));
+    }
+
+    /// Its wait was over before its client, which had just started, was connected.
+    bool came_too_early(const call& c) const {
+        const client_node& node = client_of(c);
+        return c.acquires && early_.contains(c.place) &&
+               node.local(c.ended_at) - node.local(c.asked_at) >= c.wait;
+    }
+
+    /// Two round trips may take longer than a client waits for an answer.
+    bool slow() const noexcept {
+        const config& s = all_.how().settings;
+        return 4 * all_.net().worst_latency() >=
+               std::min({s.response_timeout, s.operation_timeout, s.connect_timeout}).count();
+    }
+
+    std::vector<instant> there_at_;  // when there was such a lock last
+    std::set<std::uint64_t> rivalled_{};
+    std::set<std::uint64_t> early_{};  // its client had never been connected
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_outcomes(simulation& s) { return std::make_unique<outcomes>(s); }
+
+}  // namespace conch::sim
