@@ -166,7 +166,7 @@ void link::down(std::string_view why) {
     channels_.connection_lost();
     if (was_ready) {
         events_.lost(events_.owner, errc{});
-    } else if (++attempts_ >= settings_.retry_attempts.value_or(attempts_ + 1)) {
+    } else if (++attempts_; settings_.retry_attempts && attempts_ >= *settings_.retry_attempts) {
         events_.lost(events_.owner, why_down());
     }
 }
