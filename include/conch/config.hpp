@@ -60,9 +60,9 @@ struct config {
     /// How long an operation puts up with a server that can't be reached or doesn't answer
     /// before it fails with `errc::not_connected`. Default 5 s.
     duration operation_timeout = std::chrono::seconds{5};
-    /// So many attempts to connect may fail in a row before whatever waits for the server fails
-    /// with `errc::not_connected`, or the reason, without more patience; from then on, at each
-    /// further one. Connecting goes on. From 1. Default: no limit but `operation_timeout`.
+    /// So many attempts to connect may fail in a row: the last of them and each further one end
+    /// what waits for the server, with `errc::not_connected` or the reason; but a hold's release
+    /// or extension, and connecting, go on. From 1. Default: no limit but `operation_timeout`.
     std::optional<unsigned> retry_attempts{};
     /// The lease of acquisitions that name none: see `lock_options::lease`. Default 30 s, as
     /// Redisson's watchdog timeout.

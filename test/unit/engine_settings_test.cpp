@@ -88,12 +88,33 @@ TEST(engine_settings, retry_attempts_end_what_waits_for_a_server) {
     EXPECT_TRUE(later.ended(errc::not_connected)) << "it is known by now";
 }
 
+TEST(engine_settings, retry_attempts_leave_alone_what_concerns_a_hold) {
+    engine_harness h{with([](auto& c) {
+        c.retry_attempts = 1;
+        c.operation_timeout = 1h;
+    })};
+    const auto hold = h.grant("a");
+    const auto other = h.grant("b");
+    h.break_connection();
+    operation& longer = h.extend(hold, 60s);
+    operation& release = h.unlock(other);
+    operation& waits = h.lock("c");
+    h.wait_for_attempt();
+    h.break_connection();
+    EXPECT_TRUE(waits.ended(errc::not_connected));
+    EXPECT_FALSE(longer.done());
+    EXPECT_FALSE(release.done());
+    EXPECT_EQ(lost(hold), errc{});
+}
+
 TEST(engine_settings, retry_attempts_are_counted_anew_after_a_connection) {
     engine_harness h{with([](auto& c) {
         c.retry_attempts = 2;
         c.operation_timeout = 1h;
     })};
-    h.grant("a");
+    h.lock("a");
+    h.break_connection();
+    h.connect();
     h.break_connection();
     operation& op = h.lock("b");
     h.wait_for_attempt();
