@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,10 @@ struct config {
     duration response_timeout = std::chrono::seconds{3};
     /// An idle connection is probed with PING after so long. Default 10 s.
     duration ping_interval = std::chrono::seconds{10};
+    /// TCP: the operating system keeps the connection alive too (SO_KEEPALIVE), at its own, longer
+    /// intervals: for middleboxes that forget silent connections while a `ping_interval` is long.
+    /// Default: on.
+    bool keep_alive = true;
     /// First pause before connecting again; doubled each time, with jitter. Default 20 ms.
     duration reconnect_delay_min = std::chrono::milliseconds{20};
     /// Longest pause before connecting again. Default 1 s.
@@ -55,6 +60,16 @@ struct config {
     /// How long an operation puts up with a server that can't be reached or doesn't answer
     /// before it fails with `errc::not_connected`. Default 5 s.
     duration operation_timeout = std::chrono::seconds{5};
+    /// So many attempts to connect may fail in a row: the last of them and each further one end
+    /// what waits for the server, with `errc::not_connected` or the reason; but a hold's release
+    /// or extension, and connecting, go on. From 1. Default: no limit but `operation_timeout`.
+    std::optional<unsigned> retry_attempts{};
+    /// The lease of acquisitions that name none: see `lock_options::lease`. Default 30 s, as
+    /// Redisson's watchdog timeout.
+    duration default_lease = std::chrono::seconds{30};
+    /// The watchdog for acquisitions that say nothing of it: see `lock_options::renew`. Default:
+    /// on.
+    bool default_renew = true;
     /// A waiter asks again after at most so long even if no message came. Default 1 s.
     duration max_poll_interval = std::chrono::seconds{1};
     /// So many times in a row, or for half a second, a lock passes between local waiters before

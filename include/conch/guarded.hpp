@@ -26,9 +26,9 @@ struct guarded_options {
     /// As `lock_options::wait`. Default: zero, so that who comes second is told at once.
     duration wait{};
     /// As `lock_options::lease`.
-    duration lease = std::chrono::seconds{30};
+    std::optional<duration> lease{};
     /// As `lock_options::renew`.
-    bool renew = true;
+    std::optional<bool> renew{};
     /// As `lock_options::max_hold`.
     duration max_hold = forever;
     /// As `lock_options::stop_before`.
@@ -119,10 +119,12 @@ private:
 /// Wraps a coroutine function: every call of the result takes a `mutex` named from the call's
 /// arguments, runs the function, and releases the lock on every way out, as `with_lock` does.
 ///
-/// `key`: a function of the same arguments (as const) that returns the name; or a prefix, to which
-/// ':' and each argument are appended as text (numbers, strings, enumerators by number, and what
-/// has a `to_string()` or `operator<<`; anything else is a compile error; the object of a member
-/// function is left out).
+/// `key`: a function of the same arguments (as const; the object of a member function is the first)
+/// that returns the name; or a prefix, to which ':' and each argument are appended as text
+/// (numbers, strings, enumerators by number, and what has a `to_string()` or `operator<<`; anything
+/// else is a compile error; the object of a member function is left out). A ':' within an argument
+/// is not escaped: ("a:b", "c") and ("a", "b:c") share a lock, which costs waiting, or busy
+/// answers, never exclusion. Where that matters, give a function.
 /// `fn`: anything that `std::invoke` takes: function, lambda, pointer to member function. Returns
 /// `asio::awaitable<T>` as a body of `with_lock`. Kept until the last call has ended; calls on
 /// several threads call it at the same time, under locks of other names.

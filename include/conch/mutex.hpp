@@ -96,6 +96,7 @@ protected:
 
 private:
     friend class impl::mutex_source;
+    friend class impl::section_guard;
     mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;
 
     impl::core_ptr core_;

@@ -27,12 +27,12 @@ struct lock_options {
     /// Not negative. Default: `forever` for `async_lock`, zero for `async_try_lock`.
     std::optional<duration> wait{};
     /// The lease: the key's time to live, counted from the sending of the command. From
-    /// 10 ms (100 ms if `renew`) to one year. Default 30 s, as Redisson's watchdog timeout.
-    duration lease = std::chrono::seconds{30};
-    /// Renew the lease every third of it for as long as the hold lives. Default: on. Off is
-    /// Redisson's fixed `leaseTime`; every third of it the server is asked all the same whether the
-    /// hold was taken away.
-    bool renew = true;
+    /// 10 ms (100 ms if `renew`) to one year. Default: `config::default_lease`.
+    std::optional<duration> lease{};
+    /// Renew the lease every third of it for as long as the hold lives. Default:
+    /// `config::default_renew`. Off is Redisson's fixed `leaseTime`; every third of it the server
+    /// is asked all the same whether the hold was taken away.
+    std::optional<bool> renew{};
     /// The hold ends after so long, whatever renewal could do; it is then lost with
     /// `errc::max_hold_reached`. At least 10 ms. Default: `forever`.
     duration max_hold = forever;

@@ -128,8 +128,9 @@ private:
 /// Wraps a coroutine function: every call of the result takes one permit of the rate limit `name`,
 /// over all processes that use it, and then runs the function.
 ///
-/// `fn`: anything that `std::invoke` takes, returning `asio::awaitable<T>`; kept until the last
-/// call has ended. Throws `std::invalid_argument` for a bad name, limit or window.
+/// `fn`: anything that `std::invoke` takes, returning `asio::awaitable<T>`, whose T is void or move
+/// constructible; kept until the last call has ended. Throws `std::invalid_argument` for a bad
+/// name, limit or window.
 ///
 /// The result is called with the function's arguments, which are copied or moved as `std::thread`
 /// does (`std::ref` passes a reference; GCC before 12.3 destroys a temporary that is an aggregate

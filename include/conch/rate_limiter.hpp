@@ -94,9 +94,16 @@ public:
         return async_acquire(permits, rate_options{}, std::forward<Token>(token));
     }
 
-    /// The same for one permit.
+    /// The same for one permit: `async_acquire({.wait = 5s})`.
+    template <typename Token = boost::asio::deferred_t>
+    auto async_acquire(const rate_options& options, Token&& token = Token{}) const {
+        return async_acquire(1, options, std::forward<Token>(token));
+    }
+
+    /// The same for one permit, with the default options.
     template <typename Token>
-        requires(!std::convertible_to<Token, std::uint64_t>)
+        requires(!std::convertible_to<Token, std::uint64_t> &&
+                 !std::convertible_to<Token, const rate_options&>)
     auto async_acquire(Token&& token) const {
         return async_acquire(1, rate_options{}, std::forward<Token>(token));
     }

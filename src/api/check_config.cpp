@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/check_config.hpp"
 
+#include "core/time.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -37,6 +39,9 @@ void check_config(const config& c) {
     need(c.reconnect_delay_max <= std::chrono::hours{24},
          "reconnect_delay_max must not be above a day");
     need(positive(c.operation_timeout), "operation_timeout must be positive");
+    need(!c.retry_attempts || *c.retry_attempts > 0, "retry_attempts must be at least 1");
+    need(core::lease_is_good(c.default_lease, c.default_renew),
+         "default_lease must be from 10 ms (with default_renew: 100 ms) to one year");
     need(positive(c.max_poll_interval), "max_poll_interval must be positive");
     need(c.max_passes > 0, "max_passes must be at least 1");
     need(c.max_pending > 0, "max_pending must be at least 1");

@@ -39,6 +39,8 @@ void request_cancel(const std::weak_ptr<client_core>& core, std::uint64_t ticket
 
 std::uint64_t next_ticket(const core_ptr& core) noexcept { return core ? core->next_ticket() : 0; }
 
+duration default_lease(const core_ptr& core) noexcept { return core->settings().default_lease; }
+
 boost::asio::any_io_executor executor_of(const core_ptr& core) noexcept {
     if (core) {
         if (boost::asio::any_io_executor of_client = core->executor()) {

@@ -18,10 +18,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-duration default_stop_before(const lock_options& o) noexcept {
-    return std::min(o.lease, o.max_hold) / 10;
-}
-
 bool is_abort(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
@@ -130,10 +126,15 @@ void section_guard::granted(error_code ec, hold h) {
     }
 }
 
+duration section_guard::default_stop_before() const noexcept {
+    const duration lease = terms_.lock.lease.value_or(default_lease(mutex_.core_));
+    return std::min(lease, terms_.lock.max_hold) / 10;
+}
+
 void section_guard::watch() {
     // Of a nested acquisition, the lease is that of the outermost one.
     const duration most = hold_.remaining() / 2;
-    const duration wanted = terms_.lock.stop_before.value_or(default_stop_before(terms_.lock));
+    const duration wanted = terms_.lock.stop_before.value_or(default_stop_before());
     // Not zero, which is the plain form: a drain completes that at its beginning.
     const duration before = std::max(duration{1}, std::min(wanted, most));
     hold_.async_wait_lost(before,

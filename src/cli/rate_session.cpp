@@ -2,55 +2,25 @@
 #include "cli/rate_session.hpp"
 
 #include "cli/command_error.hpp"
-#include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
-#include <unistd.h>
-
-#include <exception>
 
 namespace conch::cli {
-namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-/// For messages that nobody reads, before the command runs.
-constexpr duration longest_farewell = 1s;
-
-void rethrow(std::exception_ptr error) {
-    if (error) {
-        std::rethrow_exception(error);
-    }
-}
-
-}  // namespace
-
 // SIGPIPE is watched only to be blocked, and taken away before the command could inherit it.
 rate_session::rate_session(const rate_plan& plan)
-    : plan_{plan},
-      messages_{STDERR_FILENO},
-      signals_{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE},
-      signal_stream_{io_, signals_.duplicate()},
-      redis_{io_, with_log(plan.server.settings,
-                           [this](log_level, std::string_view line) { detail(printable(line)); })},
-      limiter_{redis_, plan.name, plan.allowed, plan.algorithm},
-      contact_{io_, redis_, plan.server} {}
+    : session{plan, "conch rate", {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE}},
+      plan_{plan},
+      limiter_{redis_, plan.name, plan.allowed, plan.algorithm} {}
 
 std::optional<int> rate_session::go() {
-    asio::co_spawn(io_, watch_signals(), rethrow);
-    asio::co_spawn(io_, conduct(), rethrow);
-    io_.run();
-    messages_.finish(longest_farewell);
-    while (const auto signal = signals_.next()) {
-        on_signal(*signal);
-    }
+    run(conduct());
+    finish_messages();
+    take_signals();
     return exit_status_;
 }
 
@@ -61,7 +31,7 @@ asio::awaitable<void> rate_session::conduct() {
     }
     ending_ = true;
     co_await redis_.async_shutdown(as_result);
-    signal_stream_.close();
+    ignore_signals();
 }
 
 asio::awaitable<rate_session::answer> rate_session::ask() {
@@ -104,19 +74,6 @@ void rate_session::judge(error_code ec, const rate_verdict& verdict) {
     exit_status_ = exit_status_for(ec);
 }
 
-asio::awaitable<void> rate_session::watch_signals() {
-    for (;;) {
-        const auto [ec] = co_await signal_stream_.async_wait(
-            asio::posix::stream_descriptor::wait_read, as_result);
-        if (ec) {
-            co_return;
-        }
-        while (const auto signal = signals_.next()) {
-            on_signal(*signal);
-        }
-    }
-}
-
 // A signal that comes when the permits are granted, but before the command runs, ends it too.
 void rate_session::on_signal(const signalfd_siginfo& signal) {
     const auto number = static_cast<int>(signal.ssi_signo);
@@ -134,10 +91,6 @@ void rate_session::on_signal(const signalfd_siginfo& signal) {
     give_up_.emit(asio::cancellation_type::terminal);
 }
 
-std::string rate_session::name_and_server() const {
-    return quoted(plan_.name) + " (" + server_label(plan_.server.settings) + ')';
-}
-
 /// "5 of 5 in use, next in 1.20 s"
 std::string rate_session::use(const rate_verdict& verdict) const {
     std::string text =
@@ -152,14 +105,6 @@ std::string rate_session::use(const rate_verdict& verdict) const {
         return text + ", no answer since";
     }
     return text + ", next in " + short_time(verdict.retry_after);
-}
-
-void rate_session::say(const std::string& line) { messages_.line("conch rate: " + line); }
-
-void rate_session::detail(const std::string& line) {
-    if (plan_.verbose) {
-        say(line);
-    }
 }
 
 }  // namespace conch::cli

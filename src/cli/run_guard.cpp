@@ -3,12 +3,7 @@
 #include "cli/run_session.hpp"
 #include "cli/text.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
-#include <exception>
 
 namespace conch::cli {
 namespace {
@@ -16,18 +11,11 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 /// What a command gets to end in, at most, once its lock is gone already.
 constexpr duration longest_grace = 5s;
 
 /// How long before the hold's end SIGKILL is sent, so that the command is dead by then.
 duration time_to_die(duration lease) noexcept { return std::min<duration>(lease / 40, 250ms); }
-
-void rethrow(std::exception_ptr error) {
-    if (error) {
-        std::rethrow_exception(error);
-    }
-}
 
 }  // namespace
 
@@ -64,7 +52,7 @@ asio::awaitable<void> run_session::end_command() {
     job_.adopt_orphans();
     job_.signal(SIGTERM);
     job_.signal(SIGCONT);
-    detail("the lock " + lock_and_server() + (held ? " is about to be lost" : " is lost") +
+    detail("the lock " + name_and_server() + (held ? " is about to be lost" : " is lost") +
            ": ending the command");
     while (!job_.gone() && clock::now() < last) {
         co_await nap(last - clock::now());
@@ -89,26 +77,13 @@ bool run_session::max_hold_is_near() const noexcept {
 // Stopped, this process did not renew: the lease may have ended, and someone else may hold the
 // lock. So the server is asked before the command goes on.
 asio::awaitable<void> run_session::go_on() {
-    co_await hold_.async_extend(plan_.lock.lease, as_result);
+    co_await hold_.async_extend(*plan_.lock.lease, as_result);
     going_on_ = false;
     if (!in_danger_ && !loss_ && hold_.owns_lock() && hold_.remaining() > plan_.grace) {
         job_.lend_terminal();
         job_.signal(SIGCONT);
     }
     lease_timer_.cancel();
-}
-
-asio::awaitable<void> run_session::watch_signals() {
-    for (;;) {
-        const auto [ec] = co_await signal_stream_.async_wait(
-            asio::posix::stream_descriptor::wait_read, as_result);
-        if (ec) {
-            co_return;
-        }
-        while (const auto signal = signals_.next()) {
-            on_signal(*signal);
-        }
-    }
 }
 
 void run_session::on_signal(const signalfd_siginfo& signal) {
@@ -160,7 +135,7 @@ void run_session::on_signal_while_running(int number) {
         job_.signal(SIGCONT);
     } else if (!going_on_ && !in_danger_) {
         going_on_ = true;
-        asio::co_spawn(io_, go_on(), rethrow);
+        start(go_on());
     }
 }
 
@@ -193,7 +168,7 @@ void run_session::on_stop() {
         return;
     }
     job_.take_terminal();
-    say("stopped; " + lock_and_server() + " stays locked for " + short_time(hold_.remaining()) +
+    say("stopped; " + name_and_server() + " stays locked for " + short_time(hold_.remaining()) +
         " more; continued later, the command is ended");
     const bool was_stopped = stop_self(number, true);
     if (was_stopped) {

@@ -18,7 +18,7 @@ constexpr duration one_year = std::chrono::hours{24 * 365};
 /// After the lease and --max-hold.
 void read_grace(const po::variables_map& values, run_plan& plan) {
     const lock_options& lock = plan.lock;
-    const auto wanted = seconds_option(values, "grace", 0ns, lock.lease / 2);
+    const auto wanted = seconds_option(values, "grace", 0ns, *lock.lease / 2);
     if (wanted && *wanted >= lock.max_hold) {
         throw usage_error("--grace, " + short_time(*wanted) +
                           ", must be shorter than --max-hold, " + short_time(lock.max_hold));
@@ -35,7 +35,7 @@ void read_run_options(const po::variables_map& values, run_plan& plan) {
         }
         lock.wait = 0ns;
     }
-    lock.lease = seconds_option(values, "lease", 100ms, one_year).value_or(lock.lease);
+    lock.lease = seconds_option(values, "lease", 100ms, one_year).value_or(30s);
     lock.max_hold = seconds_option(values, "max-hold", 10ms, one_year).value_or(forever);
     read_grace(values, plan);
     plan.kind.fenced = values.count("fenced") != 0;

@@ -18,7 +18,7 @@ struct run_plan : command_plan {
     duration grace{};  ///< from SIGTERM to the end of the lease; shorter than `longest_lease()`
 
     /// The lease as --max-hold clamps it.
-    duration longest_lease() const noexcept { return std::min(lock.lease, lock.max_hold); }
+    duration longest_lease() const noexcept { return std::min(*lock.lease, lock.max_hold); }
 };
 
 /// The options of `conch run`.

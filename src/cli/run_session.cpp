@@ -3,64 +3,41 @@
 
 #include "cli/command_error.hpp"
 #include "cli/exec.hpp"
-#include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
-#include <unistd.h>
 
 #include <cstdlib>
-#include <exception>
 
 namespace conch::cli {
-namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-/// For messages that nobody reads, at the very end.
-constexpr duration longest_farewell = 1s;
-
-void rethrow(std::exception_ptr error) {
-    if (error) {
-        std::rethrow_exception(error);
-    }
-}
-
-}  // namespace
 
 // SIGTTOU, SIGTTIN and SIGPIPE are watched only to be blocked: a message of ours from the
 // background, with `stty tostop`, or to a pipe that nobody reads any more would stop or end this
 // process, and with it the renewals.
 run_session::run_session(const run_plan& plan)
-    : plan_{plan},
-      messages_{STDERR_FILENO},
-      signals_{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-               SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGPIPE},
-      signal_stream_{io_, signals_.duplicate()},
+    : session{plan,
+              "conch run",
+              {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU,
+               SIGCONT, SIGCHLD, SIGPIPE}},
+      plan_{plan},
       child_event_{io_, asio::steady_timer::time_point::max()},
       lease_timer_{io_},
-      redis_{io_, with_log(plan.server.settings,
-                           [this](log_level, std::string_view line) { detail(printable(line)); })},
-      mutex_{lock_of(redis_, plan.name, plan.kind, plan.server)},
-      contact_{io_, redis_, plan.server} {}
+      mutex_{lock_of(redis_, plan.name, plan.kind, plan.server)} {}
 
 int run_session::go() {
-    asio::co_spawn(io_, watch_signals(), rethrow);
-    asio::co_spawn(io_, conduct(), rethrow);
     try {
-        io_.run();
+        run(conduct());
     } catch (...) {
         job_.signal(SIGKILL);  // nobody looks after its lock any more
         throw;
     }
-    messages_.finish(hurried_ ? 0s : longest_farewell);
+    if (!hurried_) {
+        finish_messages();
+    }
     return exit_status_;
 }
 
@@ -69,7 +46,7 @@ asio::awaitable<void> run_session::conduct() {
     if (ec || stop_signal_ != 0) {
         exit_status_ = refused(ec);
     } else if (!hold_.owns_lock()) {
-        say("the lock " + lock_and_server() + " was lost at once; nothing was run");
+        say("the lock " + name_and_server() + " was lost at once; nothing was run");
         exit_status_ = exit_code::lock_lost;
     } else {
         start_command();
@@ -83,7 +60,7 @@ asio::awaitable<void> run_session::conduct() {
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     co_await redis_.async_shutdown(token);
-    signal_stream_.close();
+    ignore_signals();
     if (hurried_) {
         io_.stop();  // what goes on in the background is not waited for
     }
@@ -98,7 +75,7 @@ asio::awaitable<error_code> run_session::acquire() {
     }
     nested_ = is_ours(status);
     if (nested_ && plan_.lock.wait != 0ns && !plan_.quiet) {
-        say("warning: " + lock_and_server() +
+        say("warning: " + name_and_server() +
             " is held by the \"conch run\" that this one is part of, so it waits for itself");
     }
     if (status.locked && plan_.lock.wait != 0ns) {
@@ -119,7 +96,7 @@ asio::awaitable<error_code> run_session::acquire() {
 asio::awaitable<void> run_session::supervise() {
     phase_ = phase::running;
     guarding_ = true;
-    asio::co_spawn(io_, guard_lease(), rethrow);
+    start(guard_lease());
     hold_.async_wait_lost([this](error_code ec) {
         if (ec && ec != asio::error::operation_aborted && phase_ == phase::running) {
             loss_ = ec;
@@ -156,7 +133,7 @@ asio::awaitable<void> run_session::release() {
     } else if (ec == errc::lock_lost) {
         report_loss(ec);
     } else {
-        say("the release of " + lock_and_server() + " is not confirmed (" + ec.message() +
+        say("the release of " + name_and_server() + " is not confirmed (" + ec.message() +
             "); it ends with its lease, in " + short_time(left) + " or less");
     }
 }
@@ -167,7 +144,7 @@ void run_session::start_command() {
     const child_plan how{
         .program = words.front(),
         .words = words,
-        .signal_mask = signals_.former_mask(),
+        .signal_mask = former_mask(),
         .variables = {
             {"CONCH_NAME", plan_.name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
     launched result;
@@ -192,7 +169,7 @@ int run_session::refused(error_code ec) {
     if (ec == errc::timed_out) {
         const duration wait = plan_.lock.wait.value_or(forever);
         if (!plan_.quiet) {
-            say(lock_and_server() + " is held by " +
+            say(name_and_server() + " is held by " +
                 (nested_ ? "the \"conch run\" that this one is part of" : "someone else") +
                 (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
         }
@@ -204,7 +181,7 @@ int run_session::refused(error_code ec) {
 }
 
 void run_session::report_loss(error_code reason) {
-    const std::string name = "the lock " + lock_and_server();
+    const std::string name = "the lock " + name_and_server();
     std::string what;
     if (at_max_hold_ || reason == errc::max_hold_reached) {
         what = name + " was held for as long as --max-hold allows (" +
@@ -224,18 +201,6 @@ bool run_session::is_ours(const lock_status& status) const {
     const char* const owner = std::getenv("CONCH_OWNER");
     return owner != nullptr && *owner != '\0' &&
            status.holder.starts_with(std::string{owner} + ':');
-}
-
-std::string run_session::lock_and_server() const {
-    return quoted(plan_.name) + " (" + server_label(plan_.server.settings) + ')';
-}
-
-void run_session::say(const std::string& line) { messages_.line("conch run: " + line); }
-
-void run_session::detail(const std::string& line) {
-    if (plan_.verbose) {
-        say(line);
-    }
 }
 
 }  // namespace conch::cli

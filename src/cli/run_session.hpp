@@ -3,19 +3,10 @@
 #define CONCH_SRC_CLI_RUN_SESSION_HPP
 
 #include "cli/job.hpp"
-#include "cli/message_output.hpp"
 #include "cli/run_plan.hpp"
-#include "cli/signal_watch.hpp"
+#include "cli/session.hpp"
 
-#include <conch/conch.hpp>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-
-#include <string>
 
 namespace conch::cli {
 
@@ -25,15 +16,12 @@ namespace conch::cli {
 /// SIGTERM a grace period before the hold would end (or at once when the server says that it has),
 /// SIGKILL just before the end. A command that ends by itself may leave processes behind: these
 /// are not ended, as little as by a shell.
-class run_session {
+class run_session final : public session {
 public:
     /// Throws `std::invalid_argument` for a bad lock name.
     explicit run_session(const run_plan& plan);
     /// The exit status of `conch run`.
     int go();
-    /// Ctrl-C ended the command, or the waiting: the caller has to end by SIGINT in turn, or the
-    /// shell script that it is part of would go on.
-    bool interrupted() const noexcept { return interrupted_; }
 
 private:
     enum class phase { waiting, running, releasing };
@@ -46,32 +34,21 @@ private:
     boost::asio::awaitable<void> go_on();
     boost::asio::awaitable<void> nap(duration longest);
     boost::asio::awaitable<void> release();
-    boost::asio::awaitable<void> watch_signals();
 
-    void on_signal(const signalfd_siginfo& signal);
+    void on_signal(const signalfd_siginfo& signal) override;
     void on_signal_while_running(int number);
     void on_child();
     void on_stop();
     void start_command();
     int refused(error_code ec);
     bool is_ours(const lock_status& status) const;
-    std::string lock_and_server() const;
     bool max_hold_is_near() const noexcept;
     void report_loss(error_code reason);
-    void say(const std::string& line);
-    void detail(const std::string& line);
 
     const run_plan& plan_;
-    message_output messages_;
-    boost::asio::cancellation_signal give_up_;  ///< outlives what it may cancel
-    boost::asio::io_context io_{1};
-    signal_watch signals_;
-    boost::asio::posix::stream_descriptor signal_stream_;
     boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
     boost::asio::steady_timer lease_timer_;  ///< cancelled when the guard has to look again
-    client redis_;
     mutex mutex_;
-    first_contact contact_;
     hold hold_;
     job job_;
 
@@ -85,7 +62,6 @@ private:
     bool going_on_ = false;     ///< `go_on()` runs
     bool nested_ = false;       ///< the lock is held by the run that this one is part of
     bool hurried_ = false;      ///< a signal came while the lock was being released
-    bool interrupted_ = false;
     int exit_status_ = 0;
 };
 

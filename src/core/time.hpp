@@ -26,6 +26,16 @@ constexpr std::int64_t ceil_millis(duration d) noexcept {
     return whole.count() + (whole < d ? 1 : 0);
 }
 
+/// A shorter lease would be over before it could be told.
+inline constexpr duration shortest_lease = std::chrono::milliseconds{10};
+inline constexpr duration shortest_renewed_lease = std::chrono::milliseconds{100};
+inline constexpr duration longest_lease = std::chrono::hours{24 * 365};
+
+/// A user may ask for this lease.
+constexpr bool lease_is_good(duration lease, bool renew) noexcept {
+    return lease >= (renew ? shortest_renewed_lease : shortest_lease) && lease <= longest_lease;
+}
+
 /// How much sooner than the server a holder regards its lease as over: clocks drift, and Redis
 /// keeps times in whole milliseconds.
 constexpr duration drift_margin(duration lease) noexcept {

@@ -46,6 +46,7 @@ public:
     void look_at(hold_view& view) noexcept;
     /// The client's handle is gone: shut down in the background.
     void abandon() noexcept;
+    const config& settings() const noexcept { return settings_; }
     std::uint64_t next_ticket() noexcept {
         return next_ticket_.fetch_add(1, std::memory_order_relaxed);
     }

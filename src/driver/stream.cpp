@@ -81,7 +81,8 @@ void stream::connect_next(error_code last) {
             if (self->tcp_) {
                 error_code not_vital;
                 self->socket_.set_option(asio::ip::tcp::no_delay{true}, not_vital);
-                self->socket_.set_option(asio::socket_base::keep_alive{true}, not_vital);
+                self->socket_.set_option(asio::socket_base::keep_alive{home->settings().keep_alive},
+                                         not_vital);
             }
             home->on_connected(*self);
         });

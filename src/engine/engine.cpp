@@ -11,38 +11,37 @@
 namespace conch::engine {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr duration longest_lease = std::chrono::hours{24 * 365};
-constexpr duration shortest_renewed_lease = 100ms;
-
-bool lease_is_good(duration lease, bool renew) noexcept {
-    return lease >= (renew ? shortest_renewed_lease : lock::shortest_lease) &&
-           lease <= longest_lease;
+duration lease_of(const lock_options& o, const config& c) noexcept {
+    return o.lease.value_or(c.default_lease);
 }
 
-lock::terms terms_of(const lock_options& o, bool try_only, std::uint64_t owner) noexcept {
+bool renews(const lock_options& o, const config& c) noexcept {
+    return o.renew.value_or(c.default_renew);
+}
+
+lock::terms terms_of(const lock_options& o, const config& c, bool try_only,
+                     std::uint64_t owner) noexcept {
     return {.wait = o.wait.value_or(try_only ? duration::zero() : forever),
-            .lease = o.lease,
+            .lease = lease_of(o, c),
             .max_hold = o.max_hold,
             .owner = owner != 0 || !o.owner ? owner : o.owner->id(),
-            .renew = o.renew,
+            .renew = renews(o, c),
             .try_only = try_only};
 }
 
 }  // namespace
 
-errc check_options(const lock_options& o) noexcept {
+errc check_options(const lock_options& o, const config& c) noexcept {
     if (o.wait && *o.wait < duration::zero()) {
         return errc::invalid_wait;
     }
-    if (!lease_is_good(o.lease, o.renew)) {
+    if (!core::lease_is_good(lease_of(o, c), renews(o, c))) {
         return errc::invalid_lease;
     }
-    if (o.max_hold < lock::shortest_lease) {
+    if (o.max_hold < core::shortest_lease) {
         return errc::invalid_max_hold;
     }
-    const duration longest_stop = std::min(o.lease, o.max_hold) / 2;
+    const duration longest_stop = std::min(lease_of(o, c), o.max_hold) / 2;
     if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > longest_stop)) {
         return errc::invalid_stop_before;
     }
@@ -92,7 +91,7 @@ void lock_engine::refuse(lock::caller by, errc why) {
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                           lock::caller by, std::uint64_t owner) {
-    const errc bad = check_options(options);
+    const errc bad = check_options(options, house_.settings);
     if (bad != errc{}) {
         refuse(by, bad);
         return;
@@ -106,7 +105,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         return;
     }
     lock::slot& s = house_.slot_of(spec);
-    const lock::terms want = terms_of(options, try_only, owner);
+    const lock::terms want = terms_of(options, house_.settings, try_only, owner);
     if (lock::acquisition* outer = s.held_by(want.owner)) {
         lock::enter_level(*outer, by);
         return;
@@ -144,7 +143,7 @@ void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::c
 void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::caller by) {
     if (!view) {
         refuse(by, errc::not_owner);
-    } else if (!lease_is_good(lease, true)) {
+    } else if (!core::lease_is_good(lease, true)) {
         refuse(by, errc::invalid_lease);
     } else if (drain_.armed() ? make_room(by) : admit(by)) {
         // In a drain too: who still holds may need the time to come to an end.

@@ -10,7 +10,7 @@
 namespace conch::lock {
 
 duration clamped_lease(duration lease, duration left) noexcept {
-    return std::min(lease, std::max(left, shortest_lease));
+    return std::min(lease, std::max(left, core::shortest_lease));
 }
 
 duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept {

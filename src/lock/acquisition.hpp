@@ -92,9 +92,6 @@ inline const acquisition& owner_of(const wire::call& c) noexcept {
     return static_cast<const acquisition_call&>(c).of;
 }
 
-/// A shorter lease would be over before it could be told.
-inline constexpr duration shortest_lease = std::chrono::milliseconds{10};
-
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.
 duration clamped_lease(duration lease, duration left) noexcept;
 

@@ -87,6 +87,7 @@ void link::on_greeted(void* self) {
         return;
     }
     l.state_ = state::ready;
+    l.attempts_ = 0;
     ++l.counters_.connects;
     l.log_(log_level::info, "connected to ", place_of(l.settings_));
     l.told_.clear();
@@ -169,6 +170,8 @@ void link::down(std::string_view why) {
     channels_.connection_lost();
     if (was_ready) {
         events_.lost(events_.owner, errc{});
+    } else if (++attempts_; settings_.retry_attempts && attempts_ >= *settings_.retry_attempts) {
+        events_.lost(events_.owner, why_down());
     }
 }
 

@@ -140,6 +140,7 @@ private:
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
     unsigned retries_ = 0;
+    unsigned attempts_ = 0;  // to connect that failed since one succeeded
     errc failure_{};  // of the last connections; none once a command was answered
     std::string last_words_{};
     std::string told_{};  // in the log, since the last connection

@@ -80,8 +80,8 @@ void read_run(const word_list& words) {
         return;
     }
     check_command(*plan, words);
-    FUZZ_CHECK(conch::engine::check_options(plan->lock) == errc{});
-    FUZZ_CHECK(plan->grace >= 0ns && plan->grace <= plan->lock.lease / 2);
+    FUZZ_CHECK(conch::engine::check_options(plan->lock, {}) == errc{});
+    FUZZ_CHECK(plan->grace >= 0ns && plan->grace <= *plan->lock.lease / 2);
     FUZZ_CHECK(plan->lock.max_hold > plan->grace);
 }
 

@@ -60,7 +60,7 @@ void engine_world::acquire(std::size_t name, bool fenced, const lock_options& o,
     r.nests = owner != 0;
     r.fenced = fenced;
     r.name = name;
-    longest_lease_ = std::max(longest_lease_, o.lease);
+    longest_lease_ = std::max(longest_lease_, o.lease.value_or(settings_.default_lease));
     turn([&] {
         engine_.acquire(specs_[name][fenced ? 1 : 0], o, try_only, {&r, &r.running}, owner);
     });

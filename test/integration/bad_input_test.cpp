@@ -3,6 +3,7 @@
 #include "support/redis_test.hpp"
 
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -103,11 +104,55 @@ TEST_F(bad_input_test, settings_out_of_range_are_refused_by_the_constructor) {
         [](config& s) { s.max_pending = 0; },
         [](config& s) { s.client_name = "two words"; },
         [](config& s) { s.client_name = "two\nlines"; },
+        [](config& s) { s.retry_attempts = 0; },
+        [](config& s) { s.default_lease = 99ms; },
+        [](config& s) { s.default_lease = 24h * 365 + 1ns; },
+        [](config& s) {
+            s.default_lease = 9ms;
+            s.default_renew = false;
+        },
+        [](config& s) { s.reconnect_delay_max = s.reconnect_delay_min - 1ns; },
+        [](config& s) { s.reconnect_delay_max = 24h + 1ns; },
+        [](config& s) { s.username = "without a password"; },
+        [](config& s) { s.unix_path = std::string(108, '/'); },
+        [](config& s) {
+            s.unix_path.clear();
+            s.host.clear();
+        },
+        [](config& s) {
+            s.unix_path.clear();
+            s.port = 0;
+        },
     };
     for (std::size_t i = 0; i < mistakes.size(); ++i) {
         config s = settings();
         mistakes[i](s);
         EXPECT_THROW((client{io, s}), std::invalid_argument) << "case " << i;
+    }
+    run_to_end(io);
+}
+
+TEST_F(bad_input_test, settings_at_their_limits_are_accepted) {
+    const std::vector<std::function<void(config&)>> extremes{
+        [](config& s) { s.connect_timeout = s.response_timeout = s.operation_timeout = forever; },
+        [](config& s) { s.ping_interval = s.max_poll_interval = forever; },
+        [](config& s) { s.connect_timeout = 1ns; },
+        [](config& s) { s.reconnect_delay_min = s.reconnect_delay_max = 24h; },
+        [](config& s) { s.retry_attempts = 1; },
+        [](config& s) { s.retry_attempts = std::numeric_limits<unsigned>::max(); },
+        [](config& s) { s.default_lease = 100ms; },
+        [](config& s) { s.default_lease = 24h * 365; },
+        [](config& s) {
+            s.default_lease = 10ms;
+            s.default_renew = false;
+        },
+        [](config& s) { s.client_name.clear(); },
+        [](config& s) { s.unix_path = std::string(107, '/'); },
+    };
+    for (std::size_t i = 0; i < extremes.size(); ++i) {
+        config s = settings();
+        extremes[i](s);
+        EXPECT_NO_THROW((client{io, s})) << "case " << i;
     }
     run_to_end(io);
 }

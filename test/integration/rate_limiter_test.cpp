@@ -9,6 +9,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -99,6 +100,19 @@ TEST_P(rate_limiter_test, a_wait_that_is_too_short_is_told_with_the_time_that_is
         EXPECT_EQ(ec, errc::timed_out);
         EXPECT_GT(v.retry_after, 30s);
         EXPECT_LT(clock::now() - start, 20s);
+    });
+}
+
+TEST_P(rate_limiter_test, options_come_with_or_without_a_number_of_permits) {
+    const rate_limiter one = limit_of(1);
+    run([&]() -> asio::awaitable<void> {
+        const rate_verdict first = co_await one.async_acquire({.wait = 1s});
+        EXPECT_EQ(first.count, 1u);
+        const rate_options soon{.wait = 1s};
+        const auto [named, v] = co_await one.async_acquire(soon, as_result);
+        EXPECT_EQ(named, errc::timed_out);
+        const auto [counted, w] = co_await one.async_acquire(1, soon, as_result);
+        EXPECT_EQ(counted, errc::timed_out);
     });
 }
 
@@ -246,6 +260,26 @@ TEST_F(rate_limited_test, skips_with_an_empty_optional_and_a_log_line) {
     EXPECT_TRUE(
         lines[0].starts_with("rate limit supplier:price: refused, 1 of 1 permits in use, next in "))
         << lines[0];
+}
+
+/// A result that there is no default of, and no copy.
+struct quote {
+    explicit quote(int amount) : cents{std::make_unique<int>(amount)} {}
+    std::unique_ptr<int> cents;
+};
+
+TEST_F(rate_limited_test, results_need_no_default) {
+    const auto fetch = [](int cents) -> asio::awaitable<quote> { co_return quote{cents}; };
+    auto ask = rate_limited(redis, "asked", {1, 1min}, fetch);
+    auto maybe = rate_limited(redis, "maybe", {1, 1min}, fetch, {.on_limit = skip});
+    run([&]() -> asio::awaitable<void> {
+        const quote first = co_await ask(7);
+        EXPECT_EQ(*first.cents, 7);
+        const std::optional<quote> second = co_await maybe(8);
+        EXPECT_EQ(*second.value().cents, 8);
+        const std::optional<quote> none = co_await maybe(9);
+        EXPECT_FALSE(none.has_value());
+    });
 }
 
 TEST_F(rate_limited_test, may_wait_for_its_turn) {

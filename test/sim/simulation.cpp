@@ -130,14 +130,14 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.number = c.number;
     // Turns `valid_until` into the time at which the attempt left. Later renewals have moved it on:
     // then the hold seems younger by as much, and is excused less often.
-    const duration lease = lock::clamped_lease(options.lease, options.max_hold);
+    const duration lease = lock::clamped_lease(*options.lease, options.max_hold);
     const time_point sent = h.valid_until() - (lease - core::drift_margin(lease));
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
     // A deeper level is as old as the outermost one, and goes by its terms.
-    const bool renews = options.renew && options.max_hold == forever;
+    const bool renews = *options.renew && options.max_hold == forever;
     const auto [first, fresh] =
         first_.emplace(std::pair{h.client, h.number},
-                       terms{h.sent_at, options.max_hold, renews ? options.lease : duration{}});
+                       terms{h.sent_at, options.max_hold, renews ? *options.lease : duration{}});
     h.sent_at = first->second.sent_at;
     h.max_hold = first->second.max_hold;
     h.renewed_lease = first->second.renewed_lease;

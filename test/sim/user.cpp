@@ -98,7 +98,7 @@ lock_options user::choose() {
     };
     lock_options o;
     o.renew = all_.how().fixed_leases ? chance.once_in(4) : !chance.once_in(4);
-    o.lease = spread(o.renew ? 100ms : 10ms, all_.how().longest_lease);
+    o.lease = spread(*o.renew ? 100ms : 10ms, all_.how().longest_lease);
     if (all_.how().together ? !chance.once_in(4) : chance.once_in(3)) {
         o.lease = all_.how().longest_lease;  // the usual one: such renewals go together
     }

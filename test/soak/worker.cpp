@@ -224,7 +224,7 @@ asio::awaitable<void> process::labour(unsigned number) {
         if (h) {
             const duration waited = clock::now() - *asked;
             asked.reset();
-            tenure t{m.name(), std::move(h), wanted.lease};
+            tenure t{m.name(), std::move(h), *wanted.lease};
             co_await section(how, t, waited, me, w);
             co_await give_back(t, w);
         }

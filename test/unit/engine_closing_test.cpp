@@ -118,6 +118,32 @@ TEST(engine_drain, an_extension_on_its_way_ends_with_it) {
     EXPECT_TRUE(longer.ended(errc::client_closed));
 }
 
+TEST(engine_drain, an_extension_waits_for_a_server_no_longer_than_otherwise) {
+    conch::config c = quiet();
+    c.operation_timeout = 2s;
+    engine_harness h{c};
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(20s);
+    h.break_connection();
+    const operation& longer = h.extend(v, 60s);
+    h.advance(2s - 1ns);
+    EXPECT_FALSE(longer.done());
+    h.advance(1ns);
+    EXPECT_TRUE(longer.ended(errc::not_connected));
+    EXPECT_EQ(lost(v), errc{}) << "the hold is as good as before";
+}
+
+TEST(engine_drain, extensions_are_as_many_as_may_be_pending) {
+    conch::config c = quiet();
+    c.max_pending = 2;
+    engine_harness h{c};
+    const impl::view_ptr v = h.grant("a");
+    h.shutdown(20s);
+    EXPECT_FALSE(h.extend(v, 40s).done());
+    EXPECT_FALSE(h.extend(v, 41s).done());
+    EXPECT_TRUE(h.extend(v, 42s).ended(errc::overloaded));
+}
+
 TEST(engine_drain, another_shutdown_only_shortens_it) {
     engine_harness h;
     const impl::view_ptr v = h.grant("a");

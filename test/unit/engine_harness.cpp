@@ -95,11 +95,15 @@ void engine_harness::advance(duration d) {
     turn();
 }
 
-void engine_harness::open() {
+void engine_harness::wait_for_attempt() {
     for (int i = 0; engine.wanted_connection() == 0; ++i) {
         ASSERT_LT(i, 2000) << "no connection is wanted";
         advance(std::chrono::milliseconds{1});
     }
+}
+
+void engine_harness::open() {
+    wait_for_attempt();
     const std::vector<command> before = std::exchange(sent_, {});
     turn([&] {
         connected_ = engine.wanted_connection();

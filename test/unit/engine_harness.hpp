@@ -78,6 +78,8 @@ public:
     /// The same, but HELLO is refused with these words.
     void connect_and_refuse(std::string_view words);
     void break_connection();
+    /// Waits for the engine's back-off until it wants a connection.
+    void wait_for_attempt();
     /// The server's bytes, all in one read.
     template <typename... Replies>
     void reply(const Replies&... bytes) {

@@ -36,6 +36,10 @@ TEST(key_text, strings_are_taken_as_they_are) {
     EXPECT_EQ(joined_key("p", ""), "p:");
 }
 
+TEST(key_text, a_colon_within_a_part_is_as_good_as_one_between_two) {
+    EXPECT_EQ(joined_key("p", "a:b", "c"), joined_key("p", "a", "b:c"));
+}
+
 TEST(key_text, numbers_are_decimal) {
     EXPECT_EQ(joined_key("p", -1, 7u, std::numeric_limits<std::uint64_t>::max()),
               "p:-1:7:18446744073709551615");

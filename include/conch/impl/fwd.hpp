@@ -2,6 +2,7 @@
 #ifndef CONCH_IMPL_FWD_HPP
 #define CONCH_IMPL_FWD_HPP
 
+#include <conch/clock.hpp>
 #include <conch/impl/built_with.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,6 +20,7 @@ class lock_spec;
 class rate_spec;
 struct operation;
 class mutex_source;
+class section_guard;
 
 using core_ptr = std::shared_ptr<client_core>;
 using view_ptr = boost::intrusive_ptr<hold_view>;
@@ -50,6 +52,8 @@ void submit(operation&, this_build) noexcept;
 /// Asks for the cancellation of the operation with this ticket; any thread, at any time.
 void request_cancel(const std::weak_ptr<client_core>&, std::uint64_t ticket) noexcept;
 std::uint64_t next_ticket(const core_ptr&) noexcept;
+/// Of the client's `config`.
+duration default_lease(const core_ptr&) noexcept;
 /// The client's executor; the system's, where there is no client (an empty hold).
 boost::asio::any_io_executor executor_of(const core_ptr&) noexcept;
 

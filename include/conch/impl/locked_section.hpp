@@ -37,10 +37,6 @@ template <typename T, typename Executor>
 struct awaited<boost::asio::awaitable<T, Executor>> {
     static_assert(std::is_same_v<Executor, boost::asio::any_io_executor>,
                   "conch::with_lock: the body must return boost::asio::awaitable<T>");
-    static_assert(std::is_void_v<T> ||
-                      (std::is_default_constructible_v<T> && std::is_move_assignable_v<T>),
-                  "conch: the result of a body or function must be default constructible and move "
-                  "assignable");
     using type = T;
 };
 
@@ -82,6 +78,10 @@ private:
 /// The result of the body, until the lock is released.
 template <typename T>
 class section_value : public section_guard {
+    static_assert(std::is_default_constructible_v<T> && std::is_move_assignable_v<T>,
+                  "conch: the result of a body or guarded function must be default constructible "
+                  "and move assignable");
+
 public:
     using signature = void(std::exception_ptr, T);
 

@@ -55,6 +55,7 @@ private:
     void acquire();
     void granted(error_code ec, hold h);
     void watch();
+    duration default_stop_before() const noexcept;
     void stop(boost::asio::cancellation_type type);
     void lost(error_code why);
     void finish(error_code unlocked);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/session.hpp"
+
+#include "cli/server_url.hpp"
+#include "cli/text.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <unistd.h>
+
+#include <exception>
+#include <utility>
+
+namespace conch::cli {
+namespace {
+
+namespace asio = boost::asio;
+
+/// For messages that nobody reads, at the very end.
+constexpr duration longest_farewell = std::chrono::seconds{1};
+
+}  // namespace
+
+session::session(const command_plan& plan, std::string title, std::initializer_list<int> signals)
+    : common_{plan},
+      title_{std::move(title)},
+      messages_{STDERR_FILENO},
+      signals_{signals},
+      signal_stream_{io_, signals_.duplicate()},
+      redis_{io_, with_log(plan.server.settings,
+                           [this](log_level, std::string_view line) { detail(printable(line)); })},
+      contact_{io_, redis_, plan.server} {}
+
+void session::run(asio::awaitable<void> body) {
+    start(watch_signals());
+    start(std::move(body));
+    io_.run();
+}
+
+void session::start(asio::awaitable<void> body) {
+    asio::co_spawn(io_, std::move(body), [](std::exception_ptr error) {
+        if (error) {
+            std::rethrow_exception(error);
+        }
+    });
+}
+
+asio::awaitable<void> session::watch_signals() {
+    for (;;) {
+        const auto [ec] = co_await signal_stream_.async_wait(
+            asio::posix::stream_descriptor::wait_read, as_result);
+        if (ec) {
+            co_return;
+        }
+        take_signals();
+    }
+}
+
+void session::take_signals() {
+    while (const auto signal = signals_.next()) {
+        on_signal(*signal);
+    }
+}
+
+void session::detail(const std::string& line) {
+    if (common_.verbose) {
+        say(line);
+    }
+}
+
+void session::finish_messages() { messages_.finish(longest_farewell); }
+
+std::string session::name_and_server() const {
+    return quoted(common_.name) + " (" + server_label(common_.server.settings) + ')';
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+// The scripts of the rate limits, run by hand.
+#include "support/redis_test.hpp"
+
+#include "wire/script.hpp"
+
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class rate_scripts_test : public redis_test {
+protected:
+    reply ask(wire::script_id script, const std::string& limit, const std::string& window_ms) {
+        return raw.must({"EVAL", std::string{wire::get_script(script).body}, "1", "calls", limit,
+                         window_ms, "1"});
+    }
+    /// A log of so many calls, the last of them 10 s ago, that lives on.
+    void log_of(int calls) {
+        const std::int64_t now = std::stoll(raw.must({"TIME"}).items.at(0).text);
+        raw_client::words line{"ZADD", "calls", std::to_string(calls), ""};
+        for (int i = 0; i < calls; ++i) {
+            const std::string at = std::to_string((now - 10) * 1'000'000 - i);
+            line.push_back(at);
+            line.push_back(at + ":1");
+        }
+        raw.must({"DEL", "calls"});
+        raw.must(line);
+        raw.must({"PEXPIRE", "calls", "3600000"});
+    }
+    /// Commands that scripts and clients have run since `reset_calls()`.
+    std::uint64_t commands() {
+        std::uint64_t sum = 0;
+        for (const char* name : {"time", "zscore", "zrange", "zrangebyscore", "zremrangebyscore",
+                                 "zadd", "del", "pexpire", "zcount", "zcard"}) {
+            sum += raw.calls(name);
+        }
+        return sum;
+    }
+};
+
+TEST_F(rate_scripts_test, a_log_that_is_over_goes_at_once_however_long_it_was) {
+    std::uint64_t of_one = 0;
+    for (const int calls : {1, 5'000}) {
+        log_of(calls);
+        raw.reset_calls();
+        const reply r = ask(wire::script_id::rate_log, "10", "5000");
+        const std::uint64_t cost = commands();
+        of_one = of_one == 0 ? cost : of_one;
+        EXPECT_EQ(cost, of_one);
+        EXPECT_EQ(raw.calls("del"), 1u) << "not read entry by entry";
+        ASSERT_EQ(r.items.size(), 4u);
+        EXPECT_EQ(r.items[0].number, 1);
+        EXPECT_EQ(r.items[1].number, 1) << "what is over does not count";
+        EXPECT_EQ(raw.must({"ZSCORE", "calls", ""}).text, "1");
+        EXPECT_EQ(raw.must({"ZCARD", "calls"}).number, 2);
+        EXPECT_LE(raw.pttl("calls"), 5'001);
+    }
+}
+
+TEST_F(rate_scripts_test, a_log_that_is_over_in_part_keeps_the_rest) {
+    log_of(5'000);
+    EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000").items.at(0).number, 0) << "none over";
+    const std::int64_t now = std::stoll(raw.must({"TIME"}).items.at(0).text);
+    const std::string at = std::to_string(now * 1'000'000);
+    raw.must({"ZADD", "calls", "5002", "", at, at + ":2"});
+    const reply r = ask(wire::script_id::rate_log, "10", "5000");
+    EXPECT_EQ(r.items.at(0).number, 1);
+    EXPECT_EQ(r.items.at(1).number, 3);
+    EXPECT_EQ(raw.must({"ZSCORE", "calls", ""}).text, "3");
+    EXPECT_EQ(raw.must({"ZCARD", "calls"}).number, 3);
+}
+
+}  // namespace
