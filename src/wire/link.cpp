@@ -11,17 +11,7 @@ namespace conch::wire {
 namespace {
 
 constexpr std::size_t write_limit = 256u << 10;
-constexpr duration retry_delay_min = std::chrono::milliseconds{20};
-/// A renewal can't wait as long as others for a server that answered: a lease runs.
-constexpr duration urgent_retry_delay_max = std::chrono::milliseconds{100};
-constexpr unsigned most_doublings = 16;
 constexpr std::size_t most_unfenced = 64;
-
-duration doubled(duration first, unsigned times, duration most) noexcept {
-    return std::min(most, first * (std::int64_t{1} << std::min(times, most_doublings)));
-}
-
-bool is_urgent(const call& c) noexcept { return c.type->order == priority::urgent; }
 
 // For the log.
 std::string place_of(const config& s) {
@@ -39,15 +29,11 @@ link::link(const config& settings, core::timer_heap& timers, core::random& jitte
       counters_{counters},
       events_{events},
       greeting_{settings, this, &link::on_greeted},
-      timer_{this, &link::on_timer},
-      retry_timer_{this, &link::on_retry_timer} {
+      timer_{this, &link::on_timer} {
     ping_.home = this;
 }
 
-link::~link() {
-    timers_.cancel(timer_);
-    timers_.cancel(retry_timer_);
-}
+link::~link() { timers_.cancel(timer_); }
 
 void link::submit(call& c) {
     pipeline_.submit(c);
@@ -165,7 +151,7 @@ void link::down(std::string_view why) {
     }
     wanted_ = 0;
     pause();
-    resume_delayed();
+    delayed_.resume();
     counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
     channels_.connection_lost();
     if (was_ready) {
@@ -196,7 +182,7 @@ void link::close() {
     state_ = state::closed;
     wanted_ = 0;
     timers_.cancel(timer_);
-    resume_delayed();
+    delayed_.resume();
     counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
     pipeline_.drop_waiting();
     channels_.connection_lost();
@@ -313,7 +299,7 @@ void link::handle_push(const resp::value& push) {
 void link::answer(call& c, const resp::value& reply) {
     if (!reply.is_error()) {
         if (c.type->order != priority::greeting) {
-            retries_ = 0;
+            delayed_.answered();
             failures_ = 0;
             failure_ = {};
         }
@@ -342,46 +328,7 @@ void link::answer(call& c, const resp::value& reply) {
 void link::retry_later(call& c) {
     c.trouble = to_errc(last_words_);
     c.not_run();
-    c.where = call::state::waiting;
-    delayed_.push_back(c);
-    if (!retry_timer_.armed()) {
-        const duration d = doubled(retry_delay_min, retries_++, settings_.reconnect_delay_max);
-        resume_at_ = core::after(now_, jitter_.jitter(d));
-        timers_.set(retry_timer_, resume_at_);
-    }
-    if (is_urgent(c)) {
-        const time_point soon = core::after(now_, jitter_.jitter(urgent_retry_delay_max));
-        timers_.set(retry_timer_, std::min(retry_timer_.at, soon));
-    }
-}
-
-void link::on_retry_timer(void* self) {
-    link& l = *static_cast<link*>(self);
-    if (l.now_ >= l.resume_at_) {
-        l.resume_delayed();
-        return;
-    }
-    l.resume_if(&is_urgent);
-    if (!l.delayed_.empty()) {
-        l.timers_.set(l.retry_timer_, l.resume_at_);
-    }
-}
-
-void link::resume_delayed() noexcept {
-    timers_.cancel(retry_timer_);
-    resume_if([](const call&) { return true; });
-}
-
-void link::resume_if(bool (*which)(const call& c)) noexcept {
-    // From the back: each goes to the head of what waits to be sent.
-    for (auto it = delayed_.end(); it != delayed_.begin();) {
-        call& c = *--it;
-        if (which(c)) {
-            it = delayed_.erase(it);
-            c.where = call::state::idle;
-            pipeline_.submit_again(c);
-        }
-    }
+    delayed_.add(c);
 }
 
 void link::encode_ping(call&, resp::writer& w) { w.command(1).arg("PING"); }

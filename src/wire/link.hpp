@@ -7,6 +7,7 @@
 #include "core/random.hpp"
 #include "core/timer_heap.hpp"
 #include "resp/reader.hpp"
+#include "wire/delayed_calls.hpp"
 #include "wire/handshake.hpp"
 #include "wire/pipeline.hpp"
 #include "wire/subscriptions.hpp"
@@ -102,7 +103,6 @@ private:
 
     static void on_greeted(void* self);
     static void on_timer(void* self);
-    static void on_retry_timer(void* self);
     static void encode_ping(call& c, resp::writer& w);
     static void encode_kill(call& c, resp::writer& w);
     static void ping_done(call& c, const outcome& o);
@@ -119,8 +119,6 @@ private:
     void handle_push(const resp::value& push);
     void answer(call& c, const resp::value& reply);
     void retry_later(call& c);
-    void resume_delayed() noexcept;
-    void resume_if(bool (*which)(const call& c)) noexcept;
     void fence_old();
     void remember_old();
     void watch();
@@ -139,9 +137,8 @@ private:
     time_point down_since_{};
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
-    unsigned retries_ = 0;
     unsigned attempts_ = 0;  // to connect that failed since one succeeded
-    errc failure_{};  // of the last connections; none once a command was answered
+    errc failure_{};         // of the last connections; none once a command was answered
     std::string last_words_{};
     std::string told_{};  // in the log, since the last connection
 
@@ -155,10 +152,8 @@ private:
     subscriptions channels_{pipeline_};
     handshake greeting_;
     probe ping_{ping_type};
-    call_list delayed_{};
+    delayed_calls delayed_{pipeline_, timers_, jitter_, now_, settings_.reconnect_delay_max};
     core::timer timer_;
-    core::timer retry_timer_;
-    time_point resume_at_{};  // when all that is delayed is sent again
 };
 
 }  // namespace conch::wire

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/delayed_calls.hpp"
+
+#include <algorithm>
+
+namespace conch::wire {
+namespace {
+
+constexpr duration shortest_pause = std::chrono::milliseconds{20};
+/// A renewal can't wait as long as others for a server that answered: a lease runs.
+constexpr duration longest_urgent_pause = std::chrono::milliseconds{100};
+constexpr unsigned most_doublings = 16;
+
+bool is_urgent(const call& c) noexcept { return c.type->order == priority::urgent; }
+
+}  // namespace
+
+duration doubled(duration first, unsigned times, duration most) noexcept {
+    return std::min(most, first * (std::int64_t{1} << std::min(times, most_doublings)));
+}
+
+delayed_calls::delayed_calls(pipeline& p, core::timer_heap& timers, core::random& jitter,
+                             const time_point& now, const duration& most) noexcept
+    : pipeline_{p}, timers_{timers}, jitter_{jitter}, now_{now}, most_{most} {}
+
+void delayed_calls::add(call& c) {
+    c.where = call::state::waiting;
+    calls_.push_back(c);
+    if (!timer_.armed()) {
+        all_at_ = core::after(now_, jitter_.jitter(doubled(shortest_pause, times_++, most_)));
+        timers_.set(timer_, all_at_);
+    }
+    if (is_urgent(c)) {
+        const time_point soon = core::after(now_, jitter_.jitter(longest_urgent_pause));
+        timers_.set(timer_, std::min(timer_.at, soon));
+    }
+}
+
+void delayed_calls::on_timer(void* self) {
+    delayed_calls& d = *static_cast<delayed_calls*>(self);
+    if (d.now_ >= d.all_at_) {
+        d.resume();
+        return;
+    }
+    d.resume_if(&is_urgent);
+    if (!d.calls_.empty()) {
+        d.timers_.set(d.timer_, d.all_at_);
+    }
+}
+
+void delayed_calls::resume() noexcept {
+    timers_.cancel(timer_);
+    resume_if([](const call&) { return true; });
+}
+
+void delayed_calls::resume_if(bool (*which)(const call& c)) noexcept {
+    // From the back: each goes to the head of what waits to be sent.
+    for (auto it = calls_.end(); it != calls_.begin();) {
+        call& c = *--it;
+        if (which(c)) {
+            it = calls_.erase(it);
+            c.where = call::state::idle;
+            pipeline_.submit_again(c);
+        }
+    }
+}
+
+}  // namespace conch::wire
