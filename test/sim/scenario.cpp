@@ -68,7 +68,7 @@ std::string_view name_of(fault f) noexcept {
     return "?";
 }
 
-scenario::scenario(dice& chance)
+scenario::scenario(dice& chance, dice more)
     : faults{choose_faults(chance)},
       fault_pause{chance.spread(50 * millis, 1 * seconds)},
       chaos{chance.between(500 * millis, 3 * seconds)},
@@ -127,6 +127,33 @@ scenario::scenario(dice& chance)
     calm = 2 * promptness() + chance.spread(1 * seconds, 4 * seconds);
     if (lingering) {
         calm += longest_lease.count();
+    }
+    name_locks(more);
+}
+
+// Mostly mutexes of names that have nothing to do with each other.
+void scenario::name_locks(dice& chance) {
+    enum { all_plain, some_plain, twins, alike, usual };
+    const std::uint64_t kind = std::min<std::uint64_t>(chance.below(4 * usual), usual);
+    names = std::max<std::size_t>(names, kind == twins || kind == alike ? 2 : 1);
+    for (std::size_t i = 0; i < names; ++i) {
+        const bool plain = kind == all_plain || (kind == some_plain && chance.once_in(2));
+        locks.push_back({"lock:" + std::to_string(i), plain});
+    }
+    if (kind == twins) {  // two locks with one channel and one fencing token
+        locks[0].plain = locks[1].plain = chance.once_in(2);
+        locks[1].text = "{" + locks[0].text + "}";
+    } else if (kind == alike) {
+        locks[1].plain = true;
+        same_key = chance.once_in(2);
+        locks[1].text = same_key ? locks[0].text : "{" + locks[0].text + "}";
+    }
+    if (same_key) {
+        // Who loses a lock that the other kind takes then is told of an error, not of a loss.
+        for (const fault f : {fault::force, fault::vandal, fault::restart_empty, fault::failover,
+                              fault::server_clock}) {
+            faults[static_cast<std::size_t>(f)] = false;
+        }
     }
 }
 

@@ -26,7 +26,8 @@ void checker::violate(std::string_view what) { all_.violate(name(), what); }
 
 simulation::simulation(std::uint64_t seed, bool print)
     : world_{seed, print},
-      how_{world_.chance},
+      more_{~seed},
+      how_{world_.chance, dice{more_.seed()}},
       server_{world_, {.seed = world_.chance.seed()}},
       network_{world_, server_, how_.net},
       forces_(how_.names),
@@ -39,8 +40,10 @@ simulation::simulation(std::uint64_t seed, bool print)
         if (o.fenced && world_.chance.once_in(4) && !how_.has(fault::server_clock)) {
             o.fence_ttl = std::chrono::seconds{60};
         }
+        const lock_name& l = how_.locks[i];
+        o.fenced = o.fenced && !(l.plain && more_.once_in(2));  // else it is never SET NX
         specs_.emplace_back(
-            new impl::lock_spec{impl::redisson_family, "lock:" + std::to_string(i), o});
+            new impl::lock_spec{l.plain ? impl::token_family : impl::redisson_family, l.text, o});
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {
@@ -54,7 +57,7 @@ simulation::simulation(std::uint64_t seed, bool print)
          {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
           make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
           make_bounds, make_reasons, make_answers, make_verdicts, make_lasting, make_order,
-          make_admission, make_outcomes}) {
+          make_admission, make_outcomes, make_shapes}) {
         checkers_.push_back(make(*this));
     }
 }
@@ -154,13 +157,14 @@ void simulation::end_force(std::size_t name) noexcept {
 
 void simulation::vandalize(std::size_t name) {
     begin_force(name);
-    server_.redis().put_text(specs_[name]->name(), "mine now", server_.wall_clock());
+    const bool plain = how_.locks[name].plain;
+    server_.redis().put_foreign(specs_[name]->name(), plain, server_.wall_clock());
     end_force(name);
     forces_[name].spoilt_at = world_.now();
 }
 
 void simulation::restore(std::size_t name) {
-    server_.redis().remove_text(specs_[name]->name(), server_.wall_clock());
+    server_.redis().remove_foreign(specs_[name]->name(), server_.wall_clock());
 }
 
 bool simulation::persist(std::size_t name) {
@@ -344,8 +348,8 @@ void simulation::come_to_rest() {
         how_.may_forget() || how_.has(fault::crash) || how_.detaching || how_.has(fault::persist);
     const instant leases =
         leases_end ? how_.longest_lease.count() * 102 / 100 + server_.set_back() : 0;
-    // A release that met the vandal's text asks again after at most a second.
-    const instant pause = how_.has(fault::vandal) ? 1100 * millis : 0;
+    // A release that met something else asks again after at most a second.
+    const instant pause = how_.mixes_types() ? 1100 * millis : 0;
     run_until(world_.now() + leases + pause + how_.promptness() + 10 * millis);
     const std::uint64_t scripts = server_.redis().scripts_run();
     run_until(world_.now() + how_.longest_lease.count());

@@ -71,6 +71,9 @@ public:
     void asks(call& c);
     call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    bool same_key(std::size_t a, std::size_t b) const noexcept {
+        return specs_[a]->name() == specs_[b]->name();
+    }
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
     /// Users go on with new work.
     bool working() const noexcept { return world_.now() < end_of_work_; }
@@ -95,9 +98,9 @@ public:
     void forgot() noexcept { last_loss_ = world_.now(); }
     void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
     void end_force(std::size_t name) noexcept;
-    /// Somebody else's text takes the place of this lock.
+    /// Something of somebody else takes the place of this lock.
     void vandalize(std::size_t name);
-    /// The text goes away again.
+    /// It goes away again.
     void restore(std::size_t name);
     /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
     /// it.
@@ -154,6 +157,7 @@ private:
     void expire_deserted();
 
     world world_;
+    dice more_;  // for choices that came later: they change no earlier one
     const scenario how_;
     server_node server_;
     network network_;

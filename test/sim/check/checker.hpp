@@ -61,6 +61,7 @@ std::unique_ptr<checker> make_lasting(simulation& s);
 std::unique_ptr<checker> make_order(simulation& s);
 std::unique_ptr<checker> make_admission(simulation& s);
 std::unique_ptr<checker> make_outcomes(simulation& s);
+std::unique_ptr<checker> make_shapes(simulation& s);
 
 }  // namespace conch::sim
 

@@ -144,7 +144,7 @@ private:
     }
 
     bool may_fail_when_settled(const call& c) const noexcept {
-        return (c.ec == errc::wrong_type && all_.how().has(fault::vandal)) ||
+        return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
                (c.ec == errc::not_connected && slow());
     }
 
@@ -154,7 +154,7 @@ private:
                (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
-               (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
+               (c.ec == errc::wrong_type && how.mixes_types()) ||
                (c.ec == errc::not_connected && (slow() || how.disconnects() || came_too_early(c)));
     }
 

@@ -117,7 +117,7 @@ private:
                (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
-               (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
+               (c.ec == errc::wrong_type && how.mixes_types()) ||
                (c.ec == errc::not_connected && !c.unlocks->alone);
     }
 
