@@ -36,6 +36,9 @@ struct field_witness {
     enum class sight : std::uint8_t { missing, there, deleted };
 
     virtual void saw(std::int64_t connection, std::string_view field, sight what) = 0;
+    /// A script ended.
+    virtual void ran(std::int64_t connection, arguments keys, arguments args,
+                     const reply& answer) = 0;
 
 protected:
     ~field_witness() = default;
@@ -143,6 +146,11 @@ public:
     /// After it: tells what it found out.
     void compare_tokens(const session& by, const std::vector<token_state>& before, arguments keys,
                         arguments args);
+    void ran(const session& by, arguments keys, arguments args, const reply& answer) const {
+        if (witness_) {
+            witness_->ran(by.id, keys, args, answer);
+        }
+    }
 
 private:
     void set_now(std::int64_t now_us);

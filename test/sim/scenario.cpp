@@ -129,6 +129,8 @@ scenario::scenario(dice& chance, dice more)
         calm += longest_lease.count();
     }
     name_locks(more);
+    set_limits(more);
+    closing = more.once_in(6);
 }
 
 // Mostly mutexes of names that have nothing to do with each other.
@@ -175,6 +177,19 @@ instant scenario::promptness() const noexcept {
     const instant poll = has(fault::no_channel) ? 1 * seconds : 0;
     // And a waiter's clock that drifts while it waits for a lease to end.
     return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50;
+}
+
+void scenario::set_limits(dice& chance) {
+    if (!chance.once_in(5)) {
+        return;
+    }
+    limits.resize(1 + chance.below(2));
+    for (limit_terms& l : limits) {
+        l.most = 1 + chance.below(4);
+        l.window_ms = chance.spread(20, 2000);
+        l.sliding = chance.once_in(2);
+    }
+    askers = 1 + chance.below(2);
 }
 
 }  // namespace conch::sim

@@ -60,6 +60,18 @@ struct lock_name {
     bool plain = false;
 };
 
+/// A rate limit.
+struct limit_terms {
+    /// Requests ask for about so many permits, or a few times as many.
+    static constexpr std::uint64_t unit = 1'000'000;
+
+    std::uint64_t permits() const noexcept { return most * unit; }
+
+    std::uint64_t most = 1;  ///< usual requests in a window
+    std::int64_t window_ms = 0;
+    bool sliding = false;
+};
+
 /// What the seed of a run chose.
 struct scenario {
     /// `more`: what came later draws from a chance of its own, so that it changes no other.
@@ -110,12 +122,16 @@ struct scenario {
     bool together = false;      ///< and to several at a time, with the same lease
     std::vector<lock_name> locks{};
     bool same_key = false;  ///< a mutex and a token_mutex have one name
+    std::vector<limit_terms> limits{};
+    std::size_t askers = 0;  ///< per client, of permits
+    bool closing = false;    ///< clients are shut down
 
     network::settings net{};
     conch::config settings{};
 
 private:
     void name_locks(dice& chance);
+    void set_limits(dice& chance);
 };
 
 }  // namespace conch::sim

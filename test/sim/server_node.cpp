@@ -82,6 +82,27 @@ void server_node::saw(std::int64_t connection, std::string_view field, sight wha
     }
 }
 
+void server_node::ran(std::int64_t connection, arguments keys, arguments args,
+                      const reply& answer) {
+    const auto limit =
+        keys.empty() ? limits_.end() : std::find(limits_.begin(), limits_.end(), keys.front());
+    const auto line = by_connection_.find(connection);
+    if (limit == limits_.end() || line == by_connection_.end() || answer.items.size() != 4) {
+        return;
+    }
+    permit_count c{.limit = static_cast<std::size_t>(limit - limits_.begin()),
+                   .at = world_.now(),
+                   .wall_us = wall_clock(),
+                   .client = network_->client_of(line->second),
+                   .granted = static_cast<std::size_t>(answer.items[0].integer),
+                   .used = static_cast<std::uint64_t>(answer.items[1].integer),
+                   .retry_ms = answer.items[2].integer};
+    for (const std::string_view permits : args.subspan(2)) {
+        c.asked.push_back(static_cast<std::uint64_t>(to_integer(permits).value_or(0)));
+    }
+    counted_(c);
+}
+
 const std::vector<server_node::sighting>& server_node::sightings(std::string_view field) const {
     static const std::vector<sighting> none;
     const auto it = sightings_.find(field);

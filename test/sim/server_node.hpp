@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@
 #include <vector>
 
 namespace conch::sim {
+
+/// What the server answered to requests for permits.
+struct permit_count {
+    std::size_t limit = 0;
+    instant at = 0;
+    std::int64_t wall_us = 0;
+    std::uint64_t client = 0;
+    std::vector<std::uint64_t> asked{};  ///< by each request
+    std::size_t granted = 0;             ///< the first so many
+    std::uint64_t used = 0;
+    std::int64_t retry_ms = 0;
+};
 
 /// The fake Redis on its machine: it may be slow, stop, come back with or without its data, or be
 /// replaced by a replica that lags; its wall clock may step.
@@ -75,6 +88,11 @@ public:
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
     void watch(std::vector<std::string> names) { names_ = std::move(names); }
+    /// The keys of rate limits, and who is told of what is counted there.
+    void watch(std::vector<std::string> limits, std::function<void(const permit_count&)> told) {
+        limits_ = std::move(limits);
+        counted_ = std::move(told);
+    }
 
     // The network's.
 
@@ -93,6 +111,7 @@ private:
     std::set<std::string> all_fields();
     void note_late(std::uint64_t line, const std::set<std::string>& before);
     void saw(std::int64_t connection, std::string_view field, sight what) override;
+    void ran(std::int64_t connection, arguments keys, arguments args, const reply& answer) override;
 
     world& world_;
     fake_redis redis_;
@@ -104,6 +123,8 @@ private:
     instant back_ = 0;
     bool down_ = false;
     std::vector<std::string> names_{};
+    std::vector<std::string> limits_{};
+    std::function<void(const permit_count&)> counted_{};
     std::set<std::string> late_{};
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;

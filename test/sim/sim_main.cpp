@@ -27,6 +27,8 @@ struct totals {
     std::uint64_t events = 0;
     std::uint64_t grants = 0;
     std::uint64_t losses = 0;
+    std::uint64_t permits = 0;
+    std::uint64_t closings = 0;
     std::array<std::uint64_t, sim::fault_count> faults{};
     std::array<std::uint64_t, sim::fault_count> seeds_with{};
     std::optional<std::uint64_t> first_failing{};
@@ -53,6 +55,8 @@ void add(totals& t, const sim::outcome& o) {
     t.events += o.events;
     t.grants += o.grants;
     t.losses += o.losses;
+    t.permits += o.permits;
+    t.closings += o.closings;
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
         t.faults[i] += o.faults[i];
         t.seeds_with[i] += o.faults[i] != 0 ? 1 : 0;
@@ -93,6 +97,8 @@ void print_json(const totals& t) {
         {"events", t.events},
         {"grants", t.grants},
         {"losses_told", t.losses},
+        {"permits", t.permits},
+        {"closings", t.closings},
         {"fault_kinds", sim::fault_count},
         {"fault_kinds_seen", kinds},
         {"faults", faults}};
@@ -103,12 +109,14 @@ void print_json(const totals& t) {
 }
 
 void print_text(const totals& t) {
-    std::printf("%llu seeds in %.1f s (%.0f/s), %llu events, %llu grants, %llu losses told\n",
-                static_cast<unsigned long long>(t.seeds), t.seconds,
-                t.seconds > 0 ? static_cast<double>(t.seeds) / t.seconds : 0.0,
-                static_cast<unsigned long long>(t.events),
-                static_cast<unsigned long long>(t.grants),
-                static_cast<unsigned long long>(t.losses));
+    std::printf(
+        "%llu seeds in %.1f s (%.0f/s), %llu events, %llu grants, %llu losses told, "
+        "%llu requests for permits granted, %llu clients closed\n",
+        static_cast<unsigned long long>(t.seeds), t.seconds,
+        t.seconds > 0 ? static_cast<double>(t.seeds) / t.seconds : 0.0,
+        static_cast<unsigned long long>(t.events), static_cast<unsigned long long>(t.grants),
+        static_cast<unsigned long long>(t.losses), static_cast<unsigned long long>(t.permits),
+        static_cast<unsigned long long>(t.closings));
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
         std::printf("  %-14s %10llu in %llu seeds\n",
                     std::string{sim::name_of(static_cast<sim::fault>(i))}.c_str(),

@@ -16,7 +16,7 @@ public:
         const std::uint64_t users = all_.how().users;
         limit(s.slots_now, all_.how().names, "slots");
         limit(s.subscriptions_now, all_.how().names, "subscriptions");
-        limit(s.waiting_now, users, "waiters");
+        limit(s.waiting_now, users + all_.how().askers, "waiters");
         limit(s.holds_now, 3 * users, "holds");
         // Given up, but the server may have it: each ends with its release, or one lease after its
         // connection.

@@ -111,6 +111,11 @@ private:
                 (c.ec == errc::max_hold_reached || c.ec == errc::renewal_refused));
     }
 
+    bool closed(const call& c) const noexcept {
+        const client_node& node = *all_.clients()[c.client];
+        return node.local(c.ended_at) >= node.drain_end();
+    }
+
     bool server_may_say(const call& c) const noexcept {
         const scenario& how = all_.how();
         return (c.ec == errc::read_only && how.has(fault::read_only)) ||
@@ -118,6 +123,7 @@ private:
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
+               (c.ec == errc::client_closed && closed(c)) ||
                (c.ec == errc::not_connected && !c.unlocks->alone);
     }
 
