@@ -131,6 +131,7 @@ scenario::scenario(dice& chance, dice more)
     name_locks(more);
     set_limits(more);
     closing = more.once_in(6);
+    further_watchers = more.once_in(settings.max_pending < 100 ? 2 : 16) ? 3 : 0;
 }
 
 // Mostly mutexes of names that have nothing to do with each other.

@@ -123,8 +123,9 @@ struct scenario {
     std::vector<lock_name> locks{};
     bool same_key = false;  ///< a mutex and a token_mutex have one name
     std::vector<limit_terms> limits{};
-    std::size_t askers = 0;  ///< per client, of permits
-    bool closing = false;    ///< clients are shut down
+    std::size_t askers = 0;            ///< per client, of permits
+    bool closing = false;              ///< clients are shut down
+    std::size_t further_watchers = 0;  ///< of one hold, at most
 
     network::settings net{};
     conch::config settings{};

@@ -51,7 +51,7 @@ simulation::simulation(std::uint64_t seed, bool print)
           make_promptness,   make_rest,         make_bounds,           make_reasons,
           make_answers,      make_verdicts,     make_lasting,          make_order,
           make_admission,    make_outcomes,     make_shapes,           make_rates,
-          make_closings}) {
+          make_closings,     make_renewals}) {
         checkers_.push_back(make(*this));
     }
     if (how_.closing) {

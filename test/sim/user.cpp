@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/user.hpp"
 
+#include "lock/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <chrono>
@@ -221,6 +222,9 @@ void user::acquired(call& c) {
         if (!all_.the_world().chance.once_in(8)) {
             watch(h);
         }
+        for (std::size_t i = 0; i < all_.how().further_watchers; ++i) {
+            watch_more(h);
+        }
     } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up()) {
         world& w = all_.the_world();
         plan(w.now() + w.chance.spread(20 * millis, 1 * seconds));
@@ -236,6 +240,17 @@ void user::watch(held& h) {
     put(*h.watch,
         [&](auto& engine) { engine.wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
     may_tire_of(*h.watch);
+}
+
+// There is room for the first who watches, and for others as for any operation.
+void user::watch_more(const held& h) {
+    call& c = call_now();
+    c.watches = h.view;
+    node().turn([&] {
+        c.reserved = !h.view->level || h.view->level->watchers.empty();
+        all_.asks(c);
+        node().engine().wait_lost(h.view, {}, {&c, &c.running});
+    });
 }
 
 bool user::lost(const held& h) const noexcept {

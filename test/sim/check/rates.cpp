@@ -82,10 +82,12 @@ private:
 
     const limit_terms& limit(const permit_count& c) const { return all_.how().limits[c.limit]; }
 
-    /// What the server lost, or counts as later than now, isn't held against it.
+    /// What the server lost, or counts as later than now, isn't held against it; nor what ended
+    /// before its clock was set back.
     void forget(log& l, const permit_count& c) {
-        if (all_.last_loss() > l.lost_at || c.wall_us < l.last_wall_us) {
-            l.lost_at = all_.last_loss();
+        const instant lost_at = std::max(all_.last_loss(), all_.server().stepped_at());
+        if (lost_at > l.lost_at || c.wall_us < l.last_wall_us) {
+            l.lost_at = lost_at;
             l.grants.clear();
             l.unsure_until_us = std::max(c.wall_us, l.last_wall_us) + limit(c).window_ms * 1000;
             l.sure = false;
