@@ -187,8 +187,7 @@ void fake_redis::run(session& s, arguments a) {
     }
 }
 
-const std::string* fake_redis::refused(const command& c, bool in_script,
-                                       bool wrote) const noexcept {
+const std::string* fake_redis::refused(const command& c, bool in_script, bool wrote) noexcept {
     if (!refusal_) {
         return nullptr;
     }
@@ -199,12 +198,15 @@ const std::string* fake_redis::refused(const command& c, bool in_script,
         : words.starts_with("NOPERM")       ? c.name == "evalsha" || c.name == "eval"
         : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
                                             : (c.flags & command::grows) != 0 && !wrote;
+    felt_.refusals += hit ? 1 : 0;
     return hit ? &words : nullptr;
 }
 
-bool fake_redis::batch_is_refused(const command& c, arguments a) const noexcept {
-    return batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
-           to_integer(a[2]).value_or(0) > 1;
+bool fake_redis::batch_is_refused(const command& c, arguments a) noexcept {
+    const bool hit = batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
+                     to_integer(a[2]).value_or(0) > 1;
+    felt_.batches += hit ? 1 : 0;
+    return hit;
 }
 
 void fake_redis::ready(session& s) {
@@ -246,6 +248,7 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
     }
     if (n > 0 && messages_to_lose_ > 0) {
         --messages_to_lose_;
+        ++felt_.messages;
         return n;
     }
     const reply message{reply::kind::push,
@@ -261,13 +264,15 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
     return n;
 }
 
-void fake_redis::end_subscriptions(std::string_view channel) {
+std::size_t fake_redis::end_subscriptions(std::string_view channel) {
+    std::size_t ended = 0;
     for (auto& [id, s] : sessions_) {
         const auto it = s.channels.find(channel);
         if (it == s.channels.end()) {
             continue;
         }
         s.channels.erase(it);
+        ++ended;
         const reply end{reply::kind::push,
                         0,
                         {},
@@ -276,6 +281,7 @@ void fake_redis::end_subscriptions(std::string_view channel) {
         end.write(s.output, s.resp3);
         ready(s);
     }
+    return ended;
 }
 
 void fake_redis::restart(bool keep_data) {

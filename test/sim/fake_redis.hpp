@@ -87,8 +87,16 @@ public:
     /// The same for a script of more than one key, in the words for a user who may not have one of
     /// them. A restart doesn't end it.
     void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
-    /// All sessions' subscriptions to this end, and they are told as if they had asked for it.
-    void end_subscriptions(std::string_view channel);
+    /// All sessions' subscriptions to this end, and they are told as if they had asked for it; how
+    /// many there were.
+    std::size_t end_subscriptions(std::string_view channel);
+    /// Commands that these faults have refused, batches, and messages that were lost.
+    struct felt {
+        std::uint64_t refusals = 0;
+        std::uint64_t batches = 0;
+        std::uint64_t messages = 0;
+    };
+    const felt& harm() const noexcept { return felt_; }
 
     /// Another client's PERSIST; false if there is no expiry to take away.
     bool persist(std::string_view key, std::int64_t now_us);
@@ -136,8 +144,8 @@ public:
     void close(session& s);
     /// The words of a refusal, if this command is refused now. `wrote`: the script that calls it
     /// has written before.
-    const std::string* refused(const command& c, bool in_script, bool wrote) const noexcept;
-    bool batch_is_refused(const command& c, arguments a) const noexcept;
+    const std::string* refused(const command& c, bool in_script, bool wrote) noexcept;
+    bool batch_is_refused(const command& c, arguments a) noexcept;
     void count_script() noexcept { ++scripts_run_; }
     /// Before a script: where it stands with the owner that it names for each key, if that is none
     /// of a hash, whose commands tell by themselves.
@@ -169,6 +177,7 @@ private:
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
     bool batches_refused_ = false;
+    felt felt_{};
     std::uint64_t scripts_run_ = 0;
     field_witness* witness_ = nullptr;
 };

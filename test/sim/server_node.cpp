@@ -14,6 +14,7 @@ void server_node::accepted(std::uint64_t line) {
 void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
     if (stalled_until_ > world_.now()) {
         unread_.emplace_back(line, bytes);
+        ++kept_waiting_;
     } else {
         run(line, bytes);
     }
@@ -146,7 +147,8 @@ void server_node::go_on(std::uint64_t, std::uint64_t) {
     }
 }
 
-void server_node::restart(bool keep_data, bool heard, instant back) {
+bool server_node::restart(bool keep_data, bool heard, instant back) {
+    const bool ran = !down_;
     unread_.clear();
     stalled_until_ = 0;
     down_ = true;
@@ -156,18 +158,21 @@ void server_node::restart(bool keep_data, bool heard, instant back) {
     redis_.restart(keep_data);
     network_->reset_all(heard);
     world_.plan<&server_node::come_back>(back_, this);
+    return ran;
 }
 
-void server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
+bool server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
     redis_.lose_last_writes(lost_writes);
-    restart(true, heard, back);
+    return restart(true, heard, back);
 }
 
-void server_node::end_subscriptions(std::string_view channel) {
-    if (stalled_until_ <= world_.now()) {
-        redis_.end_subscriptions(channel);
-        flush();
+bool server_node::end_subscriptions(std::string_view channel) {
+    if (stalled_until_ > world_.now()) {
+        return false;
     }
+    const bool any = redis_.end_subscriptions(channel) > 0;
+    flush();
+    return any;
 }
 
 void server_node::come_back(std::uint64_t, std::uint64_t) {

@@ -55,14 +55,16 @@ public:
     fake_redis& redis() noexcept { return redis_; }
     bool running() const noexcept { return !down_; }
 
-    // Faults.
+    // Faults: those that may be in vain tell whether they were.
 
     /// Answers nothing until then.
     void stall(instant until);
+    /// Bytes that came while it did.
+    std::uint64_t kept_waiting() const noexcept { return kept_waiting_; }
     /// Ends, with all connections, and comes back then. `heard`: the clients learn of it at once.
-    void restart(bool keep_data, bool heard, instant back);
+    bool restart(bool keep_data, bool heard, instant back);
     /// Another server takes over, without the last writes of this one.
-    void fail_over(std::size_t lost_writes, bool heard, instant back);
+    bool fail_over(std::size_t lost_writes, bool heard, instant back);
     void step_clock(std::int64_t us) noexcept {
         step_us_ += us;
         stepped_at_ = world_.now();
@@ -76,7 +78,7 @@ public:
     /// be gone than was told.
     instant set_ahead() const noexcept { return (step_us_ - least_step_us_) * micros; }
     /// Subscriptions to this channel end, unless it stalls.
-    void end_subscriptions(std::string_view channel);
+    bool end_subscriptions(std::string_view channel);
     /// Ends stalls and refusals, and comes back.
     void heal();
 
@@ -120,6 +122,7 @@ private:
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
     std::vector<std::pair<std::uint64_t, std::string>> unread_{};  // in order, while it stalls
     instant stalled_until_ = 0;
+    std::uint64_t kept_waiting_ = 0;
     instant back_ = 0;
     bool down_ = false;
     std::vector<std::string> names_{};

@@ -93,10 +93,10 @@ void simulation::add_client() {
     }
 }
 
-void simulation::replace_client(std::uint64_t client, bool heard) {
+bool simulation::replace_client(std::uint64_t client, bool heard) {
     client_node& c = *clients_[client];
     if (c.dead() || !may_replace()) {
-        return;
+        return false;
     }
     for (const auto& u : users_) {
         if (u->client() == client) {
@@ -111,6 +111,7 @@ void simulation::replace_client(std::uint64_t client, bool heard) {
     std::erase_if(holds_, [&](const held& h) { return h.client == client; });
     c.die(heard);
     add_client();
+    return true;
 }
 
 }  // namespace conch::sim

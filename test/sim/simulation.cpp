@@ -219,6 +219,7 @@ outcome simulation::run() {
     if (world_.events() > most_events) {
         violate("bounds", "it never ends");
     }
+    faults_->finish();
     outcome_.trace_hash = world_.trace_hash();
     outcome_.events = world_.events();
     return std::move(outcome_);

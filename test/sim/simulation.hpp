@@ -36,7 +36,8 @@ struct outcome {
     std::uint64_t trace_hash = 0;
     std::uint64_t events = 0;
     std::vector<std::string> violations{};  ///< "checker: what it saw", the first ones
-    std::array<std::uint64_t, fault_count> faults{};
+    std::array<std::uint64_t, fault_count> attempts{};
+    std::array<std::uint64_t, fault_count> faults{};  ///< those that there was something to act on
     std::uint64_t grants = 0;
     std::uint64_t losses = 0;    ///< told
     std::uint64_t permits = 0;   ///< requests for some, granted
@@ -90,8 +91,9 @@ public:
     instant settled_at() const noexcept { return settled_at_; }
     bool stopped() const noexcept { return stopped_; }
     void add_client();
-    /// This client's process ends; another one starts, with users of its own.
-    void replace_client(std::uint64_t client, bool heard);
+    /// This client's process ends; another one starts, with users of its own. False
+    /// if it had ended, or there were enough.
+    bool replace_client(std::uint64_t client, bool heard);
     bool may_replace() const noexcept { return clients_.size() <= most_clients; }
 
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
@@ -135,8 +137,11 @@ public:
     static owner_of owner_in(const std::string& field) noexcept;
     /// Its client ended or left it behind.
     bool deserted(const std::string& field) const noexcept;
-    /// A message was lost, the server forgot, ...: counted in the outcome.
-    void count(fault f) noexcept { ++outcome_.faults[static_cast<std::size_t>(f)]; }
+    /// A fault is to happen; it did: counted in the outcome.
+    void count(fault f) noexcept { ++outcome_.attempts[static_cast<std::size_t>(f)]; }
+    void acted(fault f, bool yes = true) noexcept {
+        outcome_.faults[static_cast<std::size_t>(f)] += yes ? 1 : 0;
+    }
     void count_loss() noexcept { ++outcome_.losses; }
     void count_closing() noexcept { ++outcome_.closings; }
 

@@ -198,6 +198,7 @@ void user::ended(call& c) {
     } else if (&c == waiting_for_) {
         waiting_for_ = nullptr;
         if (c.forces) {
+            all_.acted(fault::force, c.flag);
             all_.end_force(name_);
         }
         plan(soon());
@@ -316,6 +317,7 @@ void user::leave() {
     dice& chance = all_.the_world().chance;
     if (all_.how().has(fault::drop) && chance.once_in(2)) {
         all_.count(fault::drop);
+        all_.acted(fault::drop);
         drop(chance.below(levels_.size()));
     } else if (chance.once_in(2)) {
         unlock();
@@ -362,6 +364,7 @@ void user::unlock() {
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);
+        all_.acted(fault::cancel);
         waiting_for_->given_up = true;
         node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
     } else {
