@@ -91,6 +91,6 @@ INSTANTIATE_TEST_SUITE_P(families, script_ttl,
                                            family{"token_mutex", wire::script_id::token_acquire,
                                                   wire::script_id::token_renew,
                                                   wire::script_id::token_nest}),
-                         [](const auto& info) { return std::string{info.param.name}; });
+                         [](const auto& one) { return std::string{one.param.name}; });
 
 }  // namespace
