@@ -31,6 +31,7 @@ public:
     /// The first `n` bytes of what `prepare` gave are data now.
     void commit(std::size_t n) noexcept { end_ += n; }
     std::string_view data() const noexcept { return {bytes_.data() + begin_, end_ - begin_}; }
+    std::size_t capacity() const noexcept { return bytes_.capacity(); }
     void consume(std::size_t n) noexcept { begin_ += n; }
     /// Drops the data, and memory beyond the usual.
     void clear() {

@@ -314,6 +314,23 @@ bool lock_engine::tends(std::uint64_t number) const noexcept {
                        [&](const lock::acquisition& a) { return a.number == number; });
 }
 
+inventory lock_engine::belongings() const noexcept {
+    return {.pending = house_.pending_count,
+            .acquisitions = house_.acquisition_pool.live(),
+            .levels = house_.levels.live(),
+            .waiters = house_.waiters.live(),
+            .watchers = house_.watchers.live(),
+            .extensions = house_.extensions.live(),
+            .level_changes = house_.changes.live(),
+            .queries = house_.query_pool.live(),
+            .permit_requests = house_.permit_requests.live(),
+            .slots = house_.slots.live(),
+            .limiters = house_.limiter_pool.live(),
+            .renewals = house_.renewing.on_their_way(),
+            .timers = house_.timers.size() + house_.renewals.size(),
+            .input_room = link().input().capacity()};
+}
+
 stats lock_engine::counters() const {
     stats s = house_.counters;
     s.holds_now = house_.levels.live();

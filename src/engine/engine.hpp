@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_ENGINE_ENGINE_HPP
 #define CONCH_SRC_ENGINE_ENGINE_HPP
 
+#include "engine/inventory.hpp"
 #include "lock/context.hpp"
 
 #include <conch/config.hpp>
@@ -81,6 +82,7 @@ public:
     std::size_t unsettled() const noexcept { return house_.acquisition_pool.live(); }
     /// The one of this number is among them.
     bool tends(std::uint64_t number) const noexcept;
+    inventory belongings() const noexcept;
     /// The largest frame of a conversation so far, in bytes.
     std::size_t largest_frame() const noexcept { return house_.frames.largest(); }
 

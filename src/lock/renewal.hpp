@@ -55,6 +55,9 @@ public:
     /// Submits the scripts for what is due.
     void flush();
 
+    /// Scripts that aren't answered.
+    std::size_t on_their_way() const noexcept { return pool_.live(); }
+
     static void on_due(void* acquisition_);
 
 private:

@@ -75,6 +75,7 @@ public:
     /// The wanted connection could not be made, or broke.
     void broken(std::string_view why);
     core::byte_buffer& input() noexcept { return input_; }
+    const core::byte_buffer& input() const noexcept { return input_; }
     /// Bytes were committed to `input()`.
     void received();
     bool has_output() const noexcept { return pipeline_.has_output(ready()); }

@@ -62,6 +62,15 @@ TEST_F(fenced_resource_test, a_write_under_an_older_fence_is_refused) {
     EXPECT_TRUE(resource.report().sound()) << "that is what fences are for";
 }
 
+TEST_F(fenced_resource_test, a_write_under_an_older_fence_that_is_let_in_is_found) {
+    fenced_resource careless{fenced_resource::fences::ignored};
+    careless.enter(by(5), at(0s));
+    careless.enter(by(6), at(1ms));
+    EXPECT_TRUE(careless.write(by(5), 1, at(2ms)).accepted);
+    EXPECT_EQ(careless.report().stale_accepted, 1u);
+    EXPECT_FALSE(careless.report().sound());
+}
+
 TEST_F(fenced_resource_test, a_write_by_nobody_who_came_in_is_refused_and_not_sound) {
     resource.enter(by(5), at(0s));
     EXPECT_FALSE(resource.write(by(7), 1, at(1ms)).accepted);

@@ -47,11 +47,30 @@ void client_node::begin() { engine_.begin_turn(local_now()); }
 
 void client_node::end() {
     engine_.end_turn();
+    close_in_time();
     tend_connection();
     write();
     arm_timer();
     events_.turned(index_);
     hand_out();
+}
+
+void client_node::shut_down(duration drain) {
+    turn([&] {
+        closing_since_ = closing() ? closing_since_ : world_.now();
+        drain_end_ = std::min(drain_end_, core::after(local_now(), drain));
+        engine_.shutdown(drain);
+    });
+}
+
+void client_node::close_in_time() {
+    if (closing() && !closed_ &&
+        (engine_.drained() || local_now() >= core::after(drain_end_, settings_.response_timeout))) {
+        world_.note("closed", index_);
+        drained_ = engine_.drained();
+        closed_ = true;
+        engine_.close();
+    }
 }
 
 void client_node::tend_connection() {
@@ -95,7 +114,10 @@ void client_node::written(std::uint64_t number, std::uint64_t) {
 }
 
 void client_node::arm_timer() {
-    const time_point wanted = engine_.next_deadline();
+    time_point wanted = closed_ ? core::never : engine_.next_deadline();
+    if (closing() && !closed_) {
+        wanted = std::min(wanted, core::after(drain_end_, settings_.response_timeout));
+    }
     if (wanted == core::never) {
         return;  // it looks again when it fires, if it is armed
     }

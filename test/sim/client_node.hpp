@@ -35,6 +35,16 @@ struct request {
     held of{};         ///< what it wants for longer
 };
 
+class asker;
+
+/// What an asker wants of a rate limit.
+struct permit_terms {
+    std::size_t limit = 0;
+    std::uint64_t permits = 0;
+    asker* by = nullptr;
+    rate_verdict verdict{};  ///< the answer
+};
+
 /// One call of a user, and how it ended.
 struct call {
     lock::pending* running = nullptr;
@@ -44,6 +54,7 @@ struct call {
     bool flag = false;
     bool was_expired = false;  ///< when it was granted
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
+    std::uint64_t client = 0;
     std::uint64_t user = 0;
     std::uint64_t place = 0;     ///< among all calls
     instant asked_at = -1;       ///< when it reached the engine
@@ -58,7 +69,8 @@ struct call {
     impl::view_ptr watches{};    ///< what it tells the end of
     std::optional<unlocking> unlocks{};
     std::optional<request> asks{};
-    lock_status status{};  ///< the answer to a question
+    lock_status status{};                   ///< the answer to a question
+    std::optional<permit_terms> permits{};  ///< no user asks for them: an asker
 };
 
 /// What a client tells those who watch it.
@@ -109,6 +121,17 @@ public:
     /// When the process next looks by itself, on true time.
     instant wakes_at() const noexcept { return timer_at_; }
 
+    /// As the driver: closed once nothing is left to be released, or when the drain and the time
+    /// for an answer are over.
+    void shut_down(duration drain);
+    bool closing() const noexcept { return closing_since_ >= 0; }
+    bool closed() const noexcept { return closed_; }
+    /// Nothing was left to be released when it was closed.
+    bool drained() const noexcept { return drained_; }
+    instant closing_since() const noexcept { return closing_since_; }
+    time_point drain_end() const noexcept { return drain_end_; }
+    bool connected() const noexcept { return connected_; }
+
     // Faults.
 
     void pause(instant until);
@@ -132,6 +155,7 @@ private:
 
     void begin();
     void end();
+    void close_in_time();
     void came(arrival a);
     void take(const arrival& a);
     void go_on(std::uint64_t, std::uint64_t);
@@ -158,6 +182,10 @@ private:
     std::uint64_t timer_generation_ = 0;
     instant paused_until_ = 0;
     bool dead_ = false;
+    instant closing_since_ = -1;
+    time_point drain_end_ = core::never;
+    bool drained_ = false;
+    bool closed_ = false;
     std::vector<arrival> waiting_{};  // came while it was paused
     std::deque<call*> ended_{};       // their handlers are to run
 };

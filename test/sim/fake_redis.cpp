@@ -187,8 +187,7 @@ void fake_redis::run(session& s, arguments a) {
     }
 }
 
-const std::string* fake_redis::refused(const command& c, bool in_script,
-                                       bool wrote) const noexcept {
+const std::string* fake_redis::refused(const command& c, bool in_script, bool wrote) noexcept {
     if (!refusal_) {
         return nullptr;
     }
@@ -199,12 +198,15 @@ const std::string* fake_redis::refused(const command& c, bool in_script,
         : words.starts_with("NOPERM")       ? c.name == "evalsha" || c.name == "eval"
         : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
                                             : (c.flags & command::grows) != 0 && !wrote;
+    felt_.refusals += hit ? 1 : 0;
     return hit ? &words : nullptr;
 }
 
-bool fake_redis::batch_is_refused(const command& c, arguments a) const noexcept {
-    return batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
-           to_integer(a[2]).value_or(0) > 1;
+bool fake_redis::batch_is_refused(const command& c, arguments a) noexcept {
+    const bool hit = batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
+                     to_integer(a[2]).value_or(0) > 1;
+    felt_.batches += hit ? 1 : 0;
+    return hit;
 }
 
 void fake_redis::ready(session& s) {
@@ -246,6 +248,7 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
     }
     if (n > 0 && messages_to_lose_ > 0) {
         --messages_to_lose_;
+        ++felt_.messages;
         return n;
     }
     const reply message{reply::kind::push,
@@ -261,13 +264,15 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
     return n;
 }
 
-void fake_redis::end_subscriptions(std::string_view channel) {
+std::size_t fake_redis::end_subscriptions(std::string_view channel) {
+    std::size_t ended = 0;
     for (auto& [id, s] : sessions_) {
         const auto it = s.channels.find(channel);
         if (it == s.channels.end()) {
             continue;
         }
         s.channels.erase(it);
+        ++ended;
         const reply end{reply::kind::push,
                         0,
                         {},
@@ -276,6 +281,7 @@ void fake_redis::end_subscriptions(std::string_view channel) {
         end.write(s.output, s.resp3);
         ready(s);
     }
+    return ended;
 }
 
 void fake_redis::restart(bool keep_data) {
@@ -307,71 +313,6 @@ void fake_redis::expire(std::string_view key, std::int64_t in_ms, std::int64_t n
     if (entry* e = data_.find_to_write(key)) {
         e->expires_ms = now_us / 1000 + in_ms;
     }
-}
-
-void fake_redis::put_text(std::string_view key, std::string_view text, std::int64_t now_us) {
-    set_now(now_us);
-    data_.begin_command();
-    data_.set(key, std::string{text}, -1);
-}
-
-void fake_redis::remove_text(std::string_view key, std::int64_t now_us) {
-    set_now(now_us);
-    data_.begin_command();
-    const entry* e = data_.find(key);
-    if (e && std::holds_alternative<std::string>(e->value)) {
-        data_.erase(key);
-    }
-}
-
-bool fake_redis::exists(std::string_view key, std::int64_t now_us) {
-    set_now(now_us);
-    return data_.find(key) != nullptr;
-}
-
-bool fake_redis::has_field(std::string_view key, std::string_view field, std::int64_t now_us) {
-    set_now(now_us);
-    const entry* e = data_.find(key);
-    const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
-    return h && std::any_of(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
-}
-
-std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
-    set_now(now_us);
-    const entry* e = data_.find(key);
-    return !e ? -2 : e->expires_ms < 0 ? -1 : e->expires_ms - now_us / 1000;
-}
-
-const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us) {
-    set_now(now_us);
-    const entry* e = data_.find(key);
-    const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
-    return h && !h->empty() ? &h->front().first : nullptr;
-}
-
-std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
-    set_now(now_us);
-    std::vector<std::string> all;
-    const entry* e = data_.find(key);
-    if (const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr) {
-        for (const auto& [field, value] : *h) {
-            all.push_back(field);
-        }
-    }
-    return all;
-}
-
-std::string fake_redis::dump(std::int64_t now_us) {
-    set_now(now_us);
-    return data_.dump();
-}
-
-std::size_t fake_redis::subscribers() const noexcept {
-    std::size_t n = 0;
-    for (const auto& [id, s] : sessions_) {
-        n += s.channels.size();
-    }
-    return n;
 }
 
 }  // namespace conch::sim

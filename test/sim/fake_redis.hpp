@@ -30,11 +30,15 @@ struct session {
     std::set<std::string, std::less<>> channels{};
 };
 
-/// What commands find when they look for a field of a hash, or delete it.
+/// What commands find when they look for a field of a hash, or delete it; or scripts for a text
+/// that names an owner.
 struct field_witness {
     enum class sight : std::uint8_t { missing, there, deleted };
 
     virtual void saw(std::int64_t connection, std::string_view field, sight what) = 0;
+    /// A script ended.
+    virtual void ran(std::int64_t connection, arguments keys, arguments args,
+                     const reply& answer) = 0;
 
 protected:
     ~field_witness() = default;
@@ -83,16 +87,24 @@ public:
     /// The same for a script of more than one key, in the words for a user who may not have one of
     /// them. A restart doesn't end it.
     void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
-    /// All sessions' subscriptions to this end, and they are told as if they had asked for it.
-    void end_subscriptions(std::string_view channel);
+    /// All sessions' subscriptions to this end, and they are told as if they had asked for it; how
+    /// many there were.
+    std::size_t end_subscriptions(std::string_view channel);
+    /// Commands that these faults have refused, batches, and messages that were lost.
+    struct felt {
+        std::uint64_t refusals = 0;
+        std::uint64_t batches = 0;
+        std::uint64_t messages = 0;
+    };
+    const felt& harm() const noexcept { return felt_; }
 
     /// Another client's PERSIST; false if there is no expiry to take away.
     bool persist(std::string_view key, std::int64_t now_us);
     /// Another client's PEXPIRE.
     void expire(std::string_view key, std::int64_t in_ms, std::int64_t now_us);
-    /// Another client's SET, and its DEL of what is a text.
-    void put_text(std::string_view key, std::string_view text, std::int64_t now_us);
-    void remove_text(std::string_view key, std::int64_t now_us);
+    /// Another client's SET or LPUSH in place of what was there, and its DEL of what is no lock.
+    void put_foreign(std::string_view key, bool as_list, std::int64_t now_us);
+    void remove_foreign(std::string_view key, std::int64_t now_us);
 
     // What tests and checkers look at.
 
@@ -105,12 +117,15 @@ public:
     }
 
     bool exists(std::string_view key, std::int64_t now_us);
+    bool is_text(std::string_view key, std::int64_t now_us);
+    /// Or is the text of a lock that is kept in one.
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
     /// The key's remaining time in ms, as PTTL.
     std::int64_t left(std::string_view key, std::int64_t now_us);
-    /// The first field of a hash; null if there is nothing, or something else. Until the next call.
+    /// The first field of a hash, or a text that names an owner; null if there is nothing, or
+    /// something else. Until the next call.
     const std::string* holder(std::string_view key, std::int64_t now_us);
-    /// Of a hash; none if there is nothing, or something else.
+    /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
     std::size_t subscribers() const noexcept;
@@ -129,9 +144,21 @@ public:
     void close(session& s);
     /// The words of a refusal, if this command is refused now. `wrote`: the script that calls it
     /// has written before.
-    const std::string* refused(const command& c, bool in_script, bool wrote) const noexcept;
-    bool batch_is_refused(const command& c, arguments a) const noexcept;
+    const std::string* refused(const command& c, bool in_script, bool wrote) noexcept;
+    bool batch_is_refused(const command& c, arguments a) noexcept;
     void count_script() noexcept { ++scripts_run_; }
+    /// Before a script: where it stands with the owner that it names for each key, if that is none
+    /// of a hash, whose commands tell by themselves.
+    enum class token_state : std::uint8_t { none, missing, there };
+    std::vector<token_state> tokens(arguments keys, arguments args);
+    /// After it: tells what it found out.
+    void compare_tokens(const session& by, const std::vector<token_state>& before, arguments keys,
+                        arguments args);
+    void ran(const session& by, arguments keys, arguments args, const reply& answer) const {
+        if (witness_) {
+            witness_->ran(by.id, keys, args, answer);
+        }
+    }
 
 private:
     void set_now(std::int64_t now_us);
@@ -150,6 +177,7 @@ private:
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
     bool batches_refused_ = false;
+    felt felt_{};
     std::uint64_t scripts_run_ = 0;
     field_witness* witness_ = nullptr;
 };

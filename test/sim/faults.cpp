@@ -3,6 +3,8 @@
 
 #include "sim/simulation.hpp"
 
+#include <utility>
+
 namespace conch::sim {
 namespace {
 
@@ -70,68 +72,135 @@ instant fault_injector::until() {
 }
 
 void fault_injector::happen(fault f) {
+    all_.count(f);
+    all_.acted(f, act(f));
+}
+
+/// False where there was nothing to act on, or that is to be seen later.
+bool fault_injector::act(fault f) {
     world& w = all_.the_world();
     server_node& server = all_.server();
-    network& net = all_.net();
     const std::uint64_t client = victim();
     const bool heard = w.chance.once_in(2);
-    all_.count(f);
     w.note(name_of(f), client);
     switch (f) {
-        case fault::reset_before: net.reset(client, false); return;
-        case fault::reset_after: net.reset(client, true); return;
-        case fault::silent_cut: net.cut_silently(client); return;
-        case fault::clog_up: net.clog(client, way::up, until()); return;
-        case fault::clog_down: net.clog(client, way::down, until()); return;
-        case fault::partition: {
-            const instant end = until();
-            net.clog(client, way::up, end);
-            net.clog(client, way::down, end);
-            return;
-        }
-        case fault::straggle: {
-            // The client has given the line up by then, or not yet.
-            const instant patience =
-                w.chance.once_in(2) ? all_.how().settings.response_timeout.count() : 0;
-            net.hold_up(client, until() + patience);
-            return;
-        }
-        case fault::stall: server.stall(until()); return;
-        case fault::restart: server.restart(true, heard, until()); return;
-        case fault::restart_empty:
-            all_.forgot();
-            server.restart(false, heard, until());
-            return;
-        case fault::failover:
-            all_.forgot();
-            server.fail_over(1 + w.chance.below(8), heard, until());
-            return;
-        case fault::script_flush: server.redis().script_flush(); return;
-        case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3)); return;
+        case fault::reset_before:
+        case fault::reset_after:
+        case fault::silent_cut:
+        case fault::clog_up:
+        case fault::clog_down:
+        case fault::partition:
+        case fault::straggle: return act_on_connection(f, client);
+        case fault::stall:
+        case fault::lost_push:
+        case fault::batch_refused:
         case fault::read_only:
         case fault::loading:
         case fault::out_of_memory:
         case fault::no_permission:
-        case fault::no_channel:
-            server.redis().refuse(words_of(f));
-            w.plan<&fault_injector::end_refusal>(until(), this);
-            return;
-        case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000)); return;
-        case fault::batch_refused:
-            server.redis().refuse_batches(true);
-            w.plan<&fault_injector::end_batch_refusal>(until(), this);
-            return;
-        case fault::persist: persist_any(); return;
+        case fault::no_channel: act_later(f); return false;
+        case fault::restart: return server.restart(true, heard, until());
+        case fault::restart_empty: all_.forgot(); return server.restart(false, heard, until());
+        case fault::failover: {
+            all_.forgot();
+            const instant back = until();
+            return server.fail_over(1 + w.chance.below(8), heard, back);
+        }
+        case fault::script_flush: {
+            const bool any = !server.redis().scripts().empty();
+            server.redis().script_flush();
+            return any;
+        }
+        case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000)); return true;
         case fault::unsubscribed:
-            server.end_subscriptions(all_.spec(w.chance.below(all_.how().names))->channel());
-            return;
-        case fault::pause: all_.clients()[client]->pause(until()); return;
-        case fault::crash: all_.replace_client(client, heard); return;
-        case fault::vandal: vandalize_any(); return;
+            return server.end_subscriptions(all_.spec(w.chance.below(all_.how().names))->channel());
+        case fault::pause: {
+            const bool ran = all_.clients()[client]->running();
+            all_.clients()[client]->pause(until());
+            return ran;
+        }
+        case fault::crash: return all_.replace_client(client, heard);
+        case fault::persist: return persist_any();
+        case fault::vandal: vandalize_any(); return true;
         case fault::cancel:
         case fault::drop:
         case fault::force:
-        case fault::count: return;
+        case fault::count: break;
+    }
+    return false;
+}
+
+bool fault_injector::act_on_connection(fault f, std::uint64_t client) {
+    world& w = all_.the_world();
+    network& net = all_.net();
+    if (f == fault::reset_before || f == fault::reset_after) {
+        return net.reset(client, f == fault::reset_after);
+    }
+    if (f == fault::silent_cut) {
+        return net.cut_silently(client);
+    }
+    if (f == fault::straggle) {
+        // The client has given the line up by then, or not yet.
+        const instant patience =
+            w.chance.once_in(2) ? all_.how().settings.response_timeout.count() : 0;
+        return net.hold_up(client, until() + patience);
+    }
+    const instant end = until();
+    bool any = false;
+    if (f != fault::clog_down) {
+        any = net.clog(client, way::up, end);
+    }
+    if (f != fault::clog_up) {
+        any = net.clog(client, way::down, end);
+    }
+    return any;
+}
+
+void fault_injector::act_later(fault f) {
+    world& w = all_.the_world();
+    server_node& server = all_.server();
+    const trace t = f == fault::stall           ? trace::waiting
+                    : f == fault::lost_push     ? trace::messages
+                    : f == fault::batch_refused ? trace::batches
+                                                : trace::refusals;
+    close(t);
+    latent_[static_cast<std::size_t>(t)] = {f, seen(t), true};
+    if (t == trace::waiting) {
+        server.stall(until());
+    } else if (t == trace::messages) {
+        server.redis().lose_messages(1 + w.chance.below(3));
+    } else if (t == trace::batches) {
+        server.redis().refuse_batches(true);
+        w.plan<&fault_injector::end_batch_refusal>(until(), this);
+    } else {
+        server.redis().refuse(words_of(f));
+        w.plan<&fault_injector::end_refusal>(until(), this);
+    }
+}
+
+std::uint64_t fault_injector::seen(trace t) {
+    const auto& harm = all_.server().redis().harm();
+    switch (t) {
+        case trace::refusals: return harm.refusals;
+        case trace::batches: return harm.batches;
+        case trace::messages: return harm.messages;
+        case trace::waiting: return all_.server().kept_waiting();
+        case trace::count: break;
+    }
+    return 0;
+}
+
+/// From now on the trace is another fault's.
+void fault_injector::close(trace t) {
+    latent& l = latent_[static_cast<std::size_t>(t)];
+    if (std::exchange(l.open, false)) {
+        all_.acted(l.f, seen(t) > l.before);
+    }
+}
+
+void fault_injector::finish() {
+    for (std::size_t t = 0; t < latent_.size(); ++t) {
+        close(static_cast<trace>(t));
     }
 }
 
@@ -151,11 +220,15 @@ void fault_injector::end_batch_refusal(std::uint64_t, std::uint64_t) {
     }
 }
 
-void fault_injector::persist_any() {
+bool fault_injector::persist_any() {
     const std::size_t names = all_.how().names;
     const std::size_t first = all_.the_world().chance.below(names);
-    for (std::size_t i = 0; i < names && !all_.persist((first + i) % names); ++i) {
+    for (std::size_t i = 0; i < names; ++i) {
+        if (all_.persist((first + i) % names)) {
+            return true;
+        }
     }
+    return false;
 }
 
 void fault_injector::vandalize_any() {

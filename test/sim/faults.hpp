@@ -5,6 +5,8 @@
 #include "sim/scenario.hpp"
 #include "sim/world.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,14 +21,29 @@ public:
     explicit fault_injector(simulation& s);
     void start();
     void heal();
+    /// The run is over.
+    void finish();
 
 private:
+    /// Faults that act later, if at all, by what shows that they did.
+    enum class trace : std::uint8_t { refusals, batches, messages, waiting, count };
+    struct latent {
+        fault f{};
+        std::uint64_t before = 0;
+        bool open = false;
+    };
+
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
+    bool act(fault f);
+    bool act_on_connection(fault f, std::uint64_t client);
+    void act_later(fault f);
+    void close(trace t);
+    std::uint64_t seen(trace t);
     void step_clock(std::int64_t us);
     void end_refusal(std::uint64_t, std::uint64_t);
     void end_batch_refusal(std::uint64_t, std::uint64_t);
-    void persist_any();
+    bool persist_any();
     void vandalize_any();
     void end_vandal(std::uint64_t name, std::uint64_t);
     std::uint64_t victim();
@@ -34,6 +51,7 @@ private:
 
     simulation& all_;
     std::vector<fault> kinds_{};
+    std::array<latent, static_cast<std::size_t>(trace::count)> latent_{};
     bool over_ = false;
 };
 

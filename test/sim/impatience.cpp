@@ -15,7 +15,7 @@ void user::break_line(std::uint64_t, std::uint64_t) {
     if (!node().dead() && !all_.healed()) {
         all_.count(fault::reset_after);
         all_.the_world().note(name_of(fault::reset_after), client_);
-        all_.net().reset(client_, true);
+        all_.acted(fault::reset_after, all_.net().reset(client_, true));
         world& w = all_.the_world();
         if (acquiring_ && all_.how().has(fault::cancel) && w.chance.once_in(2)) {
             // Between two connections.
@@ -50,6 +50,7 @@ void user::tire_of(std::uint64_t number, std::uint64_t) {
         return;
     }
     all_.count(fault::cancel);
+    all_.acted(fault::cancel);
     all_.the_world().note("cancel", index_, number);
     node().turn([&] {
         if (c.running) {
@@ -69,6 +70,7 @@ void user::cancel(std::uint64_t generation, std::uint64_t) {
     }
     if (acquiring_->running) {
         all_.count(fault::cancel);
+        all_.acted(fault::cancel);
         all_.the_world().note("cancel", index_);
         gave_up_ = true;
         node().turn([&] {

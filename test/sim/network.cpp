@@ -190,19 +190,26 @@ instant network::held_until(const line& l, way w) noexcept {
     return std::max(clogged(l.client, w), l.held_until);
 }
 
-void network::hold_up(std::uint64_t client, instant until) {
+bool network::hold_up(std::uint64_t client, instant until) {
+    bool any = false;
     for (const auto& l : lines_) {
         if (l->client == client && l->client_open && !l->connecting) {
             l->held_until = std::max(l->held_until, until);
+            any = true;
         }
     }
+    return any;
 }
 
-void network::clog(std::uint64_t client, way w, instant until) {
+bool network::clog(std::uint64_t client, way w, instant until) {
     clogged(client, w) = std::max(clogged(client, w), until);
+    return std::any_of(lines_.begin(), lines_.end(), [&](const auto& l) {
+        return l->client == client && l->client_open && !l->dead;
+    });
 }
 
-void network::reset(std::uint64_t client, bool delivered) {
+bool network::reset(std::uint64_t client, bool delivered) {
+    bool any = false;
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
         if (l.client != client || !l.client_open || l.dead || l.connecting) {
@@ -217,18 +224,23 @@ void network::reset(std::uint64_t client, bool delivered) {
         drop_server(id);
         in(l, way::down).under_way.clear();
         l.dead = true;
+        any = true;
         world_.plan<&network::break_client>(world_.now() + flight(), this, id);
     }
+    return any;
 }
 
-void network::cut_silently(std::uint64_t client) {
+bool network::cut_silently(std::uint64_t client) {
+    bool any = false;
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
         if (l.client == client && l.client_open && !l.dead) {
             l.dead = true;
             l.to = {};
+            any = true;
         }
     }
+    return any;
 }
 
 void network::reset_all(bool heard) {

@@ -67,18 +67,18 @@ public:
     void reply(std::uint64_t line, std::string_view bytes);
     void hang_up(std::uint64_t line);
 
-    // Faults.
+    // Faults: each tells whether there was a connection for it to act on.
 
     /// What is under way in this direction comes no sooner than then; connecting neither.
-    void clog(std::uint64_t client, way w, instant until);
+    bool clog(std::uint64_t client, way w, instant until);
     /// What is under way on the client's present connection comes no sooner than then; what is on
     /// its next ones isn't held up.
-    void hold_up(std::uint64_t client, instant until);
+    bool hold_up(std::uint64_t client, instant until);
     /// Ends the client's connection: `delivered`: what it had sent still reaches the server first,
     /// at once; else it is lost. Answers under way are lost.
-    void reset(std::uint64_t client, bool delivered);
+    bool reset(std::uint64_t client, bool delivered);
     /// Nothing passes any more on the client's connection, and neither end hears of it.
-    void cut_silently(std::uint64_t client);
+    bool cut_silently(std::uint64_t client);
     /// All connections end. `heard`: the clients learn of it; else only when they next look.
     void reset_all(bool heard);
     /// No more clogs.

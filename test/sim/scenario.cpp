@@ -68,7 +68,7 @@ std::string_view name_of(fault f) noexcept {
     return "?";
 }
 
-scenario::scenario(dice& chance)
+scenario::scenario(dice& chance, dice more)
     : faults{choose_faults(chance)},
       fault_pause{chance.spread(50 * millis, 1 * seconds)},
       chaos{chance.between(500 * millis, 3 * seconds)},
@@ -128,6 +128,36 @@ scenario::scenario(dice& chance)
     if (lingering) {
         calm += longest_lease.count();
     }
+    name_locks(more);
+    set_limits(more);
+    closing = more.once_in(6);
+    further_watchers = more.once_in(settings.max_pending < 100 ? 2 : 16) ? 3 : 0;
+}
+
+// Mostly mutexes of names that have nothing to do with each other.
+void scenario::name_locks(dice& chance) {
+    enum { all_plain, some_plain, twins, alike, usual };
+    const std::uint64_t kind = std::min<std::uint64_t>(chance.below(4 * usual), usual);
+    names = std::max<std::size_t>(names, kind == twins || kind == alike ? 2 : 1);
+    for (std::size_t i = 0; i < names; ++i) {
+        const bool plain = kind == all_plain || (kind == some_plain && chance.once_in(2));
+        locks.push_back({"lock:" + std::to_string(i), plain});
+    }
+    if (kind == twins) {  // two locks with one channel and one fencing token
+        locks[0].plain = locks[1].plain = chance.once_in(2);
+        locks[1].text = "{" + locks[0].text + "}";
+    } else if (kind == alike) {
+        locks[1].plain = true;
+        same_key = chance.once_in(2);
+        locks[1].text = same_key ? locks[0].text : "{" + locks[0].text + "}";
+    }
+    if (same_key) {
+        // Who loses a lock that the other kind takes then is told of an error, not of a loss.
+        for (const fault f : {fault::force, fault::vandal, fault::restart_empty, fault::failover,
+                              fault::server_clock}) {
+            faults[static_cast<std::size_t>(f)] = false;
+        }
+    }
 }
 
 instant scenario::settling() const noexcept {
@@ -148,6 +178,19 @@ instant scenario::promptness() const noexcept {
     const instant poll = has(fault::no_channel) ? 120 * millis : 0;
     // And a waiter's clock that drifts while it waits for a lease to end.
     return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50;
+}
+
+void scenario::set_limits(dice& chance) {
+    if (!chance.once_in(5)) {
+        return;
+    }
+    limits.resize(1 + chance.below(2));
+    for (limit_terms& l : limits) {
+        l.most = 1 + chance.below(4);
+        l.window_ms = chance.spread(20, 2000);
+        l.sliding = chance.once_in(2);
+    }
+    askers = 1 + chance.below(2);
 }
 
 }  // namespace conch::sim

@@ -10,7 +10,9 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace conch::sim {
 
@@ -39,7 +41,7 @@ enum class fault : std::uint8_t {
     cancel,         ///< users cancel their operations
     drop,           ///< users drop their holds at any moment
     force,          ///< someone takes locks away
-    vandal,         ///< a stranger puts a text where a lock is
+    vandal,         ///< a stranger puts something else where a lock is
     no_permission,  ///< scripts are refused: NOPERM
     no_channel,     ///< so are SUBSCRIBE and PUBLISH
     batch_refused,  ///< scripts of more than one key are refused, each of them alone isn't
@@ -52,9 +54,28 @@ inline constexpr std::size_t fault_count = static_cast<std::size_t>(fault::count
 
 std::string_view name_of(fault f) noexcept;
 
+/// A lock's name, and whether it is a token_mutex.
+struct lock_name {
+    std::string text{};
+    bool plain = false;
+};
+
+/// A rate limit.
+struct limit_terms {
+    /// Requests ask for about so many permits, or a few times as many.
+    static constexpr std::uint64_t unit = 1'000'000;
+
+    std::uint64_t permits() const noexcept { return most * unit; }
+
+    std::uint64_t most = 1;  ///< usual requests in a window
+    std::int64_t window_ms = 0;
+    bool sliding = false;
+};
+
 /// What the seed of a run chose.
 struct scenario {
-    explicit scenario(dice& chance);
+    /// `more`: what came later draws from a chance of its own, so that it changes no other.
+    scenario(dice& chance, dice more);
 
     bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
     /// A server that may forget what it confirmed: overlaps are declared, only fences protect.
@@ -65,10 +86,12 @@ struct scenario {
     bool misses_messages() const noexcept {
         return has(fault::lost_push) || has(fault::no_channel);
     }
+    /// Something else may be where a lock is.
+    bool mixes_types() const noexcept { return has(fault::vandal) || same_key; }
     /// A server that may answer with an error; one that refuses batches needn't be noticed.
     bool refuses() const noexcept {
         return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
-               has(fault::no_permission) || has(fault::vandal);
+               has(fault::no_permission) || mixes_types();
     }
     /// A client may be without a server that answers.
     bool disconnects() const noexcept {
@@ -97,9 +120,19 @@ struct scenario {
     bool fixed_leases = false;  ///< most holds aren't renewed
     bool lingering = false;     ///< users hold on to what they have
     bool together = false;      ///< and to several at a time, with the same lease
+    std::vector<lock_name> locks{};
+    bool same_key = false;  ///< a mutex and a token_mutex have one name
+    std::vector<limit_terms> limits{};
+    std::size_t askers = 0;            ///< per client, of permits
+    bool closing = false;              ///< clients are shut down
+    std::size_t further_watchers = 0;  ///< of one hold, at most
 
     network::settings net{};
     conch::config settings{};
+
+private:
+    void name_locks(dice& chance);
+    void set_limits(dice& chance);
 };
 
 }  // namespace conch::sim

@@ -14,6 +14,7 @@ void server_node::accepted(std::uint64_t line) {
 void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
     if (stalled_until_ > world_.now()) {
         unread_.emplace_back(line, bytes);
+        ++kept_waiting_;
     } else {
         run(line, bytes);
     }
@@ -82,6 +83,27 @@ void server_node::saw(std::int64_t connection, std::string_view field, sight wha
     }
 }
 
+void server_node::ran(std::int64_t connection, arguments keys, arguments args,
+                      const reply& answer) {
+    const auto limit =
+        keys.empty() ? limits_.end() : std::find(limits_.begin(), limits_.end(), keys.front());
+    const auto line = by_connection_.find(connection);
+    if (limit == limits_.end() || line == by_connection_.end() || answer.items.size() != 4) {
+        return;
+    }
+    permit_count c{.limit = static_cast<std::size_t>(limit - limits_.begin()),
+                   .at = world_.now(),
+                   .wall_us = wall_clock(),
+                   .client = network_->client_of(line->second),
+                   .granted = static_cast<std::size_t>(answer.items[0].integer),
+                   .used = static_cast<std::uint64_t>(answer.items[1].integer),
+                   .retry_ms = answer.items[2].integer};
+    for (const std::string_view permits : args.subspan(2)) {
+        c.asked.push_back(static_cast<std::uint64_t>(to_integer(permits).value_or(0)));
+    }
+    counted_(c);
+}
+
 const std::vector<server_node::sighting>& server_node::sightings(std::string_view field) const {
     static const std::vector<sighting> none;
     const auto it = sightings_.find(field);
@@ -125,7 +147,8 @@ void server_node::go_on(std::uint64_t, std::uint64_t) {
     }
 }
 
-void server_node::restart(bool keep_data, bool heard, instant back) {
+bool server_node::restart(bool keep_data, bool heard, instant back) {
+    const bool ran = !down_;
     unread_.clear();
     stalled_until_ = 0;
     down_ = true;
@@ -135,18 +158,21 @@ void server_node::restart(bool keep_data, bool heard, instant back) {
     redis_.restart(keep_data);
     network_->reset_all(heard);
     world_.plan<&server_node::come_back>(back_, this);
+    return ran;
 }
 
-void server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
+bool server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
     redis_.lose_last_writes(lost_writes);
-    restart(true, heard, back);
+    return restart(true, heard, back);
 }
 
-void server_node::end_subscriptions(std::string_view channel) {
-    if (stalled_until_ <= world_.now()) {
-        redis_.end_subscriptions(channel);
-        flush();
+bool server_node::end_subscriptions(std::string_view channel) {
+    if (stalled_until_ > world_.now()) {
+        return false;
     }
+    const bool any = redis_.end_subscriptions(channel) > 0;
+    flush();
+    return any;
 }
 
 void server_node::come_back(std::uint64_t, std::uint64_t) {

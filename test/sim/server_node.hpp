@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@
 #include <vector>
 
 namespace conch::sim {
+
+/// What the server answered to requests for permits.
+struct permit_count {
+    std::size_t limit = 0;
+    instant at = 0;
+    std::int64_t wall_us = 0;
+    std::uint64_t client = 0;
+    std::vector<std::uint64_t> asked{};  ///< by each request
+    std::size_t granted = 0;             ///< the first so many
+    std::uint64_t used = 0;
+    std::int64_t retry_ms = 0;
+};
 
 /// The fake Redis on its machine: it may be slow, stop, come back with or without its data, or be
 /// replaced by a replica that lags; its wall clock may step.
@@ -42,14 +55,16 @@ public:
     fake_redis& redis() noexcept { return redis_; }
     bool running() const noexcept { return !down_; }
 
-    // Faults.
+    // Faults: those that may be in vain tell whether they were.
 
     /// Answers nothing until then.
     void stall(instant until);
+    /// Bytes that came while it did.
+    std::uint64_t kept_waiting() const noexcept { return kept_waiting_; }
     /// Ends, with all connections, and comes back then. `heard`: the clients learn of it at once.
-    void restart(bool keep_data, bool heard, instant back);
+    bool restart(bool keep_data, bool heard, instant back);
     /// Another server takes over, without the last writes of this one.
-    void fail_over(std::size_t lost_writes, bool heard, instant back);
+    bool fail_over(std::size_t lost_writes, bool heard, instant back);
     void step_clock(std::int64_t us) noexcept {
         step_us_ += us;
         stepped_at_ = world_.now();
@@ -63,7 +78,7 @@ public:
     /// be gone than was told.
     instant set_ahead() const noexcept { return (step_us_ - least_step_us_) * micros; }
     /// Subscriptions to this channel end, unless it stalls.
-    void end_subscriptions(std::string_view channel);
+    bool end_subscriptions(std::string_view channel);
     /// Ends stalls and refusals, and comes back.
     void heal();
 
@@ -75,6 +90,11 @@ public:
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
     void watch(std::vector<std::string> names) { names_ = std::move(names); }
+    /// The keys of rate limits, and who is told of what is counted there.
+    void watch(std::vector<std::string> limits, std::function<void(const permit_count&)> told) {
+        limits_ = std::move(limits);
+        counted_ = std::move(told);
+    }
 
     // The network's.
 
@@ -93,6 +113,7 @@ private:
     std::set<std::string> all_fields();
     void note_late(std::uint64_t line, const std::set<std::string>& before);
     void saw(std::int64_t connection, std::string_view field, sight what) override;
+    void ran(std::int64_t connection, arguments keys, arguments args, const reply& answer) override;
 
     world& world_;
     fake_redis redis_;
@@ -101,9 +122,12 @@ private:
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
     std::vector<std::pair<std::uint64_t, std::string>> unread_{};  // in order, while it stalls
     instant stalled_until_ = 0;
+    std::uint64_t kept_waiting_ = 0;
     instant back_ = 0;
     bool down_ = false;
     std::vector<std::string> names_{};
+    std::vector<std::string> limits_{};
+    std::function<void(const permit_count&)> counted_{};
     std::set<std::string> late_{};
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;

@@ -27,7 +27,10 @@ struct totals {
     std::uint64_t events = 0;
     std::uint64_t grants = 0;
     std::uint64_t losses = 0;
-    std::array<std::uint64_t, sim::fault_count> faults{};
+    std::uint64_t permits = 0;
+    std::uint64_t closings = 0;
+    std::array<std::uint64_t, sim::fault_count> attempts{};
+    std::array<std::uint64_t, sim::fault_count> faults{};  // that acted
     std::array<std::uint64_t, sim::fault_count> seeds_with{};
     std::optional<std::uint64_t> first_failing{};
     double seconds = 0;
@@ -53,7 +56,10 @@ void add(totals& t, const sim::outcome& o) {
     t.events += o.events;
     t.grants += o.grants;
     t.losses += o.losses;
+    t.permits += o.permits;
+    t.closings += o.closings;
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
+        t.attempts[i] += o.attempts[i];
         t.faults[i] += o.faults[i];
         t.seeds_with[i] += o.faults[i] != 0 ? 1 : 0;
     }
@@ -82,8 +88,8 @@ void print_json(const totals& t) {
     boost::json::object faults;
     std::size_t kinds = 0;
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
-        faults[sim::name_of(static_cast<sim::fault>(i))] =
-            boost::json::object{{"times", t.faults[i]}, {"seeds", t.seeds_with[i]}};
+        faults[sim::name_of(static_cast<sim::fault>(i))] = boost::json::object{
+            {"times", t.faults[i]}, {"attempts", t.attempts[i]}, {"seeds", t.seeds_with[i]}};
         kinds += t.faults[i] != 0 ? 1 : 0;
     }
     boost::json::object all{
@@ -93,6 +99,8 @@ void print_json(const totals& t) {
         {"events", t.events},
         {"grants", t.grants},
         {"losses_told", t.losses},
+        {"permits", t.permits},
+        {"closings", t.closings},
         {"fault_kinds", sim::fault_count},
         {"fault_kinds_seen", kinds},
         {"faults", faults}};
@@ -103,16 +111,19 @@ void print_json(const totals& t) {
 }
 
 void print_text(const totals& t) {
-    std::printf("%llu seeds in %.1f s (%.0f/s), %llu events, %llu grants, %llu losses told\n",
-                static_cast<unsigned long long>(t.seeds), t.seconds,
-                t.seconds > 0 ? static_cast<double>(t.seeds) / t.seconds : 0.0,
-                static_cast<unsigned long long>(t.events),
-                static_cast<unsigned long long>(t.grants),
-                static_cast<unsigned long long>(t.losses));
+    std::printf(
+        "%llu seeds in %.1f s (%.0f/s), %llu events, %llu grants, %llu losses told, "
+        "%llu requests for permits granted, %llu clients closed\n",
+        static_cast<unsigned long long>(t.seeds), t.seconds,
+        t.seconds > 0 ? static_cast<double>(t.seeds) / t.seconds : 0.0,
+        static_cast<unsigned long long>(t.events), static_cast<unsigned long long>(t.grants),
+        static_cast<unsigned long long>(t.losses), static_cast<unsigned long long>(t.permits),
+        static_cast<unsigned long long>(t.closings));
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
-        std::printf("  %-14s %10llu in %llu seeds\n",
+        std::printf("  %-14s %10llu of %10llu in %llu seeds\n",
                     std::string{sim::name_of(static_cast<sim::fault>(i))}.c_str(),
                     static_cast<unsigned long long>(t.faults[i]),
+                    static_cast<unsigned long long>(t.attempts[i]),
                     static_cast<unsigned long long>(t.seeds_with[i]));
     }
     std::printf("%llu seeds with violations\n", static_cast<unsigned long long>(t.violations));

@@ -3,6 +3,7 @@
 
 #include "core/time.hpp"
 #include "lock/acquisition.hpp"
+#include "sim/closer.hpp"
 #include "sim/faults.hpp"
 
 #include <algorithm>
@@ -16,85 +17,26 @@ constexpr std::size_t most_violations = 8;
 /// Some hundred times as many as usual: a client that spins.
 constexpr std::uint64_t most_events = 1'000'000;
 
-std::string uuid_of(std::uint64_t client) {
-    return "00000000-0000-0000-0000-00000000000" + std::to_string(client);
-}
-
 }  // namespace
 
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
 
-simulation::simulation(std::uint64_t seed, bool print)
-    : world_{seed, print},
-      how_{world_.chance},
-      server_{world_, {.seed = world_.chance.seed()}},
-      network_{world_, server_, how_.net},
-      forces_(how_.names),
-      faults_{std::make_unique<fault_injector>(*this)} {
-    outcome_.seed = seed;
-    server_.use(network_);
-    for (std::size_t i = 0; i < how_.names; ++i) {
-        // A token that lives for a while only, now and then; but not where the clock steps.
-        mutex_options o{.fenced = !world_.chance.once_in(4)};
-        if (o.fenced && world_.chance.once_in(4) && !how_.has(fault::server_clock)) {
-            o.fence_ttl = std::chrono::seconds{60};
-        }
-        specs_.emplace_back(
-            new impl::lock_spec{impl::redisson_family, "lock:" + std::to_string(i), o});
-    }
-    std::vector<std::string> names;
-    for (const impl::spec_ptr& s : specs_) {
-        names.push_back(s->name());
-    }
-    server_.watch(std::move(names));
-    for (std::size_t i = 0; i < how_.clients; ++i) {
-        add_client();
-    }
-    for (const auto make :
-         {make_exclusion, make_ownership, make_fences, make_once, make_loss_in_time,
-          make_loss_noticed, make_no_needless_loss, make_no_orphans, make_promptness, make_rest,
-          make_bounds, make_reasons, make_answers, make_verdicts, make_lasting, make_order,
-          make_admission, make_outcomes}) {
-        checkers_.push_back(make(*this));
-    }
-}
-
 // The engines know the calls.
 simulation::~simulation() { clients_.clear(); }
 
-void simulation::add_client() {
-    const std::uint64_t index = clients_.size();
-    const std::int64_t drift = world_.chance.between(-10'000, 10'000);
-    clients_.push_back(std::make_unique<client_node>(
-        world_, network_, *this, how_.settings,
-        client_node::clock_settings{.drift_ppm = world_.chance.once_in(3) ? 0 : drift,
-                                    .ahead = std::chrono::seconds{3600 + 100 * index}},
-        uuid_of(index), world_.chance.seed()));
-    for (std::size_t i = 0; i < how_.users; ++i) {
-        users_.push_back(std::make_unique<user>(*this, users_.size(), index));
-        users_.back()->start();
-    }
-}
-
-void simulation::replace_client(std::uint64_t client, bool heard) {
-    client_node& c = *clients_[client];
-    if (c.dead() || clients_.size() > 8) {
-        return;
-    }
-    for (const auto& u : users_) {
-        if (u->client() == client) {
-            u->die();
-        }
-    }
-    std::erase_if(holds_, [&](const held& h) { return h.client == client; });
-    c.die(heard);
-    add_client();
-}
-
 call& simulation::begin_call(std::uint64_t user) {
     call& c = calls_.emplace_back();
+    c.client = users_[user]->client();
     c.user = user;
     c.place = calls_.size() - 1;
+    return c;
+}
+
+call& simulation::begin_permits(std::uint64_t client) {
+    call& c = calls_.emplace_back();
+    c.client = client;
+    c.place = calls_.size() - 1;
+    c.permits.emplace();
     return c;
 }
 
@@ -154,13 +96,14 @@ void simulation::end_force(std::size_t name) noexcept {
 
 void simulation::vandalize(std::size_t name) {
     begin_force(name);
-    server_.redis().put_text(specs_[name]->name(), "mine now", server_.wall_clock());
+    const bool plain = how_.locks[name].plain;
+    server_.redis().put_foreign(specs_[name]->name(), plain, server_.wall_clock());
     end_force(name);
     forces_[name].spoilt_at = world_.now();
 }
 
 void simulation::restore(std::size_t name) {
-    server_.redis().remove_text(specs_[name]->name(), server_.wall_clock());
+    server_.redis().remove_foreign(specs_[name]->name(), server_.wall_clock());
 }
 
 bool simulation::persist(std::size_t name) {
@@ -191,7 +134,8 @@ bool simulation::is_tended(const std::string& field) const noexcept {
 
 bool simulation::deserted(const std::string& field) const noexcept {
     const owner_of o = owner_in(field);
-    return clients_[o.client]->dead() || was_left_behind(o.client, o.number);
+    return clients_[o.client]->dead() || clients_[o.client]->closed() ||
+           was_left_behind(o.client, o.number);
 }
 
 bool simulation::endangered(const held& h) const noexcept {
@@ -236,7 +180,12 @@ void simulation::ended(std::uint64_t, call& c) {
     for (const auto& check : checkers_) {
         check->ended(c);
     }
-    users_[c.user]->ended(c);
+    if (c.permits) {
+        outcome_.permits += c.permits->verdict.allowed ? 1 : 0;
+        c.permits->by->ended();
+    } else {
+        users_[c.user]->ended(c);
+    }
 }
 
 void simulation::turned(std::uint64_t client) {
@@ -261,6 +210,9 @@ outcome simulation::run() {
     end_of_work_ = how_.chaos + how_.settling() + how_.calm;
     settled_at_ = how_.chaos + how_.settling();
     faults_->start();
+    if (closer_) {
+        closer_->start();
+    }
     run_until(how_.chaos);
     faults_->heal();
     run_until(settled_at_);
@@ -273,6 +225,7 @@ outcome simulation::run() {
     if (world_.events() > most_events) {
         violate("bounds", "it never ends");
     }
+    faults_->finish();
     outcome_.trace_hash = world_.trace_hash();
     outcome_.events = world_.events();
     return std::move(outcome_);
@@ -312,11 +265,17 @@ void simulation::wind_down() {
     for (const auto& u : users_) {
         u->stop();
     }
+    for (const auto& a : askers_) {
+        a->stop();
+    }
     const instant last = world_.now() + 40 * seconds;
     const auto busy = [&] {
-        return std::any_of(users_.begin(), users_.end(), [&](const auto& u) {
-            return !clients_[u->client()]->dead() && !u->idle();
-        });
+        const auto any = [&](const auto& all) {
+            return std::any_of(all.begin(), all.end(), [&](const auto& u) {
+                return !clients_[u->client()]->dead() && !u->idle();
+            });
+        };
+        return any(users_) || any(askers_);
     };
     while (busy() && world_.now() < last && !enough()) {
         run_until(world_.now() + 100 * millis);
@@ -346,12 +305,12 @@ void simulation::expire_deserted() {
 // Keys that were left behind on purpose, or whose release the server forgot, last for a lease;
 // everything else is gone after two round trips.
 void simulation::come_to_rest() {
-    const bool leases_end =
-        how_.may_forget() || how_.has(fault::crash) || how_.detaching || how_.has(fault::persist);
+    const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.closing ||
+                            how_.detaching || how_.has(fault::persist);
     const instant leases =
         leases_end ? how_.longest_lease.count() * 102 / 100 + server_.set_back() : 0;
-    // A release that met the vandal's text asks again after at most a second.
-    const instant pause = how_.has(fault::vandal) ? 1100 * millis : 0;
+    // A release that met something else asks again after at most a second.
+    const instant pause = how_.mixes_types() ? 1100 * millis : 0;
     run_until(world_.now() + leases + pause + how_.promptness() + 10 * millis);
     const std::uint64_t scripts = server_.redis().scripts_run();
     run_until(world_.now() + how_.longest_lease.count());

@@ -2,6 +2,8 @@
 #ifndef CONCH_TEST_SIM_SIMULATION_HPP
 #define CONCH_TEST_SIM_SIMULATION_HPP
 
+#include "lock/rate_spec.hpp"
+#include "sim/asker.hpp"
 #include "sim/check/checker.hpp"
 #include "sim/client_node.hpp"
 #include "sim/held.hpp"
@@ -34,9 +36,12 @@ struct outcome {
     std::uint64_t trace_hash = 0;
     std::uint64_t events = 0;
     std::vector<std::string> violations{};  ///< "checker: what it saw", the first ones
-    std::array<std::uint64_t, fault_count> faults{};
+    std::array<std::uint64_t, fault_count> attempts{};
+    std::array<std::uint64_t, fault_count> faults{};  ///< those that there was something to act on
     std::uint64_t grants = 0;
-    std::uint64_t losses = 0;  ///< told
+    std::uint64_t losses = 0;    ///< told
+    std::uint64_t permits = 0;   ///< requests for some, granted
+    std::uint64_t closings = 0;  ///< clients shut down or destroyed
 };
 
 /// One run: clients with users, a network, a server, the faults of a scenario, and the checkers
@@ -61,16 +66,22 @@ public:
     std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
     const std::vector<std::unique_ptr<client_node>>& clients() const noexcept { return clients_; }
     std::vector<std::unique_ptr<user>>& users() noexcept { return users_; }
+    const std::vector<std::unique_ptr<asker>>& askers() const noexcept { return askers_; }
     std::list<held>& holds() noexcept { return holds_; }
     const std::deque<call>& calls() const noexcept { return calls_; }
 
     /// What a user asks its client for, in a turn of that.
     call& begin_call(std::uint64_t user);
+    call& begin_permits(std::uint64_t client);
     call& begin_unlock(const held& h, bool alone);
     /// It reaches the engine now.
     void asks(call& c);
     call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    const impl::rate_spec_ptr& limit(std::size_t number) const noexcept { return limits_[number]; }
+    bool same_key(std::size_t a, std::size_t b) const noexcept {
+        return specs_[a]->name() == specs_[b]->name();
+    }
     bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
     /// Users go on with new work.
     bool working() const noexcept { return world_.now() < end_of_work_; }
@@ -80,8 +91,10 @@ public:
     instant settled_at() const noexcept { return settled_at_; }
     bool stopped() const noexcept { return stopped_; }
     void add_client();
-    /// This client's process ends; another one starts, with users of its own.
-    void replace_client(std::uint64_t client, bool heard);
+    /// This client's process ends; another one starts, with users of its own. False
+    /// if it had ended, or there were enough.
+    bool replace_client(std::uint64_t client, bool heard);
+    bool may_replace() const noexcept { return clients_.size() <= most_clients; }
 
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
@@ -94,11 +107,13 @@ public:
     /// The server forgot something now: what was sent before may be lost.
     void forgot() noexcept { last_loss_ = world_.now(); }
     bool forgot_since(instant then) const noexcept { return last_loss_ >= then; }
+    /// When it last did; -1: never.
+    instant last_loss() const noexcept { return last_loss_; }
     void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
     void end_force(std::size_t name) noexcept;
-    /// Somebody else's text takes the place of this lock.
+    /// Something of somebody else takes the place of this lock.
     void vandalize(std::size_t name);
-    /// The text goes away again.
+    /// It goes away again.
     void restore(std::size_t name);
     /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
     /// it.
@@ -125,9 +140,13 @@ public:
     static owner_of owner_in(const std::string& field) noexcept;
     /// Its client ended or left it behind.
     bool deserted(const std::string& field) const noexcept;
-    /// A message was lost, the server forgot, ...: counted in the outcome.
-    void count(fault f) noexcept { ++outcome_.faults[static_cast<std::size_t>(f)]; }
+    /// A fault is to happen; it did: counted in the outcome.
+    void count(fault f) noexcept { ++outcome_.attempts[static_cast<std::size_t>(f)]; }
+    void acted(fault f, bool yes = true) noexcept {
+        outcome_.faults[static_cast<std::size_t>(f)] += yes ? 1 : 0;
+    }
     void count_loss() noexcept { ++outcome_.losses; }
+    void count_closing() noexcept { ++outcome_.closings; }
 
     void violate(std::string_view checker, std::string_view what);
 
@@ -148,21 +167,27 @@ private:
         instant spoilt_at = -1;
     };
 
+    static constexpr std::size_t most_clients = 8;
+
     void run_until(instant until);
     bool enough() const noexcept;
     void spoil_one_of_two();
     std::optional<std::size_t> one_of_two() const;
     void wind_down();
     void come_to_rest();
+    void set_limits();
     void expire_deserted();
 
     world world_;
+    dice more_;  // for choices that came later: they change no earlier one
     const scenario how_;
     server_node server_;
     network network_;
     std::vector<std::unique_ptr<client_node>> clients_{};
     std::vector<std::unique_ptr<user>> users_{};
+    std::vector<std::unique_ptr<asker>> askers_{};
     std::vector<impl::spec_ptr> specs_{};
+    std::vector<impl::rate_spec_ptr> limits_{};
     std::deque<call> calls_{};
     std::list<held> holds_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, terms> first_{};  // of acquisitions
@@ -171,6 +196,7 @@ private:
     std::vector<forces> forces_{};
     std::vector<std::unique_ptr<checker>> checkers_{};
     std::unique_ptr<class fault_injector> faults_;
+    std::unique_ptr<class closer> closer_{};
     instant end_of_work_ = 0;
     instant settled_at_ = 0;
     instant last_loss_ = -1;

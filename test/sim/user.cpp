@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/user.hpp"
 
+#include "lock/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <chrono>
@@ -197,6 +198,7 @@ void user::ended(call& c) {
     } else if (&c == waiting_for_) {
         waiting_for_ = nullptr;
         if (c.forces) {
+            all_.acted(fault::force, c.flag);
             all_.end_force(name_);
         }
         plan(soon());
@@ -221,6 +223,9 @@ void user::acquired(call& c) {
         if (!all_.the_world().chance.once_in(8)) {
             watch(h);
         }
+        for (std::size_t i = 0; i < all_.how().further_watchers; ++i) {
+            watch_more(h);
+        }
     } else if (c.ec && c.ec != errc::timed_out && c.ec != given_up()) {
         world& w = all_.the_world();
         plan(w.now() + w.chance.spread(20 * millis, 1 * seconds));
@@ -236,6 +241,17 @@ void user::watch(held& h) {
     put(*h.watch,
         [&](auto& engine) { engine.wait_lost(h.view, {}, {h.watch, &h.watch->running}); });
     may_tire_of(*h.watch);
+}
+
+// There is room for the first who watches, and for others as for any operation.
+void user::watch_more(const held& h) {
+    call& c = call_now();
+    c.watches = h.view;
+    node().turn([&] {
+        c.reserved = !h.view->level || h.view->level->watchers.empty();
+        all_.asks(c);
+        node().engine().wait_lost(h.view, {}, {&c, &c.running});
+    });
 }
 
 bool user::lost(const held& h) const noexcept {
@@ -301,6 +317,7 @@ void user::leave() {
     dice& chance = all_.the_world().chance;
     if (all_.how().has(fault::drop) && chance.once_in(2)) {
         all_.count(fault::drop);
+        all_.acted(fault::drop);
         drop(chance.below(levels_.size()));
     } else if (chance.once_in(2)) {
         unlock();
@@ -347,6 +364,7 @@ void user::unlock() {
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
         all_.count(fault::cancel);
+        all_.acted(fault::cancel);
         waiting_for_->given_up = true;
         node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
     } else {

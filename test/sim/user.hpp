@@ -80,6 +80,7 @@ private:
     void tempt_another();
     call& call_now();
     void watch(held& h);
+    void watch_more(const held& h);
     bool lost(const held& h) const noexcept;
     lock_options choose();
 

@@ -30,9 +30,10 @@ using test::as_result;
 using test::pass;
 
 /// What a user is told to expect of a server or a wire in trouble, besides the loss of a hold.
-const std::set<error_code> expected_of_acquires{errc::not_connected, errc::out_of_memory,
-                                                errc::server_unavailable, errc::timed_out,
-                                                asio::error::operation_aborted};
+/// Noise on the wire is told to who waited in vain for a connection after it.
+const std::set<error_code> expected_of_acquires{
+    errc::not_connected, errc::out_of_memory,  errc::server_unavailable,
+    errc::timed_out,     errc::protocol_error, asio::error::operation_aborted};
 const std::set<error_code> expected_of_unlocks{errc::lease_expired, errc::renewal_refused,
                                                errc::lock_lost};
 

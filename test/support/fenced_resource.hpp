@@ -51,6 +51,11 @@ public:
         std::uint64_t value = 0;
     };
 
+    /// Whether it does refuse them: if not, its own records tell what that let in.
+    enum class fences : std::uint8_t { checked, ignored };
+
+    explicit fenced_resource(fences f = fences::checked) noexcept : fences_{f} {}
+
     /// A holder comes in, and reads. Each acquisition does this once, and first.
     answer enter(const claim& c, time_point now);
     /// It writes, and its section ends.
@@ -74,7 +79,7 @@ private:
     };
     struct counter {
         std::uint64_t value = 0;
-        std::uint64_t newest = 0;
+        std::uint64_t newest = 0;                    ///< all that the check of fences knows
         std::map<std::uint64_t, section> open{};     ///< by fence
         std::map<std::uint64_t, time_point> came{};  ///< when each fence was first seen
     };
@@ -86,6 +91,9 @@ private:
 
     void judge(const std::string& name, section& earlier, time_point newer_came);
     bool refuse_stale(const claim& c, counter& k);
+    bool lets_in(const claim& c, const counter& k) const noexcept;
+
+    const fences fences_;
 
     std::map<std::string, counter> counters_{};
     std::vector<loss> losses_{};

@@ -20,6 +20,9 @@ public:
     }
 
     void ended(const call& c) override {
+        if (all_.clients()[c.client]->closing()) {
+            return;  // it admits nothing, or what its holders need
+        }
         const bool refused = c.ec == errc::overloaded;
         const bool shall = too_many_.contains(c.place);
         if (refused && !shall) {
@@ -32,7 +35,7 @@ public:
 private:
     bool full_for(const call& c) const {
         const std::size_t most = all_.how().settings.max_pending;
-        const std::uint64_t client = all_.users()[c.user]->client();
+        const std::uint64_t client = c.client;
         const engine::lock_engine& engine = all_.clients()[client]->engine();
         // What was given up may be at the server for long.
         return pending(client, most) >= most ||
@@ -46,7 +49,7 @@ private:
             return n;
         }
         for (const call& c : all_.calls()) {
-            n += c.running != nullptr && all_.users()[c.user]->client() == client ? 1 : 0;
+            n += c.running != nullptr && c.client == client ? 1 : 0;
         }
         return n;
     }

@@ -11,6 +11,7 @@ namespace conch::sim {
 class simulation;
 struct call;
 struct held;
+struct permit_count;
 
 /// Watches a run for one property.
 class checker {
@@ -34,6 +35,8 @@ public:
     virtual void stepped() {}
     /// The handler of a call is run.
     virtual void ended(const call&) {}
+    /// The server has counted permits.
+    virtual void counted(const permit_count&) {}
     /// Nobody wants or holds anything any more, and the time for it to be over has passed.
     virtual void rested() {}
 
@@ -61,6 +64,10 @@ std::unique_ptr<checker> make_lasting(simulation& s);
 std::unique_ptr<checker> make_order(simulation& s);
 std::unique_ptr<checker> make_admission(simulation& s);
 std::unique_ptr<checker> make_outcomes(simulation& s);
+std::unique_ptr<checker> make_shapes(simulation& s);
+std::unique_ptr<checker> make_rates(simulation& s);
+std::unique_ptr<checker> make_closings(simulation& s);
+std::unique_ptr<checker> make_renewals(simulation& s);
 
 }  // namespace conch::sim
 

@@ -26,7 +26,7 @@ private:
     void compare(const held& mine) {
         for (const held& other : all_.holds()) {
             const bool same = other.user == mine.user && other.number == mine.number;
-            if (!same && other.name == mine.name && believes(other)) {
+            if (!same && all_.same_key(other.name, mine.name) && believes(other)) {
                 violate("users " + std::to_string(mine.user) + " and " +
                         std::to_string(other.user) + " both own lock " + std::to_string(mine.name));
             }

@@ -22,7 +22,9 @@ public:
             c = {connects, now};
         }
         for (held& h : all_.holds()) {
-            if (h.client == client && h.view->lost.load() != 0 && !std::exchange(h.judged, true)) {
+            const int lost = h.view->lost.load();
+            if (h.client == client && lost != 0 && lost != static_cast<int>(errc::client_closed) &&
+                !std::exchange(h.judged, true)) {
                 judge(h, now - c.since);
             }
         }

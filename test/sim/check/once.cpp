@@ -40,8 +40,7 @@ public:
 
     void rested() override {
         for (const call& c : all_.calls()) {
-            const user& by = *all_.users()[c.user];
-            if (c.completions != 1 && !all_.clients()[by.client()]->dead()) {
+            if (c.completions != 1 && !all_.clients()[c.client]->dead()) {
                 violate("a call of user " + std::to_string(c.user) + " was completed " +
                         std::to_string(c.completions) + " times in the end");
                 return;

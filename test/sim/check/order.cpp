@@ -15,10 +15,10 @@ public:
     std::string_view name() const noexcept override { return "order"; }
 
     void ended(const call& c) override {
-        const user& by = *all_.users()[c.user];
-        if (!c.view || !granted_.emplace(by.client(), c.number).second) {
+        if (!c.view || !granted_.emplace(c.client, c.number).second) {
             return;
         }
+        const user& by = *all_.users()[c.user];
         for (const auto& u : all_.users()) {
             const call* other = u->client() == by.client() ? u->queued_for(by.name()) : nullptr;
             if (other && other->place < c.place && waited(*other, c.ended_at)) {

@@ -50,6 +50,9 @@ public:
 
 private:
     static std::string of(const call& c) {
+        if (c.permits) {
+            return "the request for permits by client " + std::to_string(c.client);
+        }
         const char* what = c.acquires     ? c.try_only ? "the try" : "the acquire"
                            : c.unlocks    ? "the unlock"
                            : c.watches    ? "the watch"
@@ -63,9 +66,7 @@ private:
         return c.asks && c.asks->lease == duration::zero();
     }
 
-    const client_node& client_of(const call& c) const {
-        return *all_.clients()[all_.users()[c.user]->client()];
-    }
+    const client_node& client_of(const call& c) const { return *all_.clients()[c.client]; }
 
     /// Others of its client have the lock or wait for it: reason enough not to ask the server.
     bool rivalled(const call& c) {
@@ -111,8 +112,14 @@ private:
         if (c.ec == boost::system::errc::operation_canceled) {
             return c.given_up;
         }
+        if (c.ec == errc::client_closed) {
+            return client_of(c).closing();
+        }
         if (c.ec == errc::overloaded) {
             return true;  // "admission" judges
+        }
+        if (c.permits && c.ec == errc::timed_out) {
+            return !c.try_only;  // "rates" judges
         }
         if (is_loss(c.ec)) {
             return may_tell_loss(c);
@@ -143,9 +150,9 @@ private:
                (c.ec == errc::max_hold_reached && h.max_hold != forever);
     }
 
-    bool may_fail_when_settled(const call& c) const noexcept {
-        return (c.ec == errc::wrong_type && all_.how().has(fault::vandal)) ||
-               (c.ec == errc::not_connected && slow());
+    bool may_fail_when_settled(const call& c) const {
+        return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
+               (unanswered(c) && (slow() || came_too_early(c)));
     }
 
     bool may_fail(const call& c) const noexcept {
@@ -154,8 +161,13 @@ private:
                (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
-               (c.ec == errc::wrong_type && how.has(fault::vandal)) ||
-               (c.ec == errc::not_connected && (slow() || how.disconnects() || came_too_early(c)));
+               (c.ec == errc::wrong_type && how.mixes_types()) ||
+               (unanswered(c) && (slow() || how.disconnects() || came_too_early(c)));
+    }
+
+    /// Permits may have been counted, and aren't counted again.
+    static bool unanswered(const call& c) noexcept {
+        return c.ec == errc::not_connected || (c.permits && c.ec == errc::outcome_unknown);
     }
 
     /// Its wait was over before its client, which had just started, was connected.

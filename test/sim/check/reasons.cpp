@@ -37,6 +37,11 @@ private:
         if (why == errc::lock_lost) {
             return missed(h) ? nullptr : "though the server never missed it";
         }
+        if (why == errc::client_closed) {
+            return !node.closing()                       ? "though its client isn't closed"
+                   : node.local_now() < node.drain_end() ? "before the end of the drain"
+                                                         : nullptr;
+        }
         if (node.local_now() < h.valid_until()) {
             return "before its end";
         }
@@ -57,7 +62,7 @@ private:
 
     // When the faults are over only a stranger's text is still in the way.
     bool refused() const {
-        return all_.how().has(fault::vandal) || (all_.how().refuses() && !all_.settled());
+        return all_.how().mixes_types() || (all_.how().refuses() && !all_.settled());
     }
 
     bool missed(const held& h) const {

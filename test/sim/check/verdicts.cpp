@@ -111,10 +111,18 @@ private:
                 (c.ec == errc::max_hold_reached || c.ec == errc::renewal_refused));
     }
 
+    bool closed(const call& c) const noexcept {
+        const client_node& node = *all_.clients()[c.client];
+        return node.local(c.ended_at) >= node.drain_end();
+    }
+
     bool server_may_say(const call& c) const noexcept {
         const scenario& how = all_.how();
         if (c.ec == errc::wrong_type) {
-            return how.has(fault::vandal);
+            return how.mixes_types();
+        }
+        if (c.ec == errc::client_closed) {
+            return closed(c);
         }
         return c.unlocks->asked_at < all_.settled_at() &&
                ((c.ec == errc::read_only && how.has(fault::read_only)) ||

@@ -189,8 +189,13 @@ reply keys_problem(arguments a) {
 
 reply run_script(fake_redis& r, session& s, std::string_view sha, arguments a) {
     const auto n = static_cast<std::size_t>(*to_integer(a[2]));
-    const arguments rest = a.subspan(3);
-    return lua_host::instance().run(r, s, sha, rest.first(n), rest.subspan(n));
+    const arguments keys = a.subspan(3, n);
+    const arguments args = a.subspan(3 + n);
+    const auto before = r.tokens(keys, args);
+    reply answer = lua_host::instance().run(r, s, sha, keys, args);
+    r.compare_tokens(s, before, keys, args);
+    r.ran(s, keys, args, answer);
+    return answer;
 }
 
 reply evalsha(fake_redis& r, session& s, arguments a) {

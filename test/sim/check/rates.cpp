@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSL-1.0
+// A rate limit grants no more than it allows, in any window by the server's clock or in each that
+// begins with a permit, and refuses nobody for whom there is room; it counts no try twice; what a
+// client tells is what the server said; and within one client, first come is first served.
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace conch::sim {
+namespace {
+
+class rates final : public checker {
+public:
+    explicit rates(simulation& s) : checker{s}, logs_(s.how().limits.size()) {}
+    std::string_view name() const noexcept override { return "rates"; }
+
+    void counted(const permit_count& c) override {
+        log& l = logs_[c.limit];
+        forget(l, c);
+        if (limit(c).sliding) {
+            judge_sliding(l, c);
+        } else {
+            judge_fixed(l, c);
+        }
+        l.last_wall_us = c.wall_us;
+        for (std::size_t i = 0; i < c.granted; ++i) {
+            once(c, c.asked[i]);
+        }
+        l.runs.push_back(c);
+        look_at_key(c);
+    }
+
+    void ended(const call& c) override {
+        if (!c.permits) {
+            return;
+        }
+        if (!c.ec && c.permits->verdict.allowed) {
+            judge_grant(c);
+            judge_order(c);
+        } else if (!c.ec || c.ec == errc::timed_out) {
+            judge_refusal(c);
+        }
+    }
+
+    void stepped() override {
+        for (const auto& a : all_.askers()) {
+            const call* c = all_.settled() ? a->asks_now() : nullptr;
+            if (!c || c->wait == forever || c->completions != 0 || c->asked_at < 0) {
+                continue;
+            }
+            const instant until = std::max(c->asked_at + c->wait.count(), all_.settled_at());
+            if (all_.the_world().now() > until + all_.how().promptness() &&
+                told_.insert(c).second) {
+                violate(of(*c) + " waits for longer than it shall");
+            }
+        }
+    }
+
+private:
+    struct grant {
+        std::int64_t wall_us;
+        std::uint64_t permits;
+    };
+    struct log {
+        std::deque<grant> grants{};  ///< sliding: those in the last window
+        std::int64_t last_wall_us = 0;
+        std::int64_t unsure_until_us = 0;  ///< the server may know of others
+        instant lost_at = -1;              ///< when it lost some, as far as was looked at
+        bool sure = true;                  ///< fixed: what follows is known
+        std::int64_t began_ms = -1;        ///< fixed: the window; -1: none
+        std::uint64_t used = 0;            ///< in it
+        std::vector<permit_count> runs{};
+    };
+
+    static std::string of(const call& c) {
+        return "the request for " + std::to_string(c.permits->permits) + " permits by client " +
+               std::to_string(c.client);
+    }
+
+    const limit_terms& limit(const permit_count& c) const { return all_.how().limits[c.limit]; }
+
+    /// What the server lost, or counts as later than now, isn't held against it; nor what ended
+    /// before its clock was set back.
+    void forget(log& l, const permit_count& c) {
+        const instant lost_at = std::max(all_.last_loss(), all_.server().stepped_at());
+        if (lost_at > l.lost_at || c.wall_us < l.last_wall_us) {
+            l.lost_at = lost_at;
+            l.grants.clear();
+            l.unsure_until_us = std::max(c.wall_us, l.last_wall_us) + limit(c).window_ms * 1000;
+            l.sure = false;
+        }
+    }
+
+    void judge_sliding(log& l, const permit_count& c) {
+        const limit_terms& t = limit(c);
+        while (!l.grants.empty() && l.grants.front().wall_us <= c.wall_us - t.window_ms * 1000) {
+            l.grants.pop_front();
+        }
+        for (std::size_t i = 0; i < c.granted; ++i) {
+            l.grants.push_back({c.wall_us, c.asked[i]});
+        }
+        std::uint64_t used = 0;
+        for (const grant& g : l.grants) {
+            used += g.permits;
+        }
+        judge(c, used, c.wall_us > l.unsure_until_us);
+    }
+
+    /// A window begins with a permit; where others may have been counted, with one that is counted
+    /// as its first.
+    void judge_fixed(log& l, const permit_count& c) {
+        const limit_terms& t = limit(c);
+        const std::int64_t now_ms = c.wall_us / 1000;
+        std::uint64_t taken = 0;
+        for (std::size_t i = 0; i < c.granted; ++i) {
+            taken += c.asked[i];
+        }
+        if (!l.sure && taken > 0 && c.used == taken) {
+            l.sure = true;
+            l.began_ms = -1;
+        }
+        if (!l.sure) {
+            return;
+        }
+        if (l.began_ms >= 0 && now_ms > l.began_ms + t.window_ms) {
+            l.began_ms = -1;
+        }
+        l.used = l.began_ms < 0 ? taken : l.used + taken;
+        l.began_ms = l.began_ms < 0 && taken > 0 ? now_ms : l.began_ms;
+        judge(c, l.used, true);
+    }
+
+    void judge(const permit_count& c, std::uint64_t used, bool sure) {
+        const std::uint64_t most = limit(c).permits();
+        if (used > most) {
+            violate("limit " + std::to_string(c.limit) + " has granted " + std::to_string(used) +
+                    " permits of " + std::to_string(most));
+        }
+        if (sure && c.granted < c.asked.size() && used + c.asked[c.granted] <= most) {
+            violate("limit " + std::to_string(c.limit) + " refuses " +
+                    std::to_string(c.asked[c.granted]) + " permits, with " + std::to_string(used) +
+                    " of " + std::to_string(most) + " in use");
+        }
+    }
+
+    /// Its number tells the request.
+    void once(const permit_count& c, std::uint64_t permits) {
+        const call& by = all_.calls()[place_of(permits)];
+        if (!granted_.insert_or_assign(permits, c.at).second && by.try_only) {
+            violate(of(by) + " is counted twice");
+        }
+    }
+
+    static std::size_t place_of(std::uint64_t permits) noexcept {
+        return (limit_terms::unit - permits % limit_terms::unit) % limit_terms::unit;
+    }
+
+    void look_at_key(const permit_count& c) {
+        server_node& server = all_.server();
+        const std::string& key = all_.limit(c.limit)->name();
+        const std::int64_t left = server.redis().left(key, server.wall_clock());
+        if (left == -1 || left > limit(c).window_ms + 1) {
+            violate("the key of limit " + std::to_string(c.limit) + " outlives its window");
+        }
+    }
+
+    void judge_grant(const call& c) {
+        const auto it = granted_.find(c.permits->permits);
+        if (it == granted_.end() || it->second < c.asked_at) {
+            violate(of(c) + " is told as granted, which the server didn't");
+        }
+        const rate_verdict& v = c.permits->verdict;
+        if (v.count < c.permits->permits || v.count > v.limit || v.remaining != v.limit - v.count) {
+            violate(of(c) + " is told a wrong count: " + std::to_string(v.count));
+        }
+    }
+
+    /// The last that the server said to this client was no, and holds: for who waited for too
+    /// short, until its wait is over; for who waited to the end, until then.
+    void judge_refusal(const call& c) {
+        const client_node& node = *all_.clients()[c.client];
+        const log& l = logs_[c.permits->limit];
+        const auto last = std::find_if(l.runs.rbegin(), l.runs.rend(), [&](const permit_count& r) {
+            return r.client == c.client && r.granted < r.asked.size();
+        });
+        const bool tried =
+            last != l.runs.rend() && (!c.try_only || last->at >= c.asked_at || came_second(c));
+        if (!tried) {
+            violate(of(c) + " is refused by nobody");
+            return;
+        }
+        if (c.try_only) {
+            return;
+        }
+        const time_point end = node.local(c.asked_at) + c.wait;
+        const duration retry = c.permits->verdict.retry_after;
+        if (node.local(c.ended_at) < end && node.local(c.ended_at) + retry + tolerance < end) {
+            violate(of(c) + " is given up too early");
+        }
+        if (c.asked_at >= all_.settled_at() &&
+            last->at + last->retry_ms * millis + all_.how().promptness() < c.ended_at) {
+            violate(of(c) + " waits for what the server wasn't asked for any more");
+        }
+    }
+
+    /// Another was asked for when it came: the refusal of that is its own, too.
+    bool came_second(const call& c) const {
+        const auto first = all_.calls().rend() - static_cast<std::ptrdiff_t>(c.place);
+        return std::any_of(first, all_.calls().rend(), [&](const call& other) {
+            return other.permits && other.client == c.client &&
+                   other.permits->limit == c.permits->limit &&
+                   (other.completions == 0 || other.ended_at >= c.asked_at);
+        });
+    }
+
+    void judge_order(const call& c) {
+        for (const auto& a : all_.askers()) {
+            const call* other = a->client() == c.client ? a->asks_now() : nullptr;
+            if (other && other->permits->limit == c.permits->limit && other->place < c.place &&
+                (other->completions == 0 || other->ended_at > c.ended_at)) {
+                violate(of(c) + " is granted before one that came earlier");
+            }
+        }
+    }
+
+    static constexpr duration tolerance = std::chrono::milliseconds{1};
+
+    std::vector<log> logs_;
+    std::map<std::uint64_t, instant> granted_{};  // the last time
+    std::set<const call*> told_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_rates(simulation& s) { return std::make_unique<rates>(s); }
+
+}  // namespace conch::sim

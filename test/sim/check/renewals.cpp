@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// As long as a client is connected, a hold that is renewed is asked for before more than a third of
+// its lease has passed: also one that was granted late.
+#include "lock/acquisition.hpp"
+#include "sim/simulation.hpp"
+
+#include <map>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+class renewals final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "renewals"; }
+
+    void turned(std::uint64_t client) override {
+        const client_node& node = *all_.clients()[client];
+        const stats s = node.engine().counters();
+        if (node.closed() || s.connects == s.connection_losses) {
+            return;
+        }
+        for (const held& h : all_.holds()) {
+            if (h.client != client || !h.view->level) {
+                continue;
+            }
+            const std::pair key{h.client, h.number};
+            if (!overdue(h.view->level->of, node)) {
+                since_.erase(key);
+            } else if (node.local_now() > since_.emplace(key, node.local_now()).first->second) {
+                violate("lock " + std::to_string(h.name) + " of user " + std::to_string(h.user) +
+                        " isn't renewed in time");
+            }
+        }
+    }
+
+private:
+    static constexpr duration tolerance = std::chrono::milliseconds{1};
+
+    /// By this turn: one that an answer made due is asked for in the next. One that was refused is
+    /// tried again after a pause.
+    static bool overdue(const lock::acquisition& a, const client_node& node) {
+        return a.want.renew && !a.last && !a.renewing && !a.refused &&
+               a.now == lock::acquisition::phase::held &&
+               node.local_now() > a.extended + a.want.lease / 3 + tolerance;
+    }
+
+    std::map<std::pair<std::uint64_t, std::uint64_t>, time_point> since_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_renewals(simulation& s) { return std::make_unique<renewals>(s); }
+
+}  // namespace conch::sim

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a server's keys say of the locks that are kept in them, and what strangers put there.
+#include "sim/fake_redis.hpp"
+
+#include <algorithm>
+
+namespace conch::sim {
+namespace {
+
+/// "<uuid>:<number>", as clients name themselves: a field of a mutex, the value of a token_mutex.
+bool names_an_owner(std::string_view text) noexcept {
+    constexpr std::size_t uuid = 36;
+    return text.size() > uuid + 1 && text[uuid] == ':' && text[8] == '-' &&
+           text.find_first_not_of("0123456789", uuid + 1) == std::string_view::npos;
+}
+
+const hash_value* hash_in(const entry* e) noexcept {
+    return e ? std::get_if<hash_value>(&e->value) : nullptr;
+}
+
+/// Null if it holds something else, or a text that names nobody.
+const std::string* token_in(const entry* e) noexcept {
+    const auto* text = e ? std::get_if<std::string>(&e->value) : nullptr;
+    return text && names_an_owner(*text) ? text : nullptr;
+}
+
+}  // namespace
+
+void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
+    set_now(now_us);
+    data_.begin_command();
+    constexpr std::string_view text{"mine now"};
+    if (as_list) {
+        data_.set(key, list_value{std::string{text}}, -1);
+    } else {
+        data_.set(key, std::string{text}, -1);
+    }
+}
+
+void fake_redis::remove_foreign(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    data_.begin_command();
+    const entry* e = data_.find(key);
+    if (e && !hash_in(e) && !token_in(e)) {
+        data_.erase(key);
+    }
+}
+
+bool fake_redis::exists(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    return data_.find(key) != nullptr;
+}
+
+bool fake_redis::is_text(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    return e && std::holds_alternative<std::string>(e->value);
+}
+
+bool fake_redis::has_field(std::string_view key, std::string_view field, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    if (const std::string* token = token_in(e)) {
+        return *token == field;
+    }
+    const hash_value* h = hash_in(e);
+    return h && std::any_of(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
+}
+
+std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    return !e ? -2 : e->expires_ms < 0 ? -1 : e->expires_ms - now_us / 1000;
+}
+
+const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    const hash_value* h = hash_in(e);
+    return h && !h->empty() ? &h->front().first : token_in(e);
+}
+
+std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    std::vector<std::string> all;
+    const entry* e = data_.find(key);
+    if (const hash_value* h = hash_in(e)) {
+        for (const auto& [field, value] : *h) {
+            all.push_back(field);
+        }
+    } else if (const std::string* token = token_in(e)) {
+        all.push_back(*token);
+    }
+    return all;
+}
+
+std::string fake_redis::dump(std::int64_t now_us) {
+    set_now(now_us);
+    return data_.dump();
+}
+
+std::size_t fake_redis::subscribers() const noexcept {
+    std::size_t n = 0;
+    for (const auto& [id, s] : sessions_) {
+        n += s.channels.size();
+    }
+    return n;
+}
+
+std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, arguments args) {
+    std::vector<token_state> all;
+    for (std::size_t i = 0; witness_ && i < keys.size() && 2 * i < args.size(); ++i) {
+        const entry* e = data_.find(keys[i]);
+        const std::string* token = token_in(e);
+        all.push_back(!names_an_owner(args[2 * i]) || hash_in(e) ? token_state::none
+                      : token && *token == args[2 * i]           ? token_state::there
+                                                                 : token_state::missing);
+    }
+    return all;
+}
+
+void fake_redis::compare_tokens(const session& by, const std::vector<token_state>& before,
+                                arguments keys, arguments args) {
+    const std::vector<token_state> after = tokens(keys, args);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        if (before[i] == token_state::there) {
+            saw(by, args[2 * i],
+                after[i] == token_state::there ? field_witness::sight::there
+                                               : field_witness::sight::deleted);
+        } else if (before[i] == token_state::missing && after[i] == token_state::missing) {
+            saw(by, args[2 * i], field_witness::sight::missing);
+        }
+    }
+}
+
+}  // namespace conch::sim

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a run begins with, and who takes part in it.
+#include "sim/closer.hpp"
+#include "sim/faults.hpp"
+#include "sim/simulation.hpp"
+
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+std::string uuid_of(std::uint64_t client) {
+    return "00000000-0000-0000-0000-00000000000" + std::to_string(client);
+}
+
+}  // namespace
+
+simulation::simulation(std::uint64_t seed, bool print)
+    : world_{seed, print},
+      more_{~seed},
+      how_{world_.chance, dice{more_.seed()}},
+      server_{world_, {.seed = world_.chance.seed()}},
+      network_{world_, server_, how_.net},
+      forces_(how_.names),
+      faults_{std::make_unique<fault_injector>(*this)} {
+    outcome_.seed = seed;
+    server_.use(network_);
+    for (std::size_t i = 0; i < how_.names; ++i) {
+        // A token that lives for a while only, now and then; but not where the clock steps.
+        mutex_options o{.fenced = !world_.chance.once_in(4)};
+        if (o.fenced && world_.chance.once_in(4) && !how_.has(fault::server_clock)) {
+            o.fence_ttl = std::chrono::seconds{60};
+        }
+        const lock_name& l = how_.locks[i];
+        o.fenced = o.fenced && !(l.plain && more_.once_in(2));  // else it is never SET NX
+        specs_.emplace_back(
+            new impl::lock_spec{l.plain ? impl::token_family : impl::redisson_family, l.text, o});
+    }
+    std::vector<std::string> names;
+    for (const impl::spec_ptr& s : specs_) {
+        names.push_back(s->name());
+    }
+    server_.watch(std::move(names));
+    set_limits();
+    for (std::size_t i = 0; i < how_.clients; ++i) {
+        add_client();
+    }
+    for (const auto make :
+         {make_exclusion,    make_ownership,    make_fences,           make_once,
+          make_loss_in_time, make_loss_noticed, make_no_needless_loss, make_no_orphans,
+          make_promptness,   make_rest,         make_bounds,           make_reasons,
+          make_answers,      make_verdicts,     make_lasting,          make_order,
+          make_admission,    make_outcomes,     make_shapes,           make_rates,
+          make_closings,     make_renewals}) {
+        checkers_.push_back(make(*this));
+    }
+    if (how_.closing) {
+        closer_ = std::make_unique<closer>(*this, more_.seed());
+    }
+}
+
+void simulation::set_limits() {
+    std::vector<std::string> names;
+    for (const limit_terms& l : how_.limits) {
+        names.push_back("limit:" + std::to_string(names.size()));
+        limits_.emplace_back(new impl::rate_spec{
+            names.back(),
+            {.limit = l.permits(), .window = std::chrono::milliseconds{l.window_ms}},
+            l.sliding ? rate_algorithm::sliding_log : rate_algorithm::fixed_window});
+    }
+    server_.watch(std::move(names), [this](const permit_count& c) {
+        for (const auto& check : checkers_) {
+            check->counted(c);
+        }
+    });
+}
+
+void simulation::add_client() {
+    const std::uint64_t index = clients_.size();
+    const std::int64_t drift = world_.chance.between(-10'000, 10'000);
+    clients_.push_back(std::make_unique<client_node>(
+        world_, network_, *this, how_.settings,
+        client_node::clock_settings{.drift_ppm = world_.chance.once_in(3) ? 0 : drift,
+                                    .ahead = std::chrono::seconds{3600 + 100 * index}},
+        uuid_of(index), world_.chance.seed()));
+    for (std::size_t i = 0; i < how_.users; ++i) {
+        users_.push_back(std::make_unique<user>(*this, users_.size(), index));
+        users_.back()->start();
+    }
+    for (std::size_t i = 0; i < how_.askers; ++i) {
+        askers_.push_back(std::make_unique<asker>(*this, index, more_.seed()));
+        askers_.back()->start();
+    }
+}
+
+bool simulation::replace_client(std::uint64_t client, bool heard) {
+    client_node& c = *clients_[client];
+    if (c.dead() || !may_replace()) {
+        return false;
+    }
+    for (const auto& u : users_) {
+        if (u->client() == client) {
+            u->die();
+        }
+    }
+    for (const auto& a : askers_) {
+        if (a->client() == client) {
+            a->die();
+        }
+    }
+    std::erase_if(holds_, [&](const held& h) { return h.client == client; });
+    c.die(heard);
+    add_client();
+    return true;
+}
+
+}  // namespace conch::sim
