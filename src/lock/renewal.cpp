@@ -7,6 +7,7 @@
 #include "wire/server_error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace conch::lock {
 namespace {
@@ -79,12 +80,25 @@ void renewer::check_all() {
 void renewer::drop(acquisition& a) {
     house_.renewals.cancel(a.renew_timer);
     if (a.renewing) {
-        a.renewing->items[a.place].of = nullptr;
-        a.renewing = nullptr;
+        leave(*std::exchange(a.renewing, nullptr), a);
     }
     if (a.due) {
         a.due = false;
         std::erase(due_, &a);
+    }
+}
+
+// What renews nothing any more isn't sent, nor sent again.
+void renewer::leave(renewal& r, acquisition& a) {
+    r.items[a.place].of = nullptr;
+    if (--r.wanting > 0) {
+        return;
+    }
+    if (r.where == wire::call::state::waiting) {
+        a.home.link.withdraw(r);
+        pool_.free(r);
+    } else {
+        r.wanted = false;
     }
 }
 
@@ -140,6 +154,7 @@ void renewer::send(std::span<acquisition* const> holds) {
         a->place = r.count;
         r.items[r.count++] = {a, {}};
     }
+    r.wanting = r.count;
     ++house_.counters.renewal_batches;
     link.submit(r);
 }

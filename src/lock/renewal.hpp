@@ -30,6 +30,7 @@ struct renewal : wire::call {
     wire::script_id script{};
     std::array<item, most> items{};
     std::uint32_t count = 0;
+    std::uint32_t wanting = 0;  ///< how many of them have not ended
 };
 
 /// The watchdog of all holds: each is renewed every third of its lease; those that are due at about
@@ -68,6 +69,7 @@ private:
 
     void send_all(std::span<acquisition* const> due);
     void send(std::span<acquisition* const> holds);
+    void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);
     void renewed(acquisition& a, const renewal& r, const renewal::item& i);
     void count(acquisition& a, const renewal& r) noexcept;

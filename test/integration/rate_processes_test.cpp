@@ -149,8 +149,8 @@ protected:
                 co_await limiter.async_acquire({.wait = left}, asio::as_tuple(asio::use_awaitable));
             if (!ec) {
                 book->add(v);
-            } else if (ec != errc::timed_out) {
-                ++book->failures;
+            } else if (ec != errc::timed_out && ec != errc::outcome_unknown) {
+                ++book->failures;  // the end may come while a lost answer is in doubt
             }
         }
     }

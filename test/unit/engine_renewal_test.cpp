@@ -177,6 +177,35 @@ TEST(engine_renewal, a_refusal_that_passed_is_not_the_reason_of_a_later_loss) {
     EXPECT_EQ(lost(hold), errc::lease_expired);
 }
 
+TEST(engine_renewal, one_for_nobody_is_not_sent_again) {
+    engine_harness h;
+    const auto holds = grant_many(h, 2);
+    h.advance(10s);
+    EXPECT_EQ(h.sent().size(), 1u);
+    h.reply(error("LOADING Redis is loading the dataset in memory"));
+    h.unlock(holds[0]);
+    h.sent();
+    h.reply(integer(0));
+    h.advance(20ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("lock1", 2)});
+    h.unlock(holds[1]);
+    h.reply(error("LOADING Redis is loading the dataset in memory"));
+    EXPECT_EQ(h.sent(), lines{release_of("lock1", 2)});
+    h.reply(integer(0));
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST(engine_renewal, one_for_nobody_is_not_sent_at_all) {
+    engine_harness h;
+    const auto hold = h.grant("a");
+    h.block_writes();
+    h.advance(10s);
+    h.unlock(hold);
+    h.unblock_writes();
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+}
+
 TEST(engine_renewal, an_error_for_a_whole_batch_is_retried_as_single_calls) {
     engine_harness h;
     const auto holds = grant_many(h, 3);

@@ -155,6 +155,7 @@ private:
                (unanswered(c) && (slow() || came_too_early(c)));
     }
 
+    // A server that was loading may be asked again just before patience ends.
     bool may_fail(const call& c) const noexcept {
         const scenario& how = all_.how();
         return (c.ec == errc::read_only && how.has(fault::read_only)) ||
@@ -162,6 +163,7 @@ private:
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
+               (c.permits && c.ec == errc::outcome_unknown && how.has(fault::loading)) ||
                (unanswered(c) && (slow() || how.disconnects() || came_too_early(c)));
     }
 
