@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_BENCH_COMMANDS_HPP
+#define CONCH_BENCH_COMMANDS_HPP
+
+#include "command.hpp"
+
+// The benchmarks, each in a file of its name.
+namespace conch::bench {
+
+sub_command uncontended_command();
+
+}  // namespace conch::bench
+
+#endif
