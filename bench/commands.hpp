@@ -8,6 +8,7 @@
 namespace conch::bench {
 
 sub_command uncontended_command();
+sub_command local_command();
 
 }  // namespace conch::bench
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "pair_loop.hpp"
 
-#include <string>
 #include <utility>
 
 namespace conch::bench {
@@ -12,6 +11,9 @@ pair_loop::pair_loop(const config& server, std::size_t coroutines)
         mutexes_.emplace_back(client_, "conch-bench:own:" + std::to_string(i));
     }
 }
+
+pair_loop::pair_loop(const config& server, std::size_t coroutines, const std::string& name)
+    : client_{loop_.context(), server}, mutexes_(coroutines, mutex{client_, name}) {}
 
 asio::awaitable<void> pair_loop::lock_and_unlock(const mutex& m) {
     auto before = steady::now();

@@ -8,15 +8,18 @@
 #include <conch/conch.hpp>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace conch::bench {
 
-/// conch's side: one client, one thread, and coroutines that lock and unlock, each a lock of its
-/// own, as fast as they can.
+/// conch's side: one client, one thread, and coroutines that lock and unlock as fast as they can.
 class pair_loop {
 public:
+    /// Each coroutine has a lock of its own.
     pair_loop(const config& server, std::size_t coroutines);
+    /// All want this lock.
+    pair_loop(const config& server, std::size_t coroutines, const std::string& name);
 
     /// Runs until the end, then until each lock is released again.
     slice run(const slice_length& length);

@@ -113,6 +113,11 @@ std::size_t socket::receive_or_writable(std::span<char> buffer) {
     return (p.revents & ~POLLOUT) != 0 ? receive(buffer) : 0;
 }
 
+bool socket::readable() const {
+    pollfd p{fd_, POLLIN, 0};
+    return ::poll(&p, 1, 0) > 0;
+}
+
 void socket::send(std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
