@@ -9,6 +9,7 @@ namespace conch::bench {
 
 sub_command uncontended_command();
 sub_command local_command();
+sub_command contended_command();
 
 }  // namespace conch::bench
 
