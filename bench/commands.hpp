@@ -8,8 +8,10 @@
 namespace conch::bench {
 
 sub_command uncontended_command();
+sub_command handoff_command();
 sub_command local_command();
 sub_command contended_command();
+sub_command handoff_command();
 
 }  // namespace conch::bench
 

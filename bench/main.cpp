@@ -15,7 +15,7 @@ using namespace conch::bench;
 constexpr int usage_status = 2;
 
 std::vector<sub_command> all_commands() {
-    return {uncontended_command(), local_command(), contended_command()};
+    return {uncontended_command(), local_command(), contended_command(), handoff_command()};
 }
 
 std::string usage(const std::vector<sub_command>& all) {
