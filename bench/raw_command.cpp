@@ -3,6 +3,8 @@
 
 #include "wire/script.hpp"
 
+#include <vector>
+
 namespace conch::bench {
 
 using wire::get_script;
@@ -39,6 +41,21 @@ void append_release(std::string& out, std::string_view name, std::string_view fi
                     std::string_view channel) {
     append_command(out,
                    {"EVALSHA", get_script(script_id::release).sha1, "1", name, field, channel});
+}
+
+void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
+                    std::string_view lease_ms) {
+    const std::string count = std::to_string(names.size());
+    std::vector<std::string> fields;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        fields.push_back(field_of(first + i));
+    }
+    std::vector<std::string_view> words{"EVALSHA", get_script(script_id::renew).sha1, count};
+    words.insert(words.end(), names.begin(), names.end());
+    for (const std::string& field : fields) {
+        words.insert(words.end(), {field, lease_ms});
+    }
+    append_command(out, words);
 }
 
 }  // namespace conch::bench

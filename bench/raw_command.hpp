@@ -25,6 +25,10 @@ void append_acquire(std::string& out, std::string_view name, std::string_view fi
 void append_release(std::string& out, std::string_view name, std::string_view field,
                     std::string_view channel);
 
+/// Of locks whose fields are `field_of(first)` and the following ones.
+void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
+                    std::string_view lease_ms);
+
 }  // namespace conch::bench
 
 #endif
