@@ -10,10 +10,12 @@ namespace conch::bench {
 sub_command uncontended_command();
 sub_command handoff_command();
 sub_command holds_command();
+sub_command names_command();
 sub_command local_command();
 sub_command contended_command();
 sub_command handoff_command();
 sub_command holds_command();
+sub_command names_command();
 
 }  // namespace conch::bench
 
