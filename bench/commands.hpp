@@ -11,11 +11,13 @@ sub_command uncontended_command();
 sub_command handoff_command();
 sub_command holds_command();
 sub_command names_command();
+sub_command reconnect_command();
 sub_command local_command();
 sub_command contended_command();
 sub_command handoff_command();
 sub_command holds_command();
 sub_command names_command();
+sub_command reconnect_command();
 
 }  // namespace conch::bench
 

@@ -5,6 +5,7 @@
 #include "raw_command.hpp"
 
 #include <charconv>
+#include <sstream>
 #include <stdexcept>
 
 namespace conch::bench {
@@ -74,14 +75,27 @@ std::uint64_t connection::calls(std::string_view command_name) {
         to_number(std::string_view{text}.substr(from, text.find(',', from) - from)));
 }
 
-std::uint64_t connection::connections_named(std::string_view client_name) {
-    const std::string list = command({"CLIENT", "LIST"}).text;
+// The lines are "id=... addr=... name=... ...".
+std::vector<std::string> connection::ids_named(std::string_view client_name) {
+    std::istringstream list{command({"CLIENT", "LIST"}).text};
     const std::string wanted = " name=" + std::string{client_name} + ' ';
-    std::uint64_t count = 0;
-    for (auto at = list.find(wanted); at != std::string::npos; at = list.find(wanted, at + 1)) {
-        ++count;
+    std::vector<std::string> out;
+    for (std::string row; std::getline(list, row);) {
+        if (row.find(wanted) != std::string::npos) {
+            out.push_back(row.substr(3, row.find(' ') - 3));
+        }
     }
-    return count;
+    return out;
+}
+
+std::uint64_t connection::connections_named(std::string_view client_name) {
+    return ids_named(client_name).size();
+}
+
+void connection::kill_connections_named(std::string_view client_name) {
+    for (const std::string& id : ids_named(client_name)) {
+        command({"CLIENT", "KILL", "ID", id});
+    }
 }
 
 message connection::read(bool nested) {

@@ -41,8 +41,10 @@ public:
     /// How often the server ran this command since it started, for clients and in scripts.
     std::uint64_t calls(std::string_view command_name);
     std::uint64_t connections_named(std::string_view client_name);
+    void kill_connections_named(std::string_view client_name);
 
 private:
+    std::vector<std::string> ids_named(std::string_view client_name);
     message read(bool nested);
     std::string_view line();
     std::string_view bytes(std::size_t count);
