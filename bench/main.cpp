@@ -16,7 +16,7 @@ constexpr int usage_status = 2;
 
 std::vector<sub_command> all_commands() {
     return {uncontended_command(), local_command(), contended_command(), handoff_command(),
-            holds_command(),       names_command(), reconnect_command()};
+            holds_command(),       names_command(), reconnect_command(), instructions_command()};
 }
 
 std::string usage(const std::vector<sub_command>& all) {
@@ -40,7 +40,7 @@ std::string usage(const std::vector<sub_command>& all) {
 }
 
 void run(const std::vector<std::string>& words) {
-    const std::vector<sub_command> all = all_commands();
+    std::vector<sub_command> all = all_commands();
     if (words.empty()) {
         throw usage_error{"which benchmark?"};
     }
@@ -48,6 +48,7 @@ void run(const std::vector<std::string>& words) {
         std::cout << usage(all);
         return;
     }
+    all.push_back(slices_command());
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const sub_command& c) { return c.name == words[0]; });
     if (found == all.end()) {
