@@ -113,6 +113,7 @@ void measure(const std::string& valgrind, const arguments& how, const std::strin
                           text("rounds"),
                           "--json"}};
     const test::ended& end = inside.finish(std::chrono::hours{1});
+    throw_if_interrupted();
     if (end.status != 0) {
         throw std::runtime_error{"valgrind failed: " + end.err};
     }

@@ -2,6 +2,8 @@
 #ifndef CONCH_BENCH_ROUNDS_HPP
 #define CONCH_BENCH_ROUNDS_HPP
 
+#include "interruption.hpp"
+
 #include <cstddef>
 #include <vector>
 
@@ -11,6 +13,7 @@ namespace conch::bench {
 template <typename Own, typename Raw>
 void take_turns(std::size_t rounds, Own own, Raw raw) {
     for (std::size_t round = 0; round < rounds; ++round) {
+        throw_if_interrupted();
         if (round % 2 == 0) {
             own();
             raw();

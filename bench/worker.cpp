@@ -16,7 +16,9 @@ namespace conch::bench {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
+    const int error = errno;
     throw_if_interrupted();
+    errno = error;
     throw std::system_error{errno, std::generic_category(), what};
 }
 
@@ -31,6 +33,8 @@ void wire_end::close() noexcept {
         ::close(std::exchange(fd_, -1));
     }
 }
+
+void wire_end::hang_up() noexcept { ::shutdown(fd_, SHUT_RDWR); }
 
 bool wire_end::wait_for_more() {
     char c = 0;
@@ -48,6 +52,7 @@ void wire_end::send_bytes(const void* bytes, std::size_t size) {
 }
 
 void wire_end::receive_bytes(void* bytes, std::size_t size) {
+    throw_if_interrupted();
     const ssize_t n = ::recv(fd_, bytes, size, MSG_WAITALL);
     if (n < 0) {
         fail("receive from a process");
@@ -73,6 +78,11 @@ worker::worker(const std::function<void(wire_end&)>& body)
           return 0;
       }} {
     ends_.theirs.close();
+}
+
+worker::~worker() {
+    ends_.ours.hang_up();  // workers that were made later have inherited it
+    process_.join(std::chrono::seconds{10});
 }
 
 }  // namespace conch::bench

@@ -34,6 +34,8 @@ public:
     /// Waits for the next value; false if the other end is gone.
     bool wait_for_more();
     void close() noexcept;
+    /// For all processes that have this end.
+    void hang_up() noexcept;
 
 private:
     void send_bytes(const void* bytes, std::size_t size);
@@ -42,11 +44,12 @@ private:
     int fd_;
 };
 
-/// A forked process that takes orders and sends results until this object ends, which ends it too.
-/// Made while this process has one thread.
+/// A forked process that takes orders and sends results until the other end of the wire is gone.
+/// Made while this process has one thread. The destructor lets it clean up, for some seconds.
 class worker {
 public:
     explicit worker(const std::function<void(wire_end&)>& body);
+    ~worker();
 
     wire_end& wire() noexcept { return ends_.ours; }
 
