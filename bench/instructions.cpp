@@ -177,7 +177,9 @@ sub_command instructions_command() {
         "raw_instructions_per_pair   of the limit: the commands encoded beforehand, and a\n"
         "                            blocking socket\n"
         "ratio                       of the two\n"
-        "allocations_per_pair        calls of operator new, for operations too\n",
+        "allocations_per_pair        calls of malloc (and its aligned forms): of conch, and of "
+        "Asio\n"
+        "                            for its handlers\n",
         parameters, &run};
 }
 

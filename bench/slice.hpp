@@ -22,7 +22,7 @@ struct slice_length {
 struct slice {
     double pairs_per_s = 0;
     double cpu_us = 0;       ///< of a pair, in this process
-    double allocations = 0;  ///< for a pair: calls of operator new
+    double allocations = 0;  ///< for a pair
     /// From the start of the acquire to the end of the release, in microseconds.
     std::vector<double> latencies_us{};
 };

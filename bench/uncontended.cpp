@@ -72,7 +72,9 @@ sub_command uncontended_command() {
         "                               the reply to the release\n"
         "latency_ratio                  p50_us / raw_p50_us, in one round\n"
         "cpu_us_per_pair                CPU time of the client, user and system, per pair\n"
-        "allocations_per_pair           calls of operator new per pair, for operations too\n"
+        "allocations_per_pair           calls of malloc (and its aligned forms) per pair: of "
+        "conch, and\n"
+        "                               of Asio for its handlers\n"
         "ratios                         of each round (JSON only)\n",
         {{"coroutines", "under way at any time, on both sides", 128, 1, 1'000'000},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,

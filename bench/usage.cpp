@@ -4,44 +4,48 @@
 #include <malloc.h>
 #include <time.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <new>
+#include <cerrno>
 
 namespace {
 
 std::atomic<std::uint64_t> calls{0};
 
-void* allocate(std::size_t size) {
+// One thread allocates where it matters; a lock prefix would be part of what is measured.
+void count() noexcept {
     calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    void* const p = std::malloc(std::max<std::size_t>(size, 1));
-    if (p == nullptr) {
-        throw std::bad_alloc{};
-    }
-    return p;
-}
-
-void* allocate(std::size_t size, std::align_val_t alignment) {
-    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    const auto step = static_cast<std::size_t>(alignment);
-    void* const p =
-        std::aligned_alloc(step, (std::max<std::size_t>(size, 1) + step - 1) / step * step);
-    if (p == nullptr) {
-        throw std::bad_alloc{};
-    }
-    return p;
 }
 
 }  // namespace
 
-// The forms for arrays and without exceptions call these.
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new(std::size_t size, std::align_val_t a) { return allocate(size, a); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+// In the place of glibc's own, for all of the program: operator new ends here, and so does Asio's
+// memory for handlers. `free` stays glibc's.
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) noexcept {
+    count();
+    return __libc_malloc(size);
+}
+
+void* memalign(std::size_t alignment, std::size_t size) noexcept {
+    count();
+    return __libc_memalign(alignment, size);
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+    count();
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept {
+    count();
+    *out = __libc_memalign(alignment, size);
+    return *out != nullptr ? 0 : ENOMEM;
+}
+}
 
 namespace conch::bench {
 

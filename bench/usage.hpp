@@ -10,7 +10,7 @@ namespace conch::bench {
 /// CPU time of this process, user and system, in microseconds.
 double cpu_us() noexcept;
 
-/// How often this process has called an operator new.
+/// How often this process has called malloc, or an aligned form of it.
 std::uint64_t allocations() noexcept;
 
 /// What malloc has given out and not got back, with its own overhead.
