@@ -50,11 +50,10 @@ public:
         std::fill(got_.begin(), got_.end(), 0);
         const stats before = client_.stats();
         std::this_thread::sleep_until(o.begin);
-        std::size_t running = 0;
         for (std::uint64_t& got : got_) {
-            loop_.spawn(contend(got), running);
+            loop_.spawn(contend(got));
         }
-        loop_.run_until([&running] { return running == 0; });
+        loop_.run_spawned();
         for (const std::uint64_t got : got_) {
             now_.in_time += got;
             now_.squares += static_cast<double>(got) * static_cast<double>(got);

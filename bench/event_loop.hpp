@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <utility>
 
@@ -22,54 +23,64 @@ inline double microseconds(steady::duration d) {
     return std::chrono::duration<double, std::micro>{d}.count();
 }
 
-/// One thread's event loop. A slow tick makes sure that an interruption is noticed.
+/// One thread's event loop. What is measured runs in `io_context::run()`, as a user's program does:
+/// its siblings that run one handler give Asio no chance to recycle the memory of handlers. A slow
+/// tick makes sure that an interruption is noticed.
 class event_loop {
 public:
     event_loop() { tick(); }
 
     asio::io_context& context() noexcept { return context_; }
 
-    /// Runs handlers until `condition()`.
+    /// Runs handlers until one of them calls `stop()`.
+    void run() {
+        context_.restart();
+        context_.run();
+        throw_if_interrupted();
+    }
+    void stop() { context_.stop(); }
+
+    /// Runs handlers until `condition()`, for what is only to be seen by looking, every now and
+    /// then.
     template <typename Condition>
     void run_until(Condition condition) {
         while (!condition()) {
-            context_.run_one();
-            throw_if_interrupted();
+            run_until(steady::now() + between_looks);
         }
     }
 
-    /// The same; false if it did not come true by then.
-    template <typename Condition>
-    bool run_until(Condition condition, steady::time_point limit) {
-        while (!condition()) {
-            if (steady::now() >= limit) {
-                return false;
+    void run_until(steady::time_point end) {
+        asio::steady_timer timer{context_, end};
+        timer.async_wait([this](const boost::system::error_code& ec) {
+            if (!ec) {
+                stop();
             }
-            context_.run_one_until(limit);
-            throw_if_interrupted();
-        }
-        return true;
+        });
+        run();
     }
 
-    void run_for(steady::duration time) {
-        run_until([] { return false; }, steady::now() + time);
-    }
-
-    /// Starts it; `running` counts it until its end. What it throws ends the program.
-    void spawn(asio::awaitable<void> body, std::size_t& running) {
-        ++running;
-        asio::co_spawn(context_, std::move(body), [&running](const std::exception_ptr& failure) {
+    /// Starts it. What it throws ends the program.
+    void spawn(asio::awaitable<void> body) {
+        ++spawned_;
+        asio::co_spawn(context_, std::move(body), [this](const std::exception_ptr& failure) {
             if (failure) {
                 std::rethrow_exception(failure);
             }
-            --running;
+            if (--spawned_ == 0) {
+                stop();
+            }
         });
     }
+    /// Runs handlers until all that was spawned has ended.
+    void run_spawned() { run(); }
 
 private:
+    static constexpr std::chrono::microseconds between_looks{200};
+
     void tick() {
         ticks_.expires_after(std::chrono::milliseconds{100});
         ticks_.async_wait([this](const boost::system::error_code& ec) {
+            throw_if_interrupted();
             if (!ec) {
                 tick();
             }
@@ -78,6 +89,7 @@ private:
 
     asio::io_context context_{1};
     asio::steady_timer ticks_{context_};
+    std::size_t spawned_ = 0;
 };
 
 }  // namespace conch::bench

@@ -29,9 +29,8 @@ public:
         : log_{log}, me_{me}, times_{me}, client_{loop_.context(), server} {}
 
     void run(const pass_order& o) {
-        std::size_t running = 0;
-        loop_.spawn(o.what == kind::take ? take() : play(o), running);
-        loop_.run_until([&running] { return running == 0; });
+        loop_.spawn(o.what == kind::take ? take() : play(o));
+        loop_.run_spawned();
     }
 
 private:

@@ -32,7 +32,7 @@ void hold_keeper::take_all() {
     for (std::size_t i = 0; i < std::min(window, holds_.size()); ++i) {
         take_next();
     }
-    loop_.run_until([this] { return done_ == holds_.size(); });
+    loop_.run();
 }
 
 void hold_keeper::take_next() {
@@ -42,11 +42,17 @@ void hold_keeper::take_next() {
                                                            [this, i](error_code ec, hold h) {
                                                                check(ec);
                                                                holds_[i] = std::move(h);
-                                                               ++done_;
+                                                               one_done();
                                                                if (next_ < holds_.size()) {
                                                                    take_next();
                                                                }
                                                            });
+}
+
+void hold_keeper::one_done() {
+    if (++done_ == holds_.size()) {
+        loop_.stop();
+    }
 }
 
 void hold_keeper::release_all() {
@@ -54,13 +60,13 @@ void hold_keeper::release_all() {
     for (std::size_t i = 0; i < std::min(window, holds_.size()); ++i) {
         release_next();
     }
-    loop_.run_until([this] { return done_ == holds_.size(); });
+    loop_.run();
 }
 
 void hold_keeper::release_next() {
     // Of a hold that was lost, an error, which was counted before.
     holds_[next_++].async_unlock([this](error_code) {
-        ++done_;
+        one_done();
         if (next_ < holds_.size()) {
             release_next();
         }

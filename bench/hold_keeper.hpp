@@ -29,6 +29,7 @@ public:
 private:
     void take_next();
     void release_next();
+    void one_done();
 
     event_loop& loop_;
     client client_;

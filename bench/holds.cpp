@@ -60,14 +60,14 @@ double milliseconds(duration d) { return std::chrono::duration<double, std::mill
 void watch(event_loop& loop, const hold_keeper& keeper, duration lease, std::size_t rounds,
            figures& f) {
     constexpr int looks = 2;
-    loop.run_for(lease / 3);
+    loop.run_until(steady::now() + lease / 3);
     onlooker eyes{keeper.holds(), lease};
     for (std::size_t round = 0; round < rounds; ++round) {
         const auto begin = steady::now();
         double cpu = 0;
         for (int look = 1; look <= looks; ++look) {
             const double before = cpu_us();
-            loop.run_until([] { return false; }, begin + lease / 3 / looks * look);
+            loop.run_until(begin + lease / 3 / looks * look);
             cpu += cpu_us() - before;
             eyes.look();
         }

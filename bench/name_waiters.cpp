@@ -19,27 +19,29 @@ void name_waiters::park_all() {
                 throw std::runtime_error{ec.message()};
             }
             holds_[i] = std::move(h);
-            ++granted_;
+            if (++granted_ == holds_.size()) {
+                loop_.stop();
+            }
         });
     }
     loop_.run_until([&] { return client_.stats().busy - before >= 2 * holds_.size(); });
 }
 
-void name_waiters::await_grants() {
-    loop_.run_until([this] { return granted_ == holds_.size(); });
-}
+void name_waiters::await_grants() { loop_.run(); }
 
 void name_waiters::release_all() {
     std::size_t released = 0;
     for (hold& h : holds_) {
-        h.async_unlock([&released](error_code ec) {
+        h.async_unlock([&](error_code ec) {
             if (ec) {
                 throw std::runtime_error{ec.message()};
             }
-            ++released;
+            if (++released == holds_.size()) {
+                loop_.stop();
+            }
         });
     }
-    loop_.run_until([&] { return released == holds_.size(); });
+    loop_.run();
 }
 
 }  // namespace conch::bench

@@ -30,13 +30,12 @@ asio::awaitable<void> pair_loop::lock_and_unlock(const mutex& m) {
 slice pair_loop::run(const slice_length& length) {
     latencies_us_.reserve(last_count_ + last_count_ / 2);
     pairs_left_ = length.pairs;
-    std::size_t running = 0;
     for (const mutex& m : mutexes_) {
-        loop_.spawn(lock_and_unlock(m), running);  // starts when the loop runs
+        loop_.spawn(lock_and_unlock(m));  // starts when the loop runs
     }
     const slice_meter meter;
     end_ = steady::now() + std::chrono::duration_cast<steady::duration>(length.time);
-    loop_.run_until([&running] { return running == 0; });
+    loop_.run_spawned();
     last_count_ = latencies_us_.size();
     return meter.finish(std::exchange(latencies_us_, {}));
 }
