@@ -187,31 +187,33 @@ report run(const server_choice& where, const arguments& how) {
 }  // namespace
 
 sub_command contended_command() {
-    return {"contended",
-            "processes, and coroutines in each, on one lock",
-            "Coroutines of several processes, each with one client on one thread, lock and unlock\n"
-            "one lock, and do nothing in between. The limit is that of any client which asks the\n"
-            "server for each acquisition: one process, one blocking socket, on which each release\n"
-            "leaves in one write with the next acquire, encoded beforehand.\n"
-            "\n"
-            "acquisitions_per_s             of all processes together; raw_: of the limit\n"
-            "ratio                          of the two, in one round\n"
-            "jain_index                     of what each coroutine got: 1 if all got as much, 1/n\n"
-            "                               if one of n got all; the same _of_processes\n"
-            "longest_wait_ms                the longest of all rounds, and the median of the\n"
-            "                               longest of each\n"
-            "script_calls_per_acquisition   by the server's count of EVALSHA (of all its clients)\n"
-            "sent_scripts_per_acquisition   the same by the clients' own count\n"
-            "local_hand_offs_per_acquisition\n"
-            "                               locks passed on inside of a process\n"
-            "ratios                         of each round (JSON only)\n",
-            {{"processes", "that want the lock", 4, 1, 256},
-             {"coroutines", "in each of them", 16, 1, 10'000},
-             {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
-              parameter::kind::real},
-             {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
-              least_rounds, 10'001}},
-            &run};
+    return {
+        "contended",
+        "processes, and coroutines in each, on one lock",
+        "Coroutines of several processes, each with one client on one thread, lock and unlock\n"
+        "one lock, and do nothing in between. The limit is that of any client which asks the\n"
+        "server for each acquisition: one process, one blocking socket, on which each release\n"
+        "leaves in one write with the next acquire, encoded beforehand. Passes from one process\n"
+        "to another take longer than that: see handoff.\n"
+        "\n"
+        "acquisitions_per_s             of all processes together; raw_: of the limit\n"
+        "ratio                          of the two, in one round\n"
+        "jain_index                     of what each coroutine got: 1 if all got as much, 1/n\n"
+        "                               if one of n got all; the same _of_processes\n"
+        "longest_wait_ms                the longest of all rounds, and the median of the\n"
+        "                               longest of each\n"
+        "script_calls_per_acquisition   by the server's count of EVALSHA (of all its clients)\n"
+        "sent_scripts_per_acquisition   the same by the clients' own count\n"
+        "local_hand_offs_per_acquisition\n"
+        "                               locks passed on inside of a process\n"
+        "ratios                         of each round (JSON only)\n",
+        {{"processes", "that want the lock", 4, 1, 256},
+         {"coroutines", "in each of them", 16, 1, 10'000},
+         {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
+          parameter::kind::real},
+         {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
+          least_rounds, 10'001}},
+        &run};
 }
 
 }  // namespace conch::bench

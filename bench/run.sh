@@ -38,12 +38,13 @@ run() {
 
 # machine: what the figures were measured on
 machine() {
-    local cpu redis
+    local cpu redis compiler
     cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
     redis=$(redis-server --version | sed -n 's/.*v=\([^ ]*\).*/\1/p')
+    compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$folder/CMakeCache.txt")
     printf '{"cpu":"%s","cores":%d,"kernel":"%s","redis":"%s","compiler":"%s","commit":"%s"}\n' \
         "$cpu" "$(nproc)" "$(uname -r)" "$redis" \
-        "$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$folder/CMakeCache.txt")" \
+        "$("$compiler" --version | head -n 1)" \
         "$(git rev-parse --short HEAD 2>/dev/null || true)"
 }
 
