@@ -1,115 +1,85 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "raw_baseline.hpp"
 
-#include "wire/script.hpp"
+#include "greeting.hpp"
+#include "raw_command.hpp"
 
 #include <algorithm>
-#include <initializer_list>
-#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace conch::bench {
 namespace {
 
-using wire::get_script;
-using wire::script_id;
-
 constexpr std::size_t buffer_size = 64 * 1024;
-
-void append_command(std::string& out, std::initializer_list<std::string_view> words) {
-    out += '*' + std::to_string(words.size()) + "\r\n";
-    for (const std::string_view word : words) {
-        out += '$' + std::to_string(word.size()) + "\r\n";
-        out += word;
-        out += "\r\n";
-    }
-}
-
-/// Of the shape and length that conch writes.
-std::string field_of(std::size_t slot) {
-    return "00000000-0000-4000-8000-000000000000:" + std::to_string(1'000'000 + slot);
-}
 
 std::string name_of(std::size_t slot) { return "conch-bench:raw:" + std::to_string(slot); }
 
 }  // namespace
 
 raw_baseline::raw_baseline(const config& server, std::size_t depth)
-    : socket_{server}, depth_{depth}, buffer_(buffer_size) {
-    greet(server);
+    : socket_{server}, depth_{depth}, begun_(depth), buffer_(buffer_size) {
+    greet(socket_, server);
     encode(depth);
-}
-
-void raw_baseline::greet(const config& server) {
-    std::string request;
-    if (server.password.empty()) {
-        append_command(request, {"HELLO", "3"});
-    } else {
-        const std::string user = server.username.empty() ? "default" : server.username;
-        append_command(request, {"HELLO", "3", "AUTH", user, server.password});
-    }
-    if (server.database != 0) {
-        append_command(request, {"SELECT", std::to_string(server.database)});
-    }
-    append_command(request, {"SCRIPT", "LOAD", get_script(script_id::acquire).body});
-    append_command(request, {"SCRIPT", "LOAD", get_script(script_id::release).body});
-    append_command(request, {"ECHO", "conch-bench-ready"});
-    socket_.send(request);
-
-    constexpr std::string_view last = "conch-bench-ready\r\n";
-    std::string answer = "\n";
-    while (!answer.ends_with(last)) {
-        answer.append(buffer_.data(), socket_.receive(buffer_));
-    }
-    if (const auto error = answer.find("\n-"); error != std::string::npos) {
-        throw std::runtime_error{"the server refused: " +
-                                 answer.substr(error + 2, answer.find('\r', error) - error - 2)};
-    }
 }
 
 void raw_baseline::encode(std::size_t depth) {
     for (std::size_t i = 0; i < depth; ++i) {
         starts_.push_back(commands_.size());
-        append_command(commands_, {"EVALSHA", get_script(script_id::acquire).sha1, "1", name_of(i),
-                                   field_of(i), "30000", "", "0"});
+        append_acquire(commands_, name_of(i), field_of(i));
     }
     for (std::size_t i = 0; i < depth; ++i) {
         starts_.push_back(commands_.size());
-        append_command(commands_, {"EVALSHA", get_script(script_id::release).sha1, "1", name_of(i),
-                                   field_of(i), "redisson_lock__channel:{" + name_of(i) + '}'});
+        append_release(commands_, name_of(i), field_of(i), channel_of(name_of(i)));
     }
     starts_.push_back(commands_.size());
 }
 
-double raw_baseline::run(std::chrono::duration<double> time) {
-    using clock = std::chrono::steady_clock;
+slice raw_baseline::run(const slice_length& length) {
+    latencies_us_.reserve(last_count_ + last_count_ / 2);
+    const slice_meter meter;
     const auto begin = clock::now();
-    const auto end = begin + time;
-    std::size_t answered = 0;
+    const auto end = begin + std::chrono::duration_cast<clock::duration>(length.time);
     std::size_t under_way = depth_;
     bool stopping = false;
-    allow(depth_);
+    allow(depth_, begin);
     while (under_way > 0) {
         flush();
         const std::size_t replies = read_replies();
-        stopping = stopping || clock::now() >= end;
+        const auto now = clock::now();
+        answered(replies, now);
+        stopping = stopping || now >= end || latencies_us_.size() + depth_ > length.pairs;
         // The commands go round: at the start of a round, all locks are released or about to be.
         const std::size_t rest_of_round = next_ == 0 ? 0 : 2 * depth_ - next_;
         const std::size_t more = stopping ? std::min(replies, rest_of_round) : replies;
-        allow(more);
-        answered += replies;
+        allow(more, now);
         under_way = under_way - replies + more;
     }
-    const std::chrono::duration<double> elapsed = clock::now() - begin;
-    return static_cast<double>(answered) / 2 / elapsed.count();
+    last_count_ = latencies_us_.size();
+    return meter.finish(std::exchange(latencies_us_, {}));
 }
 
-void raw_baseline::allow(std::size_t commands) {
+void raw_baseline::allow(std::size_t commands, clock::time_point now) {
     const std::size_t all = 2 * depth_;
     const std::size_t before_end = std::min(commands, all - next_);
     due_ += starts_[next_ + before_end] - starts_[next_];
     due_ += starts_[commands - before_end];
-    next_ = (next_ + commands) % all;
+    for (std::size_t i = 0; i < commands; ++i) {
+        if (next_ < depth_) {
+            begun_[next_] = now;
+        }
+        next_ = next_ + 1 == all ? 0 : next_ + 1;
+    }
+}
+
+void raw_baseline::answered(std::size_t replies, clock::time_point now) {
+    for (std::size_t i = 0; i < replies; ++i) {
+        if (expected_ >= depth_) {
+            const std::chrono::duration<double, std::micro> d = now - begun_[expected_ - depth_];
+            latencies_us_.push_back(d.count());
+        }
+        expected_ = expected_ + 1 == 2 * depth_ ? 0 : expected_ + 1;
+    }
 }
 
 void raw_baseline::flush() {

@@ -3,6 +3,7 @@
 #define CONCH_BENCH_RAW_BASELINE_HPP
 
 #include "reply_counter.hpp"
+#include "slice.hpp"
 #include "socket.hpp"
 
 #include <conch/config.hpp>
@@ -19,28 +20,33 @@ namespace conch::bench {
 /// lets the next command of its slot go; all that a read has freed leave in one write.
 class raw_baseline {
 public:
-    /// `depth` commands are under way at any time, each on a lock of its own. Connects, says HELLO
-    /// as conch does, and loads the scripts. Throws if anything goes wrong.
+    /// `depth` commands are under way at any time, each on a lock of its own.
     raw_baseline(const config& server, std::size_t depth);
 
-    /// Runs for about `time`, then until each lock is released again; returns pairs per second.
-    double run(std::chrono::duration<double> time);
+    /// Runs until the end, then until each lock is released again.
+    slice run(const slice_length& length);
 
 private:
-    void greet(const config& server);
+    using clock = std::chrono::steady_clock;
+
     void encode(std::size_t depth);
-    void allow(std::size_t commands);
+    void allow(std::size_t commands, clock::time_point now);
     void flush();
     std::size_t read_replies();
+    void answered(std::size_t replies, clock::time_point now);
 
     socket socket_;
     reply_counter replies_;
     std::string commands_;             // all acquires, then all releases: sent round and round
     std::vector<std::size_t> starts_;  // of each command in commands_, and the end of the last one
     std::size_t depth_ = 0;
-    std::size_t next_ = 0;     // the command that the next reply allows to go
-    std::size_t written_ = 0;  // bytes of commands_ sent in this round
-    std::size_t due_ = 0;      // bytes allowed to go, from written_ on and round the end
+    std::size_t next_ = 0;      // the command that the next reply allows to go
+    std::size_t expected_ = 0;  // the command that the next reply answers
+    std::size_t written_ = 0;   // bytes of commands_ sent in this round
+    std::size_t due_ = 0;       // bytes allowed to go, from written_ on and round the end
+    std::vector<clock::time_point> begun_;  // when the acquire of each slot was allowed to go
+    std::vector<double> latencies_us_;
+    std::size_t last_count_ = 0;
     std::vector<char> buffer_;
 };
 

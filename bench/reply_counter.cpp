@@ -21,8 +21,8 @@ std::size_t reply_counter::feed(std::string_view bytes) {
                 if (c == '\n') {
                     count += state_ == state::number ? 1 : 0;
                     state_ = state_ == state::number ? state::type : state::empty_line;
-                } else if (c != '0' && c != '\r') {
-                    throw std::runtime_error{"a lock of the raw baseline is held elsewhere"};
+                } else if (c != '\r' && (c < '0' || c > (state_ == state::number ? most_ : '0'))) {
+                    throw std::runtime_error{"a lock of the raw limit is held elsewhere"};
                 }
                 break;
             case state::empty_line:

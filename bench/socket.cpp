@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "socket.hpp"
 
+#include "interruption.hpp"
+
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,6 +23,9 @@ namespace conch::bench {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
+    const int error = errno;
+    throw_if_interrupted();
+    errno = error;
     throw std::system_error{errno, std::generic_category(), what};
 }
 
@@ -95,6 +100,7 @@ std::size_t socket::send_some(std::string_view first, std::string_view second) {
 }
 
 std::size_t socket::receive(std::span<char> buffer) {
+    throw_if_interrupted();
     const ssize_t n = ::recv(fd_, buffer.data(), buffer.size(), 0);
     if (n < 0) {
         fail("receive");
@@ -111,6 +117,11 @@ std::size_t socket::receive_or_writable(std::span<char> buffer) {
         fail("poll");
     }
     return (p.revents & ~POLLOUT) != 0 ? receive(buffer) : 0;
+}
+
+bool socket::readable() const {
+    pollfd p{fd_, POLLIN, 0};
+    return ::poll(&p, 1, 0) > 0;
 }
 
 void socket::send(std::string_view bytes) {

@@ -26,6 +26,9 @@ public:
     /// As `receive`, but returns 0 when there is room to send before anything has come.
     std::size_t receive_or_writable(std::span<char> buffer);
 
+    /// There is something to be received.
+    bool readable() const;
+
     /// Sends all of it.
     void send(std::string_view bytes);
 

@@ -1,115 +1,87 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "uncontended.hpp"
-
+#include "commands.hpp"
+#include "pair_loop.hpp"
 #include "raw_baseline.hpp"
+#include "rounds.hpp"
 #include "statistics.hpp"
-
-#include <conch/conch.hpp>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-
-#include <csignal>
-#include <exception>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace conch::bench {
 namespace {
 
-namespace asio = boost::asio;
-using steady = std::chrono::steady_clock;
+/// The figures of one side, a value for each round.
+struct side {
+    std::vector<double> rates{}, p50s{}, p99s{}, p999s{}, cpus{}, allocations{};
 
-struct slice_result {
-    double pairs_per_s = 0;
-    std::vector<double> latencies_us{};
+    void add(const slice& s) {
+        rates.push_back(s.pairs_per_s);
+        p50s.push_back(percentile(s.latencies_us, 50));
+        p99s.push_back(percentile(s.latencies_us, 99));
+        p999s.push_back(percentile(s.latencies_us, 99.9));
+        cpus.push_back(s.cpu_us);
+        allocations.push_back(s.allocations);
+    }
 };
 
-asio::awaitable<void> lock_and_unlock(mutex m, steady::time_point end, slice_result& result) {
-    auto before = steady::now();
-    while (before < end) {
-        hold h = co_await m.async_lock();
-        co_await h.async_unlock();
-        const auto after = steady::now();
-        result.latencies_us.push_back(
-            std::chrono::duration<double, std::micro>{after - before}.count());
-        before = after;
-    }
+report run(const server_choice& where, const arguments& how) {
+    const server redis{where};
+    const std::size_t coroutines = how.count("coroutines");
+    const slice_length length{.time = how.seconds("seconds")};
+    pair_loop own{redis.settings(), coroutines};
+    raw_baseline raw{redis.settings(), coroutines};
+    own.run(length);
+    raw.run(length);
+
+    side ours, theirs;
+    take_turns(
+        how.count("rounds"), [&] { ours.add(own.run(length)); },
+        [&] { theirs.add(raw.run(length)); });
+
+    report r;
+    r.add_count("coroutines", coroutines);
+    r.add("pairs_per_s", median(ours.rates), "/s", 0);
+    r.add("raw_pairs_per_s", median(theirs.rates), "/s", 0);
+    r.add("ratio", median(ratios(ours.rates, theirs.rates)), "", 3);
+    r.add("p50_us", median(ours.p50s), "us");
+    r.add("p99_us", median(ours.p99s), "us");
+    r.add("p999_us", median(ours.p999s), "us");
+    r.add("raw_p50_us", median(theirs.p50s), "us");
+    r.add("raw_p99_us", median(theirs.p99s), "us");
+    r.add("raw_p999_us", median(theirs.p999s), "us");
+    r.add("latency_ratio", median(ratios(ours.p50s, theirs.p50s)), "", 3);
+    r.add("cpu_us_per_pair", median(ours.cpus), "us", 2);
+    r.add("raw_cpu_us_per_pair", median(theirs.cpus), "us", 2);
+    r.add("allocations_per_pair", median(ours.allocations), "", 3);
+    r.add_series("ratios", ratios(ours.rates, theirs.rates));
+    return r;
 }
-
-/// One client, one event loop in the calling thread.
-class conch_side {
-public:
-    conch_side(const config& server, std::size_t coroutines) : client_{context_, server} {
-        for (std::size_t i = 0; i < coroutines; ++i) {
-            mutexes_.emplace_back(client_, "conch-bench:own:" + std::to_string(i));
-        }
-        signals_.async_wait([](const boost::system::error_code& ec, int) {
-            if (!ec) {
-                throw std::runtime_error{"interrupted"};
-            }
-        });
-    }
-
-    slice_result run(std::chrono::duration<double> time) {
-        slice_result result;
-        result.latencies_us.reserve(last_count_ + last_count_ / 2);
-        std::size_t running = mutexes_.size();
-        const auto begin = steady::now();
-        const auto end = begin + std::chrono::duration_cast<steady::duration>(time);
-        for (const mutex& m : mutexes_) {
-            asio::co_spawn(context_, lock_and_unlock(m, end, result),
-                           [&running](const std::exception_ptr& failure) {
-                               if (failure) {
-                                   std::rethrow_exception(failure);
-                               }
-                               --running;
-                           });
-        }
-        while (running > 0) {
-            context_.run_one();
-        }
-        const std::chrono::duration<double> elapsed = steady::now() - begin;
-        last_count_ = result.latencies_us.size();
-        result.pairs_per_s = static_cast<double>(last_count_) / elapsed.count();
-        return result;
-    }
-
-private:
-    asio::io_context context_{1};
-    asio::signal_set signals_{context_, SIGINT, SIGTERM};
-    client client_;
-    std::vector<mutex> mutexes_;
-    std::size_t last_count_ = 0;
-};
 
 }  // namespace
 
-uncontended_result run_uncontended(const config& server, const uncontended_options& options) {
-    conch_side own{server, options.coroutines};
-    raw_baseline raw{server, options.coroutines};
-    own.run(options.slice);
-    raw.run(options.slice);
-
-    std::vector<double> own_rates, raw_rates, ratios, p50s, p99s;
-    for (std::size_t round = 0; round < options.rounds; ++round) {
-        // Each side goes first as often as second.
-        const bool raw_first = round % 2 == 1;
-        double raw_rate = raw_first ? raw.run(options.slice) : 0;
-        const slice_result slice = own.run(options.slice);
-        if (!raw_first) {
-            raw_rate = raw.run(options.slice);
-        }
-        own_rates.push_back(slice.pairs_per_s);
-        raw_rates.push_back(raw_rate);
-        ratios.push_back(slice.pairs_per_s / raw_rate);
-        p50s.push_back(percentile(slice.latencies_us, 50));
-        p99s.push_back(percentile(slice.latencies_us, 99));
-    }
-    return {median(own_rates), median(raw_rates), median(ratios), median(p50s), median(p99s)};
+sub_command uncontended_command() {
+    return {
+        "uncontended",
+        "lock + unlock pairs through one connection, each on a lock of its own",
+        "Coroutines of one client on one thread lock and unlock, each its own lock. The limit:\n"
+        "the same script calls, encoded beforehand, in a sliding window of the same depth over\n"
+        "one blocking socket.\n"
+        "\n"
+        "pairs_per_s, raw_pairs_per_s   lock + unlock pairs per second\n"
+        "ratio                          of the two, in one round\n"
+        "p50_us, p99_us, p999_us        a pair: from the call of async_lock to the end of\n"
+        "                               async_unlock; raw_: from the write of the acquire to\n"
+        "                               the reply to the release\n"
+        "latency_ratio                  p50_us / raw_p50_us, in one round\n"
+        "cpu_us_per_pair                CPU time of the client, user and system, per pair\n"
+        "allocations_per_pair           calls of malloc (and its aligned forms) per pair: of "
+        "conch, and\n"
+        "                               of Asio for its handlers\n"
+        "ratios                         of each round (JSON only)\n",
+        {{"coroutines", "under way at any time, on both sides", 128, 1, 1'000'000},
+         {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
+          parameter::kind::real},
+         {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
+          least_rounds, 10'001}},
+        &run};
 }
 
 }  // namespace conch::bench

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "hand_off.hpp"
+
+#include "greeting.hpp"
+#include "raw_command.hpp"
+#include "reply_counter.hpp"
+#include "socket.hpp"
+
+#include <conch/conch.hpp>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace conch::bench {
+namespace {
+
+using kind = pass_order::kind;
+
+/// In the time that the other holds the lock at least, who unlocked looks so often whether it does.
+constexpr int glances = 4;
+
+/// One process, through conch.
+class conch_player {
+public:
+    conch_player(const config& server, pass_log& log, std::size_t me)
+        : log_{log}, me_{me}, times_{me}, client_{loop_.context(), server} {}
+
+    void run(const pass_order& o) {
+        loop_.spawn(o.what == kind::take ? take() : play(o));
+        loop_.run_spawned();
+    }
+
+private:
+    asio::awaitable<void> take() { hold_ = co_await lock_.async_lock(); }
+
+    asio::awaitable<void> play(pass_order o) {
+        for (std::size_t i = 0; i < o.count; ++i) {
+            pass& p = log_.passes[i];
+            if (i % 2 == me_) {
+                pause_.expires_after(times_.next(o.shortest_hold));
+                co_await pause_.async_wait(asio::deferred);
+                p.unlocked = steady::now();
+                co_await hold_.async_unlock();
+                while (log_.done.load() <= i) {
+                    pause_.expires_after(o.shortest_hold / glances);
+                    co_await pause_.async_wait(asio::deferred);
+                }
+            } else {
+                const std::uint64_t before = client_.stats().wakes_by_message;
+                hold_ = co_await lock_.async_lock();
+                p.granted = steady::now();
+                p.by_message = client_.stats().wakes_by_message > before;
+                log_.done.store(i + 1);
+            }
+        }
+        if (hold_.owns_lock() && o.count % 2 == me_) {
+            co_await hold_.async_unlock();
+        }
+    }
+
+    pass_log& log_;
+    std::size_t me_;
+    hold_times times_;
+    event_loop loop_;
+    client client_;
+    mutex lock_{client_, "conch-bench:hand-off"};
+    hold hold_;
+    asio::steady_timer pause_{loop_.context()};
+};
+
+/// One process, by hand.
+class raw_player {
+public:
+    raw_player(const config& server, pass_log& log, std::size_t me)
+        : log_{log}, me_{me}, times_{me}, commands_{server}, messages_{server}, buffer_(4096) {
+        greet(commands_, server);
+        greet(messages_, server);
+        std::string subscribe;
+        append_command(subscribe, {"SUBSCRIBE", channel(me)});
+        messages_.send(subscribe);
+        messages_.receive(buffer_);
+        append_acquire(acquire_, name, field_of(me));
+        append_release(release_, name, field_of(me), channel(1 - me));
+    }
+
+    void run(const pass_order& o) {
+        if (o.what == kind::take) {
+            ask(acquire_);
+            return;
+        }
+        for (std::size_t i = 0; i < o.count; ++i) {
+            pass& p = log_.passes[i];
+            if (i % 2 == me_) {
+                std::this_thread::sleep_for(times_.next(o.shortest_hold));
+                p.unlocked = steady::now();
+                ask(release_);
+                while (log_.done.load() <= i) {
+                    std::this_thread::sleep_for(o.shortest_hold / glances);
+                }
+            } else {
+                messages_.receive(buffer_);
+                p.told = steady::now();
+                ask(acquire_);
+                p.granted = steady::now();
+                p.by_message = true;
+                log_.done.store(i + 1);
+            }
+        }
+        if (o.count % 2 == me_) {
+            ask(release_);
+            return;
+        }
+        messages_.receive(buffer_);  // of the last release
+    }
+
+private:
+    static constexpr const char* name = "conch-bench:raw-hand-off";
+
+    // Each has its own, so that nobody is told of its own release.
+    static std::string channel(std::size_t of) { return channel_of(name) + std::to_string(of); }
+
+    void ask(std::string_view command) {
+        commands_.send(command);
+        for (std::size_t replies = 0; replies == 0;) {
+            const std::size_t n = commands_.receive(buffer_);
+            replies = replies_.feed({buffer_.data(), n});
+        }
+    }
+
+    pass_log& log_;
+    std::size_t me_;
+    hold_times times_;
+    socket commands_;
+    socket messages_;
+    reply_counter replies_{1};
+    std::string acquire_;
+    std::string release_;
+    std::vector<char> buffer_;
+};
+
+template <typename Player>
+void obey(Player& player, wire_end& parent) {
+    while (parent.wait_for_more()) {
+        player.run(parent.receive<pass_order>());
+        parent.send(true);
+    }
+}
+
+}  // namespace
+
+void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent) {
+    conch_player player{server, log, me};
+    obey(player, parent);
+}
+
+void pass_by_hand(const config& server, pass_log& log, std::size_t me, wire_end& parent) {
+    raw_player player{server, log, me};
+    obey(player, parent);
+}
+
+}  // namespace conch::bench

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "commands.hpp"
+#include "hand_off.hpp"
+#include "rounds.hpp"
+#include "statistics.hpp"
+
+namespace conch::bench {
+namespace {
+
+/// Two processes, and what they wrote down.
+class pair_of_processes {
+public:
+    template <typename Body>
+    pair_of_processes(const config& server, Body body)
+        : first_{[&](wire_end& parent) { body(server, *log_, 0, parent); }},
+          second_{[&](wire_end& parent) { body(server, *log_, 1, parent); }} {}
+
+    /// The passes that a message ended: all, unless a process was kept from waiting in time.
+    std::vector<pass> play(const pass_order& o) {
+        log_->done.store(0);
+        tell(first_, {.what = pass_order::kind::take});
+        obeyed(first_);
+        tell(first_, o);
+        tell(second_, o);
+        obeyed(first_);
+        obeyed(second_);
+        std::vector<pass> out;
+        for (std::size_t i = 0; i < o.count; ++i) {
+            if (log_->passes[i].by_message) {
+                out.push_back(log_->passes[i]);
+            }
+        }
+        return out;
+    }
+
+private:
+    static void tell(worker& w, const pass_order& o) { w.wire().send(o); }
+    static void obeyed(worker& w) { (void)w.wire().receive<bool>(); }
+
+    test::shared_value<pass_log> log_;
+    worker first_;
+    worker second_;
+};
+
+/// A value for each round; but `all`, which has one for each pass.
+struct side {
+    std::vector<double> p50s{}, p99s{}, told_p50s{}, all{};
+
+    void add(const std::vector<pass>& passes) {
+        std::vector<double> us, told_us;
+        for (const pass& p : passes) {
+            us.push_back(microseconds(p.granted - p.unlocked));
+            told_us.push_back(microseconds(p.told - p.unlocked));
+        }
+        all.insert(all.end(), us.begin(), us.end());
+        p50s.push_back(percentile(us, 50));
+        p99s.push_back(percentile(us, 99));
+        told_p50s.push_back(percentile(told_us, 50));
+    }
+};
+
+/// The percentiles 1 to 100.
+std::vector<double> distribution(const std::vector<double>& values) {
+    std::vector<double> out;
+    for (int p = 1; p <= 100; ++p) {
+        out.push_back(percentile(values, p));
+    }
+    return out;
+}
+
+report run(const server_choice& where, const arguments& how) {
+    const server redis{where};
+    const pass_order o{.count = how.count("passes"), .shortest_hold = how.nanoseconds("hold")};
+    pair_of_processes own{redis.settings(), &pass_through_conch};
+    pair_of_processes raw{redis.settings(), &pass_by_hand};
+    own.play(o);
+    raw.play(o);
+
+    side ours, theirs;
+    take_turns(
+        how.count("rounds"), [&] { ours.add(own.play(o)); }, [&] { theirs.add(raw.play(o)); });
+
+    report r;
+    r.add_count("passes", o.count);
+    r.add("p50_us", median(ours.p50s), "us");
+    r.add("p99_us", median(ours.p99s), "us");
+    r.add("raw_p50_us", median(theirs.p50s), "us");
+    r.add("raw_p99_us", median(theirs.p99s), "us");
+    r.add("raw_message_p50_us", median(theirs.told_p50s), "us");
+    r.add("ratio_p50", median(ratios(ours.p50s, theirs.p50s)), "", 3);
+    r.add("ratio_p99", median(ratios(ours.p99s, theirs.p99s)), "", 3);
+    r.add("by_message",
+          static_cast<double>(ours.all.size()) / static_cast<double>(theirs.all.size()), "", 3);
+    r.add_series("percentiles_us", distribution(ours.all));
+    r.add_series("raw_percentiles_us", distribution(theirs.all));
+    return r;
+}
+
+}  // namespace
+
+sub_command handoff_command() {
+    return {
+        "handoff",
+        "one lock that two processes pass to and fro",
+        "Two processes pass a lock to and fro. A pass lasts from the start of the unlock in one\n"
+        "to the grant in the other, which waits. The limit: two processes with blocking sockets,\n"
+        "one to its own subscription; the release script, its message, then the acquire script.\n"
+        "\n"
+        "p50_us, p99_us       of a pass; raw_: of the limit\n"
+        "raw_message_p50_us   the first part of the limit: until the message has come; the\n"
+        "                     rest is one script's round trip\n"
+        "ratio_p50, ratio_p99 of the two, in one round\n"
+        "by_message           share of the passes of conch that count: a message ended the\n"
+        "                     other's waiting. The rest found it not yet waiting\n"
+        "percentiles_us       1 to 100, of the passes of all rounds (JSON only); raw_ too\n",
+        {{"passes", "in one slice of one side", 200, 2, most_passes},
+         {"hold", "the lock is held for so long, to twice as long, before a pass, in s", 0.001,
+          0.0001, 1, parameter::kind::real},
+         {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
+          least_rounds, 10'001}},
+        &run};
+}
+
+}  // namespace conch::bench

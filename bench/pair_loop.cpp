@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "pair_loop.hpp"
+
+#include <utility>
+
+namespace conch::bench {
+
+pair_loop::pair_loop(const config& server, std::size_t coroutines)
+    : client_{loop_.context(), server} {
+    for (std::size_t i = 0; i < coroutines; ++i) {
+        mutexes_.emplace_back(client_, "conch-bench:own:" + std::to_string(i));
+    }
+}
+
+pair_loop::pair_loop(const config& server, std::size_t coroutines, const std::string& name)
+    : client_{loop_.context(), server}, mutexes_(coroutines, mutex{client_, name}) {}
+
+asio::awaitable<void> pair_loop::lock_and_unlock(const mutex& m) {
+    auto before = steady::now();
+    while (before < end_ && pairs_left_ > 0) {
+        --pairs_left_;
+        hold h = co_await m.async_lock();
+        co_await h.async_unlock();
+        const auto after = steady::now();
+        latencies_us_.push_back(microseconds(after - before));
+        before = after;
+    }
+}
+
+slice pair_loop::run(const slice_length& length) {
+    latencies_us_.reserve(last_count_ + last_count_ / 2);
+    pairs_left_ = length.pairs;
+    for (const mutex& m : mutexes_) {
+        loop_.spawn(lock_and_unlock(m));  // starts when the loop runs
+    }
+    const slice_meter meter;
+    end_ = steady::now() + std::chrono::duration_cast<steady::duration>(length.time);
+    loop_.run_spawned();
+    last_count_ = latencies_us_.size();
+    return meter.finish(std::exchange(latencies_us_, {}));
+}
+
+}  // namespace conch::bench

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_BENCH_PAIR_LOOP_HPP
+#define CONCH_BENCH_PAIR_LOOP_HPP
+
+#include "event_loop.hpp"
+#include "slice.hpp"
+
+#include <conch/conch.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace conch::bench {
+
+/// conch's side: one client, one thread, and coroutines that lock and unlock as fast as they can.
+class pair_loop {
+public:
+    /// Each coroutine has a lock of its own.
+    pair_loop(const config& server, std::size_t coroutines);
+    /// All want this lock.
+    pair_loop(const config& server, std::size_t coroutines, const std::string& name);
+
+    /// Runs until the end, then until each lock is released again.
+    slice run(const slice_length& length);
+
+    const client& redis() const noexcept { return client_; }
+
+private:
+    asio::awaitable<void> lock_and_unlock(const mutex& m);
+
+    event_loop loop_;
+    client client_;
+    std::vector<mutex> mutexes_;
+    steady::time_point end_{};
+    std::size_t pairs_left_ = 0;
+    std::vector<double> latencies_us_;
+    std::size_t last_count_ = 0;
+};
+
+}  // namespace conch::bench
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "raw_command.hpp"
+
+#include "wire/script.hpp"
+
+#include <vector>
+
+namespace conch::bench {
+
+using wire::get_script;
+using wire::script_id;
+
+void append_command(std::string& out, std::span<const std::string_view> words) {
+    out += '*' + std::to_string(words.size()) + "\r\n";
+    for (const std::string_view word : words) {
+        out += '$' + std::to_string(word.size()) + "\r\n";
+        out += word;
+        out += "\r\n";
+    }
+}
+
+void append_command(std::string& out, std::initializer_list<std::string_view> words) {
+    append_command(out, std::span{words.begin(), words.size()});
+}
+
+std::string field_of(std::size_t number) {
+    return "00000000-0000-4000-8000-000000000000:" + std::to_string(1'000'000 + number);
+}
+
+std::string channel_of(std::string_view name) {
+    return "redisson_lock__channel:{" + std::string{name} + '}';
+}
+
+void append_acquire(std::string& out, std::string_view name, std::string_view field,
+                    std::string_view lease_ms) {
+    append_command(
+        out, {"EVALSHA", get_script(script_id::acquire).sha1, "1", name, field, lease_ms, "", "0"});
+}
+
+void append_release(std::string& out, std::string_view name, std::string_view field,
+                    std::string_view channel) {
+    append_command(out,
+                   {"EVALSHA", get_script(script_id::release).sha1, "1", name, field, channel});
+}
+
+void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
+                    std::string_view lease_ms) {
+    const std::string count = std::to_string(names.size());
+    std::vector<std::string> fields;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        fields.push_back(field_of(first + i));
+    }
+    std::vector<std::string_view> words{"EVALSHA", get_script(script_id::renew).sha1, count};
+    words.insert(words.end(), names.begin(), names.end());
+    for (const std::string& field : fields) {
+        words.insert(words.end(), {field, lease_ms});
+    }
+    append_command(out, words);
+}
+
+}  // namespace conch::bench

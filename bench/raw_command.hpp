@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_BENCH_RAW_COMMAND_HPP
+#define CONCH_BENCH_RAW_COMMAND_HPP
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+// What conch says to the server, encoded by hand.
+namespace conch::bench {
+
+void append_command(std::string& out, std::span<const std::string_view> words);
+void append_command(std::string& out, std::initializer_list<std::string_view> words);
+
+/// Of the shape and length that conch writes.
+std::string field_of(std::size_t number);
+
+/// The channel of the release messages, for names without braces.
+std::string channel_of(std::string_view name);
+
+void append_acquire(std::string& out, std::string_view name, std::string_view field,
+                    std::string_view lease_ms = "30000");
+void append_release(std::string& out, std::string_view name, std::string_view field,
+                    std::string_view channel);
+
+/// Of locks whose fields are `field_of(first)` and the following ones.
+void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
+                    std::string_view lease_ms);
+
+}  // namespace conch::bench
+
+#endif

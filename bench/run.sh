@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Builds conch_bench with optimisation and runs every benchmark, one after the other, on private
+# servers. What each says is in bench/results/*.json afterwards; nothing else should run meanwhile.
+#
+#   bash bench/run.sh [RESULTS]     takes about ten minutes; RESULTS: another folder
+#
+# $CONCH_BENCH_BUILD: the build folder (default build/release).
+set -euo pipefail
+[[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
+    sed -n '3,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+fi
+results=${1:-bench/results}
+folder=${CONCH_BENCH_BUILD:-build/release}
+cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF -DCONCH_CLI=OFF \
+    -DCONCH_INSTALL=OFF
+cmake --build "$folder" --target conch_bench
+mkdir -p "$results"
+
+# run NAME BENCHMARK [OPTION...]: leaves RESULTS/NAME.json, or nothing if it fails
+failed=()
+run() {
+    local name=$1 part
+    shift
+    part=$results/$name.json.part
+    printf '%-24s conch_bench %s\n' "$name" "$*"
+    if "$folder/bin/conch_bench" "$@" --json >"$part"; then
+        mv "$part" "$results/$name.json"
+    else
+        rm -f "$part" "$results/$name.json"
+        failed+=("$name")
+    fi
+}
+
+# machine: what the figures were measured on
+machine() {
+    local cpu redis compiler
+    cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    redis=$(redis-server --version | sed -n 's/.*v=\([^ ]*\).*/\1/p')
+    compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$folder/CMakeCache.txt")
+    printf '{"cpu":"%s","cores":%d,"kernel":"%s","redis":"%s","compiler":"%s","commit":"%s"}\n' \
+        "$cpu" "$(nproc)" "$(uname -r)" "$redis" \
+        "$("$compiler" --version | head -n 1)" \
+        "$(git rev-parse --short HEAD 2>/dev/null || true)"
+}
+
+machine >"$results/machine.json"
+for coroutines in 1 16 128 1024 10000; do
+    seconds=0.5
+    if [ "$coroutines" -ge 1024 ]; then seconds=2; fi
+    run "uncontended-$coroutines" uncontended --coroutines "$coroutines" --seconds "$seconds"
+done
+for coroutines in 1 16 128 1024; do
+    run "local-$coroutines" local --coroutines "$coroutines"
+done
+for processes in 1 2 4 8; do
+    for coroutines in 1 16 64; do
+        run "contended-$processes-$coroutines" contended --processes "$processes" \
+            --coroutines "$coroutines"
+    done
+done
+run handoff handoff --passes 500
+for holds in 1000 10000 100000; do
+    run "holds-$holds" holds --holds "$holds" --lease 3
+done
+run names-10000 names --names 10000
+run reconnect-10000 reconnect --holds 10000
+for coroutines in 1 128; do
+    run "instructions-$coroutines" instructions --coroutines "$coroutines"
+done
+
+if [ "${#failed[@]}" != 0 ]; then
+    printf 'FAILED: %s\n' "${failed[@]}"
+    exit 1
+fi

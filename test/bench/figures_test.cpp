@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "bench/bench_run.hpp"
+
+#include <gtest/gtest.h>
+#include <boost/json/parse.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace conch::test {
+
+boost::json::object figures_of(const std::string& name, const words& more) {
+    const auto& all = small_benches();
+    const auto b = std::find_if(all.begin(), all.end(),
+                                [&](const small_bench& one) { return one.name == name; });
+    words options = more;
+    options.emplace_back("--json");
+    const ended end = run_bench(line_of(*b, options));
+    if (end.status != 0 || !end.err.empty()) {
+        throw std::runtime_error{name + " failed: " + end.err};
+    }
+    return boost::json::parse(end.out).as_object();
+}
+
+namespace {
+
+double number(const boost::json::object& o, const char* field) {
+    return o.at(field).to_number<double>();
+}
+
+void expect_positive(const boost::json::object& o, const std::vector<const char*>& fields) {
+    for (const char* field : fields) {
+        ASSERT_TRUE(o.contains(field)) << field;
+        EXPECT_GT(number(o, field), 0) << field;
+    }
+}
+
+TEST(bench, uncontended_tells_rates_latencies_and_costs_of_both_sides) {
+    const auto o = figures_of("uncontended");
+    EXPECT_EQ(number(o, "coroutines"), 4);
+    expect_positive(o, {"pairs_per_s", "raw_pairs_per_s", "ratio", "p50_us", "raw_p50_us",
+                        "latency_ratio", "cpu_us_per_pair", "raw_cpu_us_per_pair"});
+    EXPECT_LE(number(o, "p50_us"), number(o, "p99_us"));
+    EXPECT_LE(number(o, "p99_us"), number(o, "p999_us"));
+    EXPECT_LE(number(o, "raw_p50_us"), number(o, "raw_p99_us"));
+    EXPECT_LE(number(o, "raw_p99_us"), number(o, "raw_p999_us"));
+    EXPECT_GE(number(o, "allocations_per_pair"), 0);
+    EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
+}
+
+TEST(bench, local_counts_two_scripts_for_an_acquisition_at_most) {
+    const auto o = figures_of("local");
+    expect_positive(o, {"acquisitions_per_s", "raw_acquisitions_per_s", "ratio", "p50_us"});
+    EXPECT_LE(number(o, "p99_us"), number(o, "longest_us"));
+    EXPECT_GT(number(o, "script_calls_per_acquisition"), 0);
+    EXPECT_LE(number(o, "script_calls_per_acquisition"), 2.01);
+}
+
+TEST(bench, contended_finds_the_same_number_of_scripts_on_the_server_as_in_the_clients) {
+    const auto o = figures_of("contended");
+    EXPECT_EQ(number(o, "processes"), 2);
+    EXPECT_EQ(number(o, "coroutines"), 2);
+    expect_positive(o, {"acquisitions_per_s", "raw_acquisitions_per_s", "ratio", "longest_wait_ms",
+                        "script_calls_per_acquisition"});
+    for (const char* field : {"jain_index", "jain_index_of_processes"}) {
+        EXPECT_GE(number(o, field), 0.25 - 1e-9) << field;
+        EXPECT_LE(number(o, field), 1 + 1e-9) << field;
+    }
+    EXPECT_NEAR(number(o, "script_calls_per_acquisition"),
+                number(o, "sent_scripts_per_acquisition"), 0.01);
+}
+
+TEST(bench, handoff_tells_the_passes_of_both_sides) {
+    const auto o = figures_of("handoff");
+    EXPECT_EQ(number(o, "passes"), 10);
+    expect_positive(o, {"p50_us", "raw_p50_us", "raw_message_p50_us", "ratio_p50", "ratio_p99"});
+    EXPECT_LE(number(o, "p50_us"), number(o, "p99_us"));
+    EXPECT_LT(number(o, "raw_message_p50_us"), number(o, "raw_p99_us"));
+    EXPECT_GT(number(o, "by_message"), 0);
+    EXPECT_LE(number(o, "by_message"), 1);
+    EXPECT_EQ(o.at("percentiles_us").as_array().size(), 100u);
+    EXPECT_EQ(o.at("raw_percentiles_us").as_array().size(), 100u);
+}
+
+TEST(bench, holds_sees_each_renewal) {
+    const auto o = figures_of("holds");
+    EXPECT_EQ(number(o, "holds"), 150);
+    expect_positive(o,
+                    {"cpu_share", "raw_cpu_share", "ratio", "holds_per_script", "bytes_per_hold"});
+    EXPECT_LE(number(o, "lateness_p50_ms"), number(o, "lateness_p99_ms"));
+    EXPECT_LE(number(o, "lateness_p99_ms"), number(o, "lateness_max_ms"));
+    EXPECT_GE(number(o, "renewals_seen"), 150);
+    EXPECT_LE(number(o, "least_remaining_ms"), 300);
+    EXPECT_TRUE(o.contains("lost"));
+}
+
+TEST(bench, names_has_one_connection_and_a_subscription_for_each_name) {
+    const auto o = figures_of("names");
+    EXPECT_EQ(number(o, "names"), 20);
+    EXPECT_EQ(number(o, "connections"), 1);
+    EXPECT_EQ(number(o, "subscriptions"), 20);
+    expect_positive(o, {"bytes_per_waiter", "parked_per_s", "raw_parked_per_s", "granted_per_s",
+                        "raw_granted_per_s", "parked_ratio", "granted_ratio"});
+}
+
+TEST(bench, reconnect_loses_no_hold_over_a_restart) {
+    const auto o = figures_of("reconnect");
+    EXPECT_EQ(o.at("fault").as_string(), "restart");
+    EXPECT_EQ(number(o, "lost"), 0);
+    expect_positive(o, {"first_grant_ms", "raw_first_grant_ms", "whole_ms", "raw_whole_ms"});
+    EXPECT_LE(number(o, "first_grant_ms"), number(o, "whole_max_ms"));
+}
+
+TEST(bench, instructions_are_counted_or_said_to_be_unknown) {
+    const auto o = figures_of("instructions");
+    if (o.contains("why_not")) {
+        EXPECT_TRUE(o.at("instructions_per_pair").is_null());
+        EXPECT_TRUE(o.at("raw_instructions_per_pair").is_null());
+        return;
+    }
+    EXPECT_GT(number(o, "instructions_per_pair"), number(o, "raw_instructions_per_pair"));
+    EXPECT_GT(number(o, "raw_instructions_per_pair"), 50);
+    EXPECT_LE(number(o, "instructions_per_pair_min"), number(o, "instructions_per_pair"));
+    EXPECT_GE(number(o, "instructions_per_pair_max"), number(o, "instructions_per_pair"));
+}
+
+}  // namespace
+}  // namespace conch::test
