@@ -24,6 +24,9 @@ core::task contend(slot& s) {
     s.link.channels().add(s.listener_, s.spec->channel());
     if (!s.live_) {
         ++s.house.counters.wakes_by_subscribe;
+    } else if (wire::subscriptions::is_on(s.listener_)) {
+        // Another name shares the channel: no confirmation will bring this about.
+        s.house.renewing.check(*s.live_);
     }
     while (s.has_waiters()) {
         if (s.yields_) {

@@ -83,6 +83,10 @@ public:
     static bool works(const listener& l) noexcept {
         return l.to && l.to->now != subscription::state::refused;
     }
+    /// Messages come already: `add()` made no SUBSCRIBE.
+    static bool is_on(const listener& l) noexcept {
+        return l.to && l.to->now == subscription::state::on;
+    }
 
 private:
     friend struct subscription;

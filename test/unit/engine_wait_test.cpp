@@ -64,6 +64,20 @@ TEST(engine_names, with_and_without_braces_are_two_locks_though_one_channel) {
     EXPECT_FALSE(waits.done());
 }
 
+TEST(engine_names, who_joins_a_subscription_has_the_local_hold_looked_at) {
+    engine_harness h;
+    h.grant("{a}");
+    operation& waits = h.lock("a");
+    h.sent();
+    h.reply(busy(60'000));
+    h.sent();
+    h.reply(subscribed("a"), busy(60'000));
+    ASSERT_FALSE(waits.done());
+    h.lock("{a}");
+    h.advance(10ms);
+    EXPECT_EQ(h.sent(), lines{renew_of("{a}", 1)}) << "the message of its end may be over";
+}
+
 TEST_F(engine_wait, a_message_right_behind_the_answer_is_not_lost) {
     h.sent();
     h.reply(subscribed("a"), busy(60'000), released("a"));
