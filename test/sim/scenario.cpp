@@ -134,7 +134,12 @@ scenario::scenario(dice& chance, dice more)
     set_limits(more);
     closing = more.once_in(6);
     further_watchers = more.once_in(settings.max_pending < 100 ? 2 : 16) ? 3 : 0;
-    faults[static_cast<std::size_t>(fault::no_kill)] = disconnects() && more.once_in(6);
+    if (more.once_in(8)) {
+        // It matters to what such a connection has not brought to the server yet.
+        faults[static_cast<std::size_t>(fault::no_kill)] = true;
+        faults[static_cast<std::size_t>(fault::straggle)] = true;
+        faults[static_cast<std::size_t>(fault::failover)] = false;
+    }
 }
 
 // Mostly mutexes of names that have nothing to do with each other.
