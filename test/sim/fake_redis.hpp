@@ -87,13 +87,20 @@ public:
     /// The same for a script of more than one key, in the words for a user who may not have one of
     /// them. A restart doesn't end it.
     void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
+    /// The same for CLIENT KILL, in the words for a user who may not.
+    void refuse_kills(bool yes) noexcept { kills_refused_ = yes; }
+    bool kill_is_refused() noexcept {
+        felt_.kills += kills_refused_ ? 1 : 0;
+        return kills_refused_;
+    }
     /// All sessions' subscriptions to this end, and they are told as if they had asked for it; how
     /// many there were.
     std::size_t end_subscriptions(std::string_view channel);
-    /// Commands that these faults have refused, batches, and messages that were lost.
+    /// Commands that these faults have refused, batches, CLIENT KILLs, and messages that were lost.
     struct felt {
         std::uint64_t refusals = 0;
         std::uint64_t batches = 0;
+        std::uint64_t kills = 0;
         std::uint64_t messages = 0;
     };
     const felt& harm() const noexcept { return felt_; }
@@ -120,6 +127,9 @@ public:
     bool is_text(std::string_view key, std::int64_t now_us);
     /// Or is the text of a lock that is kept in one.
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
+    /// The number that a field of a hash has; none if it isn't there, or is no number.
+    std::optional<std::int64_t> depth(std::string_view key, std::string_view field,
+                                      std::int64_t now_us);
     /// The key's remaining time in ms, as PTTL.
     std::int64_t left(std::string_view key, std::int64_t now_us);
     /// The first field of a hash, or a text that names an owner; null if there is nothing, or
@@ -177,6 +187,7 @@ private:
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
     bool batches_refused_ = false;
+    bool kills_refused_ = false;
     felt felt_{};
     std::uint64_t scripts_run_ = 0;
     field_witness* witness_ = nullptr;

@@ -27,9 +27,9 @@ const char* words_of(fault refusal) noexcept {
 /// Those that a client gets over at once, connected as it is.
 bool goes_on(fault f) noexcept { return f == fault::persist || f == fault::unsubscribed; }
 
-/// Those that users bring about, when the scenario lets them.
-bool by_users(fault f) noexcept {
-    return f == fault::cancel || f == fault::drop || f == fault::force;
+/// Those that don't happen here: users bring them about, or they are there all the time.
+bool by_others(fault f) noexcept {
+    return f == fault::cancel || f == fault::drop || f == fault::force || f == fault::no_kill;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ bool by_users(fault f) noexcept {
 fault_injector::fault_injector(simulation& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
-        if (s.how().has(f) && !by_users(f)) {
+        if (s.how().has(f) && !by_others(f)) {
             kinds_.push_back(f);
         }
     }
@@ -125,6 +125,7 @@ bool fault_injector::act(fault f) {
         case fault::cancel:
         case fault::drop:
         case fault::force:
+        case fault::no_kill:
         case fault::count: break;
     }
     return false;
@@ -201,6 +202,10 @@ void fault_injector::close(trace t) {
 void fault_injector::finish() {
     for (std::size_t t = 0; t < latent_.size(); ++t) {
         close(static_cast<trace>(t));
+    }
+    if (all_.how().has(fault::no_kill)) {
+        all_.count(fault::no_kill);
+        all_.acted(fault::no_kill, all_.server().redis().harm().kills > 0);
     }
 }
 

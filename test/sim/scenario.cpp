@@ -20,7 +20,8 @@ std::bitset<fault_count> choose_faults(dice& chance) {
     }
     // Few kinds in most runs, all of them in some.
     const std::uint64_t odds = 1 + chance.below(8);
-    for (std::size_t i = 0; i < fault_count; ++i) {
+    // The others came later: they are chosen with chances of their own.
+    for (std::size_t i = 0; i < static_cast<std::size_t>(fault::no_kill); ++i) {
         chosen[i] = chance.once_in(odds);
     }
     // A wall clock that steps back and a lost token together may lower fences: declared.
@@ -63,6 +64,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::batch_refused: return "batch_refused";
         case fault::persist: return "persist";
         case fault::unsubscribed: return "unsubscribed";
+        case fault::no_kill: return "no_kill";
         case fault::count: break;
     }
     return "?";
@@ -132,6 +134,12 @@ scenario::scenario(dice& chance, dice more)
     set_limits(more);
     closing = more.once_in(6);
     further_watchers = more.once_in(settings.max_pending < 100 ? 2 : 16) ? 3 : 0;
+    if (more.once_in(8)) {
+        // It matters to what such a connection has not brought to the server yet.
+        faults[static_cast<std::size_t>(fault::no_kill)] = true;
+        faults[static_cast<std::size_t>(fault::straggle)] = true;
+        faults[static_cast<std::size_t>(fault::failover)] = false;
+    }
 }
 
 // Mostly mutexes of names that have nothing to do with each other.

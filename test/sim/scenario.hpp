@@ -47,6 +47,7 @@ enum class fault : std::uint8_t {
     batch_refused,  ///< scripts of more than one key are refused, each of them alone isn't
     persist,        ///< a stranger takes a lock's expiry away
     unsubscribed,   ///< the server ends subscriptions by itself
+    no_kill,        ///< all the time: CLIENT KILL is refused, so that old connections live on
     count,
 };
 

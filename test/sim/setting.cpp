@@ -25,6 +25,7 @@ simulation::simulation(std::uint64_t seed, bool print)
       faults_{std::make_unique<fault_injector>(*this)} {
     outcome_.seed = seed;
     server_.use(network_);
+    server_.redis().refuse_kills(how_.has(fault::no_kill));
     for (std::size_t i = 0; i < how_.names; ++i) {
         // A token that lives for a while only, now and then; but not where the clock steps.
         mutex_options o{.fenced = !world_.chance.once_in(4)};
@@ -45,13 +46,29 @@ simulation::simulation(std::uint64_t seed, bool print)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
-    for (const auto make :
-         {make_exclusion,    make_ownership,    make_fences,           make_once,
-          make_loss_in_time, make_loss_noticed, make_no_needless_loss, make_no_orphans,
-          make_promptness,   make_rest,         make_bounds,           make_reasons,
-          make_answers,      make_verdicts,     make_lasting,          make_order,
-          make_admission,    make_outcomes,     make_shapes,           make_rates,
-          make_closings,     make_renewals}) {
+    for (const auto make : {make_exclusion,
+                            make_ownership,
+                            make_fences,
+                            make_once,
+                            make_loss_in_time,
+                            make_loss_noticed,
+                            make_no_needless_loss,
+                            make_no_orphans,
+                            make_promptness,
+                            make_rest,
+                            make_bounds,
+                            make_reasons,
+                            make_answers,
+                            make_verdicts,
+                            make_lasting,
+                            make_order,
+                            make_admission,
+                            make_outcomes,
+                            make_shapes,
+                            make_rates,
+                            make_closings,
+                            make_renewals,
+                            make_depth}) {
         checkers_.push_back(make(*this));
     }
     if (how_.closing) {

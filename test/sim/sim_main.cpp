@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // conch_sim: many simulated lives of a few clients and a server, each determined by its seed.
+#include "sim/last_words.hpp"
 #include "sim/simulation.hpp"
 #ifdef CONCH_MUTANTS
 #include "sim/mutants/run_mutants.hpp"
@@ -36,13 +37,16 @@ struct totals {
     double seconds = 0;
 };
 
+/// A seed takes milliseconds, and with a sanitizer some hundred.
+constexpr unsigned patience_s = 60;
+
 /// Seeds between two that are run twice, to see that they are the same both times.
 constexpr std::uint64_t twice_every = 64;
 
 sim::outcome play(std::uint64_t seed, bool trace) {
     sim::simulation s{seed, trace};
     sim::outcome o = s.run();
-    if (seed % twice_every == 0 && !trace) {
+    if (seed % twice_every == 0) {
         sim::simulation again{seed, false};
         if (again.run().trace_hash != o.trace_hash) {
             o.violations.push_back("determinism: the same seed gave another trace");
@@ -137,8 +141,13 @@ int run(const char* program, const po::variables_map& options) {
     const bool trace = options.count("trace") != 0;
     const double minutes = options.count("minutes") ? options["minutes"].as<double>() : 0;
     const std::uint64_t count = options["count"].as<std::uint64_t>();
+    const std::string mutant =
+        options.count("mutant") != 0 ? options["mutant"].as<std::string>() : "";
     totals t;
+    sim::leave_last_words();
     for (std::uint64_t i = 0; minutes > 0 ? passed() < 60 * minutes : i < count; ++i) {
+        const std::string replay = sim::replay_of(program, first + i, mutant);
+        sim::now_playing(first + i, replay, trace ? 0 : patience_s);  // a trace has a reader
         const sim::outcome o = play(first + i, trace);
         add(t, o);
         for (const std::string& v : o.violations) {
@@ -146,11 +155,7 @@ int run(const char* program, const po::variables_map& options) {
                          v.c_str());
         }
         if (!o.violations.empty()) {
-            const std::string with = options.count("mutant") != 0
-                                         ? " --mutant " + options["mutant"].as<std::string>()
-                                         : "";
-            std::fprintf(stderr, "  replay: %s --seed %llu --count 1 --trace%s\n", program,
-                         static_cast<unsigned long long>(o.seed), with.c_str());
+            std::fprintf(stderr, "  replay: %s\n", replay.c_str());
             if (options.count("keep-going") == 0) {
                 break;
             }

@@ -290,6 +290,7 @@ void user::work() {
 
 void user::nest() {
     acquiring_ = &call_now();
+    acquiring_->within = levels_.back()->view;
     gave_up_ = false;
     nested_ = true;
     asked_at_ = all_.the_world().now();

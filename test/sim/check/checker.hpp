@@ -68,6 +68,7 @@ std::unique_ptr<checker> make_shapes(simulation& s);
 std::unique_ptr<checker> make_rates(simulation& s);
 std::unique_ptr<checker> make_closings(simulation& s);
 std::unique_ptr<checker> make_renewals(simulation& s);
+std::unique_ptr<checker> make_depth(simulation& s);
 
 }  // namespace conch::sim
 

@@ -24,7 +24,11 @@ public:
         }
         for (const entry& older : seen_[h.name]) {
             if (older.client == h.client && older.number == h.number) {
-                return;  // a deeper level
+                if (older.token != token) {
+                    violate("a deeper level has token " + std::to_string(token) + ", not " +
+                            std::to_string(older.token));
+                }
+                return;
             }
             const bool before = older.granted_at < h.sent_at && !brought_back(h, older);
             if (older.token == token || (before && older.token > token)) {

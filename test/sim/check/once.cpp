@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each operation completes exactly once; and a wait ends when it shall, if nothing disturbs it: one
-// for a deeper level at once.
+// for a deeper level at once. Whatever disturbs it, a client has the patience for an answer that it
+// was told to have.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -13,6 +14,12 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "once"; }
 
+    void asks(const call& c) override {
+        if (c.asks || c.forces || c.within) {
+            open_.push_back(&c);
+        }
+    }
+
     void ended(const call& c) override {
         if (c.completions != 1) {
             violate("a call of user " + std::to_string(c.user) + " was completed " +
@@ -21,6 +28,7 @@ public:
     }
 
     void stepped() override {
+        look_for_patience();
         if (!all_.settled()) {
             return;
         }
@@ -47,6 +55,26 @@ public:
             }
         }
     }
+
+private:
+    void look_for_patience() {
+        std::erase_if(open_, [&](const call* c) {
+            return c->completions != 0 || all_.clients()[c->client]->dead();
+        });
+        const instant now = all_.the_world().now();
+        for (const call* c : open_) {
+            const client_node& node = *all_.clients()[c->client];
+            const duration passed = node.local_now() - node.local(c->asked_at);
+            // One that was paused has the time for a turn.
+            if (now > node.paused_until() + margin &&
+                passed > all_.how().settings.operation_timeout + duration{margin}) {
+                violate("a call of user " + std::to_string(c->user) + " isn't answered in time");
+            }
+        }
+    }
+
+    static constexpr instant margin = millis;
+    std::vector<const call*> open_{};  // that wait for an answer, and for nobody else's release
 };
 
 }  // namespace

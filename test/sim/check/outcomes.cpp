@@ -136,8 +136,8 @@ private:
         if (c.unlocks) {
             return true;  // "verdicts" judges
         }
-        if (c.acquires) {
-            return all_.how().nesting;  // a deeper level of what was lost meanwhile
+        if (c.acquires) {  // a deeper level of what was lost meanwhile
+            return c.within && c.ec == static_cast<errc>(c.within->lost.load());
         }
         if (c.watches) {
             return c.ec == static_cast<errc>(c.watches->lost.load());

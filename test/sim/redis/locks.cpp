@@ -67,6 +67,18 @@ bool fake_redis::has_field(std::string_view key, std::string_view field, std::in
     return h && std::any_of(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
 }
 
+std::optional<std::int64_t> fake_redis::depth(std::string_view key, std::string_view field,
+                                              std::int64_t now_us) {
+    set_now(now_us);
+    const hash_value* h = hash_in(data_.find(key));
+    if (!h) {
+        return std::nullopt;
+    }
+    const auto it =
+        std::find_if(h->begin(), h->end(), [&](const auto& f) { return f.first == field; });
+    return it == h->end() ? std::nullopt : to_integer(it->second);
+}
+
 std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     const entry* e = data_.find(key);

@@ -116,6 +116,9 @@ reply info(fake_redis& r, session&, arguments) {
 }
 
 reply kill(fake_redis& r, session& s, arguments a) {
+    if (r.kill_is_refused()) {
+        return reply::error("NOPERM this user has no permissions to run the 'client|kill' command");
+    }
     const auto id = a.size() == 4 && same_word(a[2], "ID") ? to_integer(a[3]) : std::nullopt;
     if (!id || *id < 1) {
         return reply::error(a.size() == 4 && same_word(a[2], "ID")
