@@ -18,7 +18,8 @@ void encode_nest(wire::call& c, resp::writer& w) {
     a.extended_by = std::max(a.extended_by, change.lease);
     wire::write_script(w, c, a.spec->family().nest, 1, 3).arg(a.home.name());
     write_field(w, a);
-    w.arg(change.depth).arg(core::ceil_millis(change.lease));
+    // What is wanted now: changes that were refused for a while may be sent again in any order.
+    w.arg(a.depth).arg(core::ceil_millis(change.lease));
 }
 
 void nest_done(wire::call& c, const wire::outcome& o);
@@ -100,7 +101,6 @@ level_change::level_change(caller by_, acquisition& a, bool deeper) noexcept
       wire::call{nest_type},
       house{a.home.house},
       of{&a},
-      depth{a.depth},
       enters{deeper},
       patience{this, &on_patience_over} {}
 

@@ -109,8 +109,7 @@ struct level_change : pending, wire::call {
     level_change(caller c, acquisition& a, bool deeper) noexcept;
 
     context& house;
-    acquisition* of;  ///< null once that ended
-    std::uint32_t depth;
+    acquisition* of;   ///< null once that ended
     duration lease{};  ///< as it was sent
     bool enters;
     core::timer patience;

@@ -35,6 +35,24 @@ TEST_F(engine_nesting, a_deeper_level_writes_the_depth_as_it_shall_be) {
     EXPECT_EQ(second.view->fence, outer->fence);
 }
 
+TEST_F(engine_nesting, a_change_that_a_later_one_overtook_writes_the_depth_of_now) {
+    operation& second = h.lock("a", mine);
+    EXPECT_EQ(h.sent(), lines{nest_of("a", 1, 2)});
+    h.reply(error("LOADING Redis is loading the dataset in memory"));
+    operation& third = h.lock("a", mine);
+    EXPECT_EQ(h.sent(), lines{nest_of("a", 1, 3)});
+    h.reply(integer(1));
+    EXPECT_TRUE(third.granted());
+    lines late;
+    while (late.empty() && !second.done()) {
+        h.advance(10ms);
+        late = h.sent();
+    }
+    EXPECT_EQ(late, lines{nest_of("a", 1, 3)}) << "it is written last";
+    h.reply(integer(1));
+    EXPECT_TRUE(second.granted());
+}
+
 TEST_F(engine_nesting, a_try_nests_as_well) {
     operation& op = h.try_lock("a", mine);
     EXPECT_EQ(h.sent(), lines{nest_of("a", 1, 2)});
