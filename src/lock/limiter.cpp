@@ -14,6 +14,9 @@ namespace conch::lock {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
+/// No window is longer than a year: more is no answer of the script, and might overflow.
+static constexpr milliseconds longest_answer = std::chrono::hours{24 * 366};
+
 const wire::call_type limiter::type_of_call{
     .name = "permits",
     .after_loss = wire::retry::never,
@@ -121,6 +124,7 @@ void limiter::answered(const resp::value& reply) {
     for (std::size_t i = 0; good && i < 4; ++i) {
         good = reply.at(i).is_integer() && reply.at(i).integer() >= 0;
     }
+    good = good && std::max(reply.at(2).integer(), reply.at(3).integer()) <= longest_answer.count();
     const std::size_t granted = good ? static_cast<std::size_t>(reply.at(0).integer()) : 0;
     if (!good || granted > batch_.size()) {
         failed(errc::protocol_error);

@@ -127,6 +127,19 @@ void engine_world::force_unlock(std::size_t name) {
     turn([&] { engine_.force_unlock(specs_[name][0], {&r, &r.running}); });
 }
 
+void engine_world::permits(std::size_t limit, std::uint64_t n, duration wait, bool try_only) {
+    if (requests_.size() >= most_requests) {
+        return;
+    }
+    time_point due = core::never;
+    if (wait >= duration::zero()) {
+        due = core::after(core::after(now_, wait), twice(settings_.operation_timeout));
+    }
+    request& r = add(request::kind::permits, due);
+    r.try_only = try_only;
+    turn([&] { engine_.permits(rates_[limit], n, wait, try_only, {&r, &r.running}, &r.verdict); });
+}
+
 void engine_world::cancel(std::size_t request_) {
     request& r = *open_.at(request_);
     turn([&] {
@@ -157,6 +170,12 @@ void engine_world::finish(request& r, lock::completion& c) {
     FUZZ_CHECK(r.running == nullptr);
     if (c.ec == errc::overloaded) {
         FUZZ_CHECK(r.crowd >= settings_.max_pending);
+    }
+    if (r.what == request::kind::permits && !c.ec) {
+        FUZZ_CHECK(r.verdict.allowed || r.try_only);
+        permits_granted_ += r.verdict.allowed ? 1 : 0;
+        // What was counted may be told to nobody, but not to two.
+        FUZZ_CHECK(!honest || permits_granted_ <= server_.requests_granted);
     }
     if (r.what != request::kind::acquire) {
         FUZZ_CHECK(!c.view);

@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 14> refusals{
     "ERR unknown command 'HELLO'",
 };
 
-constexpr std::array<std::string_view, 16> wrong_answers{
+constexpr std::array<std::string_view, 17> wrong_answers{
     "_\r\n",
     ":0\r\n",
     ":1\r\n",
@@ -64,6 +64,7 @@ constexpr std::array<std::string_view, 16> wrong_answers{
     "%1\r\n+proto\r\n:3\r\n",
     ":9223372036854775807\r\n",
     "*1\r\n-ERR\r\n",
+    "*4\r\n:0\r\n:5\r\n:9223372036854775807\r\n:1\r\n",
 };
 
 template <typename Array>
@@ -127,7 +128,7 @@ void with_hold(engine_world& w, byte_source& in, F&& f) {
     }
 }
 
-constexpr std::size_t caller_events = 9;
+constexpr std::size_t caller_events = 10;
 
 void caller_event(engine_world& w, byte_source& in, std::size_t which) {
     switch (which) {
@@ -147,7 +148,12 @@ void caller_event(engine_world& w, byte_source& in, std::size_t which) {
                 w.cancel(in.below(w.open_count()));
             }
             return;
-        default: with_hold(w, in, [&](std::size_t h) { w.detach(h); }); return;
+        case 8: with_hold(w, in, [&](std::size_t h) { w.detach(h); }); return;
+        default: {
+            const std::size_t what = in.below(4);
+            w.permits(what % engine_world::limits, in.below(8), one_of(in, waits), what >= 2);
+            return;
+        }
     }
 }
 

@@ -31,6 +31,10 @@ engine_world::engine_world(config settings, std::uint64_t seed)
                 i == 2 ? impl::token_family : impl::redisson_family, names[i], {.fenced = fenced}}};
         }
     }
+    rates_[0] = impl::rate_spec_ptr{
+        new impl::rate_spec{"log", {5, std::chrono::seconds{1}}, rate_algorithm::sliding_log}};
+    rates_[1] = impl::rate_spec_ptr{new impl::rate_spec{
+        "window", {3, std::chrono::milliseconds{300}}, rate_algorithm::fixed_window}};
 }
 
 engine_world::~engine_world() {

@@ -22,7 +22,7 @@ namespace conch::fuzz {
 
 /// One operation of a caller.
 struct request {
-    enum class kind : std::uint8_t { acquire, unlock, watch, extend, query };
+    enum class kind : std::uint8_t { acquire, unlock, watch, extend, query, permits };
 
     kind what{};
     lock::pending* running = nullptr;
@@ -36,6 +36,7 @@ struct request {
     duration before{};      ///< of a watch: so long ahead of the end
     impl::view_ptr view{};  ///< what it is about, or was granted
     lock_status status{};
+    rate_verdict verdict{};
 };
 
 /// Counts what the engine tells of.
@@ -51,6 +52,8 @@ struct counting_observer : observer {
 class engine_world {
 public:
     static constexpr std::array<const char*, 3> names{"a", "b{x}", "c"};
+
+    static constexpr std::size_t limits = 2;  ///< of each kind one
 
     explicit engine_world(config settings, std::uint64_t seed);
     engine_world(const engine_world&) = delete;
@@ -70,6 +73,7 @@ public:
     void wait_lost(std::size_t hold, duration before);
     void status(std::size_t name);
     void force_unlock(std::size_t name);
+    void permits(std::size_t limit, std::uint64_t n, duration wait, bool try_only);
     void cancel(std::size_t request_);
     void shutdown(duration drain);
     std::size_t hold_count() const noexcept { return holds_.size(); }
@@ -173,6 +177,8 @@ private:
     int turns_at_once_ = 0;  ///< since the time last went on or something came from outside
 
     std::array<std::array<impl::spec_ptr, 2>, names.size()> specs_{};
+    std::array<impl::rate_spec_ptr, limits> rates_{};
+    std::uint64_t permits_granted_ = 0;
     std::deque<request> requests_{};
     std::vector<request*> open_{};
     std::vector<impl::view_ptr> holds_{};

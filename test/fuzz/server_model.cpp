@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 
 namespace conch::fuzz {
 namespace {
@@ -108,6 +109,7 @@ void server_model::restart(bool with_data) {
     if (!with_data) {
         keys_.clear();
         tokens_.clear();
+        permits_.clear();
     }
     loaded_ = {};
     ++process_;
@@ -181,9 +183,37 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::token_status:
         case wire::script_id::status: return status(rest, now);
         case wire::script_id::rate_window:
-        case wire::script_id::rate_log: failed("nobody asked for permits", __FILE__, __LINE__);
+        case wire::script_id::rate_log: return count(rest, now);
     }
     return {};
+}
+
+// As the log of permits does it, for both kinds of limit.
+std::string server_model::count(const words& w, time_point now) {
+    FUZZ_CHECK(w.size() > 3);
+    const std::int64_t limit = number_in(w[1]);
+    const duration window = std::chrono::milliseconds{number_in(w[2])};
+    auto& log = permits_[w[0]];
+    while (!log.empty() && log.front().first + window <= now) {
+        log.pop_front();
+    }
+    std::int64_t used = 0;
+    for (const auto& [at, permits] : log) {
+        used += permits;
+    }
+    std::size_t granted = 0;
+    for (; granted < w.size() - 3 && used + number_in(w[3 + granted]) <= limit; ++granted) {
+        used += number_in(w[3 + granted]);
+        log.emplace_back(now, number_in(w[3 + granted]));
+    }
+    requests_granted += granted;
+    const auto left = [&](time_point at) {
+        return (at + window - now) / std::chrono::milliseconds{1} + 1;
+    };
+    const bool refused = granted < w.size() - 3;
+    return "*4\r\n" + integer(static_cast<std::int64_t>(granted)) + integer(used) +
+           integer(refused && !log.empty() ? left(log.front().first) : 0) +
+           integer(log.empty() ? 0 : left(log.back().first));
 }
 
 std::string server_model::token(const std::string& name, bool repeated, time_point now) {

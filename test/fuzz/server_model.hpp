@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::fuzz {
@@ -60,6 +61,8 @@ public:
     std::vector<std::int64_t> killed{};
     /// The fields that renewals and nested acquires did not find, since this was last cleared.
     std::vector<std::string> missed{};
+    /// Requests for permits.
+    std::uint64_t requests_granted = 0;
     /// Who hears of messages: the client's present connection.
     session* subscriber = nullptr;
 
@@ -70,10 +73,12 @@ private:
     std::string renew(const words& keys_and_args, std::size_t keys, time_point now);
     std::string nest(const words& keys_and_args, time_point now);
     std::string status(const words& keys_and_args, time_point now);
+    std::string count(const words& keys_and_args, time_point now);
     std::string token(const std::string& name, bool repeated, time_point now);
 
     std::map<std::string, key> keys_{};
     std::map<std::string, std::uint64_t> tokens_{};
+    std::map<std::string, std::deque<std::pair<time_point, std::int64_t>>> permits_{};
     std::array<bool, wire::script_count> loaded_{};
     int process_ = 1;
     std::int64_t last_id_ = 0;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <stdexcept>
 
 namespace {
@@ -291,6 +293,10 @@ TEST_F(engine_rate, an_answer_of_another_shape_is_a_protocol_error) {
     operation& other = h.try_permits(five);
     h.reply(bulk("5"));
     EXPECT_TRUE(other.ended(errc::protocol_error));
+    operation& third = h.permits(five, 1);
+    h.reply(array(integer(0), integer(5), integer(std::numeric_limits<std::int64_t>::max()),
+                  integer(60'000)));
+    EXPECT_TRUE(third.ended(errc::protocol_error)) << "longer than any window";
 }
 
 TEST_F(engine_rate, a_changed_limit_goes_in_a_call_of_its_own) {
