@@ -8,8 +8,8 @@
 -- ARGV[3]  and on: permits of each request, none above the limit
 --
 -- Reply: array of integers: requests granted, permits counted in the window that ends now, time in
---        ms until the next request can be granted (0 if none was refused) and until all permits are
---        free again.
+--        ms before which the next request can't be granted (0 if none was refused), and until all
+--        permits are free again.
 -- Not idempotent: a repeated run counts again.
 local key, limit, window = KEYS[1], tonumber(ARGV[1]), ARGV[2] * 1000
 local oldest = '(1000000000'
@@ -76,17 +76,14 @@ if newest and newest ~= '' then
     reset = left(newest)
 end
 if granted < #ARGV - 2 then
-    local missing, first = used + ARGV[3 + granted] - limit, 0
-    repeat
-        local entries = redis.call('zrangebyscore', key, oldest, '+inf', 'limit', first, 100)
-        for _, entry in ipairs(entries) do
-            missing = missing - string.match(entry, '%d+$')
-            if missing <= 0 then
-                retry = left(entry)
-                break
-            end
+    local missing = used + ARGV[3 + granted] - limit
+    -- By rank, behind the sum, and so many at most: the server does nothing else meanwhile.
+    for _, entry in ipairs(redis.call('zrange', key, 1, 1000)) do
+        missing = missing - string.match(entry, '%d+$')
+        retry = left(entry)
+        if missing <= 0 then
+            break
         end
-        first = first + 100
-    until missing <= 0 or #entries == 0
+    end
 end
 return {granted, used, retry, reset}

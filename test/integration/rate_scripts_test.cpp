@@ -13,9 +13,10 @@ using namespace conch::test;
 
 class rate_scripts_test : public redis_test {
 protected:
-    reply ask(wire::script_id script, const std::string& limit, const std::string& window_ms) {
+    reply ask(wire::script_id script, const std::string& limit, const std::string& window_ms,
+              const std::string& permits = "1") {
         return raw.must({"EVAL", std::string{wire::get_script(script).body}, "1", "calls", limit,
-                         window_ms, "1"});
+                         window_ms, permits});
     }
     /// A log of so many calls, the last of them 10 s ago, that lives on.
     void log_of(int calls) {
@@ -58,6 +59,26 @@ TEST_F(rate_scripts_test, a_log_that_is_over_goes_at_once_however_long_it_was) {
         EXPECT_EQ(raw.must({"ZCARD", "calls"}).number, 2);
         EXPECT_LE(raw.pttl("calls"), 5'001);
     }
+}
+
+TEST_F(rate_scripts_test, a_refusal_by_a_long_log_reads_a_part_of_it_only) {
+    log_of(5'000);
+    raw.reset_calls();
+    const reply r = ask(wire::script_id::rate_log, "5000", "60000", "5000");
+    EXPECT_LE(commands(), 8u) << "while the server does nothing else";
+    EXPECT_EQ(r.items.at(0).number, 0);
+    // All 5,000 must be over, but 1,000 are read: it may be asked sooner, and in vain.
+    EXPECT_GT(r.items.at(2).number, 0);
+    EXPECT_LE(r.items.at(2).number, r.items.at(3).number);
+    EXPECT_EQ(ask(wire::script_id::rate_log, "5000", "60000", "5000").items.at(0).number, 0);
+}
+
+TEST_F(rate_scripts_test, a_refusal_tells_when_those_before_it_that_suffice_are_over) {
+    log_of(500);
+    const std::int64_t one = ask(wire::script_id::rate_log, "500", "60000", "1").items.at(2).number;
+    const reply all = ask(wire::script_id::rate_log, "500", "60000", "500");
+    EXPECT_GT(one, 0);
+    EXPECT_EQ(all.items.at(2).number, all.items.at(3).number) << "the last one's end";
 }
 
 TEST_F(rate_scripts_test, a_log_that_is_over_in_part_keeps_the_rest) {
