@@ -38,7 +38,7 @@ struct config {
     std::string username{};
     /// Password for AUTH; empty: no authentication.
     std::string password{};
-    /// Database for SELECT, from 0.
+    /// Database for SELECT, from 0 to 1,000,000.
     unsigned database = 0;
     /// Name of the connection in CLIENT LIST (CLIENT SETNAME); no spaces. Default "conch".
     std::string client_name = "conch";

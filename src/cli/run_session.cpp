@@ -69,8 +69,10 @@ asio::awaitable<void> run_session::conduct() {
 asio::awaitable<error_code> run_session::acquire() {
     const time_point asked = clock::now();
     const auto [contact_error, status] = co_await contact_.ask(mutex_);
-    // Whatever else the server has to say, it says it of the lock too.
-    if (contact_error == errc::not_connected || stop_signal_ != 0) {
+    // Whatever else the server has to say, it says it of the lock too; but of a key that is no lock
+    // a plain try says that it is taken.
+    if (contact_error == errc::not_connected || contact_error == errc::wrong_type ||
+        stop_signal_ != 0) {
         co_return contact_error;
     }
     nested_ = is_ours(status);

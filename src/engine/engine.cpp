@@ -170,9 +170,8 @@ void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits
     } else if (wait < duration::zero()) {
         refuse(by, errc::invalid_wait);
     } else if (admit(by)) {
-        lock::limiter& l = house_.limiter_of(spec->name());
-        lock::permit_request& r =
-            house_.permit_requests.make(by, l, spec, permits, try_only, result);
+        lock::limiter& l = house_.limiter_of(spec);
+        lock::permit_request& r = house_.permit_requests.make(by, l, permits, try_only, result);
         r.log_refusal = log_refusal;
         l.acquire(r, wait);
     }
@@ -243,7 +242,7 @@ void lock_engine::turn_away() {
     for (lock::slot* s : slots) {
         s->give_up_all(errc::client_closed);
     }
-    for (const auto& [name, l] : house_.limiters) {
+    for (const auto& [key, l] : house_.limiters) {
         l->give_up_all(errc::client_closed);
     }
     while (!house_.queries.empty()) {

@@ -43,13 +43,13 @@ slot& context::slot_of(const impl::spec_ptr& spec) {
     return s;
 }
 
-limiter& context::limiter_of(const std::string& name) {
-    const auto it = limiters.find(name);
+limiter& context::limiter_of(const impl::rate_spec_ptr& spec) {
+    const auto it = limiters.find(limiter_key{spec.get()});
     if (it != limiters.end()) {
         return *it->second;
     }
-    limiter& l = limiter_pool.make(*this, name);
-    limiters.emplace(l.name, &l);
+    limiter& l = limiter_pool.make(*this, spec);
+    limiters.emplace(limiter_key{l.spec.get()}, &l);
     return l;
 }
 
@@ -79,7 +79,7 @@ void context::retire_idle() {
     for (limiter* l : idle_limiters) {
         l->listed_idle_ = false;
         if (l->idle()) {
-            limiters.erase(l->name);
+            limiters.erase(limiter_key{l->spec.get()});
             limiter_pool.free(*l);
         }
     }
@@ -100,7 +100,7 @@ void context::on_lost(void* self, errc lasting_reason) {
         queries.pop_front();
         give_up_query(q, lasting_reason);
     }
-    for (const auto& [name, l] : house.limiters) {
+    for (const auto& [key, l] : house.limiters) {
         l->give_up_all(lasting_reason);
     }
     std::vector<slot*> all;

@@ -52,6 +52,18 @@ struct slot_key {
     }
 };
 
+/// What tells rate limits apart: who asks by another limit of the same name has a queue apart.
+struct limiter_key {
+    const impl::rate_spec* spec;
+
+    friend bool operator==(const limiter_key& a, const limiter_key& b) noexcept {
+        return *a.spec == *b.spec;
+    }
+    friend std::size_t hash_value(const limiter_key& k) noexcept {
+        return boost::hash<std::string_view>{}(k.spec->name()) ^ k.spec->limit();
+    }
+};
+
 using acquisition_list =
     boost::intrusive::list<acquisition, boost::intrusive::base_hook<house_hook>>;
 
@@ -66,8 +78,8 @@ struct context {
     void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
-    /// The limiter of this name; made if there is none.
-    limiter& limiter_of(const std::string& name);
+    /// The queue of this limit; made if there is none.
+    limiter& limiter_of(const impl::rate_spec_ptr& spec);
     /// The slot may have nothing left to do: looked at when the turn ends.
     void may_be_idle(slot& s);
     void may_be_idle(limiter& l);
@@ -110,7 +122,7 @@ struct context {
     pending_list queries{};
     boost::unordered_flat_map<slot_key, slot*> slot_by_key{};
     std::vector<slot*> idle{};
-    boost::unordered_flat_map<std::string_view, limiter*> limiters{};
+    boost::unordered_flat_map<limiter_key, limiter*> limiters{};
     std::vector<limiter*> idle_limiters{};
     renewer renewing{*this};
     topology::standalone servers;

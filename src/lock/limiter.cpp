@@ -27,11 +27,10 @@ const wire::call_type limiter::type_of_call{
     .done = &limiter::done,
 };
 
-permit_request::permit_request(caller c, limiter& l, impl::rate_spec_ptr s, std::uint64_t n,
-                               bool once, rate_verdict* out) noexcept
+permit_request::permit_request(caller c, limiter& l, std::uint64_t n, bool once,
+                               rate_verdict* out) noexcept
     : pending{kind::permits, c},
       home{l},
-      spec{std::move(s)},
       permits{n},
       try_only{once},
       result{out},
@@ -40,10 +39,10 @@ permit_request::permit_request(caller c, limiter& l, impl::rate_spec_ptr s, std:
 
 permit_request::~permit_request() { home.house.timers.cancel(deadline); }
 
-limiter::limiter(context& h, std::string n)
+limiter::limiter(context& h, impl::rate_spec_ptr s)
     : house{h},
-      name{std::move(n)},
-      link_{h.servers.serving(name)},
+      spec{std::move(s)},
+      link_{h.servers.serving(spec->name())},
       again_{this, &limiter::on_again},
       patience_{this, &limiter::on_patience_over} {}
 
@@ -86,19 +85,18 @@ void limiter::ask() {
 void limiter::encode(wire::call& c, resp::writer& w) {
     limiter& l = static_cast<counting&>(c).of;
     l.batch_.clear();
-    const impl::rate_spec& spec = *l.head().spec;
     for (pending& p : l.queue_) {
         auto& r = static_cast<permit_request&>(p);
-        if (l.batch_.size() == largest_batch || !r.spec->same(spec)) {
+        if (l.batch_.size() == largest_batch) {
             break;
         }
         r.asked = true;
         l.batch_.push_back({&r, r.permits});
     }
-    wire::write_script(w, c, spec.script(), 1, 2 + l.batch_.size())
-        .arg(l.name)
-        .arg(spec.limit())
-        .arg(spec.window_ms());
+    wire::write_script(w, c, l.spec->script(), 1, 2 + l.batch_.size())
+        .arg(l.spec->name())
+        .arg(l.spec->limit())
+        .arg(l.spec->window_ms());
     for (const asked_for& one : l.batch_) {
         w.arg(one.permits);
     }
@@ -162,11 +160,10 @@ void limiter::answered(const resp::value& reply) {
 void limiter::refused() {
     house.timers.set(again_, core::after(house.now, std::max<duration>(last_.retry_after, 1ms)));
     last_permits_ = head().permits;
-    const impl::rate_spec_ptr limit = head().spec;
     const bool leaves = head().try_only || head().overdue || in_vain(head());
     for (auto next = queue_.begin(); next != queue_.end();) {
         auto& r = static_cast<permit_request&>(*next++);
-        if (leaves && (r.permits < last_permits_ || !r.spec->same(*limit))) {
+        if (leaves && r.permits < last_permits_) {
             continue;
         }
         r.tried = true;
@@ -226,8 +223,8 @@ void limiter::lost() {
 void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict) {
     if (r.result) {
         *r.result = verdict;
-        r.result->limit = r.spec->limit();
-        r.result->remaining = r.spec->limit() - std::min(r.spec->limit(), verdict.count);
+        r.result->limit = spec->limit();
+        r.result->remaining = spec->limit() - std::min(spec->limit(), verdict.count);
     }
     if (!verdict.allowed) {
         tell_refusal(r, verdict);
@@ -242,8 +239,8 @@ void limiter::tell_refusal(const permit_request& r, const rate_verdict& verdict)
     const log_level level = r.log_refusal ? log_level::info : log_level::debug;
     if (house.log.wants(level)) {
         const auto left = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
-        house.log(level, "rate limit ", name, ": refused, ", std::to_string(verdict.count), " of ",
-                  std::to_string(r.spec->limit()), " permits in use, next in ",
+        house.log(level, "rate limit ", spec->name(), ": refused, ", std::to_string(verdict.count),
+                  " of ", std::to_string(spec->limit()), " permits in use, next in ",
                   std::to_string(left.count()), " ms");
     }
 }

@@ -21,12 +21,10 @@ class limiter;
 
 /// A caller that wants permits, in the queue of its limiter.
 struct permit_request : pending {
-    permit_request(caller c, limiter& l, impl::rate_spec_ptr s, std::uint64_t n, bool once,
-                   rate_verdict* out) noexcept;
+    permit_request(caller c, limiter& l, std::uint64_t n, bool once, rate_verdict* out) noexcept;
     ~permit_request();
 
     limiter& home;
-    impl::rate_spec_ptr spec;
     std::uint64_t permits;
     bool try_only;
     rate_verdict* result;  ///< may be null
@@ -39,12 +37,13 @@ struct permit_request : pending {
     bool overdue = false;      ///< its wait is over, but its first try isn't answered
 };
 
-/// One rate limit's name in this client. At most one call is on its way: it asks for as many
-/// requests as there are, first come, first served, and the server grants those that fit until the
-/// first that doesn't. Who waits after a refusal does so by one timer, for as long as it said.
+/// One rate limit in this client: a name, a limit, a window and a way to count. At most one call is
+/// on its way: it asks for as many requests as there are, first come, first served, and the server
+/// grants those that fit until the first that doesn't. Who waits after a refusal does so by one
+/// timer, for as long as it said.
 class limiter {
 public:
-    limiter(context& house, std::string name);
+    limiter(context& house, impl::rate_spec_ptr spec);
     limiter(const limiter&) = delete;
     limiter& operator=(const limiter&) = delete;
     ~limiter();
@@ -56,7 +55,7 @@ public:
     bool idle() const noexcept;
 
     context& house;
-    const std::string name;
+    const impl::rate_spec_ptr spec;
 
 private:
     /// Not replayed: a repeated run would count twice.

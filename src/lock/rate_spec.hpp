@@ -26,8 +26,9 @@ public:
     std::int64_t window_ms() const noexcept { return window_ms_; }
     wire::script_id script() const noexcept { return script_; }
     /// Requests by one and by the other may go in one call.
-    bool same(const rate_spec& other) const noexcept {
-        return script_ == other.script_ && limit_ == other.limit_ && window_ms_ == other.window_ms_;
+    friend bool operator==(const rate_spec& a, const rate_spec& b) noexcept {
+        return a.name_ == b.name_ && a.script_ == b.script_ && a.limit_ == b.limit_ &&
+               a.window_ms_ == b.window_ms_;
     }
 
 private:

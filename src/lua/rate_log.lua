@@ -25,7 +25,11 @@ local function permits_of(entries)
     end
     return sum
 end
-local used = tonumber(redis.call('zscore', key, '') or '0')
+local sum = redis.call('zscore', key, '')
+if not sum and redis.call('exists', key) == 1 then
+    return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
+end
+local used = tonumber(sum or '0')
 local before = used
 
 local over = text(now - window)

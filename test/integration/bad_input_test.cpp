@@ -105,6 +105,9 @@ TEST_F(bad_input_test, settings_out_of_range_are_refused_by_the_constructor) {
         [](config& s) { s.client_name = "two words"; },
         [](config& s) { s.client_name = "two\nlines"; },
         [](config& s) { s.retry_attempts = 0; },
+        [](config& s) { s.database = 1'000'001; },
+        [](config& s) { s.host = "two words"; },
+        [](config& s) { s.unix_path += std::string{"\0x", 2}; },
         [](config& s) { s.default_lease = 99ms; },
         [](config& s) { s.default_lease = 24h * 365 + 1ns; },
         [](config& s) {

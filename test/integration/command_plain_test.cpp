@@ -22,6 +22,14 @@ TEST_F(plain_command_test, holds_a_key_that_excludes_and_is_excluded) {
     EXPECT_EQ(run_to_end({"--plain", "-n"}, {"true"}).status, 1);
 }
 
+TEST_F(plain_command_test, a_key_that_is_no_lock_is_an_error_and_not_a_holder) {
+    raw.must({"HSET", "lock", "field", "value"});
+    for (const char* wait : {"0", "5"}) {
+        EXPECT_EQ(run_to_end({"--plain", "-w", wait}, {"true"}).status, 69);
+    }
+    EXPECT_EQ(run_to_end({"--plain", "-n"}, {"true"}).status, 69);
+}
+
 TEST_F(plain_command_test, status_and_release_know_it) {
     raw.must({"SET", "lock", "a-token", "PX", "60000"});
     expect_in("holder  a-token", to_end({"status", "--plain", "lock"}).out);

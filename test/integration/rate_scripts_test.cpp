@@ -81,6 +81,20 @@ TEST_F(rate_scripts_test, a_refusal_tells_when_those_before_it_that_suffice_are_
     EXPECT_EQ(all.items.at(2).number, all.items.at(3).number) << "the last one's end";
 }
 
+TEST_F(rate_scripts_test, a_sorted_set_of_somebody_else_is_left_alone) {
+    for (const char* member : {"42", "a player", "1700000000000000"}) {
+        raw.must({"DEL", "calls"});
+        raw.must({"ZADD", "calls", "100", member});
+        const reply r =
+            raw.command({"EVAL", std::string{wire::get_script(wire::script_id::rate_log).body}, "1",
+                         "calls", "10", "5000", "1"});
+        EXPECT_TRUE(r.is_error() && r.text.starts_with("WRONGTYPE")) << r.text;
+        EXPECT_EQ(raw.must({"ZSCORE", "calls", member}).text, "100");
+        EXPECT_EQ(raw.must({"ZCARD", "calls"}).number, 1);
+        EXPECT_EQ(raw.must({"PTTL", "calls"}).number, -1);
+    }
+}
+
 TEST_F(rate_scripts_test, a_log_that_is_over_in_part_keeps_the_rest) {
     log_of(5'000);
     EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000").items.at(0).number, 0) << "none over";

@@ -305,12 +305,26 @@ TEST_F(engine_rate, a_changed_limit_goes_in_a_call_of_its_own) {
         ops[0] = &h.try_permits(five);
         ops[1] = &h.try_permits(limit_of(7));
     });
-    EXPECT_EQ(h.sent(), lines{"rate_log r 5 60000 1"});
-    h.reply(counted(1, 5, 0, 60'000));
-    EXPECT_EQ(h.sent(), lines{"rate_log r 7 60000 1"});
-    h.reply(counted(1, 6, 0, 60'000));
+    EXPECT_EQ(h.sent(), (lines{"rate_log r 5 60000 1", "rate_log r 7 60000 1"}));
+    h.reply(counted(1, 5, 0, 60'000), counted(1, 6, 0, 60'000));
     EXPECT_EQ(ops[1]->verdict.limit, 7u);
     EXPECT_EQ(ops[1]->verdict.remaining, 1u);
+}
+
+TEST_F(engine_rate, who_waits_by_the_old_limit_is_not_in_the_way_of_the_new_one) {
+    operation& old = h.permits(five, 1);
+    h.sent();
+    h.reply(counted(0, 5, 50'000, 60'000));
+    const rate_spec_ptr raised = limit_of(100);
+    operation& once = h.try_permits(raised);
+    EXPECT_EQ(h.sent(), lines{"rate_log r 100 60000 1"});
+    h.reply(counted(1, 6, 0, 60'000));
+    EXPECT_TRUE(once.ended({}) && once.verdict.allowed);
+    operation& waits = h.permits(raised, 1, 1s);
+    EXPECT_EQ(h.sent(), lines{"rate_log r 100 60000 1"}) << "its wait is not in vain";
+    h.reply(counted(1, 7, 0, 60'000));
+    EXPECT_TRUE(waits.ended({}));
+    EXPECT_FALSE(old.done());
 }
 
 TEST_F(engine_rate, a_call_asks_for_a_bounded_number_of_requests) {
