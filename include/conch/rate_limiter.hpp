@@ -33,10 +33,9 @@ boost::asio::awaitable<bool> take_permit(rate_limiter limiter, duration wait, bo
 ///
 /// The limit belongs to the request, not to the server: processes with another one share the count,
 /// and a changed limit or window holds at once, but for what was counted by the old one, which is
-/// forgotten within one window; who still waits by the old one is not in its way. A permit that was granted stays counted until its window is over;
-/// there is no giving back.
-///
-/// A server that lost its data has forgotten what it counted, and a step of its clock frees permits.
+/// forgotten within one window; who still waits by the old one is not in its way. A permit that was
+/// granted stays counted until its window is over; there is no giving back. A server that lost its
+/// data has forgotten what it counted, and a step of its clock frees permits.
 ///
 /// A cheap, copyable handle; rate limiters of one client that agree in name, limit, window and
 /// algorithm share a queue. Thread safety: safe from any thread, one object too.
