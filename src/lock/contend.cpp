@@ -148,7 +148,7 @@ void slot::on_news(void* self, wire::news what) {
         }
         case wire::news::failed:
             s.house.log(log_level::warning, "no release messages, polling: ", s.name());
-            s.poll_due_ = s.live_ != nullptr;
+            s.poll_due_ = s.poll_due_ || s.live_;
             s.by_message_ = false;  // asks now, and more often from now on
             break;
     }

@@ -7,7 +7,7 @@ namespace conch::wire {
 namespace {
 
 constexpr duration shortest_pause = std::chrono::milliseconds{20};
-/// A renewal can't wait as long as others for a server that answered: a lease runs.
+/// What concerns a hold can't wait as long as others for a server that answered: a lease runs.
 constexpr duration longest_urgent_pause = std::chrono::milliseconds{100};
 constexpr unsigned most_doublings = 16;
 

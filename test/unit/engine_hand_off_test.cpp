@@ -221,6 +221,25 @@ TEST(engine_hand_off, after_max_passes_others_get_their_turn) {
     EXPECT_FALSE(h.operation_at(4).done());
 }
 
+TEST(engine_hand_off, a_turn_of_others_ends_though_a_refused_subscribe_is_told_just_then) {
+    conch::config c = quiet();
+    c.max_passes = 1;
+    engine_harness h{c};
+    for (int i = 0; i < 3; ++i) {
+        h.lock("a");
+    }
+    h.connect();
+    h.reply(granted());
+    h.release(h.operation_at(0).view);
+    h.sent();
+    h.reply(integer(3), granted());  // others wait
+    h.release(h.operation_at(1).view);
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 2), subscribe_of("a")})) << "their turn";
+    h.skip(1s);
+    h.reply(integer(3), error("NOPERM this user has no permissions to access the channel"));
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)});
+}
+
 TEST(engine_hand_off, long_holds_pass_locally_for_half_a_second_at_most) {
     engine_harness h;
     for (int i = 0; i < 4; ++i) {
