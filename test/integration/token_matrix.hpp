@@ -5,6 +5,8 @@
 #include "support/attempt.hpp"
 #include "support/redis_test.hpp"
 
+#include <conch/rate_limiter.hpp>
+
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -32,6 +34,8 @@ struct scene {
     raw_client& raw;
     client c;
     mutex m;
+    rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
+    std::uint64_t permits = 1;
     lock_options options{};
     hold h{};
     error_code at_once{};  ///< what `fail_at_once` leads to
@@ -243,11 +247,43 @@ struct drain_operation : shutdown_operation {
     }
 };
 
+struct try_acquire_operation : asking {
+    static constexpr char name[] = "async_try_acquire";
+    using value = rate_verdict;
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.calls.async_try_acquire(s.permits, std::forward<Token>(token)...);
+    }
+    static void check(scene& s, rate_verdict& got) {
+        EXPECT_TRUE(got.allowed);
+        EXPECT_EQ(s.raw.must({"GET", "asked"}).text, "1");
+    }
+    static void left(scene& s) { EXPECT_TRUE(s.h.owns_lock()); }
+    static void fail_at_once(scene& s) {
+        s.permits = 2;  // above the limit
+        s.at_once = errc::invalid_permits;
+    }
+};
+
+struct acquire_operation : try_acquire_operation {
+    static constexpr char name[] = "async_acquire";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.calls.async_acquire(s.permits, {}, std::forward<Token>(token)...);
+    }
+    static void park(scene& s) { s.raw.must({"SET", "asked", "1", "PX", "60000"}); }
+    static void unpark(scene& s) { s.raw.must({"DEL", "asked"}); }
+    static void left(scene& s) {
+        EXPECT_FALSE(s.raw.exists("asked"));
+        EXPECT_TRUE(s.h.owns_lock());
+    }
+};
+
 /// A new operation gets its struct, and its name here.
 using all_operations =
     std::tuple<lock_operation, try_lock_operation, status_operation, force_unlock_operation,
                unlock_operation, extend_operation, wait_lost_operation, wait_lost_before_operation,
-               shutdown_operation, drain_operation>;
+               shutdown_operation, drain_operation, try_acquire_operation, acquire_operation>;
 
 template <typename Operation>
 using outcome_of = outcome<typename Operation::value>;

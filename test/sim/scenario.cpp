@@ -198,6 +198,12 @@ void scenario::set_limits(dice& chance) {
         l.window_ms = chance.spread(20, 2000);
         l.sliding = chance.once_in(2);
     }
+    if (limits.size() == 2 && chance.once_in(2)) {  // it is being changed
+        limits[1] = limits[0];
+        limits[1].most += 1 + chance.below(3);
+    } else if (limits.size() == 2) {
+        limits[1].number_of_key = 1;
+    }
     askers = 1 + chance.below(2);
 }
 

@@ -67,8 +67,10 @@ struct limit_terms {
     static constexpr std::uint64_t unit = 1'000'000;
 
     std::uint64_t permits() const noexcept { return most * unit; }
+    std::string key() const { return "limit:" + std::to_string(number_of_key); }
 
-    std::uint64_t most = 1;  ///< usual requests in a window
+    std::size_t number_of_key = 0;  ///< two limits may share one
+    std::uint64_t most = 1;         ///< usual requests in a window
     std::int64_t window_ms = 0;
     bool sliding = false;
 };

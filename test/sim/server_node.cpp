@@ -85,8 +85,10 @@ void server_node::saw(std::int64_t connection, std::string_view field, sight wha
 
 void server_node::ran(std::int64_t connection, arguments keys, arguments args,
                       const reply& answer) {
-    const auto limit =
-        keys.empty() ? limits_.end() : std::find(limits_.begin(), limits_.end(), keys.front());
+    const auto limit = std::find_if(limits_.begin(), limits_.end(), [&](const limit_terms& l) {
+        return !keys.empty() && keys.front() == l.key() &&
+               args.front() == std::to_string(l.permits());
+    });
     const auto line = by_connection_.find(connection);
     if (limit == limits_.end() || line == by_connection_.end() || answer.items.size() != 4) {
         return;

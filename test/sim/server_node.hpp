@@ -4,6 +4,7 @@
 
 #include "sim/fake_redis.hpp"
 #include "sim/network.hpp"
+#include "sim/scenario.hpp"
 #include "sim/world.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,7 +23,7 @@ namespace conch::sim {
 
 /// What the server answered to requests for permits.
 struct permit_count {
-    std::size_t limit = 0;
+    std::size_t limit = 0;  ///< as the client has it
     instant at = 0;
     std::int64_t wall_us = 0;
     std::uint64_t client = 0;
@@ -90,8 +91,8 @@ public:
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
     void watch(std::vector<std::string> names) { names_ = std::move(names); }
-    /// The keys of rate limits, and who is told of what is counted there.
-    void watch(std::vector<std::string> limits, std::function<void(const permit_count&)> told) {
+    /// Rate limits, and who is told of what is counted there.
+    void watch(std::vector<limit_terms> limits, std::function<void(const permit_count&)> told) {
         limits_ = std::move(limits);
         counted_ = std::move(told);
     }
@@ -126,7 +127,7 @@ private:
     instant back_ = 0;
     bool down_ = false;
     std::vector<std::string> names_{};
-    std::vector<std::string> limits_{};
+    std::vector<limit_terms> limits_{};
     std::function<void(const permit_count&)> counted_{};
     std::set<std::string> late_{};
     text_map<std::vector<sighting>> sightings_{};

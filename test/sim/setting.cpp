@@ -77,15 +77,13 @@ simulation::simulation(std::uint64_t seed, bool print)
 }
 
 void simulation::set_limits() {
-    std::vector<std::string> names;
     for (const limit_terms& l : how_.limits) {
-        names.push_back("limit:" + std::to_string(names.size()));
         limits_.emplace_back(new impl::rate_spec{
-            names.back(),
+            l.key(),
             {.limit = l.permits(), .window = std::chrono::milliseconds{l.window_ms}},
             l.sliding ? rate_algorithm::sliding_log : rate_algorithm::fixed_window});
     }
-    server_.watch(std::move(names), [this](const permit_count& c) {
+    server_.watch(how_.limits, [this](const permit_count& c) {
         for (const auto& check : checkers_) {
             check->counted(c);
         }

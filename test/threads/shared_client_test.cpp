@@ -3,6 +3,8 @@
 // ThreadSanitizer; without it, by two holders at one time, a crash or a hang.
 #include "threads/workers.hpp"
 
+#include <conch/rate_limiter.hpp>
+
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
@@ -197,6 +199,36 @@ TEST_F(shared_client_test, holds_end_in_every_way_on_threads_that_did_not_take_t
     }
     context.finish();
     EXPECT_EQ(raw.dbsize(), 0);
+}
+
+TEST_F(shared_client_test, permits_are_asked_for_from_many_threads_and_none_is_granted_too_many) {
+    constexpr std::uint64_t limit = 60;
+    threaded_context context{2};
+    std::atomic<std::uint64_t> granted{0};
+    std::atomic<std::uint64_t> refused{0};
+    {
+        client c{context.io, settings()};
+        const rate_limiter shared{c, "calls", {limit, 1h}};
+        workers many{4, [&](std::size_t) {
+                         for (int k = 0; k < 20; ++k) {
+                             const rate_limiter copy{shared};
+                             const rate_verdict v =
+                                 in_time(copy.async_try_acquire(asio::use_future));
+                             EXPECT_EQ(v.limit, limit);
+                             ++(v.allowed ? granted : refused);
+                         }
+                     }};
+        many.join();
+        workers waiting{3, [&](std::size_t) {
+                            EXPECT_THROW(
+                                in_time(shared.async_acquire({.wait = 1ms}, asio::use_future)),
+                                system_error);
+                        }};
+        waiting.join();
+    }
+    context.finish();
+    EXPECT_EQ(granted, limit);
+    EXPECT_EQ(refused, 4u * 20u - limit);
 }
 
 TEST_F(shared_client_test, mutexes_are_made_copied_and_dropped_on_any_thread) {

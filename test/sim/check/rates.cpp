@@ -14,11 +14,11 @@ namespace {
 
 class rates final : public checker {
 public:
-    explicit rates(simulation& s) : checker{s}, logs_(s.how().limits.size()) {}
+    explicit rates(simulation& s) : checker{s}, logs_(s.how().limits.size()) {}  // by key
     std::string_view name() const noexcept override { return "rates"; }
 
     void counted(const permit_count& c) override {
-        log& l = logs_[c.limit];
+        log& l = logs_[limit(c).number_of_key];
         forget(l, c);
         if (limit(c).sliding) {
             judge_sliding(l, c);
@@ -135,7 +135,7 @@ private:
 
     void judge(const permit_count& c, std::uint64_t used, bool sure) {
         const std::uint64_t most = limit(c).permits();
-        if (used > most) {
+        if (c.granted > 0 && used > most) {  // else by a higher limit of the same key
             violate("limit " + std::to_string(c.limit) + " has granted " + std::to_string(used) +
                     " permits of " + std::to_string(most));
         }
@@ -182,9 +182,10 @@ private:
     /// short, until its wait is over; for who waited to the end, until then.
     void judge_refusal(const call& c) {
         const client_node& node = *all_.clients()[c.client];
-        const log& l = logs_[c.permits->limit];
+        const log& l = logs_[all_.how().limits[c.permits->limit].number_of_key];
         const auto last = std::find_if(l.runs.rbegin(), l.runs.rend(), [&](const permit_count& r) {
-            return r.client == c.client && r.granted < r.asked.size();
+            return r.limit == c.permits->limit && r.client == c.client &&
+                   r.granted < r.asked.size();
         });
         const bool tried =
             last != l.runs.rend() && (!c.try_only || last->at >= c.asked_at || came_second(c));
