@@ -126,7 +126,8 @@ private:
 /// is not escaped: ("a:b", "c") and ("a", "b:c") share a lock, which costs waiting, or busy
 /// answers, never exclusion. Where that matters, give a function.
 /// `fn`: anything that `std::invoke` takes: function, lambda, pointer to member function. Returns
-/// `asio::awaitable<T>` as a body of `with_lock`. Kept until the last call has ended; calls on
+/// `asio::awaitable<T>` as a body of `with_lock` (T: void, or default constructible and move
+/// assignable). Kept until the last call has ended; calls on
 /// several threads call it at the same time, under locks of other names.
 /// `busy`: what `busy_error` says.
 ///

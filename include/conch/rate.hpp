@@ -39,9 +39,10 @@ struct rate_verdict {
     std::uint64_t limit = 0;
     /// Permits that are left in the window.
     std::uint64_t remaining = 0;
-    /// All permits are free again after so long, if nobody takes any.
+    /// All permits are free again after so long, if nobody takes any: a window and 1 ms at most.
     duration reset_after{};
-    /// Refused: asking sooner than after so long is in vain. Zero if allowed.
+    /// Refused: asking this client for as much sooner than after so long is in vain; for less, too,
+    /// while who was refused waits in front. Zero if allowed.
     duration retry_after{};
 };
 

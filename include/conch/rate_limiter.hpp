@@ -41,7 +41,9 @@ boost::asio::awaitable<bool> take_permit(rate_limiter limiter, duration wait, bo
 /// algorithm share a queue. Thread safety: safe from any thread, one object too.
 class rate_limiter {
 public:
-    /// `name`: the Redis key, 1 byte to 64 KiB; no lock's. Sends nothing.
+    /// `name`: the Redis key, 1 byte to 64 KiB; no lock's, nor anything else's: a key of another
+    /// kind is an error of the server, but any whole number is a counter to `fixed_window`, which
+    /// gives it a time to live. Sends nothing.
     /// Throws `std::invalid_argument` for a bad name, limit or window.
     rate_limiter(const client& redis, std::string_view name, const rate& allowed,
                  rate_algorithm algorithm = rate_algorithm::sliding_log);

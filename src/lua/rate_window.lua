@@ -8,6 +8,7 @@
 --
 -- Reply: array of integers: requests granted, permits counted in this window, time in ms until the
 --        next request can be granted (0 if none was refused) and until all permits are free again.
+--        A key still counts in the millisecond in which its time is over.
 -- Not idempotent: a repeated run counts again.
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 local text = redis.call('get', KEYS[1])
@@ -40,4 +41,5 @@ else
         left = window
     end
 end
-return {granted, used, granted < #ARGV - 2 and left + 1 or 0, left}
+local over = used > 0 and left + 1 or 0
+return {granted, used, granted < #ARGV - 2 and over or 0, over}

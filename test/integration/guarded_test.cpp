@@ -255,6 +255,21 @@ TEST_F(guarded_test, without_auto_release_the_key_stays_until_its_lease_ends) {
     });
 }
 
+TEST_F(guarded_test, without_auto_release_a_loss_cancels_the_function_and_the_key_is_left) {
+    bool cancelled = false;
+    auto job = guarded(
+        redis, "job", [&]() -> asio::awaitable<void> { co_await until_cancelled(&cancelled); },
+        {.lease = 1s, .renew = false, .stop_before = 500ms, .auto_release = false});
+    run([&]() -> asio::awaitable<void> {
+        raw.reset_calls();
+        const error_code ec = co_await outcome(job());
+        EXPECT_EQ(ec, errc::lock_lost);
+        EXPECT_TRUE(cancelled);
+        raw.must({"SET", "after", "1"});  // the server has run all that came before
+        EXPECT_EQ(raw.calls("del"), 0u);
+    });
+}
+
 TEST_F(guarded_test, bad_options_and_names_are_refused_before_anything_is_sent) {
     auto nameless =
         guarded(redis, [] { return std::string{}; }, []() -> asio::awaitable<void> { co_return; });

@@ -143,6 +143,21 @@ TEST(engine_limits, the_first_watch_of_a_hold_is_always_admitted_further_ones_co
     EXPECT_FALSE(h.wait_lost(hold).done());
 }
 
+TEST(engine_limits, requests_for_permits_are_counted_too) {
+    conch::config c = quiet();
+    c.max_pending = 2;
+    engine_harness h{c};
+    const conch::impl::rate_spec_ptr calls{
+        new conch::impl::rate_spec{"r", {5, 1s}, conch::rate_algorithm::fixed_window}};
+    h.permits(calls, 1);
+    operation& second = h.try_permits(calls);
+    EXPECT_TRUE(h.try_permits(calls).ended(errc::overloaded));
+    EXPECT_TRUE(h.permits(calls, 1).ended(errc::overloaded));
+    EXPECT_TRUE(h.lock("a").ended(errc::overloaded));
+    h.cancel(second);
+    EXPECT_FALSE(h.try_permits(calls).done());
+}
+
 TEST(engine_limits, room_comes_back_when_operations_end) {
     conch::config c = quiet();
     c.max_pending = 1;
