@@ -32,7 +32,25 @@ const wire::call_type slot::acquire_type{
     .answered_by_push = false,
     .encode = &slot::encode_acquire,
     .done = &slot::acquire_done,
+    .joint = &slot::joint_acquire,
 };
+
+const wire::joint_form slot::joint_acquire{
+    .script = &slot::script_of,
+    .key = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
+    .args = &slot::encode_args,
+};
+
+const wire::joint_script* slot::script_of(const wire::call& c) {
+    const acquisition& a = owner_of(c);
+    return a.home.takes_plainly(a) ? nullptr : &a.spec->family().acquire;
+}
+
+void slot::encode_args(const wire::call& c, resp::writer& w) {
+    const acquisition& a = owner_of(c);
+    write_field(w, a);
+    w.arg(core::ceil_millis(a.extended_by)).arg(a.spec->token_key()).arg(a.spec->token_ttl_ms());
+}
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
@@ -42,15 +60,13 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
         w.arg("NX").arg("PX").arg(core::ceil_millis(a.extended_by));
         return;
     }
-    wire::write_script(w, c, a.spec->family().acquire, 1, 4).arg(a.home.name());
-    write_field(w, a);
-    w.arg(core::ceil_millis(a.extended_by)).arg(a.spec->token_key()).arg(a.spec->token_ttl_ms());
+    wire::write_alone(c, w);
 }
 
 // Where a first copy may have run, SET NX would not find it again; and it says nothing of the
 // holder's lease, on which waiters rely.
 bool slot::takes_plainly(const acquisition& a) const noexcept {
-    return a.spec->family().plain && a.spec->token_key().empty() && a.call.copies == 1 &&
+    return a.spec->family().plain && a.spec->token_key().empty() && a.call.copies <= 1 &&
            a.call.lost_epoch == 0 && !contending_ && acquisitions_.size() == 1;
 }
 

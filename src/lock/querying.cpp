@@ -22,7 +22,7 @@ void encode_status(wire::call& c, resp::writer& w) {
 
 void encode_force(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    wire::write_script(w, c, q.spec->family().release, 1, 2)
+    wire::write_script(w, c, q.spec->family().release.one, 1, 2)
         .arg(q.spec->name())
         .arg(q.holder)
         .arg(q.spec->channel());

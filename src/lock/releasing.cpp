@@ -14,12 +14,16 @@ namespace {
 constexpr duration round_delay_min = std::chrono::milliseconds{50};
 constexpr duration round_delay_max = std::chrono::seconds{1};
 
-void encode_release(wire::call& c, resp::writer& w) {
-    const acquisition& a = owner_of(c);
-    wire::write_script(w, c, a.spec->family().release, 1, 2).arg(a.home.name());
-    write_field(w, a);
-    w.arg(a.spec->channel());
-}
+constexpr wire::joint_form joint_release{
+    .script = [](const wire::call& c) { return &owner_of(c).spec->family().release; },
+    .key = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
+    .args =
+        [](const wire::call& c, resp::writer& w) {
+            const acquisition& a = owner_of(c);
+            write_field(w, a);
+            w.arg(a.spec->channel());
+        },
+};
 
 void release_done(wire::call& c, const wire::outcome& o);
 
@@ -29,8 +33,9 @@ constexpr wire::call_type release_type{
     .order = wire::priority::urgent,
     .is_script = true,
     .answered_by_push = false,
-    .encode = &encode_release,
+    .encode = &wire::write_alone,
     .done = &release_done,
+    .joint = &joint_release,
 };
 
 void finish(acquisition& a) {

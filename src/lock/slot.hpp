@@ -62,12 +62,15 @@ private:
     friend struct waiter;
 
     static void encode_acquire(wire::call& c, resp::writer& w);
+    static void encode_args(const wire::call& c, resp::writer& w);
+    static const wire::joint_script* script_of(const wire::call& c);
     static void acquire_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);
     static void on_wait_over(void* waiter_);
     static void on_patience_over(void* acquisition_);
     static const wire::call_type acquire_type;
+    static const wire::joint_form joint_acquire;
 
     void advance();  // lets the next waiter try, if it can
     void try_now();

@@ -21,8 +21,8 @@ struct lock_family {
     const char* type_name;  ///< for messages
     std::string_view channel_prefix;
     std::string_view token_prefix;
-    wire::script_id acquire;
-    wire::script_id release;
+    wire::joint_script acquire;
+    wire::joint_script release;
     wire::script_id renew;
     wire::script_id nest;
     wire::script_id status;

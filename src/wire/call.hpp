@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace conch::wire {
 
@@ -46,6 +47,14 @@ enum class priority : std::uint8_t {
     normal,
 };
 
+/// How calls next to each other leave as one script, whose answer is an array of theirs.
+struct joint_form {
+    /// Null if this call leaves alone; else it may leave with others that have the same script.
+    const joint_script* (*script)(const call&);
+    void (*key)(const call&, resp::writer&);
+    void (*args)(const call&, resp::writer&);
+};
+
 struct call_type {
     const char* name;
     retry after_loss;
@@ -55,6 +64,7 @@ struct call_type {
     bool answered_by_push;
     void (*encode)(call&, resp::writer&);
     void (*done)(call&, const outcome&);
+    const joint_form* joint = nullptr;  ///< if there is one
 };
 
 using call_hook =
@@ -82,6 +92,10 @@ struct call : call_hook {
     bool wanted = true;
     /// The server doesn't have the script: send its text.
     bool by_body = false;
+    /// The server refused it together with others: it leaves alone.
+    bool alone = false;
+    /// So many calls behind it have their answers in the same reply.
+    std::uint16_t joined = 0;
     /// The last passing refusal (LOADING and its kin), or none.
     errc trouble{};
     /// How many times it was written since it was submitted.
@@ -107,6 +121,25 @@ inline resp::writer& write_script(resp::writer& w, const call& c, script_id id, 
         .arg(c.by_body ? "EVAL" : "EVALSHA")
         .arg(c.by_body ? s.body : s.sha1)
         .arg(keys);
+}
+
+/// Writes calls with the same joint script: as that of one key if there is one.
+inline void write_joint(resp::writer& w, std::span<call* const> calls) {
+    const call& first = *calls.front();
+    const joint_script& s = *first.type->joint->script(first);
+    write_script(w, first, calls.size() == 1 ? s.one : s.many, calls.size(), calls.size() * s.args);
+    for (const call* c : calls) {
+        c->type->joint->key(*c, w);
+    }
+    for (const call* c : calls) {
+        c->type->joint->args(*c, w);
+    }
+}
+
+/// The `encode` of calls that always have a joint form.
+inline void write_alone(call& c, resp::writer& w) {
+    call* const one = &c;
+    write_joint(w, {&one, 1});
 }
 
 }  // namespace conch::wire

@@ -119,6 +119,8 @@ private:
     void handle(const resp::value& message);
     void handle_push(const resp::value& push);
     void answer(call& c, const resp::value& reply);
+    void answer_joined(std::size_t count, const resp::value& replies);
+    void refused_together(std::size_t count, const resp::value& reply);
     void retry_later(call& c);
     void fence_old();
     void remember_old();

@@ -12,6 +12,7 @@ void pipeline::begin(call& c) noexcept {
     c.where = call::state::waiting;
     c.wanted = true;
     c.by_body = false;
+    c.alone = false;
     c.trouble = {};
     c.copies = 0;
     c.lost_epoch = 0;
@@ -51,21 +52,56 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
         if (!ready && &list != &waiting_.front()) {
             break;
         }
+        std::array<call*, most_joined> room;
         while (!list.empty() && out.size() < limit) {
-            call& c = list.front();
-            list.pop_front();
-            c.where = call::state::written;
-            c.sent = now;
-            if (c.copies++ == 0) {
-                c.first_sent = now;
+            const std::span<call*> calls{room.data(), take_joint(list, room)};
+            call& first = *calls.front();
+            for (call* c : calls) {
+                written(*c, now);
             }
-            c.serial = ++serial_;
-            c.type->encode(c, w);
-            scripts += c.type->is_script ? 1 : 0;
-            written_.push_back(c);
+            first.joined = static_cast<std::uint16_t>(calls.size() - 1);
+            if (calls.size() == 1) {
+                first.type->encode(first, w);
+            } else {
+                write_joint(w, calls);
+            }
+            scripts += first.type->is_script ? 1 : 0;
         }
     }
     return scripts;
+}
+
+void pipeline::written(call& c, time_point now) noexcept {
+    c.where = call::state::written;
+    c.sent = now;
+    if (c.copies++ == 0) {
+        c.first_sent = now;
+    }
+    c.serial = ++serial_;
+    c.joined = 0;
+    written_.push_back(c);
+}
+
+// The first call, and those behind it that may leave as one script with it.
+std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) noexcept {
+    const auto script_of = [](const call& c) {
+        return c.type->joint && !c.alone ? c.type->joint->script(c) : nullptr;
+    };
+    const joint_script* const script = script_of(from.front());
+    const bool by_body = from.front().by_body;
+    std::size_t count = 0;
+    do {
+        to[count++] = &from.front();
+        from.pop_front();
+    } while (script && count < to.size() && !from.empty() && script_of(from.front()) == script &&
+             from.front().by_body == by_body);
+    return count;
+}
+
+void pipeline::submit_again(std::span<call* const> calls) noexcept {
+    for (std::size_t i = calls.size(); i-- > 0;) {
+        submit_again(*calls[i]);
+    }
 }
 
 call* pipeline::take_answered() noexcept {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace conch::wire {
@@ -16,6 +17,9 @@ namespace conch::wire {
 /// that carries it starts, so that a call can be taken back until then.
 class pipeline {
 public:
+    /// So many calls leave as one script at most: the server does nothing else meanwhile.
+    static constexpr std::size_t most_joined = 64;
+
     /// Puts a call that is idle behind the others of its priority.
     void submit(call& c) noexcept;
     /// The same, before the others.
@@ -30,6 +34,8 @@ public:
     /// Encodes waiting calls, greeting first, until `out` exceeds `limit` bytes; `now` is when
     /// their write starts. Returns how many scripts are among them.
     std::size_t stage(std::string& out, bool ready, time_point now, std::size_t limit);
+    /// Puts calls back that a reply to all of them has answered: they leave again, in their order.
+    void submit_again(std::span<call* const> calls) noexcept;
 
     bool awaits_answer() const noexcept { return !written_.empty(); }
     /// The call that the next reply answers; null if none is awaited.
@@ -47,6 +53,8 @@ public:
 private:
     static void end_as_lost(call_list& lost);
     static void begin(call& c) noexcept;
+    static std::size_t take_joint(call_list& from, std::span<call*> to) noexcept;
+    void written(call& c, time_point now) noexcept;
     call_list& waiting(const call& c) noexcept {
         return waiting_[static_cast<std::size_t>(c.type->order)];
     }

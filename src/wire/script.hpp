@@ -8,15 +8,20 @@
 
 namespace conch::wire {
 
-/// The scripts of src/lua, by the names of their files.
+/// The scripts of src/lua, by the names of their files; those named `_many` run another one for
+/// several keys.
 enum class script_id : std::uint8_t {
     acquire,
     release,
+    acquire_many,
+    release_many,
     renew,
     nest,
     status,
     token_acquire,
     token_release,
+    token_acquire_many,
+    token_release_many,
     token_renew,
     token_nest,
     token_status,
@@ -24,10 +29,10 @@ enum class script_id : std::uint8_t {
     rate_log,
 };
 
-inline constexpr std::size_t script_count = 12;
+inline constexpr std::size_t script_count = 16;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
-inline constexpr std::size_t preloaded_scripts = 5;
+inline constexpr std::size_t preloaded_scripts = 7;
 
 struct script {
     /// Name of the file, without ".lua".
@@ -36,6 +41,13 @@ struct script {
     std::string_view body;
     /// SHA1 of `body` in lower-case hexadecimal, as EVALSHA wants it.
     std::string_view sha1;
+};
+
+/// A script of one key, and the one that runs it for several.
+struct joint_script {
+    script_id one;
+    script_id many;
+    std::size_t args;  ///< of each run
 };
 
 /// Lives as long as the program.
