@@ -66,6 +66,8 @@ public:
 
     // The driver's side.
 
+    /// So many acquires, or releases, of one write at least leave as one script.
+    void join_from(std::size_t fewest) noexcept { link().join_from(fewest); }
     std::uint64_t wanted_connection() const noexcept { return link().wanted(); }
     void connected();
     void connection_broken(std::string_view why);

@@ -71,6 +71,7 @@ public:
     /// and, unless it is 0, to open a new one.
     std::uint64_t wanted() const noexcept { return wanted_; }
     void set_now(time_point now) noexcept { now_ = now; }
+    void join_from(std::size_t fewest) noexcept { pipeline_.join_from(fewest); }
     void connected();
     /// The wanted connection could not be made, or broke.
     void broken(std::string_view why);

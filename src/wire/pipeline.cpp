@@ -82,19 +82,24 @@ void pipeline::written(call& c, time_point now) noexcept {
     written_.push_back(c);
 }
 
-// The first call, and those behind it that may leave as one script with it.
-std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) noexcept {
+// The first call, and those behind it that leave as one script with it.
+std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) const noexcept {
     const auto script_of = [](const call& c) {
         return c.type->joint && !c.alone ? c.type->joint->script(c) : nullptr;
     };
-    const joint_script* const script = script_of(from.front());
-    const bool by_body = from.front().by_body;
+    const call& first = from.front();
+    const joint_script* const script = script_of(first);
     std::size_t count = 0;
-    do {
-        to[count++] = &from.front();
-        from.pop_front();
-    } while (script && count < to.size() && !from.empty() && script_of(from.front()) == script &&
-             from.front().by_body == by_body);
+    for (auto c = from.begin(); c != from.end() && count < to.size(); ++c) {
+        if (count > 0 && (!script || script_of(*c) != script || c->by_body != first.by_body)) {
+            break;
+        }
+        to[count++] = &*c;
+    }
+    count = count < fewest_joined_ ? 1 : count;
+    for (std::size_t i = 0; i < count; ++i) {
+        to[i]->unlink();
+    }
     return count;
 }
 

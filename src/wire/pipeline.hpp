@@ -20,6 +20,10 @@ public:
     /// So many calls leave as one script at most: the server does nothing else meanwhile.
     static constexpr std::size_t most_joined = 64;
 
+    /// So many calls at least leave as one script. By default as many as it takes until that is
+    /// cheaper for the server than a script for each.
+    void join_from(std::size_t fewest) noexcept { fewest_joined_ = fewest; }
+
     /// Puts a call that is idle behind the others of its priority.
     void submit(call& c) noexcept;
     /// The same, before the others.
@@ -53,7 +57,7 @@ public:
 private:
     static void end_as_lost(call_list& lost);
     static void begin(call& c) noexcept;
-    static std::size_t take_joint(call_list& from, std::span<call*> to) noexcept;
+    std::size_t take_joint(call_list& from, std::span<call*> to) const noexcept;
     void written(call& c, time_point now) noexcept;
     call_list& waiting(const call& c) noexcept {
         return waiting_[static_cast<std::size_t>(c.type->order)];
@@ -62,6 +66,7 @@ private:
     std::array<call_list, 3> waiting_{};
     call_list written_{};
     std::uint64_t serial_ = 0;
+    std::size_t fewest_joined_ = 8;
 };
 
 }  // namespace conch::wire

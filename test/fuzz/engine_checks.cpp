@@ -76,6 +76,14 @@ void engine_world::note(const words& w) {
     const std::size_t keys = unsigned_in(w.at(2));
     const auto arg = [&](std::size_t i) -> const std::string& { return w.at(3 + keys + i); };
     switch (*script) {
+        case wire::script_id::token_acquire_many:
+        case wire::script_id::acquire_many:
+        case wire::script_id::token_release_many:
+        case wire::script_id::release_many:
+            for (const words& run : runs_of(w)) {
+                note(run);
+            }
+            return;
         case wire::script_id::token_acquire:
         case wire::script_id::acquire:
             note_lease(arg(0), arg(1), true, name_index(w.at(3)));

@@ -25,6 +25,7 @@ engine_world::engine_world(config settings, std::uint64_t seed)
           return std::move(settings);
       }()},
       engine_{settings_, "c", seed} {
+    engine_.join_from(2);
     for (std::size_t i = 0; i < names.size(); ++i) {
         for (const bool fenced : {false, true}) {
             specs_[i][fenced ? 1 : 0] = impl::spec_ptr{new impl::lock_spec{

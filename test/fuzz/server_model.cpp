@@ -81,6 +81,27 @@ std::optional<wire::script_id> script_of(const words& command) {
     failed("an unknown script", __FILE__, __LINE__);
 }
 
+std::vector<words> runs_of(const words& command) {
+    const wire::script_id many = *script_of(command);
+    const wire::script_id one = many == wire::script_id::acquire_many   ? wire::script_id::acquire
+                                : many == wire::script_id::release_many ? wire::script_id::release
+                                : many == wire::script_id::token_acquire_many
+                                    ? wire::script_id::token_acquire
+                                    : wire::script_id::token_release;
+    const auto keys = static_cast<std::size_t>(number_in(command.at(2)));
+    FUZZ_CHECK(keys > 1 && (command.size() - 3) % keys == 0);
+    const std::size_t args = (command.size() - 3) / keys - 1;
+    std::vector<words> runs;
+    for (std::size_t i = 0; i < keys; ++i) {
+        words& run =
+            runs.emplace_back(words{"EVALSHA", std::string{wire::get_script(one).sha1}, "1"});
+        run.push_back(command[3 + i]);
+        const auto first = command.begin() + static_cast<std::ptrdiff_t>(3 + keys + i * args);
+        run.insert(run.end(), first, first + static_cast<std::ptrdiff_t>(args));
+    }
+    return runs;
+}
+
 server_model::key* server_model::find(const std::string& name, time_point now) {
     const auto it = keys_.find(name);
     if (it == keys_.end()) {
@@ -172,6 +193,10 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
     const words rest{command.begin() + 3, command.end()};
     FUZZ_CHECK(rest.size() >= keys);
     switch (id) {
+        case wire::script_id::token_acquire_many:
+        case wire::script_id::acquire_many:
+        case wire::script_id::token_release_many:
+        case wire::script_id::release_many: return each(command, now);
         case wire::script_id::token_acquire:
         case wire::script_id::acquire: return acquire(rest, now);
         case wire::script_id::token_release:
@@ -186,6 +211,15 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::rate_log: return count(rest, now);
     }
     return {};
+}
+
+std::string server_model::each(const words& command, time_point now) {
+    std::string replies;
+    const std::vector<words> all = runs_of(command);
+    for (const words& run : all) {
+        replies += call(*script_of(run), run, now);
+    }
+    return "*" + std::to_string(all.size()) + "\r\n" + replies;
 }
 
 // As the log of permits does it, for both kinds of limit.

@@ -26,6 +26,8 @@ std::vector<words> cut_commands(std::string_view bytes);
 
 /// Which script a command calls, if it calls one.
 std::optional<wire::script_id> script_of(const words& command);
+/// A script for several keys, as those of one key each that it stands for.
+std::vector<words> runs_of(const words& command);
 
 /// The server's end of one connection.
 struct session {
@@ -74,6 +76,7 @@ private:
     std::string nest(const words& keys_and_args, time_point now);
     std::string status(const words& keys_and_args, time_point now);
     std::string count(const words& keys_and_args, time_point now);
+    std::string each(const words& command, time_point now);
     std::string token(const std::string& name, bool repeated, time_point now);
 
     std::map<std::string, key> keys_{};

@@ -24,7 +24,11 @@ client_node::client_node(world& w, network& n, client_events& e, const config& s
       id_{std::move(id)},
       settings_{settings},
       index_{n.add(*this)},
-      engine_{settings_, id_, seed} {}
+      engine_{settings_, id_, seed} {
+    if (seed % 4 != 0) {
+        engine_.join_from(2);  // it has few at a time
+    }
+}
 
 time_point client_node::local(instant t) const noexcept {
     return time_point{clock_.ahead + duration{t + t * clock_.drift_ppm / million}};

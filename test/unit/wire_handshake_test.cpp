@@ -9,8 +9,9 @@ using namespace conch::test;
 using namespace std::chrono_literals;
 using conch::errc;
 
-const lines loads{"SCRIPT LOAD acquire", "SCRIPT LOAD release", "SCRIPT LOAD renew",
-                  "SCRIPT LOAD nest", "SCRIPT LOAD status"};
+const lines loads{"SCRIPT LOAD acquire",      "SCRIPT LOAD release", "SCRIPT LOAD acquire_many",
+                  "SCRIPT LOAD release_many", "SCRIPT LOAD renew",   "SCRIPT LOAD nest",
+                  "SCRIPT LOAD status"};
 
 lines with_loads(lines first) {
     first.insert(first.end(), loads.begin(), loads.end());
