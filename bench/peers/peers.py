@@ -34,7 +34,7 @@ def parse() -> argparse.Namespace:
     p.add_argument('--only', metavar='NAME,...', help=f'of: {", ".join([REFERENCE, *PEERS])}')
     p.add_argument('--no-install', action='store_true', help='measure what is installed already')
     p.add_argument('--driver', action='append', default=[], metavar='NAME=COMMAND',
-                   help='start that, which gets the URL of the server, in place of the usual driver')
+                   help="start that, with the server's URL, in place of the usual driver")
     p.add_argument('--rounds', type=int, default=11, help='default: 11')
     p.add_argument('--seconds', type=float, default=0.5, help='of a slice (default: 0.5)')
     p.add_argument('--warm-up', type=float, default=3, metavar='SECONDS', dest='warm_up',
