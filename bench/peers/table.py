@@ -47,8 +47,8 @@ def reasons(results: Dict) -> List[str]:
                 where = f', {b["title"]}' if name in results['versions'] else ''
                 out.append(f'{said}{where}: {NOT_MEASURED}: {entry["not_measured"]}')
             elif 'left_waiting' in entry:
-                out.append(f'{said}, {b["title"]}: waits given up long after anybody had held the '
-                           f'lock: {entry["left_waiting"]}')
+                out.append(f'{said}, {b["title"]}: workers that never got the lock, and were given '
+                           f'up after a slice: {entry["left_waiting"]}')
     return list(dict.fromkeys(out))
 
 

@@ -2,8 +2,10 @@
 """A driver of bench/peers without a lock in Redis: its lock is one of a file, its rates are what it
 is told, and it can misbehave.
 
-    fake_driver.py [--rate PAIRS_PER_S] [--left N] [--fails-at WHAT] [--grants-early]
+    fake_driver.py [--rate PAIRS_PER_S] [--left N] [--fails-at WHAT [--times N]] [--grants-early]
                    [--stops-at WHAT [--tells FIFO]] --lock FILE URL
+
+It fails when it reads WHAT for the Nth time, the first if not said otherwise.
 """
 
 import argparse
@@ -23,7 +25,8 @@ class Fake:
         self.file = open(given.lock, 'w')
 
     def obey(self, what, *words):
-        if what == self.given.fails_at:
+        self.given.times -= what == self.given.fails_at
+        if self.given.times == 0:
             sys.exit('first\nbroken on purpose')
         if what == self.given.stops_at:
             if self.given.tells:
@@ -52,6 +55,7 @@ def main():
     p.add_argument('--rate', type=float, default=128_000)
     p.add_argument('--left', type=int, default=0)
     p.add_argument('--fails-at')
+    p.add_argument('--times', type=int, default=1)
     p.add_argument('--stops-at')
     p.add_argument('--tells')
     p.add_argument('--grants-early', action='store_true')

@@ -27,6 +27,7 @@ import benchmarks  # noqa: E402
 import table  # noqa: E402
 from driver import Driver, DriverFailed  # noqa: E402
 from participants import PEERS as REAL_PEERS  # noqa: E402
+from private_server import PrivateServer  # noqa: E402
 
 SMALL = ['--rounds', '3', '--seconds', '0.01', '--warm-up', '0', '--passes', '2', '--processes',
          '2', '--workers', '2']
@@ -106,6 +107,14 @@ class NotMeasured(Case):
         self.assertEqual(found['handoff']['bad'], {'not_measured': 'broken on purpose'})
         self.assertAlmostEqual(found['local']['bad']['ratios']['acquisitions_per_s'], 1)
         self.assertIn('fake 128000, hand-off: not measured: broken on purpose\n', self.table)
+        self.assertRegex(self.table, r'(?m)fake 128000 +not measured$')
+
+    def test_a_driver_that_fails_in_a_later_round_has_no_figure_of_the_earlier_ones(self):
+        found = self.run_peers('--only', 'conch,bad', *self.fake('conch'),
+                               *self.fake('bad', '--fails-at', 'loop', '--times', '3'))
+        for name in LOOPS:
+            self.assertEqual(found[name]['bad'], {'not_measured': 'broken on purpose'})
+            self.assertEqual(found[name]['conch']['ratios'][list(found[name]['conch'])[0]], 1)
 
     def test_a_driver_that_grants_before_the_unlock_is_not_measured(self):
         found = self.run_peers('--only', 'conch,bad', *self.fake('conch'),
@@ -202,6 +211,16 @@ class Ends(Case):
                 self.assertEqual(self.stop(number), 128 + number)
                 self.assertEqual(list((self.folder / 'tmp').iterdir()), [])
 
+    def test_a_server_is_gone_after_its_block(self):
+        with self.assertRaises(ZeroDivisionError):
+            with PrivateServer() as server:
+                self.assertEqual(server.call('PING'), '+PONG')
+                process, folder = server._process, Path(server._folder.name)
+                self.assertTrue(folder.exists())
+                raise ZeroDivisionError
+        self.assertIsNotNone(process.returncode)
+        self.assertFalse(folder.exists())
+
     def test_they_do_not_outlive_a_run_that_is_killed(self):
         self.assertEqual(self.stop(signal.SIGKILL), -signal.SIGKILL)
 
@@ -209,10 +228,10 @@ class Ends(Case):
 class Numbers(unittest.TestCase):
     def test_a_ratio_is_the_median_of_those_within_a_round(self):
         b = benchmarks.Loop('x', 'x', 1, 1, 'own', ['pairs_per_s'])
-        rounds = [{'pairs_per_s': v, 'left_waiting': 0} for v in (10, 60, 30)]
-        reference = [{'pairs_per_s': v, 'left_waiting': 0} for v in (100, 20, 60)]
-        self.assertEqual(b.ratios(rounds, reference), {'pairs_per_s': 0.5})
-        self.assertEqual(b.summary(rounds), {'pairs_per_s': 30})
+        rounds = [{'pairs_per_s': v, 'left_waiting': 0} for v in (10, 20, 60)]
+        reference = [{'pairs_per_s': v, 'left_waiting': 0} for v in (20, 100, 30)]
+        self.assertEqual(b.ratios(rounds, reference), {'pairs_per_s': 0.5})  # of 0.5, 0.2, 2
+        self.assertEqual(b.summary(rounds), {'pairs_per_s': 20})
 
     def test_a_p99_of_hand_offs_is_that_of_all_rounds(self):
         rounds = [{'p50_us': 1, 'passes_us': [1] * 50}, {'p50_us': 3, 'passes_us': [3] * 50}]
