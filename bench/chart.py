@@ -139,7 +139,8 @@ def chart(title: str, all_series: List[Series], x_axis, y_axis) -> str:
             'rx="8"/>', _text(16, 30, title, 'title'), *_axes(x_axis, y_axis), *_legend(all_series)]
     for number, series in enumerate(all_series):
         body += _curve(number, series, x_axis, y_axis)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+    return ('<!-- SPDX-License-Identifier: BSL-1.0 -->\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
             f'width="{WIDTH}" height="{HEIGHT}" role="img">\n'
             f'<title>{escape(title)}</title>\n<style>{STYLE}</style>\n'
             + '\n'.join(body) + '\n</svg>\n')

@@ -91,7 +91,8 @@ class Peer:
 
     def _digest(self) -> str:
         text = hashlib.sha256()
-        for path in sorted(self.sources.iterdir()) + [INTEROP_POM]:
+        files = sorted(p for p in self.sources.iterdir() if p.is_file())
+        for path in files + [INTEROP_POM]:
             text.update(path.read_bytes())
         return text.hexdigest()
 
