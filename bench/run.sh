@@ -1,25 +1,50 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # Builds conch_bench with optimisation and runs every benchmark, one after the other, on private
-# servers. What each says is in bench/results/*.json afterwards; nothing else should run meanwhile.
+# servers. What each says is in bench/results/*.json afterwards, plots of it are in *.svg beside;
+# nothing else should run meanwhile.
 #
-#   bash bench/run.sh [RESULTS]     takes about ten minutes; RESULTS: another folder
+#   bash bench/run.sh [RESULTS]             takes about ten minutes; RESULTS: another folder
+#   bash bench/run.sh --peers [RESULTS]     instead conch beside other libraries, by turns, in one
+#                                           table and in peers.json: about as long. Installs them
+#                                           into the build folder, from where pip, npm, Maven and
+#                                           Go are configured to look
 #
-# $CONCH_BENCH_BUILD: the build folder (default build/release).
+# The README's tables follow those of bench/results. $CONCH_BENCH_BUILD: the build folder (default
+# build/release).
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+peers=
+if [ "${1:-}" = --peers ]; then
+    peers=yes
+    shift
+fi
 if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
-    sed -n '3,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '3,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
 fi
 results=${1:-bench/results}
 folder=${CONCH_BENCH_BUILD:-build/release}
 cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF -DCONCH_CLI=OFF \
     -DCONCH_INSTALL=OFF
-cmake --build "$folder" --target conch_bench
+cmake --build "$folder" --target conch_bench conch_peer
 mkdir -p "$results"
+
+# show: what was measured, as pictures and, if it is in its place, in the README
+show() {
+    local status=0
+    python3 -B bench/plot.py "$results" || status=1
+    if [ "$results" -ef bench/results ]; then python3 -B bench/readme.py || status=1; fi
+    return "$status"
+}
+
+if [ "$peers" ]; then
+    python3 -B bench/peers/peers.py --build "$folder" --json "$results/peers.json"
+    show
+    exit
+fi
 
 # run NAME BENCHMARK [OPTION...]: leaves RESULTS/NAME.json, or nothing if it fails
 failed=()
@@ -73,6 +98,7 @@ for coroutines in 1 128; do
     run "instructions-$coroutines" instructions --coroutines "$coroutines"
 done
 
+show || failed+=("the plots or the tables")
 if [ "${#failed[@]}" != 0 ]; then
     printf 'FAILED: %s\n' "${failed[@]}"
     exit 1

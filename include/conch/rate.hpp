@@ -20,8 +20,9 @@ struct rate {
 enum class rate_algorithm {
     /// The window that ends now, whenever now is: never more than `limit` permits in any interval
     /// of the window's length, by the server's clock. The server keeps the time of each call that
-    /// was granted something, for one window; above some 10,000 calls a window, prefer
-    /// `fixed_window`.
+    /// was granted something, for one window: some 100 bytes a call, and when many are over at once
+    /// it does nothing else while it drops them (100,000 in about 0.2 s). Above some 10,000 calls
+    /// a window, prefer `fixed_window`.
     sliding_log,
     /// A window begins with the first permit after the last one ended, and counts from zero: one
     /// counter on the server, but an interval that contains the seam of two windows may see up to

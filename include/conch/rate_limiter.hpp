@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace conch {
@@ -25,6 +26,12 @@ namespace impl {
 /// coroutine keeps. Throws what is neither.
 boost::asio::awaitable<bool> take_permit(rate_limiter limiter, duration wait, bool log_refusal,
                                          rate_verdict* out);
+
+/// A negative number is none that can be asked for.
+template <std::integral Permits>
+constexpr std::uint64_t permit_number(Permits permits) noexcept {
+    return permits < Permits{0} ? 0 : static_cast<std::uint64_t>(permits);
+}
 
 }  // namespace impl
 
@@ -42,8 +49,8 @@ boost::asio::awaitable<bool> take_permit(rate_limiter limiter, duration wait, bo
 class rate_limiter {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB; no lock's, nor anything else's: a key of another
-    /// kind is an error of the server, but any whole number is a counter to `fixed_window`, which
-    /// gives it a time to live. Sends nothing.
+    /// kind is an error of the server, but a whole number of up to 15 digits is a counter to
+    /// `fixed_window`, which gives it a time to live. Sends nothing.
     /// Throws `std::invalid_argument` for a bad name, limit or window.
     rate_limiter(const client& redis, std::string_view name, const rate& allowed,
                  rate_algorithm algorithm = rate_algorithm::sliding_log);
@@ -60,16 +67,17 @@ public:
     /// connection broke, or was silent, after the request was written, and counting it twice would
     /// be wrong; the permits may have been counted.
     /// Cancellation (terminal, partial, total): `operation_aborted`; permits may have been counted.
-    template <typename Token = boost::asio::deferred_t>
-    auto async_try_acquire(std::uint64_t permits = 1, Token&& token = Token{}) const {
-        return impl::async_permits(impl::request::try_permits, core_, spec_, permits, {}, false,
+    template <std::integral Permits, typename Token = boost::asio::deferred_t>
+    auto async_try_acquire(Permits permits, Token&& token = Token{}) const {
+        return impl::async_permits(impl::request::try_permits, core_, spec_,
+                                   impl::permit_number(permits), {}, false,
                                    std::forward<Token>(token));
     }
 
     /// The same for one permit.
-    template <typename Token>
-        requires(!std::convertible_to<Token, std::uint64_t>)
-    auto async_try_acquire(Token&& token) const {
+    template <typename Token = boost::asio::deferred_t>
+        requires(!std::integral<std::decay_t<Token>>)
+    auto async_try_acquire(Token&& token = Token{}) const {
         return async_try_acquire(1, std::forward<Token>(token));
     }
 
@@ -83,29 +91,30 @@ public:
     /// (which may be before it is over; the verdict says what is missing), `errc::invalid_wait`.
     /// `errc::outcome_unknown` only if no answer came within `config::operation_timeout`, or its
     /// wait ended, or the client shut down, between a lost answer and the next.
-    template <typename Token = boost::asio::deferred_t>
-    auto async_acquire(std::uint64_t permits = 1, const rate_options& options = {},
+    template <std::integral Permits, typename Token = boost::asio::deferred_t>
+    auto async_acquire(Permits permits, const rate_options& options = {},
                        Token&& token = Token{}) const {
-        return impl::async_permits(impl::request::permits, core_, spec_, permits, options.wait,
-                                   false, std::forward<Token>(token));
+        return impl::async_permits(impl::request::permits, core_, spec_,
+                                   impl::permit_number(permits), options.wait, false,
+                                   std::forward<Token>(token));
     }
 
     /// The same with the default options.
-    template <typename Token>
+    template <std::integral Permits, typename Token>
         requires(!std::convertible_to<Token, const rate_options&>)
-    auto async_acquire(std::uint64_t permits, Token&& token) const {
+    auto async_acquire(Permits permits, Token&& token) const {
         return async_acquire(permits, rate_options{}, std::forward<Token>(token));
     }
 
     /// The same for one permit: `async_acquire({.wait = 5s})`.
     template <typename Token = boost::asio::deferred_t>
-    auto async_acquire(const rate_options& options, Token&& token = Token{}) const {
+    auto async_acquire(const rate_options& options = {}, Token&& token = Token{}) const {
         return async_acquire(1, options, std::forward<Token>(token));
     }
 
     /// The same for one permit, with the default options.
     template <typename Token>
-        requires(!std::convertible_to<Token, std::uint64_t> &&
+        requires(!std::integral<std::decay_t<Token>> &&
                  !std::convertible_to<Token, const rate_options&>)
     auto async_acquire(Token&& token) const {
         return async_acquire(1, rate_options{}, std::forward<Token>(token));

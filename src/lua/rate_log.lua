@@ -35,7 +35,7 @@ local before = used
 local over = text(now - window)
 local newest = redis.call('zrange', key, -1, -1)[1]
 if newest and newest ~= '' and string.match(newest, '^%d+') + 0 <= now - window then
-    redis.call('del', key)
+    redis.call('unlink', key)
     used, before = 0, 0
 end
 local expired = redis.call('zrangebyscore', key, oldest, over)
@@ -64,7 +64,7 @@ if used ~= before then
     if used > 0 then
         redis.call('zadd', key, text(used), '')
     else
-        redis.call('del', key)
+        redis.call('unlink', key)
     end
 end
 if taken > 0 or #late > 0 then

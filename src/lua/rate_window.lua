@@ -13,7 +13,7 @@
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 local text = redis.call('get', KEYS[1])
 local before = text and tonumber(text) or 0
-if text and not string.match(text, '^%d+$') then
+if text and text ~= '0' and not (string.match(text, '^[1-9]%d*$') and #text < 16) then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no counter')
 end
 local used, granted = before, 0

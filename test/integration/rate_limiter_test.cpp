@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // rate_limiter on a real server.
-#include "support/redis_test.hpp"
+#include "integration/with_lock_fixture.hpp"
 
 #include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,6 +118,18 @@ TEST_P(rate_limiter_test, options_come_with_or_without_a_number_of_permits) {
         EXPECT_EQ(named, errc::timed_out);
         const auto [counted, w] = co_await one.async_acquire(1, soon, as_result);
         EXPECT_EQ(counted, errc::timed_out);
+    });
+}
+
+TEST_P(rate_limiter_test, empty_braces_are_the_default_options) {
+    const rate_limiter three = limit_of(3);
+    run([&]() -> asio::awaitable<void> {
+        const rate_verdict first = co_await three.async_acquire({});
+        EXPECT_EQ(first.count, 1u);
+        const auto [ec, second] = co_await three.async_acquire({}, as_result);
+        EXPECT_EQ(second.count, 2u);
+        const rate_verdict third = co_await three.async_acquire(1, {});
+        EXPECT_EQ(third.count, 3u);
     });
 }
 
@@ -258,9 +274,62 @@ TEST_F(rate_limited_test, skips_with_an_empty_optional_and_a_log_line) {
         EXPECT_EQ(calls, 2);
     });
     ASSERT_EQ(lines.size(), 2u);
-    EXPECT_TRUE(
-        lines[0].starts_with("rate limit supplier:price: refused, 1 of 1 permits in use, next in "))
-        << lines[0];
+    constexpr std::string_view words =
+        "rate limit supplier:price: refused, 1 of 1 permits in use, next in ";
+    ASSERT_TRUE(lines[0].starts_with(words)) << lines[0];
+    const int left_ms = std::stoi(lines[0].substr(words.size()));
+    EXPECT_GT(left_ms, 30'000);
+    EXPECT_LE(left_ms, 60'001);
+    EXPECT_TRUE(lines[0].ends_with(" ms"));
+}
+
+/// Someone's own class, whose functions take what can't be copied.
+struct supplier {
+    asio::awaitable<int> ask(std::unique_ptr<int> item) { co_return *item + added; }
+    int added = 1;
+};
+
+TEST_F(rate_limited_test, member_functions_and_move_only_arguments_will_do) {
+    supplier one;
+    auto ask = rate_limited(redis, "supplier:price", {1, 1min}, &supplier::ask, {.on_limit = skip});
+    run([&]() -> asio::awaitable<void> {
+        const std::optional<int> first = co_await ask(&one, std::make_unique<int>(4));
+        EXPECT_EQ(first, 5);
+        const std::optional<int> second = co_await ask(&one, std::make_unique<int>(4));
+        EXPECT_FALSE(second.has_value());
+    });
+}
+
+TEST_F(rate_limited_test, a_cancellation_ends_the_waiting_and_nothing_is_called) {
+    raw.must({"SET", "supplier:price", "1", "PX", "60000"});
+    auto ask =
+        rate_limited(redis, "supplier:price", {1, 1min}, [this](int item) { return price(item); },
+                     {.algorithm = rate_algorithm::fixed_window, .wait = forever});
+    asio::cancellation_signal signal;
+    std::future<int> f =
+        asio::co_spawn(io, ask(1), asio::bind_cancellation_slot(signal.slot(), asio::use_future));
+    ASSERT_TRUE(run_until(io, [&] { return redis.stats().script_calls > 0; }));
+    signal.emit(asio::cancellation_type::terminal);
+    ASSERT_TRUE(run_until(io, [&] { return f.wait_for(0s) == std::future_status::ready; }));
+    EXPECT_THROW(f.get(), system_error);
+    EXPECT_EQ(calls, 0);
+}
+
+TEST_F(rate_limited_test, a_cancellation_goes_to_the_function_that_runs) {
+    bool cancelled = false;
+    bool runs = false;
+    auto ask = rate_limited(redis, "supplier:price", {1, 1min}, [&]() -> asio::awaitable<void> {
+        runs = true;
+        co_await until_cancelled(&cancelled);
+    });
+    asio::cancellation_signal signal;
+    std::future<void> f =
+        asio::co_spawn(io, ask(), asio::bind_cancellation_slot(signal.slot(), asio::use_future));
+    ASSERT_TRUE(run_until(io, [&] { return runs; }));
+    signal.emit(asio::cancellation_type::terminal);
+    ASSERT_TRUE(run_until(io, [&] { return f.wait_for(0s) == std::future_status::ready; }));
+    EXPECT_THROW(f.get(), system_error);
+    EXPECT_TRUE(cancelled);
 }
 
 /// A result that there is no default of, and no copy.

@@ -235,7 +235,7 @@ TEST_P(rate_processes, nor_is_there_one_too_many_while_answers_are_lost) {
     const shared_value<signpost> way;
     {
         std::deque<child_process> children;
-        for (int i = 0; i < 12; ++i) {
+        for (int i = 0; i < 16; ++i) {
             children.emplace_back(
                 [&](const auto&) { return take_permits(allowed, until, way->follow()); });
         }

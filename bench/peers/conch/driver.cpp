@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSL-1.0
+// conch behind the lines of bench/peers/driver.py, with its default options.
+#include "event_loop.hpp"
+#include "report.hpp"
+#include "statistics.hpp"
+
+#include <conch/conch.hpp>
+
+#include <unistd.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace conch::bench;
+
+std::uint64_t nanoseconds(steady::time_point t) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count());
+}
+
+steady::time_point time_of(std::int64_t ns) {
+    return steady::time_point{std::chrono::nanoseconds{ns}};
+}
+
+void answer(const report& r) { std::cout << r.json() << std::flush; }
+
+void answer_time(steady::time_point t) {
+    report r;
+    r.add_count("at", nanoseconds(t));
+    answer(r);
+}
+
+class driver {
+public:
+    explicit driver(const std::string& url)
+        : input_{context_, ::dup(STDIN_FILENO)}, client_{context_, conch::config::from_url(url)} {}
+
+    void run() {
+        asio::co_spawn(context_, serve(), [this](const std::exception_ptr& failure) {
+            if (failure) {
+                std::rethrow_exception(failure);
+            }
+            context_.stop();
+        });
+        context_.run();
+    }
+
+private:
+    asio::awaitable<void> serve() {
+        std::string text;
+        for (;;) {
+            boost::system::error_code ec;
+            const std::size_t n =
+                co_await asio::async_read_until(input_, asio::dynamic_buffer(text), '\n',
+                                                asio::redirect_error(asio::use_awaitable, ec));
+            if (ec) {
+                co_return;  // nobody asks any more
+            }
+            std::istringstream words{text.substr(0, n)};
+            text.erase(0, n);
+            co_await obey(words);
+        }
+    }
+
+    asio::awaitable<void> obey(std::istringstream& words) {
+        std::string what;
+        words >> what;
+        if (what == "lock") {
+            hold_ = co_await passed_.async_lock();
+            answer_time(steady::now());
+        } else if (what == "unlock") {
+            const auto begin = steady::now();
+            co_await hold_.async_unlock();
+            answer_time(begin);
+        } else if (what == "loop") {
+            std::size_t workers = 0;
+            std::string locks;
+            std::int64_t begin = 0, end = 0;
+            words >> workers >> locks >> begin >> end;
+            co_await loop(workers, locks == "shared", time_of(begin), time_of(end));
+        } else {
+            throw std::runtime_error{"not understood: " + what};
+        }
+    }
+
+    asio::awaitable<void> loop(std::size_t workers, bool shared, steady::time_point begin,
+                               steady::time_point end) {
+        std::vector<std::uint64_t> got(workers);
+        pairs_us_.clear();
+        longest_wait_us_ = 0;
+        end_ = end;
+        left_ = workers;
+        timer_.expires_at(begin);
+        co_await timer_.async_wait(asio::use_awaitable);
+        timer_.expires_at(steady::time_point::max());
+        for (std::size_t i = 0; i < workers; ++i) {
+            asio::co_spawn(context_,
+                           work(name_ + (shared ? ":shared" : ":" + std::to_string(i)), got[i]),
+                           [this](const std::exception_ptr& failure) {
+                               if (failure) {
+                                   std::rethrow_exception(failure);
+                               }
+                               if (--left_ == 0) {
+                                   timer_.cancel();
+                               }
+                           });
+        }
+        while (left_ > 0) {
+            boost::system::error_code ec;
+            co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+        }
+        report r;
+        r.add_series("got", {got.begin(), got.end()});
+        r.add("p50_us", percentile(pairs_us_, 50));
+        r.add("p99_us", percentile(pairs_us_, 99));
+        r.add("longest_wait_us", longest_wait_us_);
+        answer(r);
+    }
+
+    asio::awaitable<void> work(std::string name, std::uint64_t& got) {
+        const conch::mutex m{client_, name};
+        auto asked = steady::now();
+        while (asked < end_) {
+            conch::hold h = co_await m.async_lock();
+            const auto granted = steady::now();
+            co_await h.async_unlock();
+            const auto released = steady::now();
+            longest_wait_us_ = std::max(longest_wait_us_, microseconds(granted - asked));
+            pairs_us_.push_back(microseconds(released - asked));
+            got += released <= end_ ? 1 : 0;
+            asked = released;
+        }
+    }
+
+    const std::string name_ = "conch-peers:conch";
+    asio::io_context context_{1};
+    asio::posix::stream_descriptor input_;
+    conch::client client_;
+    conch::mutex passed_{client_, name_ + ":passed"};
+    conch::hold hold_;
+    asio::steady_timer timer_{context_};
+    steady::time_point end_{};
+    std::size_t left_ = 0;
+    std::vector<double> pairs_us_;
+    double longest_wait_us_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc != 2) {
+            throw std::runtime_error{"usage: conch_peer URL"};
+        }
+        driver d{argv[1]};
+        std::cout << "{\"driver\":\"conch " CONCH_PEER_VERSION "\"}" << std::endl;
+        d.run();
+        return 0;
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << '\n';
+        return 1;
+    }
+}

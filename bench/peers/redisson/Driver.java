@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * Redisson's RLock behind the lines of bench/peers/driver.py, with its default options: a lease of
+ * 30 s that the watchdog renews, up to 64 connections. A thread for each worker.
+ */
+public final class Driver {
+    private static final String NAME = "conch-peers:redisson";
+
+    private final RedissonClient redisson;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+
+    /** What one thread did. */
+    private static final class Outcome {
+        long got = 0;
+        long longestWait = 0;
+        long[] pairs = new long[1024];
+        int count = 0;
+
+        void add(long pair) {
+            if (count == pairs.length) {
+                pairs = Arrays.copyOf(pairs, 2 * count);
+            }
+            pairs[count++] = pair;
+        }
+    }
+
+    private Driver(String url) {
+        Config config = new Config();
+        config.useSingleServer().setAddress(url);
+        redisson = Redisson.create(config);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        int status = 1;
+        try {
+            Driver driver = new Driver(arguments[0]);
+            answer("{\"driver\":\"redisson " + version() + "\"}");
+            driver.serve();
+            status = 0;
+        } catch (Throwable e) {
+            System.err.println(e);
+        } finally {
+            Runtime.getRuntime().halt(status);
+        }
+    }
+
+    /** That of its jar's name. */
+    private static String version() throws Exception {
+        String jar = Path.of(Redisson.class.getProtectionDomain().getCodeSource().getLocation()
+            .toURI()).getFileName().toString();
+        return jar.replaceAll("^redisson-|\\.jar$", "");
+    }
+
+    private static void answer(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private void serve() throws Exception {
+        RLock passed = redisson.getLock(NAME + ":passed");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] words = line.split(" ");
+            if (words[0].equals("lock")) {
+                passed.lock();
+                answer("{\"at\":" + System.nanoTime() + "}");
+            } else if (words[0].equals("unlock")) {
+                long begin = System.nanoTime();
+                passed.unlock();
+                answer("{\"at\":" + begin + "}");
+            } else if (words[0].equals("loop")) {
+                answer(loop(Integer.parseInt(words[1]), words[2].equals("shared"),
+                    Long.parseLong(words[3]), Long.parseLong(words[4])));
+            } else {
+                throw new IllegalArgumentException("not understood: " + words[0]);
+            }
+        }
+    }
+
+    private String loop(int workers, boolean shared, long begin, long end) throws Exception {
+        List<Future<Outcome>> running = new ArrayList<>();
+        for (int i = 0; i < workers; i++) {
+            RLock lock = redisson.getLock(NAME + (shared ? ":shared" : ":" + i));
+            running.add(threads.submit(() -> work(lock, begin, end)));
+        }
+        List<Outcome> outcomes = new ArrayList<>();
+        for (Future<Outcome> one : running) {
+            outcomes.add(one.get());
+        }
+        long[] pairs =
+            outcomes.stream().flatMapToLong(o -> Arrays.stream(o.pairs, 0, o.count)).toArray();
+        Arrays.sort(pairs);
+        String got = outcomes.stream().map(o -> String.valueOf(o.got))
+            .collect(Collectors.joining(","));
+        long longest = outcomes.stream().mapToLong(o -> o.longestWait).max().getAsLong();
+        return "{\"got\":[" + got + "],\"p50_us\":" + percentile(pairs, 50) + ",\"p99_us\":"
+            + percentile(pairs, 99) + ",\"longest_wait_us\":" + longest / 1e3 + "}";
+    }
+
+    private static Outcome work(RLock lock, long begin, long end) {
+        Outcome o = new Outcome();
+        while (System.nanoTime() < begin) {
+            LockSupport.parkNanos(begin - System.nanoTime());
+        }
+        long asked = System.nanoTime();
+        while (asked < end) {
+            lock.lock();
+            long granted = System.nanoTime();
+            lock.unlock();
+            long released = System.nanoTime();
+            o.longestWait = Math.max(o.longestWait, granted - asked);
+            o.add(released - asked);
+            o.got += released <= end ? 1 : 0;
+            asked = released;
+        }
+        return o;
+    }
+
+    private static double percentile(long[] sorted, int p) {
+        return sorted.length == 0 ? 0 : sorted[(p * sorted.length + 99) / 100 - 1] / 1e3;
+    }
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Writes the tables of figures into the README, from what bench/run.sh has left.
+
+    readme.py [--check] [README RESULTS]    default: the README, and bench/results
+
+--check changes nothing: the status is 1 if the README has other tables than these.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Optional
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / 'bench' / 'peers'))
+
+from benchmarks import FIGURES  # noqa: E402
+from table import NOT_MEASURED, number, reasons  # noqa: E402
+
+BEGIN = '<!-- {}: written by bench/readme.py -->'
+END = '<!-- end of {} -->'
+
+
+class Wrong(Exception):
+    pass
+
+
+class Row(NamedTuple):
+    """One figure of conch, and of its limit and the ratio where there are such."""
+    title: str
+    file: str
+    figure: str
+    unit: str = ''
+    limit: str = ''
+    ratio: str = ''
+    scale: float = 1
+
+
+ROWS = [
+    *(Row(f'uncontended, {n:,} coroutine{"s" if n > 1 else ""}: pairs', f'uncontended-{n}',
+          'pairs_per_s', '/s', 'raw_pairs_per_s', 'ratio') for n in (1, 16, 128, 1024, 10000)),
+    Row('a pair of one coroutine, p50', 'uncontended-1', 'p50_us', 'us', 'raw_p50_us',
+        'latency_ratio'),
+    Row('client CPU time of a pair, 128 coroutines', 'uncontended-128', 'cpu_us_per_pair', 'us',
+        'raw_cpu_us_per_pair'),
+    Row('hand-off between two processes, p50', 'handoff', 'p50_us', 'us', 'raw_p50_us',
+        'ratio_p50'),
+    Row('the same, p99', 'handoff', 'p99_us', 'us', 'raw_p99_us', 'ratio_p99'),
+    Row('one lock, 128 coroutines of one client: acquisitions', 'local-128', 'acquisitions_per_s',
+        '/s', 'raw_acquisitions_per_s', 'ratio'),
+    Row('one lock, 4 processes of 16 coroutines: acquisitions', 'contended-4-16',
+        'acquisitions_per_s', '/s', 'raw_acquisitions_per_s', 'ratio'),
+    Row("the same, Jain's index of the coroutines", 'contended-4-16', 'jain_index'),
+    Row('the same, script calls of an acquisition', 'contended-4-16',
+        'script_calls_per_acquisition'),
+    Row('100,000 locks held, lease 3 s: CPU time', 'holds-100000', 'cpu_share', '% of a core',
+        'raw_cpu_share', 'ratio', 100),
+    Row('the same, lost', 'holds-100000', 'lost'),
+    Row('the same, lateness of a renewal, p99', 'holds-100000', 'lateness_p99_ms', 'ms'),
+    Row('the same, memory of a hold', 'holds-100000', 'bytes_per_hold', 'bytes'),
+    Row('10,000 contended names: connections', 'names-10000', 'connections'),
+    Row('the same, memory of a waiter', 'names-10000', 'bytes_per_waiter', 'bytes'),
+    Row('restart of the server to the first grant', 'reconnect-10000', 'first_grant_ms', 'ms',
+        'raw_first_grant_ms'),
+    Row('restart to 10,000 holds and 10,000 waiters whole', 'reconnect-10000', 'whole_ms', 'ms',
+        'raw_whole_ms', 'whole_ratio'),
+    *(Row(f'client instructions of a pair, {n} coroutine{"s" if n > 1 else ""}',
+          f'instructions-{n}', 'instructions_per_pair', '', 'raw_instructions_per_pair', 'ratio')
+      for n in (1, 128)),
+]
+
+
+def read(results: Path, name: str) -> Dict:
+    path = results / f'{name}.json'
+    try:
+        return json.loads(path.read_text())
+    except OSError:
+        raise Wrong(f'no {path}') from None
+    except ValueError:
+        raise Wrong(f'{path} is not JSON') from None
+
+
+def cell(value: Optional[float], unit: str = '') -> str:
+    if value is None:
+        return NOT_MEASURED
+    text = f'{value:,}' if isinstance(value, int) else number(value)
+    return f'{text} {unit}'.strip()
+
+
+def markdown(rows: List[List[str]]) -> str:
+    head, *rest = rows
+    return '\n'.join(f'| {" | ".join(row)} |' for row in
+                     [head, ['---', *['---:'] * (len(head) - 1)], *rest])
+
+
+def speed(results: Path) -> str:
+    rows = [['', 'conch', 'limit', 'ratio']]
+    for r in ROWS:
+        figures = read(results, r.file)
+        if r.figure not in figures:
+            raise Wrong(f'no {r.figure} in {r.file}.json')
+        own, limit = (None if f is None else f * r.scale
+                      for f in (figures[r.figure], figures.get(r.limit)))
+        rows.append([r.title, cell(own, r.unit), cell(limit, r.unit) if r.limit else '',
+                     cell(figures.get(r.ratio)) if r.ratio else ''])
+    machine = read(results, 'machine')
+    return (f'{markdown(rows)}\n\n{machine["cpu"]}, {machine["cores"]} cores; Redis '
+            f'{machine["redis"]}, {machine["compiler"]}.')
+
+
+def peer_cell(entry: Dict, figure: str, is_reference: bool) -> str:
+    if 'not_measured' in entry:
+        return NOT_MEASURED
+    ratio = entry['ratios'].get(figure)
+    value = number(entry[figure])
+    return value if is_reference or ratio is None else f'{value} ({number(ratio)})'
+
+
+def peers(results: Path) -> str:
+    found = read(results, 'peers')
+    names = list(found['benchmarks'][0]['participants'])
+    rows = [['', *(found['versions'].get(name, name) for name in names)]]
+    for b in found['benchmarks']:
+        for figure in b['figures']:
+            label, unit = FIGURES[figure]
+            rows.append([f'{b["title"]}: {label}{", " if unit else ""}{unit}',
+                         *(peer_cell(b['participants'][name], figure, name == found['reference'])
+                           for name in names)])
+    notes = [f'* {reason}' for reason in reasons(found)]
+    return '\n'.join([markdown(rows), *([''] if notes else []), *notes])
+
+
+def with_table(text: str, name: str, table: str) -> str:
+    begin, end = BEGIN.format(name), END.format(name)
+    before, found, rest = text.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found or not found_end:
+        raise Wrong(f'the README has no place for the table "{name}"')
+    return f'{before}{begin}\n{table}\n{end}{after}'
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    check = words[:1] == ['--check']
+    paths = words[check:] or [ROOT / 'README.md', ROOT / 'bench' / 'results']
+    if len(paths) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    readme, results = (Path(p) for p in paths)
+    old = readme.read_text()
+    try:
+        new = with_table(old, 'speed', speed(results))
+        new = with_table(new, 'peers', peers(results))
+    except Wrong as e:
+        print(f'readme: {e}', file=sys.stderr)
+        return 1
+    if check:
+        if new != old:
+            print('readme: the tables are not those of the results: run bench/readme.py',
+                  file=sys.stderr)
+        return int(new != old)
+    readme.write_text(new)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

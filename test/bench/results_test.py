@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""That bench/plot.py draws, and bench/readme.py writes, what the results say."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parents[2] / 'bench'
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(BENCH))
+
+import chart  # noqa: E402
+import readme  # noqa: E402
+
+SVG = '{http://www.w3.org/2000/svg}'
+PLOTS = {'throughput.svg', 'handoff.svg', 'holds.svg'}
+ENTRY = {'p50_us': 250, 'p99_us': 400, 'percentiles_us': list(range(101, 201)),
+         'ratios': {'p50_us': 1, 'p99_us': 1}}
+PEERS_RESULTS = {
+    'reference': 'conch', 'versions': {'conch': 'conch 9', 'other': 'other 7'}, 'benchmarks': [
+        {'name': 'handoff', 'title': 'hand-off', 'figures': ['p50_us', 'p99_us'], 'participants': {
+            'conch': ENTRY, 'other': {**ENTRY, 'p50_us': 500, 'ratios': {'p50_us': 2}},
+            'gone': {'not_measured': 'no go in PATH'}}}]}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for r in readme.ROWS:
+            self.change(r.file, **{f: 0.25 for f in (r.figure, r.limit, r.ratio) if f})
+        for n in (1, 16, 128, 1024, 10000):
+            self.change(f'uncontended-{n}', coroutines=n, pairs_per_s=1000.0 * n,
+                        raw_pairs_per_s=1100.0 * n)
+        for n in (1000, 10000, 100000):
+            self.change(f'holds-{n}', holds=n, lease_ms=3000, cpu_share=n / 1e6,
+                        raw_cpu_share=n / 2e6)
+        self.change('handoff', percentiles_us=list(range(51, 151)),
+                    raw_percentiles_us=list(range(41, 141)))
+        self.change('machine', cpu='A <fast> one', cores=2, redis='7', compiler='c++')
+
+    def path(self, name):
+        return self.folder / f'{name}.json'
+
+    def change(self, name, **figures):
+        old = json.loads(self.path(name).read_text()) if self.path(name).exists() else {}
+        self.path(name).write_text(json.dumps({**old, **figures}))
+
+    def run_script(self, script, *words, status=0):
+        done = subprocess.run([sys.executable, '-B', str(BENCH / script), *map(str, words)],
+                              text=True, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+
+class Plots(Case):
+    def curves(self, name):
+        root = ElementTree.parse(self.folder / name).getroot()
+        self.assertEqual(root.tag, f'{SVG}svg')
+        return [[tuple(map(float, p.split(','))) for p in line.get('points').split()]
+                for line in root.iter(f'{SVG}polyline')]
+
+    def drawn(self):
+        return {p.name for p in self.folder.glob('*.svg')}
+
+    def test_each_has_a_curve_for_conch_and_one_for_the_limit(self):
+        self.run_script('plot.py', self.folder)
+        self.assertEqual(self.drawn(), PLOTS)
+        for name, points in (('throughput.svg', 5), ('handoff.svg', 99), ('holds.svg', 3)):
+            self.assertEqual([len(c) for c in self.curves(name)], [points, points], name)
+
+    def test_a_higher_rate_stands_higher_and_more_coroutines_further_right(self):
+        self.run_script('plot.py', self.folder)
+        own, limit = self.curves('throughput.svg')
+        self.assertEqual(own, sorted(own))
+        self.assertGreater(own[-2][1], own[-1][1])
+        self.assertGreater(own[-1][1], limit[-1][1])
+        steps = [b[0] - a[0] for a, b in zip(own, own[1:])]
+        self.assertAlmostEqual(steps[0] / steps[2], 1.204 / 0.903, places=1)  # log 16 : log 8
+
+    def test_all_points_are_on_the_chart(self):
+        self.change('peers', **PEERS_RESULTS)
+        self.run_script('plot.py', self.folder)
+        for name in self.drawn():
+            for x, y in (point for curve in self.curves(name) for point in curve):
+                self.assertTrue(chart.LEFT <= x <= chart.WIDTH - chart.RIGHT, (name, x))
+                self.assertTrue(chart.TOP <= y <= chart.HEIGHT - chart.BOTTOM, (name, y))
+
+    def test_peers_that_were_measured_have_a_curve(self):
+        self.change('peers', **PEERS_RESULTS)
+        self.run_script('plot.py', self.folder)
+        self.assertEqual(len(self.curves('handoff-peers.svg')), 2)
+
+    def test_what_was_not_measured_is_left_out(self):
+        self.change('uncontended-16', pairs_per_s=None)
+        self.run_script('plot.py', self.folder)
+        self.assertEqual([len(c) for c in self.curves('throughput.svg')], [4, 5])
+
+    def test_missing_figures_are_told_and_the_others_drawn(self):
+        self.path('handoff').unlink()
+        told = self.run_script('plot.py', self.folder, status=1)
+        self.assertEqual(told, f'plot: handoff.svg: no {self.path("handoff")}\n')
+        self.assertEqual(self.drawn(), PLOTS - {'handoff.svg'})
+
+    def test_a_folder_without_results_is_an_error_for_each_plot(self):
+        with tempfile.TemporaryDirectory() as empty:
+            told = self.run_script('plot.py', empty, status=1)
+            self.assertEqual(list(Path(empty).iterdir()), [])
+        self.assertEqual(len(told.splitlines()), len(PLOTS))
+
+    def test_what_is_no_json_is_told(self):
+        self.path('handoff').write_text('{')
+        told = self.run_script('plot.py', self.folder, status=1)
+        self.assertIn(f'{self.path("handoff")} is not JSON', told)
+
+
+class Axes(unittest.TestCase):
+    def test_a_linear_one_ends_at_a_round_number_that_nothing_exceeds(self):
+        for most, last in ((1, 1), (99, 100), (101, 120), (230_000, 250_000), (0.011, 0.012)):
+            ticks = chart.LinearAxis('', most).ticks
+            self.assertAlmostEqual(ticks[-1], last)
+            self.assertIn(len(ticks), range(4, 8))
+
+    def test_a_logarithmic_one_has_a_tick_at_each_power_of_ten(self):
+        self.assertEqual(chart.LogAxis('', [1, 30, 10_000]).ticks, [1, 10, 100, 1000, 10_000])
+        self.assertEqual(chart.LogAxis('', [0.2, 0.3]).ticks, [0.1, 1])
+
+    def test_text_is_escaped(self):
+        svg = chart.chart('a < b', [chart.Series('c & d', [(1, 1)])], chart.LogAxis('x', [1]),
+                          chart.LinearAxis('y', 1))
+        self.assertEqual(ElementTree.fromstring(svg).find(f'{SVG}title').text, 'a < b')
+
+
+class Tables(Case):
+    def setUp(self):
+        super().setUp()
+        self.change('peers', **PEERS_RESULTS)
+        self.readme = self.folder / 'README.md'
+        places = (f'{readme.BEGIN.format(n)}\nold\n{readme.END.format(n)}\n'
+                  for n in ('speed', 'peers'))
+        self.readme.write_text('before\n' + 'between\n'.join(places) + 'after\n')
+
+    def write(self, *words, status=0):
+        told = self.run_script('readme.py', *words, self.readme, self.folder, status=status)
+        return self.readme.read_text(), told
+
+    def test_they_take_the_place_of_the_old_ones_and_nothing_else(self):
+        text, _ = self.write()
+        self.assertNotIn('\nold\n', text)
+        self.assertRegex(text, r'(?s)^before\n<!.*->\nbetween\n<!.*->\nafter\n$')
+        self.assertEqual(self.write()[0], text)
+
+    def test_there_is_a_row_for_each_figure_with_its_limit_and_ratio(self):
+        text, _ = self.write()
+        self.assertIn('| uncontended, 128 coroutines: pairs | 128,000 /s | 140,800 /s | 0.25 |\n',
+                      text)
+        self.assertIn('| the same, lost | 0.25 |  |  |\n', text)
+        self.assertEqual(len(re.findall(r'(?m)^\| .*\|$', text)), len(readme.ROWS) + 6)
+
+    def test_peers_stand_beside_conch_with_the_ratio_to_it(self):
+        text, _ = self.write()
+        self.assertIn('|  | conch 9 | other 7 | gone |\n', text)
+        self.assertIn('| hand-off: p50, us | 250 | 500 (2.00) | not measured |\n', text)
+        self.assertIn('* gone: not measured: no go in PATH\n', text)
+
+    def test_a_count_has_no_decimals(self):
+        self.change('names-10000', connections=1)
+        self.assertIn('connections | 1 |', self.write()[0])
+
+    def test_a_figure_that_could_not_be_measured_is_no_number(self):
+        self.change('instructions-1', instructions_per_pair=None)
+        self.assertIn('a pair, 1 coroutine | not measured | 0.25 |', self.write()[0])
+
+    def test_a_check_changes_nothing_and_fails_if_it_would(self):
+        old = self.readme.read_text()
+        text, told = self.write('--check', status=1)
+        self.assertEqual(text, old)
+        self.assertIn('not those of the results', told)
+        self.write()
+        self.write('--check')
+
+    def test_missing_results_are_told_and_the_readme_stays(self):
+        old = self.readme.read_text()
+        self.path('names-10000').unlink()
+        text, told = self.write(status=1)
+        self.assertEqual(told, f'readme: no {self.path("names-10000")}\n')
+        self.assertEqual(text, old)
+
+    def test_a_readme_without_a_place_for_them_is_told(self):
+        self.readme.write_text('nothing\n')
+        self.assertIn('no place for the table "speed"', self.write(status=1)[1])
+
+
+if __name__ == '__main__':
+    unittest.main()
