@@ -34,8 +34,7 @@ core::task contend(slot& s) {
             while (s.has_waiters() && !s.poll_due_) {
                 co_await s.event();
             }
-            s.yields_ = false;
-            s.yielded_ = true;
+            s.end_turn();
         }
         while (s.has_waiters() && s.live_) {
             s.expect_news();
@@ -75,6 +74,17 @@ void slot::expect_turn() {
         std::max(shortest_turn, round_trip_ * round_trips_in_turn) * (1 << vain_turns_);
     poll_due_ = false;
     house.timers.set(poll_, core::after(house.now, std::min(d, longest_turn)));
+    // The release that leaves now is heard too, by who listens already.
+    own_until_ = messages_ + (wire::subscriptions::is_on(listener_) ? 1 : 0);
+}
+
+// Whoever took the lock and released it since was heard; whoever holds it still, answers the try.
+void slot::end_turn() noexcept {
+    yields_ = false;
+    yielded_ = messages_ <= own_until_;
+    if (!yielded_) {
+        vain_turns_ = 0;
+    }
 }
 
 // A local hold may be taken away too, and its message be lost.
@@ -131,6 +141,7 @@ void slot::on_news(void* self, wire::news what) {
             if (s.live_) {
                 s.house.renewing.check(*s.live_);
             }
+            ++s.messages_;
             s.by_message_ = true;
             break;
         case wire::news::subscribed: {

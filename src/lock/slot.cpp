@@ -155,8 +155,8 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     }
     live_ = nullptr;
     if (passed_on && has_waiters()) {
-        ++house.counters.hand_offs;
         yields_ = others_turn();
+        house.counters.hand_offs += yields_ ? 0 : 1;
     } else {
         ours_since_ = {};
     }

@@ -94,6 +94,7 @@ private:
     auto event() noexcept { return contender_.sleep(); }
     void expect_release();
     void expect_turn();
+    void end_turn() noexcept;
     void expect_news();
     bool may_be_free() noexcept;
     duration poll_interval() const noexcept;
@@ -109,16 +110,18 @@ private:
     wire::listener listener_;
     core::timer poll_;
     bool poll_due_ = false;
-    std::uint64_t wakes_ = 0;    ///< reasons to try again, so far
-    std::uint64_t seen_ = 0;     ///< of these, answered by the last try
-    bool untried_head_ = false;  ///< the head must have a try of its own
-    bool by_message_ = false;    ///< the last reason was a message
-    std::int64_t ttl_ms_ = 0;    ///< what the last busy answer said
+    std::uint64_t wakes_ = 0;      ///< reasons to try again, so far
+    std::uint64_t seen_ = 0;       ///< of these, answered by the last try
+    std::uint64_t messages_ = 0;   ///< of releases, so far
+    std::uint64_t own_until_ = 0;  ///< what these are when a turn ends that nobody took
+    bool untried_head_ = false;    ///< the head must have a try of its own
+    bool by_message_ = false;      ///< the last reason was a message
+    std::int64_t ttl_ms_ = 0;      ///< what the last busy answer said
     bool others_wait_ = false;
     unsigned passes_ = 0;      ///< local hand-offs since others had their turn
     time_point ours_since_{};  ///< when the first of these was granted; the epoch: nothing was
     bool yields_ = false;      ///< others have their turn before the next try
-    bool yielded_ = false;     ///< they just had it
+    bool yielded_ = false;     ///< they just had it, and nobody took it
     unsigned vain_turns_ = 0;  ///< turns in a row that nobody took
     duration round_trip_{};    ///< of the last try
     bool listed_idle_ = false;
