@@ -21,7 +21,7 @@ constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 core::task contend(slot& s) {
     s.contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
-    s.link.channels().add(s.listener_, s.spec->channel());
+    s.link.channels().add(s.listener_, s.spec->channel().text());
     if (!s.live_) {
         ++s.house.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(s.listener_)) {
@@ -81,7 +81,7 @@ void slot::expect_turn() {
 // Whoever took the lock and released it since was heard; whoever holds it still, answers the try.
 void slot::end_turn() noexcept {
     yields_ = false;
-    yielded_ = messages_ <= own_until_;
+    yielded_ = static_cast<std::int32_t>(messages_ - own_until_) <= 0;
     if (!yielded_) {
         vain_turns_ = 0;
     }

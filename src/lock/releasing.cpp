@@ -18,7 +18,7 @@ void encode_release(wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
     wire::write_script(w, c, a.spec->family().release, 1, 2).arg(a.home.name());
     write_field(w, a);
-    w.arg(a.spec->channel());
+    write_name(w, a.spec->channel());
 }
 
 void release_done(wire::call& c, const wire::outcome& o);
