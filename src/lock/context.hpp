@@ -122,6 +122,7 @@ struct context {
     std::vector<completion> completions{};
 
     core::pool<slot> slots{};
+    core::pool<slot::contest> contests{};
     core::pool<acquisition> acquisition_pool{};
     core::pool<level> levels{};
     core::pool<waiter> waiters{};

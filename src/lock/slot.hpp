@@ -61,6 +61,16 @@ private:
     friend core::task contend(slot& s);
     friend struct waiter;
 
+    /// What only a slot has that contends, or whose waiters wait behind a hold.
+    struct contest {
+        explicit contest(slot& s) noexcept
+            : listener{&s, &slot::on_news}, poll{&s, &slot::on_poll} {}
+
+        core::sleeper contender{};
+        wire::listener listener;
+        core::timer poll;
+    };
+
     static void encode_acquire(wire::call& c, resp::writer& w);
     static void acquire_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
@@ -91,7 +101,10 @@ private:
     bool others_turn() noexcept;
 
     // For contend().
-    auto event() noexcept { return contender_.sleep(); }
+    auto event() noexcept { return contest_->contender.sleep(); }
+    contest& begin_contest();
+    void end_contest() noexcept;
+    bool hears() const noexcept;
     void expect_release();
     void expect_turn();
     void end_turn() noexcept;
@@ -104,9 +117,7 @@ private:
     acquisition* live_ = nullptr;    ///< held; local waiters wait for it
     acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
 
-    core::sleeper contender_{};
-    wire::listener listener_;
-    core::timer poll_;
+    contest* contest_ = nullptr;
     std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
     time_point
         ours_since_{};       ///< when the first local hand-off was granted; the epoch: nothing was

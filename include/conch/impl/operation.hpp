@@ -102,7 +102,10 @@ struct operation {
 
     core_ptr core{};
     spec_ptr spec{};
-    lock_options options{};
+    union {
+        lock_options options{};
+        posting_memory posting;  ///< once it has ended
+    };
     std::uint64_t owner = 0;  ///< the id of options.owner
     duration amount{};
     rate_spec_ptr limit{};
@@ -117,7 +120,6 @@ struct operation {
     bool flag = false;
     lock_status status{};
     rate_verdict verdict{};
-    posting_memory posting{};
 
 protected:
     ~operation() = default;
@@ -246,6 +248,7 @@ private:
 
     /// An event loop uses no memory of a handler before or after that is in its queue.
     void post_inside(const boost::asio::io_context::executor_type& ex) {
+        ::new (static_cast<void*>(&posting)) posting_memory;
         boost::asio::post(ex, boost::asio::bind_allocator(posting_memory::allocator<void>{posting},
                                                           delivery{this}));
     }
