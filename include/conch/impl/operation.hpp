@@ -230,14 +230,16 @@ private:
     void post() {
         // A copy: once posted, this may be gone.
         const executor ex = work_.get_executor();
-        if constexpr (std::is_same_v<executor, boost::asio::any_io_executor>) {
+        constexpr bool inside =
+            std::is_same_v<self_allocator, operation_allocator<handler_operation>>;
+        if constexpr (inside && std::is_same_v<executor, boost::asio::any_io_executor>) {
             using context_executor = boost::asio::io_context::executor_type;
             if (const auto* const of_context = ex.template target<context_executor>()) {
                 post_inside(*of_context);
                 return;
             }
         }
-        if constexpr (std::is_same_v<executor, boost::asio::io_context::executor_type>) {
+        if constexpr (inside && std::is_same_v<executor, boost::asio::io_context::executor_type>) {
             post_inside(ex);
         } else {
             boost::asio::post(
