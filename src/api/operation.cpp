@@ -2,6 +2,7 @@
 #include <conch/impl/operation.hpp>
 
 #include "core/hold_view.hpp"
+#include "core/recycling.hpp"
 #include "driver/client_core.hpp"
 
 #include <boost/asio/system_executor.hpp>
@@ -16,6 +17,10 @@ context_use::~context_use() {
         core_->leave_context();
     }
 }
+
+void* allocate_operation(std::size_t size) { return core::allocate_recycled(size); }
+
+void free_operation(void* p, std::size_t size) noexcept { core::free_recycled(p, size); }
 
 void submit(operation& op, this_build) noexcept {
     if (!op.core) {  // of an empty hold

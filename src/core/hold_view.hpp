@@ -8,6 +8,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace conch::lock {
@@ -25,6 +26,8 @@ struct hold_view {
     explicit hold_view(std::uint64_t token) noexcept : fence{token} {}
     hold_view(const hold_view&) = delete;
     hold_view& operator=(const hold_view&) = delete;
+    static void* operator new(std::size_t size);
+    static void operator delete(void* p, std::size_t size) noexcept;
 
     const std::uint64_t fence;
     std::atomic<std::uint32_t> references{0};

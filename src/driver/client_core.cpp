@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "driver/client_core.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -16,8 +18,14 @@ namespace asio = boost::asio;
 /// suspend comes soon.
 constexpr duration longest_sleep = std::chrono::seconds{1};
 
-operation& operation_of(const lock::completion& c) noexcept {
-    return *static_cast<operation*>(c.tag);
+// Where it is known what `ex` is, the handler's own allocator is used.
+template <typename Handler>
+void post_on(const asio::any_io_executor& ex, Handler&& handler) {
+    if (const auto* const of_context = ex.target<asio::io_context::executor_type>()) {
+        asio::post(*of_context, std::forward<Handler>(handler));
+    } else {
+        asio::post(ex, std::forward<Handler>(handler));
+    }
 }
 
 }  // namespace
@@ -25,36 +33,13 @@ operation& operation_of(const lock::completion& c) noexcept {
 client_core::client_core(asio::any_io_executor executor, config settings, std::string_view id,
                          std::uint64_t seed)
     : executor_{std::move(executor)},
-      io_{executor_},
+      timer_{executor_},
       id_{id},
       settings_{std::move(settings)},
       engine_{settings_, id_, seed} {
     auto& context = asio::query(executor_, asio::execution::context);
     peers_ = asio::use_service<client_service>(context).clients();
     peers_->add(*this);
-}
-
-// No handler is pending any more, so nobody can be told: what is left is dropped.
-client_core::~client_core() {
-    engine_.close();
-    discard();
-    stream_.reset();
-    io_.reset();
-    executor_ = {};
-    peers_->remove(*this);
-}
-
-void client_core::context_gone() noexcept {
-    gate_.close();
-    closed_ = true;
-    engine_.close();
-    if (stream_) {
-        stream_->close();
-        stream_.reset();
-    }
-    discard();
-    io_.reset();
-    executor_ = {};
 }
 
 void client_core::submit(operation& op) noexcept {
@@ -96,14 +81,22 @@ void client_core::wake() noexcept {
         return;
     }
     try {
-        asio::post(io_->strand, [self = shared_from_this()] {
-            self->begin_turn();
-            self->end_turn();
-        });
+        post_on(executor_,
+                asio::bind_allocator(handler_memory::allocator<>{wake_memory_},
+                                     [self = shared_from_this()] { self->pass(self->woken_); }));
     } catch (...) {
         inbox_.not_woken();  // the next turn takes it
     }
     gate_.leave();
+}
+
+void client_core::on_woken(event& e) {
+    client_core& self = static_cast<occasion&>(e).of;
+    // Another turn may have taken everything.
+    if (self.inbox_.awake()) {
+        self.begin_turn();
+        self.end_turn();
+    }
 }
 
 asio::any_io_executor client_core::executor() const noexcept {
@@ -230,7 +223,7 @@ void client_core::deliver() {
     }
     const core_ptr self = shared_from_this();
     for (lock::completion& c : ended) {
-        operation& op = operation_of(c);
+        operation& op = *static_cast<operation*>(c.tag);
         op.core = self;
         op.ec = c.ec;
         op.view = std::move(c.view);
@@ -306,11 +299,10 @@ void client_core::on_broken(stream& s, error_code why) {
 }
 
 void client_core::write() {
-    if (!connected_ || stream_->writing() || !engine_.has_output()) {
-        return;
+    while (connected_ && !stream_->writing() && engine_.has_output()) {
+        engine_.stage(stream_->output());
+        stream_->write();
     }
-    engine_.stage(stream_->output());
-    stream_->write();
 }
 
 void client_core::arm_timer() {
@@ -321,7 +313,7 @@ void client_core::arm_timer() {
     if (at == time_point::max()) {
         if (timer_at_ != time_point::max()) {
             timer_at_ = time_point::max();
-            io_->timer.cancel();
+            timer_->cancel();
         }
         return;
     }
@@ -330,18 +322,20 @@ void client_core::arm_timer() {
         return;  // it looks again when it fires
     }
     timer_at_ = at;
-    io_->timer.expires_after(at - now_);
-    io_->timer.async_wait([self = shared_from_this()](error_code ec) {
-        if (ec != asio::error::operation_aborted) {
-            self->on_timer();
-        }
-    });
+    timer_->expires_after(at - now_);
+    timer_->async_wait(asio::bind_allocator(handler_memory::allocator<>{timer_memory_},
+                                            [self = shared_from_this()](error_code ec) {
+                                                if (ec != asio::error::operation_aborted) {
+                                                    self->pass(self->timed_);
+                                                }
+                                            }));
 }
 
-void client_core::on_timer() {
-    timer_at_ = time_point::max();
-    begin_turn();
-    end_turn();
+void client_core::on_timer(event& e) {
+    client_core& self = static_cast<occasion&>(e).of;
+    self.timer_at_ = time_point::max();
+    self.begin_turn();
+    self.end_turn();
 }
 
 void client_core::publish() {
@@ -361,35 +355,6 @@ stats client_core::counters() const {
 std::string client_core::last_words() const {
     const std::lock_guard guard{published_mutex_};
     return published_words_;
-}
-
-// Destroys the handlers of all operations. They may own holds and clients, which leave their
-// farewell in the inbox: nobody reads it any more.
-void client_core::discard() noexcept {
-    std::vector<lock::completion> ended;
-    ended.swap(engine_.completions());
-    for (lock::completion& c : ended) {
-        c.view.reset();
-        operation& op = operation_of(c);
-        op.finish(&op, false);
-    }
-    for (operation* op : std::exchange(shutdowns_, {})) {
-        op->finish(op, false);
-    }
-    drop_inbox();
-}
-
-void client_core::drop_inbox() noexcept {
-    inbox::contents in = inbox_.take();
-    while (in.operations) {
-        operation& op = *in.operations;
-        in.operations = op.next;
-        op.finish(&op, false);
-    }
-    while (in.holds) {
-        const view_ptr view{in.holds, false};
-        in.holds = view->next;
-    }
 }
 
 }  // namespace conch::impl

@@ -4,7 +4,9 @@
 
 #include "driver/client_service.hpp"
 #include "driver/context_gate.hpp"
+#include "driver/handler_memory.hpp"
 #include "driver/inbox.hpp"
+#include "driver/lane.hpp"
 #include "driver/stream.hpp"
 #include "engine/engine.hpp"
 
@@ -27,7 +29,7 @@
 
 namespace conch::impl {
 
-/// One client at work: runs the engine on a strand, with a socket and one timer. Shared by the
+/// One client at work: runs the engine on its lane, with a socket and one timer. Shared by the
 /// public handles and by its own pending handlers.
 class client_core : public std::enable_shared_from_this<client_core> {
 public:
@@ -62,9 +64,12 @@ public:
     /// The execution context is being destroyed: no handler will run any more.
     void context_gone() noexcept;
 
-    // From the stream, on the strand.
+    /// From a handler that keeps this.
+    void pass(event& e) { lane_.pass(e); }
 
-    const strand_type& strand() const noexcept { return io_->strand; }
+    // From the stream, on the lane.
+
+    const boost::asio::any_io_executor& io_executor() const noexcept { return executor_; }
     std::span<char> input_space(std::size_t n) { return engine_.input().prepare(n); }
     void on_connected(stream& s);
     void on_read(stream& s, std::size_t n);
@@ -72,14 +77,14 @@ public:
     void on_broken(stream& s, error_code why);
 
 private:
-    /// What belongs to the execution context.
-    struct io {
-        explicit io(const boost::asio::any_io_executor& e) : strand{e}, timer{strand} {}
-        strand_type strand;
+    using timer_type =
         boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                          boost::asio::wait_traits<std::chrono::steady_clock>,
-                                          strand_type>
-            timer;
+                                          boost::asio::wait_traits<std::chrono::steady_clock>>;
+
+    /// Of the client as a whole.
+    struct occasion : event {
+        occasion(client_core& c, function f) noexcept : event{f}, of{c} {}
+        client_core& of;
     };
 
     void wake() noexcept;
@@ -95,15 +100,16 @@ private:
     void tend_connection();
     void write();
     void arm_timer();
-    void on_timer();
+    static void on_woken(event& e);
+    static void on_timer(event& e);
     void publish();
     void discard() noexcept;
     void drop_inbox() noexcept;
 
     boost::asio::any_io_executor executor_;
-    std::optional<io> io_;  // none once the execution context is gone
+    std::optional<timer_type> timer_;  // none once the execution context is gone
     std::shared_ptr<client_service::registry> peers_{};
-    mutable context_gate gate_{};  // whoever is inside may use executor_ and io_
+    mutable context_gate gate_{};  // whoever is inside may use executor_
     const std::string id_;
     const config settings_;
     engine::lock_engine engine_;
@@ -117,6 +123,11 @@ private:
     std::vector<operation*> shutdowns_{};
     boost::unordered_flat_map<std::uint64_t, operation*> cancellable_{};
     inbox inbox_{};
+    lane lane_{};
+    occasion woken_{*this, &client_core::on_woken};
+    occasion timed_{*this, &client_core::on_timer};
+    handler_memory wake_memory_{};
+    handler_memory timer_memory_{};
     std::atomic<std::uint64_t> next_ticket_{1};
 
     mutable std::mutex published_mutex_{};

@@ -56,6 +56,14 @@ public:
         woken_ = false;
     }
 
+    /// The wake-up has come. Is there anything to take? The next one who puts something in wakes
+    /// the strand again.
+    bool awake() noexcept {
+        const std::lock_guard guard{mutex_};
+        woken_ = false;
+        return operations_ || holds_ || !cancelled_.empty() || abandoned_;
+    }
+
     contents take() noexcept {
         const std::lock_guard guard{mutex_};
         contents c{std::exchange(operations_, nullptr),
@@ -65,7 +73,6 @@ public:
         c.cancelled.swap(cancelled_);
         last_operation_ = &operations_;
         last_hold_ = &holds_;
-        woken_ = false;
         return c;
     }
 

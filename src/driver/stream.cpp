@@ -3,11 +3,10 @@
 
 #include "driver/client_core.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/write.hpp>
 
 #include <fcntl.h>
 
@@ -22,8 +21,32 @@ constexpr std::size_t read_size = 16u << 10;
 
 }  // namespace
 
+template <void (stream::*Then)(error_code, std::size_t)>
+void stream::pass_on(event& e) {
+    auto& ended = static_cast<ending&>(e);
+    const std::shared_ptr<stream> self = std::move(ended.of);
+    (self.get()->*Then)(ended.ec, ended.size);
+}
+
+auto stream::note(ending& e, handler_memory& memory) {
+    return asio::bind_allocator(handler_memory::allocator<>{memory},
+                                [&e, self = shared_from_this(), home = home_.shared_from_this()](
+                                    error_code ec, std::size_t n = 0) {
+                                    e.of = self;
+                                    e.ec = ec;
+                                    e.size = n;
+                                    home->pass(e);
+                                });
+}
+
 stream::stream(client_core& home, std::uint64_t number)
-    : home_{home}, number_{number}, socket_{home_.strand()}, resolver_{home_.strand()} {}
+    : home_{home},
+      number_{number},
+      socket_{home_.io_executor()},
+      resolver_{home_.io_executor()},
+      opening_{&pass_on<&stream::connected>},
+      reading_{&pass_on<&stream::have_read>},
+      sending_{&pass_on<&stream::have_written>} {}
 
 void stream::connect(const config& settings) {
     error_code bad;
@@ -40,19 +63,28 @@ void stream::connect(const config& settings) {
 }
 
 void stream::resolve(const config& settings) {
+    opening_.run = &pass_on<&stream::resolved>;
     resolver_.async_resolve(settings.host, std::to_string(settings.port),
                             asio::ip::tcp::resolver::numeric_service,
                             [self = shared_from_this(), home = home_.shared_from_this()](
                                 error_code ec, const auto& results) {
-                                if (ec) {
-                                    home->on_broken(*self, ec);
-                                    return;
-                                }
+                                // Nobody else looks at the addresses before the lane is told.
                                 for (const auto& r : results) {
                                     self->addresses_.emplace_back(r.endpoint());
                                 }
-                                self->connect_next(asio::error::host_not_found);
+                                self->opening_.of = self;
+                                self->opening_.ec = ec;
+                                home->pass(self->opening_);
                             });
+}
+
+void stream::resolved(error_code ec, std::size_t) {
+    if (ec) {
+        home_.on_broken(*this, ec);
+        return;
+    }
+    opening_.run = &pass_on<&stream::connected>;
+    connect_next(asio::error::host_not_found);
 }
 
 void stream::connect_next(error_code last) {
@@ -69,51 +101,70 @@ void stream::connect_next(error_code last) {
         // A child of the program must not inherit an authenticated connection.
         ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
     }
-    socket_.async_connect(
-        to, [self = shared_from_this(), home = home_.shared_from_this()](error_code ec) {
-            if (ec == asio::error::operation_aborted) {
-                return;
-            }
-            if (ec) {
-                self->connect_next(ec);
-                return;
-            }
-            if (self->tcp_) {
-                error_code not_vital;
-                self->socket_.set_option(asio::ip::tcp::no_delay{true}, not_vital);
-                self->socket_.set_option(asio::socket_base::keep_alive{home->settings().keep_alive},
-                                         not_vital);
-            }
-            home->on_connected(*self);
-        });
+    socket_.async_connect(to, note(opening_, read_memory_));
+}
+
+void stream::connected(error_code ec, std::size_t) {
+    if (ec == asio::error::operation_aborted) {
+        return;
+    }
+    if (ec) {
+        connect_next(ec);
+        return;
+    }
+    error_code not_vital;
+    if (tcp_) {
+        socket_.set_option(asio::ip::tcp::no_delay{true}, not_vital);
+        socket_.set_option(asio::socket_base::keep_alive{home_.settings().keep_alive}, not_vital);
+    }
+    socket_.non_blocking(true, not_vital);
+    home_.on_connected(*this);
 }
 
 void stream::read() {
     const auto space = home_.input_space(read_size);
-    socket_.async_read_some(
-        asio::buffer(space.data(), space.size()),
-        [self = shared_from_this(), home = home_.shared_from_this()](error_code ec, std::size_t n) {
-            if (ec) {
-                home->on_broken(*self, ec);
-            } else {
-                home->on_read(*self, n);
-            }
-        });
+    socket_.async_read_some(asio::buffer(space.data(), space.size()), note(reading_, read_memory_));
+}
+
+void stream::have_read(error_code ec, std::size_t n) {
+    if (ec) {
+        home_.on_broken(*this, ec);
+    } else {
+        home_.on_read(*this, n);
+    }
 }
 
 void stream::write() {
+    error_code ec;
+    const std::size_t n =
+        socket_.non_blocking() ? socket_.write_some(asio::buffer(output_), ec) : 0;
+    if (!ec && n == output_.size()) {
+        output_.clear();
+        return;
+    }
+    // An error comes back from the asynchronous write.
+    written_ = ec ? 0 : n;
     writing_ = true;
-    asio::async_write(
-        socket_, asio::buffer(output_),
-        [self = shared_from_this(), home = home_.shared_from_this()](error_code ec, std::size_t) {
-            self->writing_ = false;
-            self->output_.clear();
-            if (ec) {
-                home->on_broken(*self, ec);
-            } else {
-                home->on_written(*self);
-            }
-        });
+    write_rest();
+}
+
+void stream::write_rest() {
+    socket_.async_write_some(asio::buffer(output_) + written_, note(sending_, write_memory_));
+}
+
+void stream::have_written(error_code ec, std::size_t n) {
+    written_ += n;
+    if (!ec && written_ < output_.size()) {
+        write_rest();
+        return;
+    }
+    writing_ = false;
+    output_.clear();
+    if (ec) {
+        home_.on_broken(*this, ec);
+    } else {
+        home_.on_written(*this);
+    }
 }
 
 void stream::close() noexcept {

@@ -2,6 +2,9 @@
 #ifndef CONCH_SRC_DRIVER_STREAM_HPP
 #define CONCH_SRC_DRIVER_STREAM_HPP
 
+#include "driver/handler_memory.hpp"
+#include "driver/lane.hpp"
+
 #include <conch/config.hpp>
 #include <conch/error.hpp>
 
@@ -10,7 +13,6 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/basic_resolver.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +24,11 @@ namespace conch::impl {
 
 class client_core;
 
-using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 using protocol = boost::asio::generic::stream_protocol;
 
 /// One connection, or the attempt to make one: a socket and what is being written to it. All its
-/// handlers share it with the client, which ignores what comes from a stream that it left.
+/// handlers share it with the client, which ignores what comes from a stream that it left. They
+/// only note what happened; the rest is done on the client's lane.
 class stream : public std::enable_shared_from_this<stream> {
 public:
     stream(client_core& home, std::uint64_t number);
@@ -37,23 +39,47 @@ public:
     void read();
     bool writing() const noexcept { return writing_; }
     std::string& output() noexcept { return output_; }
-    /// Writes `output()`.
+    /// Writes `output()`, at once if it can.
     void write();
     void close() noexcept;
 
 private:
+    /// The end of one asynchronous operation of the socket or the resolver: there is one of each
+    /// kind at a time.
+    struct ending : event {
+        using event::event;
+        std::shared_ptr<stream> of{};  ///< while it waits
+        error_code ec{};
+        std::size_t size = 0;
+    };
+    template <void (stream::*Then)(error_code, std::size_t)>
+    static void pass_on(event& e);
+    /// A handler: passes the ending to the lane.
+    auto note(ending& e, handler_memory& memory);
+
     void resolve(const config& settings);
     void connect_next(error_code last);
+    void write_rest();
+    void resolved(error_code ec, std::size_t);
+    void connected(error_code ec, std::size_t);
+    void have_read(error_code ec, std::size_t n);
+    void have_written(error_code ec, std::size_t n);
 
     client_core& home_;  // kept by each pending handler
     std::uint64_t number_;
-    boost::asio::basic_stream_socket<protocol, strand_type> socket_;
-    boost::asio::ip::basic_resolver<boost::asio::ip::tcp, strand_type> resolver_;
+    boost::asio::basic_stream_socket<protocol, boost::asio::any_io_executor> socket_;
+    boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::any_io_executor> resolver_;
     std::vector<protocol::endpoint> addresses_{};
     std::size_t next_address_ = 0;
     bool tcp_ = true;
     bool writing_ = false;
     std::string output_{};
+    std::size_t written_ = 0;  // of the output
+    ending opening_;           // resolving, then connecting
+    ending reading_;
+    ending sending_;
+    handler_memory read_memory_{};
+    handler_memory write_memory_{};
 };
 
 }  // namespace conch::impl

@@ -21,12 +21,12 @@ bool renews(const lock_options& o, const config& c) noexcept {
 
 lock::terms terms_of(const lock_options& o, const config& c, bool try_only,
                      std::uint64_t owner) noexcept {
-    return {.wait = o.wait.value_or(try_only ? duration::zero() : forever),
-            .lease = lease_of(o, c),
-            .max_hold = o.max_hold,
-            .owner = owner != 0 || !o.owner ? owner : o.owner->id(),
-            .renew = renews(o, c),
-            .try_only = try_only};
+    return {{.lease = lease_of(o, c),
+             .max_hold = o.max_hold,
+             .owner = owner != 0 || !o.owner ? owner : o.owner->id(),
+             .renew = renews(o, c)},
+            o.wait.value_or(try_only ? duration::zero() : forever),
+            try_only};
 }
 
 }  // namespace
@@ -235,10 +235,7 @@ void lock_engine::shutdown(duration drain) {
 }
 
 void lock_engine::turn_away() {
-    std::vector<lock::slot*> slots;
-    for (const auto& [key, s] : house_.slot_by_key) {
-        slots.push_back(s);
-    }
+    const std::vector<lock::slot*> slots{house_.all_slots.begin(), house_.all_slots.end()};
     for (lock::slot* s : slots) {
         s->give_up_all(errc::client_closed);
     }

@@ -17,7 +17,7 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
     return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
-acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t,
+acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t,
                          const wire::call_type& first)
     : home{s},
       spec{std::move(sp)},

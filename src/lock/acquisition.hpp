@@ -43,14 +43,13 @@ struct acquisition : house_hook, slot_hook {
         releasing,  ///< the release is on its way, awaited by someone or not
     };
 
-    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t,
+    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t,
                 const wire::call_type& first);
 
     slot& home;
     impl::spec_ptr spec;
     std::uint64_t number;  ///< the second part of its field; never used again
-    terms want;
-    phase now = phase::trying;
+    asked want;
 
     /// The acquire, then the release: never both at once.
     acquisition_call call;
@@ -65,21 +64,22 @@ struct acquisition : house_hook, slot_hook {
     duration extended_by{};  ///< and the longest lease that it may have set
     std::uint64_t fence = 0;
 
-    /// Held: the renewal in flight, and this hold's place in it.
-    renewal* renewing = nullptr;
-    std::uint32_t place = 0;
-    bool due = false;            ///< in the renewer's list
-    bool last = false;           ///< the lease runs until `ends` or nearly: it isn't renewed again
-    std::uint64_t renewals = 0;  ///< so far
-    bool refused = false;        ///< the last answer to a renewal was an error
-
     /// An unfenced connection that may still run the acquire, and until when that matters.
     std::uint64_t suspect_epoch = 0;
     time_point suspect_until{};
-    std::uint32_t release_rounds = 0;
 
-    boost::intrusive::list<level> levels{};
-    std::uint32_t depth = 0;  ///< levels, and those on their way
+    /// Held: the renewal in flight, and this hold's place in it.
+    renewal* renewing = nullptr;
+    std::uint32_t place = 0;
+    std::uint32_t depth = 0;     ///< levels, and those on their way
+    std::uint64_t renewals = 0;  ///< so far
+    std::uint32_t release_rounds = 0;
+    phase now = phase::trying;
+    bool due = false;      ///< in the renewer's list
+    bool last = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
+    bool refused = false;  ///< the last answer to a renewal was an error
+
+    boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
     pending unlocking{pending::kind::unlock, {}};
     pending_list extensions{};
     pending_list changes{};
@@ -98,6 +98,10 @@ duration clamped_lease(duration lease, duration left) noexcept;
 /// The lease to send now for a hold that is to have this one: no shorter than what is left of what
 /// its holder was promised, as it becomes the whole TTL of a key that somebody took it from.
 duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept;
+
+inline void write_name(resp::writer& w, const impl::derived_name& n) {
+    w.arg(n.before, n.name, n.after);
+}
 
 /// Appends the acquisition's field as one argument.
 void write_field(resp::writer& w, const acquisition& a);

@@ -49,7 +49,9 @@ const wire::joint_script* slot::script_of(const wire::call& c) {
 void slot::encode_args(const wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
     write_field(w, a);
-    w.arg(core::ceil_millis(a.extended_by)).arg(a.spec->token_key()).arg(a.spec->token_ttl_ms());
+    w.arg(core::ceil_millis(a.extended_by));
+    write_name(w, a.spec->token_key());
+    w.arg(a.spec->token_ttl_ms());
 }
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
@@ -66,7 +68,7 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
 // Where a first copy may have run, SET NX would not find it again; and it says nothing of the
 // holder's lease, on which waiters rely.
 bool slot::takes_plainly(const acquisition& a) const noexcept {
-    return a.spec->family().plain && a.spec->token_key().empty() && a.call.copies <= 1 &&
+    return a.spec->family().plain && !a.spec->fenced() && a.call.copies <= 1 &&
            a.call.lost_epoch == 0 && !contending_ && acquisitions_.size() == 1;
 }
 
@@ -165,9 +167,10 @@ void slot::granted(acquisition& a) {
     if (ours_since_ == time_point{}) {
         ours_since_ = house.now;
     }
-    if (std::exchange(yielded_, false) && others_wait_) {
-        vain_turns_ = std::min(vain_turns_ + 1, most_vain_turns);
+    if (yielded_ && others_wait_ && vain_turns_ < most_vain_turns) {
+        ++vain_turns_;
     }
+    yielded_ = false;
     waiter& w = head();
     if (w.tried || w.queued) {
         ++house.counters.contended;
@@ -233,9 +236,8 @@ void slot::failed(error_code why) {
 }
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
-    return a.want.lease == w.want.lease && a.want.max_hold == w.want.max_hold &&
-           a.want.owner == w.want.owner && a.want.renew == w.want.renew &&
-           a.spec->same_token(*w.spec);
+    const asked& wanted = w.want;
+    return a.want == wanted && a.spec->same_token(*w.spec);
 }
 
 // An acquire that nobody wants any more is never sent again. What of it may have reached the server

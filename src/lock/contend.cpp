@@ -21,10 +21,10 @@ constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 core::task contend(slot& s) {
     s.contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
-    s.link.channels().add(s.listener_, s.spec->channel());
+    s.link.channels().add(s.begin_contest().listener, s.spec->channel().text());
     if (!s.live_) {
         ++s.house.counters.wakes_by_subscribe;
-    } else if (wire::subscriptions::is_on(s.listener_)) {
+    } else if (wire::subscriptions::is_on(s.contest_->listener)) {
         // Another name shares the channel: no confirmation will bring this about.
         s.house.renewing.check(*s.live_);
     }
@@ -34,8 +34,7 @@ core::task contend(slot& s) {
             while (s.has_waiters() && !s.poll_due_) {
                 co_await s.event();
             }
-            s.yields_ = false;
-            s.yielded_ = true;
+            s.end_turn();
         }
         while (s.has_waiters() && s.live_) {
             s.expect_news();
@@ -63,8 +62,7 @@ core::task contend(slot& s) {
             }
         }
     }
-    s.house.timers.cancel(s.poll_);
-    s.link.channels().remove(s.listener_);
+    s.end_contest();
     s.contending_ = false;
     s.house.may_be_idle(s);
 }
@@ -74,13 +72,24 @@ void slot::expect_turn() {
     const duration d =
         std::max(shortest_turn, round_trip_ * round_trips_in_turn) * (1 << vain_turns_);
     poll_due_ = false;
-    house.timers.set(poll_, core::after(house.now, std::min(d, longest_turn)));
+    house.timers.set(contest_->poll, core::after(house.now, std::min(d, longest_turn)));
+    // The release that leaves now is heard too, by who listens already.
+    own_until_ = messages_ + (wire::subscriptions::is_on(contest_->listener) ? 1 : 0);
+}
+
+// Whoever took the lock and released it since was heard; whoever holds it still, answers the try.
+void slot::end_turn() noexcept {
+    yields_ = false;
+    yielded_ = static_cast<std::int32_t>(messages_ - own_until_) <= 0;
+    if (!yielded_) {
+        vain_turns_ = 0;
+    }
 }
 
 // A local hold may be taken away too, and its message be lost.
 void slot::expect_news() {
     poll_due_ = false;
-    house.timers.set(poll_, core::after(house.now, poll_interval()));
+    house.timers.set(contest_->poll, core::after(house.now, poll_interval()));
 }
 
 void slot::expect_release() {
@@ -91,12 +100,12 @@ void slot::expect_release() {
         d = std::min<duration>(d, left + std::chrono::milliseconds{1});
     }
     poll_due_ = false;
-    house.timers.set(poll_, core::after(house.now, d));
+    house.timers.set(contest_->poll, core::after(house.now, d));
 }
 
 duration slot::poll_interval() const noexcept {
     const duration cap = house.settings.max_poll_interval;
-    return wire::subscriptions::works(listener_) ? cap : std::min(cap, poll_without_messages);
+    return hears() ? cap : std::min(cap, poll_without_messages);
 }
 
 bool slot::may_be_free() noexcept {
@@ -131,6 +140,7 @@ void slot::on_news(void* self, wire::news what) {
             if (s.live_) {
                 s.house.renewing.check(*s.live_);
             }
+            ++s.messages_;
             s.by_message_ = true;
             break;
         case wire::news::subscribed: {
@@ -138,7 +148,7 @@ void slot::on_news(void* self, wire::news what) {
                 s.house.renewing.check(*s.live_);
             }
             // A try that leaves, or left, after the subscription sees what came before it.
-            const auto subscribed = wire::subscriptions::serial(s.listener_);
+            const auto subscribed = wire::subscriptions::serial(s.contest_->listener);
             if (s.trying_ && (s.trying_->call.where == wire::call::state::waiting ||
                               s.trying_->call.serial > subscribed)) {
                 return;

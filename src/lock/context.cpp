@@ -17,9 +17,7 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
       servers{s,   timers,   jitter,
               log, counters, wire::link_events{this, &context::on_ready, &context::on_lost}} {}
 
-context::~context() {
-    CONCH_CHECK(slot_by_key.empty() && acquisitions.empty() && limiters.empty());
-}
+context::~context() { CONCH_CHECK(all_slots.empty() && acquisitions.empty() && limiters.empty()); }
 
 void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
     if (p.completed()) {
@@ -34,12 +32,12 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
 }
 
 slot& context::slot_of(const impl::spec_ptr& spec) {
-    const auto it = slot_by_key.find(slot_key{*spec});
-    if (it != slot_by_key.end()) {
-        return *it->second;
+    const auto it = all_slots.find(slot_key{*spec});
+    if (it != all_slots.end()) {
+        return **it;
     }
     slot& s = slots.make(*this, spec);
-    slot_by_key.emplace(slot_key{*s.spec}, &s);
+    all_slots.insert(&s);
     return s;
 }
 
@@ -71,7 +69,7 @@ void context::retire_idle() {
     for (slot* s : idle) {
         s->listed_idle_ = false;
         if (s->idle()) {
-            slot_by_key.erase(slot_key{*s->spec});
+            all_slots.erase(s);
             slots.free(*s);
         }
     }
@@ -103,11 +101,7 @@ void context::on_lost(void* self, errc lasting_reason) {
     for (const auto& [key, l] : house.limiters) {
         l->give_up_all(lasting_reason);
     }
-    std::vector<slot*> all;
-    all.reserve(house.slot_by_key.size());
-    for (const auto& [key, s] : house.slot_by_key) {
-        all.push_back(s);
-    }
+    const std::vector<slot*> all{house.all_slots.begin(), house.all_slots.end()};
     for (slot* s : all) {
         s->give_up_all(lasting_reason);
     }

@@ -22,6 +22,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/intrusive/list.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -47,9 +48,23 @@ struct slot_key {
     explicit slot_key(const impl::lock_spec& spec) noexcept
         : family{&spec.family()}, name{spec.name()} {}
     friend bool operator==(const slot_key&, const slot_key&) = default;
-    friend std::size_t hash_value(const slot_key& k) noexcept {
+};
+
+/// Finds slots by what tells them apart, which each keeps in its spec.
+struct slot_hash {
+    using is_transparent = void;
+    std::size_t operator()(const slot_key& k) const noexcept {
         return boost::hash<std::string_view>{}(k.name) ^ (k.family->plain ? 1u : 0u);
     }
+    std::size_t operator()(const slot* s) const noexcept { return (*this)(slot_key{*s->spec}); }
+};
+struct slot_equal {
+    using is_transparent = void;
+    bool operator()(const slot* a, const slot* b) const noexcept { return a == b; }
+    bool operator()(const slot_key& k, const slot* s) const noexcept {
+        return k == slot_key{*s->spec};
+    }
+    bool operator()(const slot* s, const slot_key& k) const noexcept { return (*this)(k, s); }
 };
 
 /// What tells rate limits apart: who asks by another limit of the same name has a queue apart.
@@ -107,6 +122,7 @@ struct context {
     std::vector<completion> completions{};
 
     core::pool<slot> slots{};
+    core::pool<slot::contest> contests{};
     core::pool<acquisition> acquisition_pool{};
     core::pool<level> levels{};
     core::pool<waiter> waiters{};
@@ -120,7 +136,7 @@ struct context {
     /// From their first try until the server is known not to have them.
     acquisition_list acquisitions{};
     pending_list queries{};
-    boost::unordered_flat_map<slot_key, slot*> slot_by_key{};
+    boost::unordered_flat_set<slot*, slot_hash, slot_equal> all_slots{};
     std::vector<slot*> idle{};
     boost::unordered_flat_map<limiter_key, limiter*> limiters{};
     std::vector<limiter*> idle_limiters{};

@@ -55,13 +55,19 @@ struct pending : pending_hook {
 using pending_list = boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
                                             boost::intrusive::constant_time_size<false>>;
 
-/// What an acquire asks for; checked, with all times finite and in range.
-struct terms {
-    duration wait{};
+/// What a hold shall be like; checked, with all times finite and in range.
+struct asked {
     duration lease{};
     duration max_hold{};
     std::uint64_t owner = 0;  ///< 0: none
     bool renew = true;
+
+    friend bool operator==(const asked&, const asked&) = default;
+};
+
+/// What an acquire asks for.
+struct terms : asked {
+    duration wait{};
     bool try_only = false;  ///< busy and timed out are answers, not errors
 
     bool no_wait() const noexcept { return wait == duration::zero(); }

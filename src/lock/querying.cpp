@@ -15,17 +15,14 @@ void force_done(wire::call& c, const wire::outcome& o);
 
 void encode_status(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    wire::write_script(w, c, q.spec->family().status, 1, 1)
-        .arg(q.spec->name())
-        .arg(q.spec->token_key());
+    wire::write_script(w, c, q.spec->family().status, 1, 1).arg(q.spec->name());
+    write_name(w, q.spec->token_key());
 }
 
 void encode_force(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    wire::write_script(w, c, q.spec->family().release.one, 1, 2)
-        .arg(q.spec->name())
-        .arg(q.holder)
-        .arg(q.spec->channel());
+    wire::write_script(w, c, q.spec->family().release.one, 1, 2).arg(q.spec->name()).arg(q.holder);
+    write_name(w, q.spec->channel());
 }
 
 constexpr wire::call_type status_type{

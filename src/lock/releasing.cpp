@@ -21,7 +21,7 @@ constexpr wire::joint_form joint_release{
         [](const wire::call& c, resp::writer& w) {
             const acquisition& a = owner_of(c);
             write_field(w, a);
-            w.arg(a.spec->channel());
+            write_name(w, a.spec->channel());
         },
 };
 

@@ -22,13 +22,29 @@ waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point 
       deadline{this, &slot::on_wait_over} {}
 
 slot::slot(context& h, impl::spec_ptr s)
-    : house{h},
-      link{h.servers.serving(s->name())},
-      spec{std::move(s)},
-      listener_{this, &slot::on_news},
-      poll_{this, &slot::on_poll} {}
+    : house{h}, link{h.servers.serving(s->name())}, spec{std::move(s)} {}
 
-slot::~slot() { house.timers.cancel(poll_); }
+slot::~slot() { end_contest(); }
+
+slot::contest& slot::begin_contest() {
+    if (!contest_) {
+        contest_ = &house.contests.make(*this);
+    }
+    return *contest_;
+}
+
+void slot::end_contest() noexcept {
+    if (contest_) {
+        house.timers.cancel(contest_->poll);
+        link.channels().remove(contest_->listener);
+        house.contests.free(*std::exchange(contest_, nullptr));
+    }
+}
+
+// Messages come, or will.
+bool slot::hears() const noexcept {
+    return contest_ && wire::subscriptions::works(contest_->listener);
+}
 
 core::frame_pool& slot::frames() noexcept { return house.frames; }
 
@@ -120,8 +136,12 @@ void slot::give_up_all(error_code why) {
 // Those who wait behind a local hold listen too, so that they and the holder hear of a forced
 // release; but not if the hold is short.
 void slot::listen_soon() {
-    if (live_ && has_waiters() && !contending_ && !poll_.armed()) {
-        house.timers.set(poll_, core::after(house.now, listening_delay));
+    if (!live_ || !has_waiters() || contending_) {
+        return;
+    }
+    core::timer& poll = begin_contest().poll;
+    if (!poll.armed()) {
+        house.timers.set(poll, core::after(house.now, listening_delay));
     }
 }
 
@@ -131,7 +151,11 @@ void slot::try_again() {
     advance();
 }
 
-void slot::wake() noexcept { house.awake.wake(contender_); }
+void slot::wake() noexcept {
+    if (contest_) {
+        house.awake.wake(contest_->contender);
+    }
+}
 
 // With a contender the conversation decides; else the next waiter tries at once.
 void slot::advance() {
@@ -155,8 +179,8 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     }
     live_ = nullptr;
     if (passed_on && has_waiters()) {
-        ++house.counters.hand_offs;
         yields_ = others_turn();
+        house.counters.hand_offs += yields_ ? 0 : 1;
     } else {
         ours_since_ = {};
     }
@@ -176,9 +200,7 @@ bool slot::others_turn() noexcept {
     return true;
 }
 
-void slot::told(std::int64_t clients) noexcept {
-    others_wait_ = clients > (wire::subscriptions::works(listener_) ? 1 : 0);
-}
+void slot::told(std::int64_t clients) noexcept { others_wait_ = clients > (hears() ? 1 : 0); }
 
 void slot::forget(acquisition& a) {
     acquisitions_.erase(acquisitions_.iterator_to(a));

@@ -61,6 +61,16 @@ private:
     friend core::task contend(slot& s);
     friend struct waiter;
 
+    /// What only a slot has that contends, or whose waiters wait behind a hold.
+    struct contest {
+        explicit contest(slot& s) noexcept
+            : listener{&s, &slot::on_news}, poll{&s, &slot::on_poll} {}
+
+        core::sleeper contender{};
+        wire::listener listener;
+        core::timer poll;
+    };
+
     static void encode_acquire(wire::call& c, resp::writer& w);
     static void encode_args(const wire::call& c, resp::writer& w);
     static const wire::joint_script* script_of(const wire::call& c);
@@ -94,9 +104,13 @@ private:
     bool others_turn() noexcept;
 
     // For contend().
-    auto event() noexcept { return contender_.sleep(); }
+    auto event() noexcept { return contest_->contender.sleep(); }
+    contest& begin_contest();
+    void end_contest() noexcept;
+    bool hears() const noexcept;
     void expect_release();
     void expect_turn();
+    void end_turn() noexcept;
     void expect_news();
     bool may_be_free() noexcept;
     duration poll_interval() const noexcept;
@@ -106,25 +120,27 @@ private:
     acquisition* live_ = nullptr;    ///< held; local waiters wait for it
     acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
 
-    bool contending_ = false;
-    bool last_busy_ = false;  ///< the last try was answered "busy"
-    core::sleeper contender_{};
-    wire::listener listener_;
-    core::timer poll_;
-    bool poll_due_ = false;
-    std::uint64_t wakes_ = 0;    ///< reasons to try again, so far
-    std::uint64_t seen_ = 0;     ///< of these, answered by the last try
-    bool untried_head_ = false;  ///< the head must have a try of its own
-    bool by_message_ = false;    ///< the last reason was a message
-    std::int64_t ttl_ms_ = 0;    ///< what the last busy answer said
-    bool others_wait_ = false;
-    unsigned passes_ = 0;      ///< local hand-offs since others had their turn
-    time_point ours_since_{};  ///< when the first of these was granted; the epoch: nothing was
-    bool yields_ = false;      ///< others have their turn before the next try
-    bool yielded_ = false;     ///< they just had it
-    unsigned vain_turns_ = 0;  ///< turns in a row that nobody took
-    duration round_trip_{};    ///< of the last try
-    bool listed_idle_ = false;
+    contest* contest_ = nullptr;
+    std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
+    time_point
+        ours_since_{};       ///< when the first local hand-off was granted; the epoch: nothing was
+    duration round_trip_{};  ///< of the last try
+    // Counters that are compared may overflow: they are never so far apart.
+    std::uint32_t wakes_ = 0;      ///< reasons to try again, so far
+    std::uint32_t seen_ = 0;       ///< of these, answered by the last try
+    std::uint32_t messages_ = 0;   ///< of releases, so far
+    std::uint32_t own_until_ = 0;  ///< what these are when a turn ends that nobody took
+    std::uint32_t passes_ = 0;     ///< local hand-offs since others had their turn
+    std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
+    bool contending_ : 1 = false;
+    bool last_busy_ : 1 = false;  ///< the last try was answered "busy"
+    bool poll_due_ : 1 = false;
+    bool untried_head_ : 1 = false;  ///< the head must have a try of its own
+    bool by_message_ : 1 = false;    ///< the last reason was a message
+    bool others_wait_ : 1 = false;
+    bool yields_ : 1 = false;   ///< others have their turn before the next try
+    bool yielded_ : 1 = false;  ///< they just had it, and nobody took it
+    bool listed_idle_ : 1 = false;
     friend struct context;
 };
 

@@ -6,23 +6,10 @@
 #include <stdexcept>
 
 namespace conch::impl {
-namespace {
-
-// Redisson's rule for a derived key: the name becomes the hash tag, unless it has a brace already.
-std::string prefixed(std::string_view prefix, std::string_view name) {
-    std::string out{prefix};
-    if (name.find('{') != std::string_view::npos) {
-        return out.append(":").append(name);
-    }
-    return out.append(":{").append(name).append("}");
-}
-
-}  // namespace
-
 const lock_family redisson_family{
     .type_name = "conch::mutex",
-    .channel_prefix = "redisson_lock__channel",
-    .token_prefix = "redisson_lock_token",
+    .channel_prefix = "redisson_lock__channel:{",
+    .token_prefix = "redisson_lock_token:{",
     .acquire = {wire::script_id::acquire, wire::script_id::acquire_many, 4},
     .release = {wire::script_id::release, wire::script_id::release_many, 2},
     .renew = wire::script_id::renew,
@@ -33,8 +20,8 @@ const lock_family redisson_family{
 
 const lock_family token_family{
     .type_name = "conch::token_mutex",
-    .channel_prefix = "conch_token_mutex_channel",
-    .token_prefix = "conch_token_mutex_fence",
+    .channel_prefix = "conch_token_mutex_channel:{",
+    .token_prefix = "conch_token_mutex_fence:{",
     .acquire = {wire::script_id::token_acquire, wire::script_id::token_acquire_many, 4},
     .release = {wire::script_id::token_release, wire::script_id::token_release_many, 2},
     .renew = wire::script_id::token_renew,
@@ -58,11 +45,19 @@ lock_spec::lock_spec(const lock_family& family, std::string_view name, const mut
         refuse("fence_ttl must be positive");
     }
     name_ = name;
-    channel_ = prefixed(family.channel_prefix, name);
-    if (options.fenced) {
-        token_key_ = prefixed(family.token_prefix, name);
+    has_brace_ = name.find('{') != std::string_view::npos;
+    fenced_ = options.fenced;
+    if (fenced_) {
         token_ttl_ms_ = options.fence_ttl ? core::ceil_millis(*options.fence_ttl) : 0;
     }
+}
+
+// Redisson's rule for a derived key: the name becomes the hash tag, unless it has a brace already.
+derived_name lock_spec::derived(std::string_view prefix) const noexcept {
+    if (has_brace_) {
+        return {prefix.substr(0, prefix.size() - 1), name_, {}};
+    }
+    return {prefix, name_, "}"};
 }
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept {

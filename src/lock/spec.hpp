@@ -18,9 +18,9 @@ namespace conch::impl {
 /// How a family of locks is kept on the server: its scripts, which take and answer the same in each
 /// family, and the names that are derived from that of a lock.
 struct lock_family {
-    const char* type_name;  ///< for messages
-    std::string_view channel_prefix;
-    std::string_view token_prefix;
+    const char* type_name;            ///< for messages
+    std::string_view channel_prefix;  ///< with what opens a hash tag
+    std::string_view token_prefix;    ///< the same
     wire::joint_script acquire;
     wire::joint_script release;
     wire::script_id renew;
@@ -35,6 +35,15 @@ extern const lock_family redisson_family;
 /// `conch::token_mutex`: SET NX PX, and compare-and-delete.
 extern const lock_family token_family;
 
+/// A name that is derived from that of a lock, in the pieces that make it.
+struct derived_name {
+    std::string_view before{};
+    std::string_view name{};
+    std::string_view after{};
+
+    std::string text() const { return std::string{before}.append(name).append(after); }
+};
+
 /// What a lock is on the server: its keys and its channel. Immutable and shared by mutexes,
 /// operations and slots.
 class lock_spec {
@@ -47,26 +56,31 @@ public:
     const lock_family& family() const noexcept { return family_; }
     const std::string& name() const noexcept { return name_; }
     /// No other family has it; other names of this one may.
-    const std::string& channel() const noexcept { return channel_; }
+    derived_name channel() const noexcept { return derived(family_.channel_prefix); }
+    bool fenced() const noexcept { return fenced_; }
     /// Empty if not fenced.
-    const std::string& token_key() const noexcept { return token_key_; }
+    derived_name token_key() const noexcept {
+        return fenced_ ? derived(family_.token_prefix) : derived_name{};
+    }
     /// 0: the token key never expires.
     std::int64_t token_ttl_ms() const noexcept { return token_ttl_ms_; }
     /// Of two specs of one name: an acquisition by one takes the token that the other would.
     bool same_token(const lock_spec& other) const noexcept {
-        return token_key_ == other.token_key_ && token_ttl_ms_ == other.token_ttl_ms_;
+        return fenced_ == other.fenced_ && token_ttl_ms_ == other.token_ttl_ms_;
     }
 
 private:
     friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;
     friend void intrusive_ptr_release(const lock_spec*) noexcept;
 
+    derived_name derived(std::string_view prefix) const noexcept;
+
     const lock_family& family_;
     std::string name_;
-    std::string channel_;
-    std::string token_key_{};
     std::int64_t token_ttl_ms_ = 0;
     mutable std::atomic<std::uint32_t> references_{0};
+    bool fenced_ = false;
+    bool has_brace_ = false;
 };
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept;

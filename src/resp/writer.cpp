@@ -35,12 +35,15 @@ writer& writer::command(std::size_t n) {
 
 writer& writer::arg(std::string_view bytes) { return arg(bytes, {}); }
 
-writer& writer::arg(std::string_view first, std::string_view second) {
-    const std::size_t size = first.size() + second.size();
+writer& writer::arg(std::string_view first, std::string_view second, std::string_view third) {
+    const std::size_t size = first.size() + second.size() + third.size();
     char* to = append('$', size, size + 2);
     to = std::copy(first.begin(), first.end(), to);
     if (!second.empty()) {
         to = std::copy(second.begin(), second.end(), to);
+    }
+    if (!third.empty()) {
+        to = std::copy(third.begin(), third.end(), to);
     }
     *to++ = '\r';
     *to = '\n';

@@ -30,7 +30,7 @@ public:
         }
     }
     /// One argument made of parts, without building it first.
-    writer& arg(std::string_view first, std::string_view second);
+    writer& arg(std::string_view first, std::string_view second, std::string_view third = {});
 
 private:
     writer& decimal(std::int64_t number);

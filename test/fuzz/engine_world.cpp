@@ -294,7 +294,7 @@ void engine_world::other_releases(std::size_t name) {
     const server_model::key* const k = server_.find(names[name], now_);
     if (k && k->field == "other:1") {
         server_.erase(names[name]);
-        server_.publish(specs_[name][0]->channel());
+        server_.publish(specs_[name][0]->channel().text());
         settle();
     }
 }
@@ -306,7 +306,7 @@ void engine_world::delete_key(std::size_t name) {
 
 void engine_world::send_push(std::size_t name, std::string_view what) {
     if (connected_ != 0) {
-        session_.answers.push_back(push(what, specs_[name][0]->channel(), bulk("0")));
+        session_.answers.push_back(push(what, specs_[name][0]->channel().text(), bulk("0")));
         settle();
     }
 }

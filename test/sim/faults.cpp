@@ -113,7 +113,8 @@ bool fault_injector::act(fault f) {
         }
         case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000)); return true;
         case fault::unsubscribed:
-            return server.end_subscriptions(all_.spec(w.chance.below(all_.how().names))->channel());
+            return server.end_subscriptions(
+                all_.spec(w.chance.below(all_.how().names))->channel().text());
         case fault::pause: {
             const bool ran = all_.clients()[client]->running();
             all_.clients()[client]->pause(until());

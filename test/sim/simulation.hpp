@@ -82,7 +82,7 @@ public:
     bool same_key(std::size_t a, std::size_t b) const noexcept {
         return specs_[a]->name() == specs_[b]->name();
     }
-    bool fenced(std::size_t name) const noexcept { return !specs_[name]->token_key().empty(); }
+    bool fenced(std::size_t name) const noexcept { return specs_[name]->fenced(); }
     /// Users go on with new work.
     bool working() const noexcept { return world_.now() < end_of_work_; }
     /// All faults are over; then their effects, too.

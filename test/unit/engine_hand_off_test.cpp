@@ -308,6 +308,73 @@ TEST(engine_hand_off, on_a_slow_network_the_turn_of_others_is_some_round_trips_l
     EXPECT_TRUE(third.granted());
 }
 
+// Of a client that gives others their turn after each hold: the first ended, others wait, and the
+// client listens.
+class engine_turns : public testing::Test {
+protected:
+    engine_turns() {
+        for (int i = 0; i < 6; ++i) {
+            h.lock("a");
+        }
+        h.connect();
+        h.reply(granted());
+        h.release(h.operation_at(0).view);
+        h.sent();
+        h.reply(integer(2), granted());
+        h.release(h.operation_at(1).view);
+        h.sent();
+        h.reply(integer(2), subscribed("a"));
+    }
+
+    static conch::config yielding() {
+        conch::config c = quiet();
+        c.max_passes = 1;
+        return c;
+    }
+
+    void expect_turn_of(conch::duration d, int next) {
+        h.advance(d - 1us);
+        EXPECT_EQ(h.sent(), lines{}) << "before the try of number " << next;
+        h.advance(1us);
+        EXPECT_EQ(h.sent(), lines{acquire_of("a", next)});
+        h.reply(granted());
+        ASSERT_TRUE(h.operation_at(static_cast<std::size_t>(next - 1)).granted());
+    }
+    // All that is heard of it is the client's own release.
+    void release(std::size_t i) {
+        h.release(h.operation_at(i).view);
+        h.sent();
+        h.reply(integer(2), released("a"));
+    }
+
+    engine_harness h{yielding()};
+};
+
+TEST_F(engine_turns, each_that_nobody_takes_makes_the_next_one_twice_as_long) {
+    expect_turn_of(1ms, 3);
+    release(2);
+    expect_turn_of(2ms, 4);
+    release(3);
+    expect_turn_of(4ms, 5);
+}
+
+TEST_F(engine_turns, one_in_which_others_had_the_lock_makes_the_next_one_short_again) {
+    expect_turn_of(1ms, 3);
+    release(2);
+    expect_turn_of(2ms, 4);
+    release(3);
+    h.reply(released("a"));  // theirs
+    expect_turn_of(4ms, 5);
+    release(4);
+    expect_turn_of(1ms, 6);
+}
+
+TEST_F(engine_turns, one_is_no_hand_off) {
+    expect_turn_of(1ms, 3);
+    release(2);
+    EXPECT_EQ(h.counters().hand_offs, 1u);
+}
+
 TEST(engine_hand_off, where_nobody_else_waits_the_lock_is_passed_on_for_ever) {
     conch::config c = quiet();
     c.max_passes = 1;

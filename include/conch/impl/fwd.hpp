@@ -8,6 +8,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -47,6 +48,9 @@ private:
     client_core* core_;  ///< null if there is no context; must outlive this
 };
 
+/// Memory of operations, recycled by each thread.
+void* allocate_operation(std::size_t size);
+void free_operation(void* p, std::size_t size) noexcept;
 /// Hands an operation to the client's strand; it will be finished exactly once, never in here.
 void submit(operation&, this_build) noexcept;
 /// Asks for the cancellation of the operation with this ticket; any thread, at any time.

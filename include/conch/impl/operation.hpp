@@ -12,12 +12,16 @@
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace conch::lock {
@@ -39,6 +43,49 @@ enum class request {
     shutdown
 };
 
+/// Room in an operation for what an event loop makes of its delivery: one thing at a time.
+class posting_memory {
+public:
+    posting_memory() = default;
+    posting_memory(const posting_memory&) = delete;
+    posting_memory& operator=(const posting_memory&) = delete;
+
+    template <typename T>
+    class allocator {
+    public:
+        using value_type = T;
+
+        explicit allocator(posting_memory& m) noexcept : memory_{&m} {}
+        template <typename U>
+        allocator(const allocator<U>& other) noexcept : memory_{other.memory_} {}
+
+        T* allocate(std::size_t n) {
+            if (n * sizeof(T) <= sizeof memory_->space_) {
+                return reinterpret_cast<T*>(memory_->space_);
+            }
+            return static_cast<T*>(allocate_operation(n * sizeof(T)));
+        }
+        void deallocate(T* p, std::size_t n) noexcept {
+            if (n * sizeof(T) > sizeof memory_->space_) {
+                free_operation(p, n * sizeof(T));
+            }
+        }
+        template <typename U>
+        bool operator==(const allocator<U>& other) const noexcept {
+            return memory_ == other.memory_;
+        }
+
+    private:
+        template <typename U>
+        friend class allocator;
+
+        posting_memory* memory_;
+    };
+
+private:
+    alignas(std::max_align_t) std::byte space_[64];
+};
+
 /// One asynchronous operation between its initiating call and its handler, the handler's type
 /// erased. Written by the initiating call, then owned by the client's strand.
 struct operation {
@@ -55,7 +102,10 @@ struct operation {
 
     core_ptr core{};
     spec_ptr spec{};
-    lock_options options{};
+    union {
+        lock_options options{};
+        posting_memory posting;  ///< once it has ended
+    };
     std::uint64_t owner = 0;  ///< the id of options.owner
     duration amount{};
     rate_spec_ptr limit{};
@@ -93,23 +143,51 @@ private:
     std::uint64_t ticket_;
 };
 
+/// For what has no allocator of its own.
+template <typename T>
+class operation_allocator {
+public:
+    using value_type = T;
+
+    operation_allocator() = default;
+    template <typename U>
+    explicit operation_allocator(const std::allocator<U>&) noexcept {}
+
+    T* allocate(std::size_t n) { return static_cast<T*>(allocate_operation(n * sizeof(T))); }
+    void deallocate(T* p, std::size_t n) noexcept { free_operation(p, n * sizeof(T)); }
+};
+
+template <typename Allocator, typename T>
+struct rebound {
+    using type = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
+};
+template <typename U, typename T>
+struct rebound<std::allocator<U>, T> {
+    using type = operation_allocator<T>;
+};
+
 /// `Result::take(operation&)` makes the handler's arguments, as a tuple.
 template <typename Handler, typename Result>
 class handler_operation final : public operation {
     using allocator = boost::asio::associated_allocator_t<Handler>;
     using executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
-    using self_allocator =
-        typename std::allocator_traits<allocator>::template rebind_alloc<handler_operation>;
+    using self_allocator = typename rebound<allocator, handler_operation>::type;
 
-    struct delivery {
-        using allocator_type = allocator;
-        allocator_type get_allocator() const noexcept {
-            return boost::asio::get_associated_allocator(handler);
+    /// The ended operation on its way to its handler.
+    class delivery {
+    public:
+        explicit delivery(handler_operation* op) noexcept : op_{op} {}
+        delivery(delivery&& other) noexcept : op_{std::exchange(other.op_, nullptr)} {}
+        delivery& operator=(delivery&&) = delete;
+        ~delivery() {
+            if (op_) {
+                op_->end(false);
+            }
         }
-        void operator()() { std::apply(std::move(handler), std::move(arguments)); }
-        Handler handler;
-        decltype(Result::take(std::declval<operation&>())) arguments;
-        tracked<executor> work;
+        void operator()() { std::exchange(op_, nullptr)->end(true); }
+
+    private:
+        handler_operation* op_;
     };
 
 public:
@@ -139,14 +217,55 @@ public:
 private:
     static void finish_this(operation* base, bool deliver) noexcept {
         auto* self = static_cast<handler_operation*>(base);
-        self_allocator alloc{boost::asio::get_associated_allocator(self->handler_)};
-        delivery result{std::move(self->handler_), Result::take(*self), std::move(self->work_)};
-        const core_ptr keep = std::move(self->core);
-        self->~handler_operation();
-        std::allocator_traits<self_allocator>::deallocate(alloc, self, 1);
+        if (!self->view) {
+            self->core.reset();
+        }
         if (deliver) {
-            const executor ex = result.work.get_executor();
-            boost::asio::post(ex, std::move(result));
+            self->post();
+        } else {
+            self->end(false);
+        }
+    }
+
+    void post() {
+        // A copy: once posted, this may be gone.
+        const executor ex = work_.get_executor();
+        constexpr bool inside =
+            std::is_same_v<self_allocator, operation_allocator<handler_operation>>;
+        if constexpr (inside && std::is_same_v<executor, boost::asio::any_io_executor>) {
+            using context_executor = boost::asio::io_context::executor_type;
+            if (const auto* const of_context = ex.template target<context_executor>()) {
+                post_inside(*of_context);
+                return;
+            }
+        }
+        if constexpr (inside && std::is_same_v<executor, boost::asio::io_context::executor_type>) {
+            post_inside(ex);
+        } else {
+            boost::asio::post(
+                ex, boost::asio::bind_allocator(boost::asio::get_associated_allocator(handler_),
+                                                delivery{this}));
+        }
+    }
+
+    /// An event loop uses no memory of a handler before or after that is in its queue.
+    void post_inside(const boost::asio::io_context::executor_type& ex) {
+        ::new (static_cast<void*>(&posting)) posting_memory;
+        boost::asio::post(ex, boost::asio::bind_allocator(posting_memory::allocator<void>{posting},
+                                                          delivery{this}));
+    }
+
+    /// Frees this, then calls the handler, or destroys it.
+    void end(bool call) {
+        self_allocator alloc{boost::asio::get_associated_allocator(handler_)};
+        Handler handler{std::move(handler_)};
+        auto arguments = Result::take(*this);
+        const tracked<executor> work{std::move(work_)};
+        const core_ptr keep = std::move(core);
+        this->~handler_operation();
+        std::allocator_traits<self_allocator>::deallocate(alloc, this, 1);
+        if (call) {
+            std::apply(std::move(handler), std::move(arguments));
         }
     }
 
