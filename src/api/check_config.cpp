@@ -18,21 +18,21 @@ void need(bool good, const char* what) {
 
 bool positive(duration d) noexcept { return d > duration::zero(); }
 
-bool plain(const std::string& name) noexcept {
+}  // namespace
+
+bool is_plain(std::string_view name) noexcept {
     return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
-
-}  // namespace
 
 void check_config(const config& c) {
     need(!c.unix_path.empty() || !c.host.empty(), "host is empty");
     need(!c.unix_path.empty() || c.port != 0, "port is 0");
     need(c.unix_path.size() <= 107, "unix_path is longer than 107 bytes");
     need(c.unix_path.find('\0') == std::string::npos, "unix_path contains a zero byte");
-    need(plain(c.host), "host may have no spaces or special characters");
+    need(is_plain(c.host), "host may have no spaces or special characters");
     need(c.database <= 1'000'000, "database is above 1,000,000");
     need(c.username.empty() || !c.password.empty(), "username without a password");
-    need(plain(c.client_name), "client_name may have no spaces or special characters");
+    need(is_plain(c.client_name), "client_name may have no spaces or special characters");
     need(positive(c.connect_timeout), "connect_timeout must be positive");
     need(positive(c.response_timeout), "response_timeout must be positive");
     need(positive(c.ping_interval), "ping_interval must be positive");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "api/check_config.hpp"
+
 #include <conch/config.hpp>
 
 #include <boost/url/parse.hpp>
@@ -59,6 +61,9 @@ void read_tcp(config& c, const urls::url_view& u) {
         refuse("the host is missing");
     }
     c.host = u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} : u.host();
+    if (!impl::is_plain(c.host)) {
+        refuse("the host has spaces or special characters");
+    }
     if (u.has_port()) {
         c.port = static_cast<std::uint16_t>(
             number(u.port(), std::numeric_limits<std::uint16_t>::max(), "the port"));
@@ -83,6 +88,9 @@ void read_unix(config& c, const urls::url_view& u) {
     // The longest path that a unix socket's address can hold.
     if (c.unix_path.size() < 2 || c.unix_path.size() > 107) {
         refuse("the path of the socket is missing or longer than 107 bytes");
+    }
+    if (c.unix_path.find('\0') != std::string::npos) {
+        refuse("the path of the socket has a zero byte");
     }
     for (const auto& p : u.params()) {
         if (p.key != "db") {

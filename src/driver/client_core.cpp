@@ -322,7 +322,9 @@ void client_core::arm_timer() {
         return;  // it looks again when it fires
     }
     timer_at_ = at;
-    timer_->expires_after(at - now_);
+    // In this order: what passes between the two, as in a long turn, makes it fire early, not late.
+    const auto steady = std::chrono::steady_clock::now();
+    timer_->expires_at(steady + (at - clock::now()));
     timer_->async_wait(asio::bind_allocator(handler_memory::allocator<>{timer_memory_},
                                             [self = shared_from_this()](error_code ec) {
                                                 if (ec != asio::error::operation_aborted) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // A lock that is lost is said to be lost, in time, and by its right name.
 #include "support/redis_test.hpp"
+#include "support/told_in_time.hpp"
 
 #include <optional>
+#include <string_view>
+#include <thread>
 
 namespace {
 
@@ -61,6 +64,26 @@ TEST_F(loss_test, slow_loss_is_told_before_the_lease_ends_while_the_server_is_fr
         EXPECT_EQ(h.lost_reason(), errc::lease_expired);
     });
     server.thaw();
+}
+
+TEST_F(loss_test, a_turn_that_took_long_delays_no_loss) {
+    config c = settings();
+    c.least_log_level = log_level::debug;
+    bool slept = false;
+    c.log = [&](log_level, std::string_view line) {
+        if (line.starts_with("granted: ")) {
+            std::this_thread::sleep_for(500ms);  // within the turn that takes the lock
+            slept = true;
+        }
+    };
+    client slow{io, c};
+    const mutex m{slow, "slow"};
+    run([&]() -> asio::awaitable<void> {
+        const hold h = co_await m.async_lock({.lease = 600ms, .renew = false});
+        const std::optional<error_code> told = co_await told_in_time(h);
+        EXPECT_EQ(told, errc::lease_expired);
+        EXPECT_TRUE(slept);
+    });
 }
 
 TEST_F(loss_test, an_unlock_on_a_frozen_server_ends_with_the_lease) {

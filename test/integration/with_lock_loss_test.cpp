@@ -35,7 +35,7 @@ TEST_F(with_lock_loss_test, what_is_thrown_names_the_lock_and_the_cause) {
     run([&]() -> asio::awaitable<void> {
         bool cancelled = false;
         const auto body = [&](hold&) { return until_cancelled(&cancelled); };
-        const lock_options brief{.lease = 50ms, .renew = false};
+        const lock_options brief{.lease = 2s, .renew = false, .stop_before = 1s};
         const std::string lost = co_await words(m, brief, body);
         EXPECT_EQ(lost, "lock \"lock\" was going to be lost: " +
                             make_error_code(errc::lease_expired).message());

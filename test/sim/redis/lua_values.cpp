@@ -3,10 +3,19 @@
 
 #include <lua5.1/lua.hpp>
 
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 
 namespace conch::sim {
 namespace {
+
+/// As the machine instruction does it, which Redis leaves it to.
+std::int64_t truncated(lua_Number n) {
+    constexpr lua_Number limit = 9223372036854775808.0;
+    return n >= -limit && n < limit ? static_cast<std::int64_t>(n)
+                                    : std::numeric_limits<std::int64_t>::min();
+}
 
 std::string text_at(lua_State* l, int at) {
     std::size_t n = 0;
@@ -75,7 +84,7 @@ int push_marked(lua_State* l, const char* mark, const std::string& words) {
 reply to_reply(lua_State* l, int at) {
     switch (lua_type(l, at)) {
         case LUA_TSTRING: return reply::bulk(text_at(l, at));
-        case LUA_TNUMBER: return reply::number(static_cast<std::int64_t>(lua_tonumber(l, at)));
+        case LUA_TNUMBER: return reply::number(truncated(lua_tonumber(l, at)));
         case LUA_TBOOLEAN: return lua_toboolean(l, at) != 0 ? reply::number(1) : reply::nil();
         case LUA_TTABLE: {
             lua_pushvalue(l, at);
