@@ -181,6 +181,9 @@ void fake_redis::run(session& s, arguments a) {
         data_.begin_command();
         answer = c->run(*this, s, a);
     }
+    if (answer.is_error() && witness_) {
+        witness_->refused(s.id, a);
+    }
     // A push was written by the command itself.
     if (answer.what != reply::kind::push) {
         answer.write(s.output, s.resp3);

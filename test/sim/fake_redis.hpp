@@ -36,9 +36,11 @@ struct field_witness {
     enum class sight : std::uint8_t { missing, there, deleted };
 
     virtual void saw(std::int64_t connection, std::string_view field, sight what) = 0;
-    /// A script ended.
-    virtual void ran(std::int64_t connection, arguments keys, arguments args,
+    /// A script ended, with an answer or an error.
+    virtual void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
                      const reply& answer) = 0;
+    /// A command was answered with an error.
+    virtual void refused(std::int64_t connection, arguments command) = 0;
 
 protected:
     ~field_witness() = default;
@@ -164,9 +166,10 @@ public:
     /// After it: tells what it found out.
     void compare_tokens(const session& by, const std::vector<token_state>& before, arguments keys,
                         arguments args);
-    void ran(const session& by, arguments keys, arguments args, const reply& answer) const {
+    void ran(const session& by, std::string_view sha, arguments keys, arguments args,
+             const reply& answer) const {
         if (witness_) {
-            witness_->ran(by.id, keys, args, answer);
+            witness_->ran(by.id, sha, keys, args, answer);
         }
     }
 
