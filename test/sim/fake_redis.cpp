@@ -175,6 +175,8 @@ void fake_redis::run(session& s, arguments a) {
         answer = reply::error("NOAUTH Authentication required.");
     } else if (const std::string* no = refused(*c, false, false)) {
         answer = reply::error(*no);
+    } else if (subscriptions_refused_ && c->name == "subscribe") {
+        answer = reply::error("NOPERM this user has no permissions to run the 'subscribe' command");
     } else if (batch_is_refused(*c, a)) {
         answer = reply::error(key_refused);
     } else {

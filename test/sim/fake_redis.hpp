@@ -89,6 +89,8 @@ public:
     /// The same for a script of more than one key, in the words for a user who may not have one of
     /// them. A restart doesn't end it.
     void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
+    /// The same for SUBSCRIBE.
+    void refuse_subscriptions(bool yes) noexcept { subscriptions_refused_ = yes; }
     /// The same for CLIENT KILL, in the words for a user who may not.
     void refuse_kills(bool yes) noexcept { kills_refused_ = yes; }
     bool kill_is_refused() noexcept {
@@ -190,6 +192,7 @@ private:
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
     bool batches_refused_ = false;
+    bool subscriptions_refused_ = false;
     bool kills_refused_ = false;
     felt felt_{};
     std::uint64_t scripts_run_ = 0;
