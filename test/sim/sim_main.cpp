@@ -122,6 +122,15 @@ void print_text(const totals& t) {
     std::printf("%llu seeds with violations\n", static_cast<unsigned long long>(t.violations));
 }
 
+void print_violations(const sim::outcome& o, const std::string& replay) {
+    for (const std::string& v : o.violations) {
+        std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(o.seed), v.c_str());
+    }
+    if (!o.violations.empty()) {
+        std::fprintf(stderr, "  replay: %s\n", replay.c_str());
+    }
+}
+
 int run(const char* program, const po::variables_map& options) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
@@ -137,17 +146,12 @@ int run(const char* program, const po::variables_map& options) {
     for (std::uint64_t i = 0; minutes > 0 ? passed() < 60 * minutes : i < count; ++i) {
         const std::string replay = sim::replay_of(program, first + i, mutant);
         sim::now_playing(first + i, replay, trace ? 0 : patience_s);  // a trace has a reader
-        const sim::outcome o = sim::play(first + i, trace);
-        add(t, o);
-        for (const std::string& v : o.violations) {
-            std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(o.seed),
-                         v.c_str());
-        }
-        if (!o.violations.empty()) {
-            std::fprintf(stderr, "  replay: %s\n", replay.c_str());
-            if (options.count("keep-going") == 0) {
-                break;
-            }
+        sim::play(first + i, trace, [&](const sim::outcome& o) {
+            add(t, o);
+            print_violations(o, replay);
+        });
+        if (t.violations != 0 && options.count("keep-going") == 0) {
+            break;
         }
     }
     t.seconds = passed();

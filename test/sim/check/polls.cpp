@@ -18,8 +18,15 @@ public:
 
     void ran(const script_run& r) override {
         const auto name = all_.name_in(r);
-        if (name && r.is("acquire")) {
-            due_[{r.client, *name}] = r.at + pause_after(r.answer);
+        if (!name || !r.is("acquire")) {
+            return;
+        }
+        const std::uint64_t number = simulation::owner_in(std::string{r.args.front()}).number;
+        const answered now{number, r.at + pause_after(r.answer)};
+        answered& last = due_.try_emplace({r.client, *name}, now).first->second;
+        // Copies of older tries may come late.
+        if (number > last.number || (number == last.number && now.due < last.due)) {
+            last = now;
         }
     }
 
@@ -35,6 +42,12 @@ public:
     }
 
 private:
+    /// A try that the server has answered, and when the next one is due.
+    struct answered {
+        std::uint64_t number = 0;
+        instant due = 0;
+    };
+
     /// For so long nobody asks. What isn't a number of milliseconds tells of no lease.
     instant pause_after(const reply& answer) const {
         const instant longest = all_.how().settings.max_poll_interval.count() / 2;
@@ -45,8 +58,9 @@ private:
 
     bool may_ask(std::uint64_t client) const {
         return std::any_of(due_.begin(), due_.end(), [&](const auto& d) {
-            const auto& [of, at] = d;
-            return of.first == client && at <= all_.the_world().now() && wanted(client, of.second);
+            const auto& [of, last] = d;
+            return of.first == client && last.due <= all_.the_world().now() &&
+                   wanted(client, of.second);
         });
     }
 
@@ -56,7 +70,7 @@ private:
         });
     }
 
-    std::map<std::pair<std::uint64_t, std::size_t>, instant> due_{};
+    std::map<std::pair<std::uint64_t, std::size_t>, answered> due_{};
     std::vector<std::uint64_t> counted_{};
 };
 

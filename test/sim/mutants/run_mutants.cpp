@@ -56,12 +56,13 @@ constexpr std::size_t none = all.size();
         std::fprintf(out, "%llu\n", static_cast<unsigned long long>(i + 1));
         std::fflush(out);
         ::alarm(30);  // an endless loop is a failure, too
-        const outcome o = sim::play(first + i);
-        if (!o.violations.empty()) {
-            std::fprintf(out, "%s\n", o.violations.front().c_str());
-            std::fflush(out);
-            std::_Exit(1);
-        }
+        play(first + i, false, [out](const outcome& o) {
+            if (!o.violations.empty()) {
+                std::fprintf(out, "%s\n", o.violations.front().c_str());
+                std::fflush(out);
+                std::_Exit(1);
+            }
+        });
     }
     std::_Exit(0);
 }
