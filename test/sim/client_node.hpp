@@ -62,6 +62,7 @@ struct call {
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away
     bool acquires = false;       ///< asks for a hold, or for a deeper level of one
+    std::size_t name = 0;        ///< of the lock that it asks for
     duration wait{};             ///< how long such an acquire waits
     bool try_only = false;       ///< to such an acquire, an empty hold is an answer
     bool reserved = false;       ///< has room however much is pending

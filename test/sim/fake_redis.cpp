@@ -175,11 +175,16 @@ void fake_redis::run(session& s, arguments a) {
         answer = reply::error("NOAUTH Authentication required.");
     } else if (const std::string* no = refused(*c, false, false)) {
         answer = reply::error(*no);
+    } else if (subscriptions_refused_ && c->name == "subscribe") {
+        answer = reply::error("NOPERM this user has no permissions to run the 'subscribe' command");
     } else if (batch_is_refused(*c, a)) {
         answer = reply::error(key_refused);
     } else {
         data_.begin_command();
         answer = c->run(*this, s, a);
+    }
+    if (answer.is_error() && witness_) {
+        witness_->refused(s.id, a);
     }
     // A push was written by the command itself.
     if (answer.what != reply::kind::push) {

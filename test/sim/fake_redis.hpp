@@ -36,9 +36,11 @@ struct field_witness {
     enum class sight : std::uint8_t { missing, there, deleted };
 
     virtual void saw(std::int64_t connection, std::string_view field, sight what) = 0;
-    /// A script ended.
-    virtual void ran(std::int64_t connection, arguments keys, arguments args,
+    /// A script ended, with an answer or an error.
+    virtual void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
                      const reply& answer) = 0;
+    /// A command was answered with an error.
+    virtual void refused(std::int64_t connection, arguments command) = 0;
 
 protected:
     ~field_witness() = default;
@@ -87,6 +89,8 @@ public:
     /// The same for a script of more than one key, in the words for a user who may not have one of
     /// them. A restart doesn't end it.
     void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
+    /// The same for SUBSCRIBE.
+    void refuse_subscriptions(bool yes) noexcept { subscriptions_refused_ = yes; }
     /// The same for CLIENT KILL, in the words for a user who may not.
     void refuse_kills(bool yes) noexcept { kills_refused_ = yes; }
     bool kill_is_refused() noexcept {
@@ -164,9 +168,10 @@ public:
     /// After it: tells what it found out.
     void compare_tokens(const session& by, const std::vector<token_state>& before, arguments keys,
                         arguments args);
-    void ran(const session& by, arguments keys, arguments args, const reply& answer) const {
+    void ran(const session& by, std::string_view sha, arguments keys, arguments args,
+             const reply& answer) const {
         if (witness_) {
-            witness_->ran(by.id, keys, args, answer);
+            witness_->ran(by.id, sha, keys, args, answer);
         }
     }
 
@@ -187,6 +192,7 @@ private:
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
     bool batches_refused_ = false;
+    bool subscriptions_refused_ = false;
     bool kills_refused_ = false;
     felt felt_{};
     std::uint64_t scripts_run_ = 0;

@@ -100,7 +100,9 @@ bool fault_injector::act(fault f) {
         case fault::no_permission:
         case fault::no_channel: act_later(f); return false;
         case fault::restart: return server.restart(true, heard, until());
-        case fault::restart_empty: all_.forgot(); return server.restart(false, heard, until());
+        case fault::restart_empty:
+            all_.forgot();  // also what a server that was down already had kept
+            return server.restart(false, heard, until());
         case fault::failover: {
             all_.forgot();
             const instant back = until();
@@ -256,6 +258,9 @@ void fault_injector::heal() {
     all_.the_world().note("heal");
     all_.server().heal();
     all_.server().redis().refuse_batches(all_.how().has(fault::batch_refused));
+    // Those that a server ends then aren't made anew.
+    all_.server().redis().refuse_subscriptions(all_.how().has(fault::no_channel) &&
+                                               all_.how().has(fault::unsubscribed));
     all_.server().redis().lose_messages(0);
     all_.net().heal();
     for (std::size_t name = 0; name < all_.how().names; ++name) {

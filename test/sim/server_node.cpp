@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/server_node.hpp"
 
+#include "wire/script.hpp"
+
 #include <algorithm>
 
 namespace conch::sim {
+namespace {
+
+/// Empty if the library has none of this SHA1.
+std::string_view script_named(std::string_view sha) noexcept {
+    for (std::size_t id = 0; id < wire::script_count; ++id) {
+        const wire::script& s = wire::get_script(static_cast<wire::script_id>(id));
+        if (s.sha1 == sha) {
+            return s.name;
+        }
+    }
+    return {};
+}
+
+}  // namespace
 
 void server_node::accepted(std::uint64_t line) {
     const fake_redis::connection c = redis_.connect();
     by_line_[line] = c;
     by_connection_[c] = line;
+    opened_[line] = world_.now();
 }
 
 void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
@@ -83,24 +100,52 @@ void server_node::saw(std::int64_t connection, std::string_view field, sight wha
     }
 }
 
-void server_node::ran(std::int64_t connection, arguments keys, arguments args,
+void server_node::ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
                       const reply& answer) {
-    const auto limit = std::find_if(limits_.begin(), limits_.end(), [&](const limit_terms& l) {
-        return !keys.empty() && keys.front() == l.key() &&
-               args.front() == std::to_string(l.permits());
-    });
     const auto line = by_connection_.find(connection);
-    if (limit == limits_.end() || line == by_connection_.end() || answer.items.size() != 4) {
+    const std::string_view name = script_named(sha);
+    if (line == by_connection_.end() || name.empty() || keys.empty() || args.empty()) {
+        return;
+    }
+    const auto refusal = refusals_.find({line->second, std::string{args.front()}});
+    const script_run r{
+        .script = name,
+        .line = line->second,
+        .client = network_->client_of(line->second),
+        .at = world_.now(),
+        .sent_after = refusal != refusals_.end() ? refusal->second : opened_[line->second],
+        .keys = keys,
+        .args = args,
+        .answer = answer};
+    tell_count(r);
+    if (ran_) {
+        ran_(r);
+    }
+}
+
+// Of a script for one key its first argument: an acquire's field.
+void server_node::refused(std::int64_t connection, arguments command) {
+    const auto line = by_connection_.find(connection);
+    if (line != by_connection_.end() && command.size() > 4) {
+        refusals_[{line->second, std::string{command[4]}}] = world_.now();
+    }
+}
+
+void server_node::tell_count(const script_run& r) {
+    const auto limit = std::find_if(limits_.begin(), limits_.end(), [&](const limit_terms& l) {
+        return r.keys.front() == l.key() && r.args.front() == std::to_string(l.permits());
+    });
+    if (limit == limits_.end() || r.answer.items.size() != 4) {
         return;
     }
     permit_count c{.limit = static_cast<std::size_t>(limit - limits_.begin()),
-                   .at = world_.now(),
+                   .at = r.at,
                    .wall_us = wall_clock(),
-                   .client = network_->client_of(line->second),
-                   .granted = static_cast<std::size_t>(answer.items[0].integer),
-                   .used = static_cast<std::uint64_t>(answer.items[1].integer),
-                   .retry_ms = answer.items[2].integer};
-    for (const std::string_view permits : args.subspan(2)) {
+                   .client = r.client,
+                   .granted = static_cast<std::size_t>(r.answer.items[0].integer),
+                   .used = static_cast<std::uint64_t>(r.answer.items[1].integer),
+                   .retry_ms = r.answer.items[2].integer};
+    for (const std::string_view permits : r.args.subspan(2)) {
         c.asked.push_back(static_cast<std::uint64_t>(to_integer(permits).value_or(0)));
     }
     counted_(c);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,6 +32,24 @@ struct permit_count {
     std::size_t granted = 0;             ///< the first so many
     std::uint64_t used = 0;
     std::int64_t retry_ms = 0;
+};
+
+/// A script that the server ran for a client.
+struct script_run {
+    std::string_view script;  ///< its file's name, without ".lua"
+    std::uint64_t line = 0;
+    std::uint64_t client = 0;
+    instant at = 0;
+    instant sent_after = 0;  ///< the opening of the line, or the last refusal of the same there
+    arguments keys{};
+    arguments args{};
+    const reply& answer;
+
+    /// A mutex's or a token_mutex's script of this name.
+    bool is(std::string_view name) const noexcept { return script == name || is_plain(name); }
+    bool is_plain(std::string_view name) const noexcept {
+        return script.starts_with("token_") && script.substr(6) == name;
+    }
 };
 
 /// The fake Redis on its machine: it may be slow, stop, come back with or without its data, or be
@@ -96,6 +115,8 @@ public:
         limits_ = std::move(limits);
         counted_ = std::move(told);
     }
+    /// Who is told of each script.
+    void watch(std::function<void(const script_run&)> told) { ran_ = std::move(told); }
 
     // The network's.
 
@@ -114,7 +135,10 @@ private:
     std::set<std::string> all_fields();
     void note_late(std::uint64_t line, const std::set<std::string>& before);
     void saw(std::int64_t connection, std::string_view field, sight what) override;
-    void ran(std::int64_t connection, arguments keys, arguments args, const reply& answer) override;
+    void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
+             const reply& answer) override;
+    void refused(std::int64_t connection, arguments command) override;
+    void tell_count(const script_run& r);
 
     world& world_;
     fake_redis redis_;
@@ -129,6 +153,9 @@ private:
     std::vector<std::string> names_{};
     std::vector<limit_terms> limits_{};
     std::function<void(const permit_count&)> counted_{};
+    std::function<void(const script_run&)> ran_{};
+    boost::unordered_flat_map<std::uint64_t, instant> opened_{};           // lines
+    std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;

@@ -42,6 +42,7 @@ simulation::simulation(std::uint64_t seed, bool print)
         names.push_back(s->name());
     }
     server_.watch(std::move(names));
+    server_.watch([this](const script_run& r) { ran(r); });
     set_limits();
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
@@ -68,7 +69,10 @@ simulation::simulation(std::uint64_t seed, bool print)
                             make_rates,
                             make_closings,
                             make_renewals,
-                            make_depth}) {
+                            make_depth,
+                            make_released,
+                            make_abandoned,
+                            make_polls}) {
         checkers_.push_back(make(*this));
     }
     if (how_.closing) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // conch_sim: many simulated lives of a few clients and a server, each determined by its seed.
+#include "sim/check/determinism.hpp"
 #include "sim/last_words.hpp"
 #include "sim/simulation.hpp"
 #ifdef CONCH_MUTANTS
@@ -40,20 +41,8 @@ struct totals {
 /// A seed takes milliseconds, and with a sanitizer some hundred.
 constexpr unsigned patience_s = 60;
 
-/// Seeds between two that are run twice, to see that they are the same both times.
-constexpr std::uint64_t twice_every = 64;
-
-sim::outcome play(std::uint64_t seed, bool trace) {
-    sim::simulation s{seed, trace};
-    sim::outcome o = s.run();
-    if (seed % twice_every == 0) {
-        sim::simulation again{seed, false};
-        if (again.run().trace_hash != o.trace_hash) {
-            o.violations.push_back("determinism: the same seed gave another trace");
-        }
-    }
-    return o;
-}
+/// A wrong word or number on the command line.
+constexpr int bad_usage = 2;
 
 void add(totals& t, const sim::outcome& o) {
     ++t.seeds;
@@ -133,6 +122,15 @@ void print_text(const totals& t) {
     std::printf("%llu seeds with violations\n", static_cast<unsigned long long>(t.violations));
 }
 
+void print_violations(const sim::outcome& o, const std::string& replay) {
+    for (const std::string& v : o.violations) {
+        std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(o.seed), v.c_str());
+    }
+    if (!o.violations.empty()) {
+        std::fprintf(stderr, "  replay: %s\n", replay.c_str());
+    }
+}
+
 int run(const char* program, const po::variables_map& options) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
@@ -148,17 +146,12 @@ int run(const char* program, const po::variables_map& options) {
     for (std::uint64_t i = 0; minutes > 0 ? passed() < 60 * minutes : i < count; ++i) {
         const std::string replay = sim::replay_of(program, first + i, mutant);
         sim::now_playing(first + i, replay, trace ? 0 : patience_s);  // a trace has a reader
-        const sim::outcome o = play(first + i, trace);
-        add(t, o);
-        for (const std::string& v : o.violations) {
-            std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(o.seed),
-                         v.c_str());
-        }
-        if (!o.violations.empty()) {
-            std::fprintf(stderr, "  replay: %s\n", replay.c_str());
-            if (options.count("keep-going") == 0) {
-                break;
-            }
+        sim::play(first + i, trace, [&](const sim::outcome& o) {
+            add(t, o);
+            print_violations(o, replay);
+        });
+        if (t.violations != 0 && options.count("keep-going") == 0) {
+            break;
         }
     }
     t.seconds = passed();
@@ -186,7 +179,10 @@ int main(int argc, char* argv[]) {
 #endif
     try {
         po::variables_map options;
-        po::store(po::parse_command_line(argc, argv, known), options);
+        // No word stands for itself.
+        const po::positional_options_description none;
+        po::store(po::command_line_parser{argc, argv}.options(known).positional(none).run(),
+                  options);
         po::notify(options);
         if (options.count("help") != 0) {
             std::cout << known;
@@ -200,12 +196,12 @@ int main(int argc, char* argv[]) {
         if (options.count("mutant") != 0 &&
             !sim::choose_mutant(options["mutant"].as<std::string>())) {
             std::cerr << "conch_sim: no such mutant\n";
-            return 64;
+            return bad_usage;
         }
 #endif
         return run(argv[0], options);
     } catch (const po::error& e) {
         std::cerr << "conch_sim: " << e.what() << "\n";
-        return 64;
+        return bad_usage;
     }
 }

@@ -89,17 +89,40 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     return h;
 }
 
-void simulation::end_force(std::size_t name) noexcept {
-    --forces_[name].running;
-    forces_[name].last_end = world_.now();
+void simulation::end_force(std::size_t name, std::uint64_t client) {
+    forces& f = forces_[name];
+    f.last_end = world_.now();
+    if (--f.running[client] == 0) {
+        f.running.erase(client);
+    }
+}
+
+std::optional<std::size_t> simulation::name_in(const script_run& r) const noexcept {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+        if (r.keys.front() == specs_[i]->name() &&
+            r.script.starts_with("token_") == specs_[i]->family().plain) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+void simulation::ran(const script_run& r) {
+    // A forced release begins with the question who holds the lock: that one alone it may end.
+    const auto name = name_in(r);
+    if (name && r.is("status") && r.answer.items.size() == 4 &&
+        forces_[*name].running.contains(r.client)) {
+        targets_.emplace(r.client, r.answer.items[2].text);
+    }
+    for (const auto& check : checkers_) {
+        check->ran(r);
+    }
 }
 
 void simulation::vandalize(std::size_t name) {
-    begin_force(name);
     const bool plain = how_.locks[name].plain;
     server_.redis().put_foreign(specs_[name]->name(), plain, server_.wall_clock());
-    end_force(name);
-    forces_[name].spoilt_at = world_.now();
+    forces_[name].last_end = forces_[name].spoilt_at = world_.now();
 }
 
 void simulation::restore(std::size_t name) {
@@ -140,7 +163,7 @@ bool simulation::deserted(const std::string& field) const noexcept {
 
 bool simulation::endangered(const held& h) const noexcept {
     const forces& f = forces_[h.name];
-    return h.sent_at <= last_loss_ || f.running > 0 || h.sent_at <= f.last_end;
+    return h.sent_at <= last_loss_ || !f.running.empty() || h.sent_at <= f.last_end;
 }
 
 // Who meant to take it away may have come too late, or met somebody else.
@@ -148,11 +171,10 @@ bool simulation::excused(const held& h) const noexcept {
     if (h.sent_at <= last_loss_ || h.sent_at <= forces_[h.name].spoilt_at) {
         return true;
     }
-    const auto& seen = server_.sightings(field_of(h));
+    const std::string field = field_of(h);
+    const auto& seen = server_.sightings(field);
     return std::any_of(seen.begin(), seen.end(), [&](const auto& s) {
-        // A force of a client that crashed may arrive long after its end.
-        const bool forced = s.client != h.client && forces_[h.name].last_end >= 0;
-        return s.what == server_node::sight::deleted && (forced || endangered(h));
+        return s.what == server_node::sight::deleted && targets_.contains({s.client, field});
     });
 }
 

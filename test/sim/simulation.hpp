@@ -79,6 +79,8 @@ public:
     call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
     const impl::rate_spec_ptr& limit(std::size_t number) const noexcept { return limits_[number]; }
+    /// Which lock this script is about; none if about a rate limit.
+    std::optional<std::size_t> name_in(const script_run& r) const noexcept;
     bool same_key(std::size_t a, std::size_t b) const noexcept {
         return specs_[a]->name() == specs_[b]->name();
     }
@@ -109,8 +111,8 @@ public:
     bool forgot_since(instant then) const noexcept { return last_loss_ >= then; }
     /// When it last did; -1: never.
     instant last_loss() const noexcept { return last_loss_; }
-    void begin_force(std::size_t name) noexcept { ++forces_[name].running; }
-    void end_force(std::size_t name) noexcept;
+    void begin_force(std::size_t name, std::uint64_t client) { ++forces_[name].running[client]; }
+    void end_force(std::size_t name, std::uint64_t client);
     /// Something of somebody else takes the place of this lock.
     void vandalize(std::size_t name);
     /// It goes away again.
@@ -162,13 +164,14 @@ private:
         duration renewed_lease;
     };
     struct forces {
-        unsigned running = 0;
+        std::map<std::uint64_t, unsigned> running{};  // by client
         instant last_end = -1;
         instant spoilt_at = -1;
     };
 
     static constexpr std::size_t most_clients = 8;
 
+    void ran(const script_run& r);
     void run_until(instant until);
     bool enough() const noexcept;
     void spoil_one_of_two();
@@ -194,6 +197,7 @@ private:
     std::set<std::pair<std::uint64_t, std::uint64_t>> left_behind_{};
     std::map<std::string, instant> persisted_{};
     std::vector<forces> forces_{};
+    std::set<std::pair<std::uint64_t, std::string>> targets_{};  // who forces, and whom it found
     std::vector<std::unique_ptr<checker>> checkers_{};
     std::unique_ptr<class fault_injector> faults_;
     std::unique_ptr<class closer> closer_{};

@@ -49,7 +49,7 @@ void user::die() {
     acquiring_ = nullptr;
     // What it has sent knows only fields of holds that are granted by now.
     if (waiting_for_ && waiting_for_->forces) {
-        all_.end_force(name_);
+        all_.end_force(name_, client_);
     }
     waiting_for_ = nullptr;
 }
@@ -148,6 +148,7 @@ void user::acquire() {
 
 void user::put_acquire(bool try_only) {
     acquiring_->acquires = true;
+    acquiring_->name = name_;
     acquiring_->try_only = try_only;
     acquiring_->wait = options_.wait.value_or(try_only ? duration{} : forever);
     put(*acquiring_, [&](auto& engine) {
@@ -180,7 +181,7 @@ void user::ask() {
 }
 
 void user::force() {
-    all_.begin_force(name_);
+    all_.begin_force(name_, client_);
     all_.count(fault::force);
     all_.the_world().note("force", index_, name_);
     waiting_for_ = &call_now();
@@ -199,7 +200,7 @@ void user::ended(call& c) {
         waiting_for_ = nullptr;
         if (c.forces) {
             all_.acted(fault::force, c.flag);
-            all_.end_force(name_);
+            all_.end_force(name_, client_);
         }
         plan(soon());
     } else {

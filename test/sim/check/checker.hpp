@@ -12,6 +12,7 @@ class simulation;
 struct call;
 struct held;
 struct permit_count;
+struct script_run;
 
 /// Watches a run for one property.
 class checker {
@@ -35,6 +36,8 @@ public:
     virtual void stepped() {}
     /// The handler of a call is run.
     virtual void ended(const call&) {}
+    /// The server has run a script for a client.
+    virtual void ran(const script_run&) {}
     /// The server has counted permits.
     virtual void counted(const permit_count&) {}
     /// Nobody wants or holds anything any more, and the time for it to be over has passed.
@@ -69,6 +72,9 @@ std::unique_ptr<checker> make_rates(simulation& s);
 std::unique_ptr<checker> make_closings(simulation& s);
 std::unique_ptr<checker> make_renewals(simulation& s);
 std::unique_ptr<checker> make_depth(simulation& s);
+std::unique_ptr<checker> make_released(simulation& s);
+std::unique_ptr<checker> make_abandoned(simulation& s);
+std::unique_ptr<checker> make_polls(simulation& s);
 
 }  // namespace conch::sim
 

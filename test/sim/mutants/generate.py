@@ -29,7 +29,7 @@ def read(path):
         word, _, rest = line.partition(" ")
         if word == "mutant":
             mutants.append({"name": rest, "rule": "", "edits": [], "survives": ""})
-        elif word == "rule":
+        elif word in ("rule", "section"):
             mutants[-1]["rule"] = line
         elif word == "expect":
             mutants[-1]["survives"] = rest.removeprefix("survives: ")

@@ -2,8 +2,8 @@
 #include "sim/mutants/run_mutants.hpp"
 
 #include "mutants.hpp"
+#include "sim/check/determinism.hpp"
 #include "sim/redis/lua_host.hpp"
-#include "sim/simulation.hpp"
 #include "wire/script.hpp"
 
 #include <signal.h>
@@ -46,7 +46,7 @@ void choose(std::size_t which) {
 constexpr std::size_t none = all.size();
 
 /// In the child: a line for each seed, and at last what was violated.
-[[noreturn]] void play(std::size_t which, std::uint64_t first, std::uint64_t count, int to) {
+[[noreturn]] void play_all(std::size_t which, std::uint64_t first, std::uint64_t count, int to) {
     std::FILE* out = ::fdopen(to, "w");
     std::freopen("/dev/null", "w", stderr);  // the engine's own last words
     if (which != none) {
@@ -56,13 +56,13 @@ constexpr std::size_t none = all.size();
         std::fprintf(out, "%llu\n", static_cast<unsigned long long>(i + 1));
         std::fflush(out);
         ::alarm(30);  // an endless loop is a failure, too
-        simulation s{first + i};
-        const outcome o = s.run();
-        if (!o.violations.empty()) {
-            std::fprintf(out, "%s\n", o.violations.front().c_str());
-            std::fflush(out);
-            std::_Exit(1);
-        }
+        play(first + i, false, [out](const outcome& o) {
+            if (!o.violations.empty()) {
+                std::fprintf(out, "%s\n", o.violations.front().c_str());
+                std::fflush(out);
+                std::_Exit(1);
+            }
+        });
     }
     std::_Exit(0);
 }
@@ -100,27 +100,47 @@ fate try_mutant(std::size_t which, std::uint64_t first, std::uint64_t count) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::close(ends[0]);
-        play(which, first, count, ends[1]);
+        play_all(which, first, count, ends[1]);
     }
     ::close(ends[1]);
     return read_fate(ends[0], child);
 }
 
-/// Of "seed N: ...": the one that must fail, where few do; 0 if none is named.
-std::uint64_t expected_seed(const mutants::mutant& m) {
+/// What mutants.txt expects of a mutant.
+struct expectation {
+    bool fails = true;
+    std::uint64_t seed = 0;         ///< the first in which it does, where few do; 0: none is named
+    std::string_view because = {};  ///< it survives, or so few fail
+};
+
+expectation expected_of(const mutants::mutant& m) {
     constexpr std::string_view word{"seed "};
-    return std::string_view{m.survives}.starts_with(word)
-               ? std::strtoull(m.survives + word.size(), nullptr, 10)
-               : 0;
+    const std::string_view all_of_it{m.survives};
+    if (!all_of_it.starts_with(word)) {
+        return {.fails = all_of_it.empty(), .because = all_of_it};
+    }
+    char* end = nullptr;
+    const std::uint64_t seed = std::strtoull(m.survives + word.size(), &end, 10);
+    return {.seed = seed, .because = end + std::string_view{": "}.size()};
 }
 
-/// Fails where it must: in the one seed that is named, which is clean as long as no rule is broken,
-/// or within some.
-bool as_expected(const fate& f, const mutants::mutant& m, std::uint64_t seed) {
-    if (seed != 0) {
-        return f.died && !try_mutant(none, seed, 1).died;
+/// A seed shows the mutant only if it is clean as long as no rule is broken.
+bool as_expected(const fate& f, const expectation& e, std::uint64_t first) {
+    return f.died == e.fails && (!f.died || !try_mutant(none, first + f.seeds - 1, 1).died);
+}
+
+void print(const mutants::mutant& m, const fate& f, const expectation& e, bool unexpected) {
+    const std::string how = !f.died       ? "survives"
+                            : e.seed != 0 ? "fails in seed " + std::to_string(e.seed)
+                                          : "fails after " + std::to_string(f.seeds) + " seeds";
+    std::string why = f.of;
+    if (!e.because.empty()) {
+        const std::string because{e.because};
+        why = f.died ? why + " (" + because + ")" : because;
     }
-    return f.died == (*m.survives == '\0');
+    std::printf("%-37s %-24s %s%s\n", m.name, how.c_str(), why.c_str(),
+                unexpected ? "  UNEXPECTED" : "");
+    std::fflush(stdout);
 }
 
 }  // namespace
@@ -139,15 +159,12 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const mutants::mutant& m = all[i];
-        const std::uint64_t seed = expected_seed(m);
-        const fate f = seed != 0 ? try_mutant(i, seed, 1) : try_mutant(i, first, count);
-        const bool unexpected = !as_expected(f, m, seed);
+        const expectation e = expected_of(m);
+        const std::uint64_t from = e.seed != 0 ? e.seed : first;
+        const fate f = try_mutant(i, from, e.seed != 0 ? 1 : count);
+        const bool unexpected = !as_expected(f, e, from);
         wrong += unexpected ? 1 : 0;
-        std::fflush(stdout);
-        std::printf("%-34s %s %6llu seeds  %s%s\n", m.name,
-                    f.died ? "fails after " : "survives    ",
-                    static_cast<unsigned long long>(f.seeds), f.died ? f.of.c_str() : m.survives,
-                    unexpected ? "  UNEXPECTED" : "");
+        print(m, f, e, unexpected);
     }
     std::printf("%zu mutants, %zu not as expected\n", all.size(), wrong);
     return wrong == 0 ? 0 : 1;

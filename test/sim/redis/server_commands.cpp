@@ -197,7 +197,7 @@ reply run_script(fake_redis& r, session& s, std::string_view sha, arguments a) {
     const auto before = r.tokens(keys, args);
     reply answer = lua_host::instance().run(r, s, sha, keys, args);
     r.compare_tokens(s, before, keys, args);
-    r.ran(s, keys, args, answer);
+    r.ran(s, sha, keys, args, answer);
     return answer;
 }
 
