@@ -5,7 +5,6 @@
 #include "wire/server_error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace conch::wire {
@@ -283,43 +282,6 @@ void link::handle(const resp::value& message) {
     } else {
         answer(*pipeline_.take_answered(), message);
     }
-}
-
-// As if each had left by itself. An answer may end the connection, and with it the others.
-void link::answer_joined(std::size_t count, const resp::value& replies) {
-    if (replies.is_error()) {
-        refused_together(count, replies);
-        return;
-    }
-    if (replies.size() != count) {
-        nonsense("an array of another length than asked for");
-        return;
-    }
-    const std::uint64_t epoch = wanted_;
-    for (std::size_t i = 0; i < count && wanted_ == epoch; ++i) {
-        answer(*pipeline_.take_answered(), replies.at(i));
-    }
-}
-
-// None of them ran. What is wrong with one of them, such as a name that this user may not use,
-// is no reason to refuse the others.
-void link::refused_together(std::size_t count, const resp::value& reply) {
-    const refusal why = classify(reply.text());
-    last_words_ = reply.text();
-    std::array<call*, pipeline::most_joined> again;
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        call& c = *pipeline_.take_answered();
-        if (!c.wanted || why == refusal::passing || (why == refusal::no_script && c.by_body)) {
-            answer(c, reply);
-            continue;
-        }
-        c.by_body = why == refusal::no_script;
-        c.alone = why == refusal::lasting;
-        c.not_run();
-        again[size++] = &c;
-    }
-    pipeline_.submit_again({again.data(), size});
 }
 
 void link::handle_push(const resp::value& push) {

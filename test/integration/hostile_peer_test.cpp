@@ -245,7 +245,8 @@ TEST_P(nonsense_test, without_end_fails_the_operation_and_hangs_nothing) {
         return is_script_call(w) ? GetParam().answer : redis.answer(n, w);
     }};
     config patient = impatient(peer);
-    if (core::thread_sanitizer || core::address_sanitizer) {  // the limit of a message has to be reached in time
+    // The limit of a message has to be reached in time.
+    if (core::thread_sanitizer || core::address_sanitizer) {
         patient.response_timeout = 3s;
         patient.operation_timeout = 6s;
     }

@@ -10,6 +10,8 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -151,6 +153,22 @@ private:
     std::atomic<bool> there_{false};
 };
 
+/// Where sixteen processes wait for each other.
+class start_line {
+public:
+    start_line() {
+        pthread_barrierattr_t among_processes;
+        pthread_barrierattr_init(&among_processes);
+        pthread_barrierattr_setpshared(&among_processes, PTHREAD_PROCESS_SHARED);
+        pthread_barrier_init(&barrier_, &among_processes, 16);
+        pthread_barrierattr_destroy(&among_processes);
+    }
+    void wait() { pthread_barrier_wait(&barrier_); }
+
+private:
+    pthread_barrier_t barrier_{};
+};
+
 class rate_processes : public redis_test, public testing::WithParamInterface<rate_algorithm> {
 protected:
     /// A process that takes permits until told to stop, and says so.
@@ -266,7 +284,7 @@ TEST_P(rate_processes, nor_is_there_one_too_many_while_answers_are_lost) {
 TEST_P(rate_processes, sixteen_at_once_get_the_limit_and_no_more) {
     constexpr int rounds = 10;
     shared_value<std::array<std::atomic<int>, rounds>> allowed;
-    shared_value<std::atomic<int>> ready;
+    const shared_value<start_line> line;
     std::deque<child_process> children;
     for (int i = 0; i < 16; ++i) {
         children.emplace_back([&](const auto&) {
@@ -277,11 +295,7 @@ TEST_P(rate_processes, sixteen_at_once_get_the_limit_and_no_more) {
                 [&]() -> asio::awaitable<void> {
                     co_await warm_up(redis);
                     for (int round = 0; round < rounds; ++round) {
-                        ++*ready;
-                        const time_point end = clock::now() + 20s;
-                        while (*ready < 16 * (round + 1) && clock::now() < end) {
-                            std::this_thread::sleep_for(50us);  // others need the processors
-                        }
+                        line->wait();
                         const rate_limiter five{
                             redis, "round" + std::to_string(round), {5, 1min}, GetParam()};
                         const rate_verdict v = co_await five.async_try_acquire();

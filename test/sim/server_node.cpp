@@ -107,27 +107,47 @@ void server_node::ran(std::int64_t connection, std::string_view sha, arguments k
     if (line == by_connection_.end() || name.empty() || keys.empty() || args.empty()) {
         return;
     }
-    const auto refusal = refusals_.find({line->second, std::string{args.front()}});
-    const script_run r{
-        .script = name,
-        .line = line->second,
-        .client = network_->client_of(line->second),
-        .at = world_.now(),
-        .sent_after = refusal != refusals_.end() ? refusal->second : opened_[line->second],
-        .keys = keys,
-        .args = args,
-        .answer = answer};
+    constexpr std::string_view many = "_many";
+    if (!name.ends_with(many)) {
+        tell_run(line->second, name, keys, args, answer);
+        return;
+    }
+    // As the runs that it stands for.
+    const std::size_t width = args.size() / keys.size();
+    for (std::size_t i = 0; i < keys.size() && i < answer.items.size(); ++i) {
+        tell_run(line->second, name.substr(0, name.size() - many.size()), keys.subspan(i, 1),
+                 args.subspan(i * width, width), answer.items[i]);
+    }
+}
+
+void server_node::tell_run(std::uint64_t line, std::string_view name, arguments keys,
+                           arguments args, const reply& answer) {
+    const auto refusal = refusals_.find({line, std::string{args.front()}});
+    const script_run r{.script = name,
+                       .line = line,
+                       .client = network_->client_of(line),
+                       .at = world_.now(),
+                       .sent_after = refusal != refusals_.end() ? refusal->second : opened_[line],
+                       .keys = keys,
+                       .args = args,
+                       .answer = answer};
     tell_count(r);
     if (ran_) {
         ran_(r);
     }
 }
 
-// Of a script for one key its first argument: an acquire's field.
+// Of a script the first argument for each key: an acquire's field.
 void server_node::refused(std::int64_t connection, arguments command) {
     const auto line = by_connection_.find(connection);
-    if (line != by_connection_.end() && command.size() > 4) {
-        refusals_[{line->second, std::string{command[4]}}] = world_.now();
+    const auto keys =
+        static_cast<std::size_t>(command.size() > 4 ? to_integer(command[2]).value_or(0) : 0);
+    if (line == by_connection_.end() || keys == 0 || command.size() < 3 + 2 * keys) {
+        return;
+    }
+    const std::size_t width = (command.size() - 3 - keys) / keys;
+    for (std::size_t i = 0; i < keys; ++i) {
+        refusals_[{line->second, std::string{command[3 + keys + i * width]}}] = world_.now();
     }
 }
 

@@ -138,6 +138,8 @@ private:
     void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
              const reply& answer) override;
     void refused(std::int64_t connection, arguments command) override;
+    void tell_run(std::uint64_t line, std::string_view name, arguments keys, arguments args,
+                  const reply& answer);
     void tell_count(const script_run& r);
 
     world& world_;
