@@ -318,8 +318,8 @@ void client_core::arm_timer() {
         return;
     }
     at = std::min(std::max(at, now_), now_ + longest_sleep);
-    if (timer_at_ <= at) {
-        return;  // it looks again when it fires
+    if (now_ <= timer_at_ && timer_at_ <= at) {
+        return;  // it looks again when it fires, which may be late after a suspend
     }
     timer_at_ = at;
     // In this order: what passes between the two, as in a long turn, makes it fire early, not late.

@@ -22,12 +22,13 @@ struct event {
 
 /// Runs the events of a client one at a time, in the order of their coming, on whichever thread
 /// brings one. A strand that needs no memory, and no detour through the executor where nothing else
-/// goes on.
+/// goes on. An event that throws ends the program: half a turn would leave answers for the wrong
+/// calls, and nothing armed.
 class lane {
 public:
     /// Runs `e` and what else has come by then; if another thread is running some, leaves it to
     /// that one. No-op for an event that is waiting already. The caller keeps the lane alive.
-    void pass(event& e) {
+    void pass(event& e) noexcept {
         {
             const std::lock_guard guard{mutex_};
             if (e.queued) {
@@ -41,14 +42,8 @@ public:
                 return;
             }
         }
-        try {
-            while (event* const first = take()) {
-                first->run(*first);
-            }
-        } catch (...) {  // what waits is left to the next one who comes
-            const std::lock_guard guard{mutex_};
-            busy_ = false;
-            throw;
+        while (event* const first = take()) {
+            first->run(*first);
         }
     }
 

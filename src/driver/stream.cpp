@@ -64,18 +64,24 @@ void stream::connect(const config& settings) {
 
 void stream::resolve(const config& settings) {
     opening_.run = &pass_on<&stream::resolved>;
-    resolver_.async_resolve(settings.host, std::to_string(settings.port),
-                            asio::ip::tcp::resolver::numeric_service,
-                            [self = shared_from_this(), home = home_.shared_from_this()](
-                                error_code ec, const auto& results) {
-                                // Nobody else looks at the addresses before the lane is told.
-                                for (const auto& r : results) {
-                                    self->addresses_.emplace_back(r.endpoint());
-                                }
-                                self->opening_.of = self;
-                                self->opening_.ec = ec;
-                                home->pass(self->opening_);
-                            });
+    const auto tell = [self = shared_from_this(), home = home_.shared_from_this()](error_code ec) {
+        self->opening_.of = self;
+        self->opening_.ec = ec;
+        home->pass(self->opening_);
+    };
+    try {
+        resolver_.async_resolve(
+            settings.host, std::to_string(settings.port), asio::ip::tcp::resolver::numeric_service,
+            [self = shared_from_this(), tell](error_code ec, const auto& results) {
+                // Nobody else looks at the addresses before the lane is told.
+                for (const auto& r : results) {
+                    self->addresses_.emplace_back(r.endpoint());
+                }
+                tell(ec);
+            });
+    } catch (const system_error& e) {  // the resolver's thread can't be started
+        asio::post(home_.io_executor(), [tell, ec = e.code()] { tell(ec); });
+    }
 }
 
 void stream::resolved(error_code ec, std::size_t) {
@@ -88,6 +94,9 @@ void stream::resolved(error_code ec, std::size_t) {
 }
 
 void stream::connect_next(error_code last) {
+    if (left_) {
+        return;
+    }
     if (next_address_ == addresses_.size()) {
         home_.on_broken(*this, last);
         return;
@@ -168,6 +177,7 @@ void stream::have_written(error_code ec, std::size_t n) {
 }
 
 void stream::close() noexcept {
+    left_ = true;
     error_code ignored;
     resolver_.cancel();
     socket_.close(ignored);

@@ -72,6 +72,7 @@ private:
     std::vector<protocol::endpoint> addresses_{};
     std::size_t next_address_ = 0;
     bool tcp_ = true;
+    bool left_ = false;
     bool writing_ = false;
     std::string output_{};
     std::size_t written_ = 0;  // of the output

@@ -153,8 +153,20 @@ public:
     template <typename U>
     explicit operation_allocator(const std::allocator<U>&) noexcept {}
 
-    T* allocate(std::size_t n) { return static_cast<T*>(allocate_operation(n * sizeof(T))); }
-    void deallocate(T* p, std::size_t n) noexcept { free_operation(p, n * sizeof(T)); }
+    T* allocate(std::size_t n) {
+        if constexpr (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+            return std::allocator<T>{}.allocate(n);
+        } else {
+            return static_cast<T*>(allocate_operation(n * sizeof(T)));
+        }
+    }
+    void deallocate(T* p, std::size_t n) noexcept {
+        if constexpr (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+            std::allocator<T>{}.deallocate(p, n);
+        } else {
+            free_operation(p, n * sizeof(T));
+        }
+    }
 };
 
 template <typename Allocator, typename T>
@@ -255,18 +267,29 @@ private:
                                                           delivery{this}));
     }
 
+    struct remains {
+        Handler handler;
+        decltype(Result::take(std::declval<operation&>())) arguments;
+        tracked<executor> work;
+        core_ptr core;
+    };
+
     /// Frees this, then calls the handler, or destroys it.
     void end(bool call) {
+        remains r = take_apart();
+        if (call) {
+            std::apply(std::move(r.handler), std::move(r.arguments));
+        }
+    }
+
+    /// Ends the program where the handler can't be moved: its result would be lost.
+    remains take_apart() noexcept {
         self_allocator alloc{boost::asio::get_associated_allocator(handler_)};
-        Handler handler{std::move(handler_)};
-        auto arguments = Result::take(*this);
-        const tracked<executor> work{std::move(work_)};
-        const core_ptr keep = std::move(core);
+        remains r{std::move(handler_), Result::take(*this), tracked<executor>{std::move(work_)},
+                  std::move(core)};
         this->~handler_operation();
         std::allocator_traits<self_allocator>::deallocate(alloc, this, 1);
-        if (call) {
-            std::apply(std::move(handler), std::move(arguments));
-        }
+        return r;
     }
 
     Handler handler_;

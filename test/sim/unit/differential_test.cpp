@@ -68,31 +68,19 @@ public:
     }
 
     words script(const wire::script& s) {
-        words w{"EVALSHA", std::string{s.sha1}, chance_.once_in(20) ? number() : "1", key()};
-        const std::string holder = "client:" + std::to_string(below(3));
         std::string_view what = s.name;
         what.remove_prefix(what.starts_with("token_") ? 6 : 0);
-        if (what == "acquire") {
-            for (const std::string& a : {holder, ttl(), one_of({"", "token", "token", key()}),
-                                         one_of({"0", "0", "90000"})}) {
-                w.push_back(a);
-            }
-        } else if (what == "release") {
-            w.insert(w.end(), {holder, one_of({"channel", "other"})});
-        } else if (what == "renew") {
-            w.insert(w.end(), {holder, chance_.once_in(3) ? "0" : ttl()});
-        } else if (what == "nest") {
-            w.insert(w.end(), {holder, std::to_string(1 + below(3)), ttl()});
-        } else if (what == "status") {
-            w.push_back(one_of({"", "token", key()}));
-        } else {
-            EXPECT_TRUE(what.starts_with("rate_")) << what << " has no arguments here";
-            // A window of more than a year is refused by the client.
-            w.insert(w.end(),
-                     {std::to_string(3 + below(5)), std::to_string(60 + below(40)) + "000"});
-            for (std::size_t n = 1 + below(3); n > 0; --n) {
-                w.push_back(std::to_string(1 + below(3)));
-            }
+        const bool many = what.ends_with("_many");
+        what.remove_suffix(many ? 5 : 0);
+        const std::size_t runs = many ? 2 + below(3) : 1;
+        words w{"EVALSHA", std::string{s.sha1},
+                chance_.once_in(20) ? number() : std::to_string(runs)};
+        for (std::size_t i = 0; i < runs; ++i) {
+            w.push_back(key());
+        }
+        for (std::size_t i = 0; i < runs; ++i) {
+            const words args = arguments_of(what);
+            w.insert(w.end(), args.begin(), args.end());
         }
         if (chance_.once_in(40)) {
             w.pop_back();
@@ -101,6 +89,33 @@ public:
     }
 
 private:
+    words arguments_of(std::string_view script) {
+        const std::string holder = "client:" + std::to_string(below(3));
+        if (script == "acquire") {
+            return {holder, ttl(), one_of({"", "token", "token", key()}),
+                    one_of({"0", "0", "90000"})};
+        }
+        if (script == "release") {
+            return {holder, one_of({"channel", "other"})};
+        }
+        if (script == "renew") {
+            return {holder, chance_.once_in(3) ? "0" : ttl()};
+        }
+        if (script == "nest") {
+            return {holder, std::to_string(1 + below(3)), ttl()};
+        }
+        if (script == "status") {
+            return {one_of({"", "token", key()})};
+        }
+        EXPECT_TRUE(script.starts_with("rate_")) << script << " has no arguments here";
+        // A window of more than a year is refused by the client.
+        words w{std::to_string(3 + below(5)), std::to_string(60 + below(40)) + "000"};
+        for (std::size_t n = 1 + below(3); n > 0; --n) {
+            w.push_back(std::to_string(1 + below(3)));
+        }
+        return w;
+    }
+
     std::string one_of(const words& w) { return w[below(w.size())]; }
 
     words strings() {
