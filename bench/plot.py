@@ -8,25 +8,12 @@ A plot whose figures are missing is not drawn, which is told, and the status is 
 peers is drawn only where these were measured.
 """
 
-import json
 import sys
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import List, Tuple
 
 from chart import LinearAxis, LogAxis, Point, Series, chart
-
-
-class Missing(Exception):
-    pass
-
-
-def read(path: Path) -> Dict:
-    try:
-        return json.loads(path.read_text())
-    except OSError:
-        raise Missing(f'no {path}') from None
-    except ValueError:
-        raise Missing(f'{path} is not JSON') from None
+from figures import Missing, read
 
 
 def curve(folder: Path, name: str, x: str, y: str) -> List[Point]:

@@ -7,7 +7,6 @@
 --check changes nothing: the status is 1 if the README has other tables than these.
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional
@@ -16,14 +15,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'bench' / 'peers'))
 
 from benchmarks import FIGURES  # noqa: E402
+from figures import Missing, read  # noqa: E402
 from table import NOT_MEASURED, number, reasons  # noqa: E402
 
 BEGIN = '<!-- {}: written by bench/readme.py -->'
 END = '<!-- end of {} -->'
-
-
-class Wrong(Exception):
-    pass
 
 
 class Row(NamedTuple):
@@ -71,16 +67,6 @@ ROWS = [
 ]
 
 
-def read(results: Path, name: str) -> Dict:
-    path = results / f'{name}.json'
-    try:
-        return json.loads(path.read_text())
-    except OSError:
-        raise Wrong(f'no {path}') from None
-    except ValueError:
-        raise Wrong(f'{path} is not JSON') from None
-
-
 def cell(value: Optional[float], unit: str = '') -> str:
     if value is None:
         return NOT_MEASURED
@@ -97,14 +83,14 @@ def markdown(rows: List[List[str]]) -> str:
 def speed(results: Path) -> str:
     rows = [['', 'conch', 'limit', 'ratio']]
     for r in ROWS:
-        figures = read(results, r.file)
+        figures = read(results / f'{r.file}.json')
         if r.figure not in figures:
-            raise Wrong(f'no {r.figure} in {r.file}.json')
+            raise Missing(f'no {r.figure} in {r.file}.json')
         own, limit = (None if f is None else f * r.scale
                       for f in (figures[r.figure], figures.get(r.limit)))
         rows.append([r.title, cell(own, r.unit), cell(limit, r.unit) if r.limit else '',
                      cell(figures.get(r.ratio)) if r.ratio else ''])
-    machine = read(results, 'machine')
+    machine = read(results / 'machine.json')
     return (f'{markdown(rows)}\n\n{machine["cpu"]}, {machine["cores"]} cores; Redis '
             f'{machine["redis"]}, {machine["compiler"]}.')
 
@@ -118,7 +104,7 @@ def peer_cell(entry: Dict, figure: str, is_reference: bool) -> str:
 
 
 def peers(results: Path) -> str:
-    found = read(results, 'peers')
+    found = read(results / 'peers.json')
     names = list(found['benchmarks'][0]['participants'])
     rows = [['', *(found['versions'].get(name, name) for name in names)]]
     for b in found['benchmarks']:
@@ -136,7 +122,7 @@ def with_table(text: str, name: str, table: str) -> str:
     before, found, rest = text.partition(begin)
     _, found_end, after = rest.partition(end)
     if not found or not found_end:
-        raise Wrong(f'the README has no place for the table "{name}"')
+        raise Missing(f'the README has no place for the table "{name}"')
     return f'{before}{begin}\n{table}\n{end}{after}'
 
 
@@ -152,7 +138,7 @@ def main() -> int:
     try:
         new = with_table(old, 'speed', speed(results))
         new = with_table(new, 'peers', peers(results))
-    except Wrong as e:
+    except Missing as e:
         print(f'readme: {e}', file=sys.stderr)
         return 1
     if check:

@@ -122,9 +122,8 @@ private:
 
     contest* contest_ = nullptr;
     std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
-    time_point
-        ours_since_{};       ///< when the first local hand-off was granted; the epoch: nothing was
-    duration round_trip_{};  ///< of the last try
+    time_point ours_since_{};  ///< the first grant of these local hand-offs; the epoch: none
+    duration round_trip_{};    ///< of the last try
     // Counters that are compared may overflow: they are never so far apart.
     std::uint32_t wakes_ = 0;      ///< reasons to try again, so far
     std::uint32_t seen_ = 0;       ///< of these, answered by the last try
