@@ -51,6 +51,12 @@ bool same_time_left(std::string_view a, std::string_view b) {
     return x > 2'000 && y > 2'000 && std::llabs(x - y) < 20'000;
 }
 
+/// An answer to PTTL: the key ends soon.
+bool is_short(std::string_view answer) {
+    const long long left = std::strtoll(std::string{answer.substr(1)}.c_str(), nullptr, 10);
+    return left >= 0 && left < 10'000;
+}
+
 /// Equal but for integers that are remaining times.
 bool alike(std::string_view a, std::string_view b) {
     while (!a.empty() && !b.empty()) {
@@ -226,6 +232,15 @@ void two_servers::wait_until_gone(const std::string& key) {
         }
         answer = only_real(question) + only_fake(question, wall_clock_us());
     } while (answer != ":0\r\n:0\r\n");
+}
+
+void two_servers::wait_for_short_lives(const words& keys) {
+    for (const std::string& key : keys) {
+        const words question{"PTTL", key};
+        if (is_short(only_real(question)) || is_short(only_fake(question, wall_clock_us()))) {
+            wait_until_gone(key);
+        }
+    }
 }
 
 }  // namespace conch::sim::test

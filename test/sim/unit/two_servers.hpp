@@ -49,6 +49,9 @@ public:
     void expect_silence();
     /// Waits until both have let this key expire.
     void wait_until_gone(const std::string& key);
+    /// The same for each of these that ends within seconds on one of them: neither can then have
+    /// it while the other has not.
+    void wait_for_short_lives(const words& keys);
     cli::private_redis& real() noexcept { return real_; }
     fake_redis& fake() noexcept { return fake_; }
 
