@@ -73,9 +73,13 @@ struct config {
     bool default_renew = true;
     /// A waiter asks again after at most so long even if no message came. Default 1 s.
     duration max_poll_interval = std::chrono::seconds{1};
-    /// So many times in a row, or for half a second, a lock passes between local waiters before
-    /// other processes get their turn. From 1; default 16.
-    unsigned max_passes = 16;
+    /// So many times in a row a lock passes between local waiters before other processes get their
+    /// turn. A lock that is renewed and not fenced passes without asking the server, which hears
+    /// of the last release of the row only. From 1, which is: each release is the server's; default
+    /// 32.
+    unsigned max_passes = 32;
+    /// The same in time: a row that is so old ends with the next release. Default 500 ms.
+    duration max_pass_time = std::chrono::milliseconds{500};
     /// So many operations may be pending in this client; more fail with `errc::overloaded`.
     /// From 1; default 1,000,000.
     std::size_t max_pending = 1'000'000;

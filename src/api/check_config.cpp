@@ -47,6 +47,7 @@ void check_config(const config& c) {
          "default_lease must be from 10 ms (with default_renew: 100 ms) to one year");
     need(positive(c.max_poll_interval), "max_poll_interval must be positive");
     need(c.max_passes > 0, "max_passes must be at least 1");
+    need(positive(c.max_pass_time), "max_pass_time must be positive");
     need(c.max_pending > 0, "max_pending must be at least 1");
 }
 

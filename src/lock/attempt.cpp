@@ -240,6 +240,17 @@ bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     return a.want == wanted && a.spec->same_token(*w.spec);
 }
 
+// Not if a resource or another process shall see the change, or if less of the lease is confirmed
+// than a new grant would have before it is renewed.
+bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
+    const asked& now = a.want;
+    const asked& next = w.want;
+    return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
+           next.owner == 0 && now.lease == next.lease && next.max_hold > next.lease && !a.last &&
+           !a.refused && a.extensions.empty() && link.ready() &&
+           core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3;
+}
+
 // An acquire that nobody wants any more is never sent again. What of it may have reached the server
 // is released once its fate is known.
 void slot::abandon(acquisition& a) {

@@ -216,6 +216,11 @@ void release_level(context& house, const impl::view_ptr& view, caller by) {
         leave_level(a, by);
         return;
     }
+    if (a.home.pass_on(a)) {
+        pending passed{pending::kind::unlock, by};
+        house.complete(passed, {});
+        return;
+    }
     a.unlocking.serve(by);
     end_hold(a);
 }

@@ -179,28 +179,49 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     }
     live_ = nullptr;
     if (passed_on && has_waiters()) {
-        yields_ = others_turn();
+        yields_ = others_wait_ && streak_ends();
+        ++passes_;
         house.counters.hand_offs += yields_ ? 0 : 1;
-    } else {
+    }
+    if (yields_ || !passed_on || !has_waiters()) {
+        passes_ = 0;
         ours_since_ = {};
     }
     advance();
 }
 
 // Hand-offs are bounded in number and, for long holds, in time.
-bool slot::others_turn() noexcept {
-    if (!others_wait_) {
+bool slot::streak_ends() const noexcept {
+    return passes_ + 1 >= house.settings.max_passes ||
+           house.now - ours_since_ >= house.settings.max_pass_time;
+}
+
+// What the server had confirmed for the last holder is as good for the next. It hears of no
+// release, so that nobody else does: but the streak ends, and with it a release tells who waits.
+bool slot::pass_on(acquisition& a) {
+    if (live_ != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
         return false;
     }
-    if (++passes_ < house.settings.max_passes && house.now - ours_since_ < longest_streak) {
-        return false;
-    }
-    passes_ = 0;
-    ours_since_ = {};
+    ++passes_;
+    ++house.counters.hand_offs;
+    ++house.counters.releases;
+    waiter& w = head();
+    ++house.counters.contended;
+    a.want = w.want;
+    a.ends = core::after(house.now, w.want.max_hold);
+    a.depth = 1;
+    leave(w, {}, add_level(a));
     return true;
 }
 
-void slot::told(std::int64_t clients) noexcept { others_wait_ = clients > (hears() ? 1 : 0); }
+// A streak that nobody else waited for begins anew.
+void slot::told(std::int64_t clients) noexcept {
+    others_wait_ = clients > (hears() ? 1 : 0);
+    if (!others_wait_) {
+        passes_ = 0;
+        ours_since_ = house.now;
+    }
+}
 
 void slot::forget(acquisition& a) {
     acquisitions_.erase(acquisitions_.iterator_to(a));

@@ -46,6 +46,9 @@ public:
     std::string_view name() const noexcept { return spec->name(); }
     acquisition* live() const noexcept { return live_; }
     bool has_waiters() const noexcept { return !waiters_.empty(); }
+    /// The live hold's last level was released: the next waiter gets the acquisition as it is, with
+    /// no word to the server. False if it may not.
+    bool pass_on(acquisition& a);
     /// The live hold ended, or is being released: the next waiter's turn.
     void hold_ended(acquisition& a, bool passed_on);
     /// So many clients were told of a release.
@@ -56,7 +59,6 @@ public:
 
 private:
     static constexpr duration listening_delay = std::chrono::milliseconds{10};
-    static constexpr duration longest_streak = std::chrono::milliseconds{500};
 
     friend core::task contend(slot& s);
     friend struct waiter;
@@ -93,6 +95,7 @@ private:
     void abandon(acquisition& a);
     bool takes_plainly(const acquisition& a) const noexcept;
     bool fits(const acquisition& a, const waiter& w) const noexcept;
+    bool fits_as_it_is(const acquisition& a, const waiter& w) const noexcept;
     time_point patience(const waiter& w) const noexcept;
     void nest_others(acquisition& a);
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
@@ -101,7 +104,7 @@ private:
     void wake() noexcept;
     void try_again();
     void listen_soon();
-    bool others_turn() noexcept;
+    bool streak_ends() const noexcept;
 
     // For contend().
     auto event() noexcept { return contest_->contender.sleep(); }
@@ -129,7 +132,7 @@ private:
     std::uint32_t seen_ = 0;       ///< of these, answered by the last try
     std::uint32_t messages_ = 0;   ///< of releases, so far
     std::uint32_t own_until_ = 0;  ///< what these are when a turn ends that nobody took
-    std::uint32_t passes_ = 0;     ///< local hand-offs since others had their turn
+    std::uint32_t passes_ = 0;  ///< local hand-offs since nobody else waited, or others had a turn
     std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
     bool contending_ : 1 = false;
     bool last_busy_ : 1 = false;  ///< the last try was answered "busy"

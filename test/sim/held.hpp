@@ -24,6 +24,7 @@ struct held {
     std::uint64_t number = 0;  ///< the second part of its field; nested ones share it
     instant asked_at = 0;      ///< when its acquire began
     instant sent_at = 0;       ///< when the successful attempt left
+    instant began_at = 0;      ///< the same, but when it was passed on, for one that was
     instant granted_at = 0;
     duration max_hold = forever;
     duration renewed_lease{};  ///< zero if it isn't renewed for ever

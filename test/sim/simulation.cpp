@@ -77,16 +77,29 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
     // A deeper level is as old as the outermost one, and goes by its terms.
     const bool renews = *options.renew && options.max_hold == forever;
-    const auto [first, fresh] =
-        first_.emplace(std::pair{h.client, h.number},
-                       terms{h.sent_at, options.max_hold, renews ? *options.lease : duration{}});
+    const duration renewed = renews ? *options.lease : duration{};
+    const std::pair key{h.client, h.number};
+    auto first = first_.find(key);
+    if (first == first_.end()) {
+        const terms own{h.sent_at, h.sent_at, false, options.max_hold, renewed};
+        first = first_.emplace(key, own).first;
+    } else if (!how_.nesting) {
+        first->second = {h.sent_at, h.granted_at, true, options.max_hold, renewed};
+    }
     h.sent_at = first->second.sent_at;
+    h.began_at = first->second.began_at;
     h.max_hold = first->second.max_hold;
     h.renewed_lease = first->second.renewed_lease;
     for (const auto& check : checkers_) {
         check->granted(h);
     }
     return h;
+}
+
+bool simulation::passed_on(std::uint64_t client, std::uint64_t number,
+                           instant when) const noexcept {
+    const auto first = first_.find({client, number});
+    return first != first_.end() && first->second.passed_on && first->second.began_at >= when;
 }
 
 void simulation::end_force(std::size_t name, std::uint64_t client) {

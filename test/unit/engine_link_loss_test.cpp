@@ -87,7 +87,7 @@ TEST(engine_link_loss, a_hold_survives_a_loss_that_is_shorter_than_its_lease) {
 TEST(engine_link_loss, the_order_within_a_slot_is_kept) {
     engine_harness h;
     const auto hold = h.grant("a");
-    h.lock("a");
+    h.lock("a", {.renew = false});
     h.release(hold);
     EXPECT_EQ(h.sent(), (lines{release_of("a", 1), acquire_of("a", 2)}));
     h.break_connection();

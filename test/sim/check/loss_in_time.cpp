@@ -37,7 +37,7 @@ public:
         for (const held& h : all_.holds()) {
             const client_node& node = *all_.clients()[h.client];
             if (h.max_hold != forever &&
-                h.valid_until() > node.local(h.sent_at) + h.max_hold + tolerance) {
+                h.valid_until() > node.local(h.began_at) + h.max_hold + tolerance) {
                 violate("user " + std::to_string(h.user) + " may hold lock " +
                         std::to_string(h.name) + " beyond max_hold");
             }

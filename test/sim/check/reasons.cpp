@@ -47,7 +47,7 @@ private:
         }
         const bool bounded = h.max_hold != forever;
         const bool at_bound =
-            bounded && h.valid_until() >= node.local(h.sent_at) + h.max_hold - tolerance;
+            bounded && h.valid_until() >= node.local(h.began_at) + h.max_hold - tolerance;
         if (why == errc::max_hold_reached) {
             return bounded ? nullptr : "though it has no bound";
         }

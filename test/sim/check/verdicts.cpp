@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // What unlock tells is what the server saw: success only if the server removed this holder (or a
-// level went and the rest is still there), `lock_lost` only if the server missed it, the end of the
+// level went and the rest is still there, or another user of this client has the lock now, which
+// was good until then), `lock_lost` only if the server missed it, the end of the
 // lease only at its end, and the reason of a loss that was told before; and it tells in time.
 #include "sim/simulation.hpp"
 
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace conch::sim {
 namespace {
@@ -28,6 +30,13 @@ public:
             if (h.client == client && c->running && c->unlocks->alone &&
                 all_.clients()[client]->local_now() >= h.valid_until()) {
                 violate(of(*c) + " isn't answered at the end of the lease");
+            }
+        }
+        for (const call* c : std::exchange(to_explain_, {})) {
+            const held& h = c->unlocks->of;
+            const bool good = all_.clients()[h.client]->local(c->ended_at) < h.valid_until();
+            if (!good || !all_.passed_on(h.client, h.number, c->ended_at)) {
+                tells(*c, "though the server didn't release it, nor has anybody here got it");
             }
         }
     }
@@ -83,7 +92,7 @@ private:
         }
         // A first copy that was lost may have done it, as long as nobody else may.
         if (c.connects == u.connects || !all_.excused(u.of)) {
-            tells(c, "though the server didn't release it");
+            to_explain_.push_back(&c);
         }
     }
 
@@ -133,6 +142,7 @@ private:
     }
 
     std::vector<const call*> open_{};
+    std::vector<const call*> to_explain_{};  // at the end of the turn
 };
 
 }  // namespace
