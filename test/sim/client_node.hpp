@@ -102,6 +102,7 @@ public:
 
     std::uint64_t index() const noexcept { return index_; }
     const std::string& id() const noexcept { return id_; }
+    const config& settings() const noexcept { return settings_; }
     time_point local_now() const noexcept { return local(world_.now()); }
     time_point local(instant t) const noexcept;
     /// The first moment at which the local clock shows `t` or more.

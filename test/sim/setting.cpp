@@ -65,6 +65,7 @@ simulation::simulation(std::uint64_t seed, bool print)
                             make_order,
                             make_admission,
                             make_outcomes,
+                            make_passing,
                             make_shapes,
                             make_rates,
                             make_closings,

@@ -81,10 +81,10 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     const std::pair key{h.client, h.number};
     auto first = first_.find(key);
     if (first == first_.end()) {
-        const terms own{h.sent_at, h.sent_at, false, options.max_hold, renewed};
+        const terms own{h.sent_at, h.sent_at, options.max_hold, renewed};
         first = first_.emplace(key, own).first;
     } else if (!how_.nesting) {
-        first->second = {h.sent_at, h.granted_at, true, options.max_hold, renewed};
+        first->second = {h.sent_at, c.ended_at, options.max_hold, renewed};
     }
     h.sent_at = first->second.sent_at;
     h.began_at = first->second.began_at;
@@ -96,10 +96,10 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     return h;
 }
 
-bool simulation::passed_on(std::uint64_t client, std::uint64_t number,
-                           instant when) const noexcept {
-    const auto first = first_.find({client, number});
-    return first != first_.end() && first->second.passed_on && first->second.began_at >= when;
+bool simulation::passed_on(const held& h, instant turn) const noexcept {
+    return !how_.nesting && std::any_of(calls_.rbegin(), calls_.rend(), [&](const call& c) {
+        return c.acquires && c.client == h.client && c.number == h.number && c.ended_at == turn;
+    });
 }
 
 void simulation::end_force(std::size_t name, std::uint64_t client) {

@@ -99,8 +99,8 @@ public:
     bool may_replace() const noexcept { return clients_.size() <= most_clients; }
 
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
-    /// One user of this client released this holder's lock, and now another one has it as it was.
-    bool passed_on(std::uint64_t client, std::uint64_t number, instant when) const noexcept;
+    /// In the turn of this time another user of this client got this hold's lock as it was.
+    bool passed_on(const held& h, instant turn) const noexcept;
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
     /// Detached: its key stays until its lease ends.
     void left_behind(const held& h) { left_behind_.emplace(h.client, h.number); }
@@ -163,7 +163,6 @@ private:
     struct terms {
         instant sent_at;
         instant began_at;
-        bool passed_on;
         duration max_hold;
         duration renewed_lease;
     };

@@ -67,6 +67,7 @@ std::unique_ptr<checker> make_lasting(simulation& s);
 std::unique_ptr<checker> make_order(simulation& s);
 std::unique_ptr<checker> make_admission(simulation& s);
 std::unique_ptr<checker> make_outcomes(simulation& s);
+std::unique_ptr<checker> make_passing(simulation& s);
 std::unique_ptr<checker> make_shapes(simulation& s);
 std::unique_ptr<checker> make_rates(simulation& s);
 std::unique_ptr<checker> make_closings(simulation& s);

@@ -8,7 +8,6 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace conch::sim {
 namespace {
@@ -30,13 +29,6 @@ public:
             if (h.client == client && c->running && c->unlocks->alone &&
                 all_.clients()[client]->local_now() >= h.valid_until()) {
                 violate(of(*c) + " isn't answered at the end of the lease");
-            }
-        }
-        for (const call* c : std::exchange(to_explain_, {})) {
-            const held& h = c->unlocks->of;
-            const bool good = all_.clients()[h.client]->local(c->ended_at) < h.valid_until();
-            if (!good || !all_.passed_on(h.client, h.number, c->ended_at)) {
-                tells(*c, "though the server didn't release it, nor has anybody here got it");
             }
         }
     }
@@ -76,9 +68,15 @@ private:
         });
     }
 
+    bool was_good(const call& c) const {
+        const held& h = c.unlocks->of;
+        return all_.clients()[h.client]->local(c.ended_at) < h.valid_until();
+    }
+
     void judge_success(const call& c) {
         const unlocking& u = *c.unlocks;
-        if (seen(c, sight::deleted, u.asked_at)) {
+        if (seen(c, sight::deleted, u.asked_at) ||
+            (was_good(c) && all_.passed_on(u.of, c.ended_at))) {
             return;
         }
         if (!u.alone) {
@@ -92,7 +90,7 @@ private:
         }
         // A first copy that was lost may have done it, as long as nobody else may.
         if (c.connects == u.connects || !all_.excused(u.of)) {
-            to_explain_.push_back(&c);
+            tells(c, "though the server didn't release it");
         }
     }
 
@@ -142,7 +140,6 @@ private:
     }
 
     std::vector<const call*> open_{};
-    std::vector<const call*> to_explain_{};  // at the end of the turn
 };
 
 }  // namespace
