@@ -26,7 +26,8 @@ constexpr limits wide{.max_depth = 8, .max_bytes = 3500, .max_nodes = 1u << 10};
 constexpr limits few{.max_depth = 2, .max_bytes = 256, .max_nodes = 4};
 constexpr limits least{.max_depth = 0, .max_bytes = 8, .max_nodes = 1};
 constexpr std::array all_limits{wide, tight, few, least};
-/// Deeper than any reader goes.
+/// What a node can tell of its depth.
+constexpr std::size_t deepest = 255;
 constexpr limits deep{.max_depth = 1000, .max_bytes = 3500, .max_nodes = 1u << 10};
 constexpr unsigned chooses_deep = 255;
 
@@ -64,7 +65,7 @@ void add_value(transcript& t, const value& v, std::string_view message, std::siz
 void add_message(transcript& t, const reader& r, std::string_view data, const limits& l) {
     FUZZ_CHECK(r.size() > 0 && r.size() <= data.size() && r.size() <= l.max_bytes);
     const std::size_t before = t.values;
-    add_value(t, r.get(data), data.substr(0, r.size()), l.max_depth);
+    add_value(t, r.get(data), data.substr(0, r.size()), std::min(l.max_depth, deepest));
     FUZZ_CHECK(t.values - before <= l.max_nodes);
     t.consumed += r.size();
 }
