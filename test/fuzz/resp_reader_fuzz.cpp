@@ -20,11 +20,16 @@ using conch::resp::limits;
 using conch::resp::reader;
 using conch::resp::value;
 
+// An input of test/run.sh may be longer than a message of the largest ones.
 constexpr limits tight{.max_depth = 3, .max_bytes = 64, .max_nodes = 16};
-constexpr limits wide{.max_depth = 8, .max_bytes = 1u << 16, .max_nodes = 1u << 10};
+constexpr limits wide{.max_depth = 8, .max_bytes = 3500, .max_nodes = 1u << 10};
 constexpr limits few{.max_depth = 2, .max_bytes = 256, .max_nodes = 4};
 constexpr limits least{.max_depth = 0, .max_bytes = 8, .max_nodes = 1};
 constexpr std::array all_limits{wide, tight, few, least};
+/// What a node can tell of its depth.
+constexpr std::size_t deepest = 255;
+constexpr limits deep{.max_depth = 1000, .max_bytes = 3500, .max_nodes = 1u << 10};
+constexpr unsigned chooses_deep = 255;
 
 /// What a reader made of a stream, in short.
 struct transcript {
@@ -60,7 +65,7 @@ void add_value(transcript& t, const value& v, std::string_view message, std::siz
 void add_message(transcript& t, const reader& r, std::string_view data, const limits& l) {
     FUZZ_CHECK(r.size() > 0 && r.size() <= data.size() && r.size() <= l.max_bytes);
     const std::size_t before = t.values;
-    add_value(t, r.get(data), data.substr(0, r.size()), l.max_depth);
+    add_value(t, r.get(data), data.substr(0, r.size()), std::min(l.max_depth, deepest));
     FUZZ_CHECK(t.values - before <= l.max_nodes);
     t.consumed += r.size();
 }
@@ -100,7 +105,7 @@ transcript read_all(std::string_view stream, std::span<const std::size_t> steps,
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     byte_source in{data, size};
     const unsigned first = in.byte();
-    const limits& l = all_limits[first % all_limits.size()];
+    const limits& l = first == chooses_deep ? deep : all_limits[first % all_limits.size()];
     std::array<std::size_t, 4> steps{};
     const std::size_t count = first / all_limits.size() % (steps.size() + 1);
     for (std::size_t& step : std::span{steps}.first(count)) {

@@ -92,6 +92,7 @@ TEST_F(fault_wire_test, commands_that_never_arrive_harm_nobody) {
     const endured e =
         endure({.strike = [&] { wire.swallow_requests(); }, .heal = [&] { wire.cut(); }});
     EXPECT_GE(e.connection_losses(), 8u);
+    EXPECT_GT(wire.swallowed_of_clients(), 0u) << "every command arrived";
 }
 
 TEST_F(fault_wire_test, a_server_that_cannot_be_reached_for_a_while_harms_nobody) {

@@ -29,7 +29,7 @@ void asker::act(std::uint64_t generation, std::uint64_t) {
         return;
     }
     if (!node().running()) {
-        plan(node().paused_until());
+        plan(node().put_off());
     } else if (asked_) {
         if (all_.stopped()) {
             give_up(generation, 0);
@@ -73,7 +73,7 @@ void asker::give_up(std::uint64_t generation, std::uint64_t) {
         return;
     }
     if (!node().running()) {
-        all_.the_world().plan<&asker::give_up>(node().paused_until(), this, generation);
+        all_.the_world().plan<&asker::give_up>(node().put_off(), this, generation);
         return;
     }
     all_.the_world().note("give up", client_);

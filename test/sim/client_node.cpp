@@ -108,7 +108,8 @@ void client_node::written(std::uint64_t number, std::uint64_t) {
         return;
     }
     if (!running()) {
-        world_.plan<&client_node::written>(paused_until_, this, number);
+        feel(engine_.has_output() ? paused_.by : nullptr);
+        world_.plan<&client_node::written>(paused_.until, this, number);
         return;
     }
     writing_ = false;
@@ -117,11 +118,15 @@ void client_node::written(std::uint64_t number, std::uint64_t) {
     }
 }
 
+time_point client_node::next_look() const noexcept {
+    const time_point wanted = closed_ ? core::never : engine_.next_deadline();
+    return closing() && !closed_
+               ? std::min(wanted, core::after(drain_end_, settings_.response_timeout))
+               : wanted;
+}
+
 void client_node::arm_timer() {
-    time_point wanted = closed_ ? core::never : engine_.next_deadline();
-    if (closing() && !closed_) {
-        wanted = std::min(wanted, core::after(drain_end_, settings_.response_timeout));
-    }
+    const time_point wanted = next_look();
     if (wanted == core::never) {
         return;  // it looks again when it fires, if it is armed
     }
@@ -139,8 +144,8 @@ void client_node::on_timer(std::uint64_t generation, std::uint64_t) {
         return;
     }
     if (!running()) {
-        timer_at_ = paused_until_;
-        world_.plan<&client_node::on_timer>(paused_until_, this, generation);
+        timer_at_ = paused_.until;
+        world_.plan<&client_node::on_timer>(paused_.until, this, generation);
         return;
     }
     timer_at_ = -1;
@@ -172,7 +177,7 @@ void client_node::run_handler(std::uint64_t, std::uint64_t) {
         return;
     }
     if (!running()) {
-        world_.plan<&client_node::run_handler>(paused_until_, this);
+        world_.plan<&client_node::run_handler>(put_off(), this);
         return;
     }
     call& c = *ended_.front();
@@ -180,15 +185,28 @@ void client_node::run_handler(std::uint64_t, std::uint64_t) {
     events_.ended(index_, c);
 }
 
-void client_node::pause(instant until) {
-    paused_until_ = std::max(paused_until_, until);
-    world_.plan<&client_node::go_on>(paused_until_, this);
+void client_node::pause(instant until, effect* e) {
+    if (late()) {
+        put_off();
+    }
+    paused_.prolong(until, e);
+    world_.plan<&client_node::go_on>(paused_.until, this);
+}
+
+bool client_node::late() const noexcept {
+    const bool unread = std::any_of(waiting_.begin(), waiting_.end(),
+                                    [&](const arrival& a) { return a.number == connection_; });
+    return !dead_ && (unread || next_look() < local_now());
 }
 
 void client_node::go_on(std::uint64_t, std::uint64_t) {
+    if (late()) {
+        put_off();
+    }
     if (dead_ || !running()) {
         return;
     }
+    paused_.by = nullptr;
     const bool reads_first = world_.chance.once_in(2);
     timer_at_ = -1;
     ++timer_generation_;
@@ -207,7 +225,7 @@ void client_node::go_on(std::uint64_t, std::uint64_t) {
 
 void client_node::heal() {
     if (!dead_ && !running()) {
-        paused_until_ = world_.now();
+        paused_.until = world_.now();
         go_on(0, 0);
     }
 }

@@ -3,6 +3,7 @@
 #define CONCH_TEST_SIM_CLIENT_NODE_HPP
 
 #include "engine/engine.hpp"
+#include "sim/effect.hpp"
 #include "sim/held.hpp"
 #include "sim/network.hpp"
 #include "sim/world.hpp"
@@ -118,9 +119,14 @@ public:
         inputs();
         end();
     }
-    bool running() const noexcept { return !dead_ && paused_until_ <= world_.now(); }
+    bool running() const noexcept { return !dead_ && paused_.until <= world_.now(); }
     bool dead() const noexcept { return dead_; }
-    instant paused_until() const noexcept { return paused_until_; }
+    instant paused_until() const noexcept { return paused_.until; }
+    /// When something can be done that was to be done now, in a pause.
+    instant put_off() noexcept {
+        feel(paused_.by);
+        return paused_.until;
+    }
     /// When the process next looks by itself, on true time.
     instant wakes_at() const noexcept { return timer_at_; }
 
@@ -137,7 +143,9 @@ public:
 
     // Faults.
 
-    void pause(instant until);
+    /// Felt if anything waits for its end that would have come about: bytes, a deadline, something
+    /// to write, a handler, what a user wants to do.
+    void pause(instant until, effect* e = nullptr);
     /// The process is gone: what it held stays on the server. `heard`: its system hangs up for it.
     void die(bool heard);
     /// Goes on now.
@@ -162,6 +170,8 @@ private:
     void came(arrival a);
     void take(const arrival& a);
     void go_on(std::uint64_t, std::uint64_t);
+    bool late() const noexcept;
+    time_point next_look() const noexcept;
     void tend_connection();
     void write();
     void written(std::uint64_t number, std::uint64_t);
@@ -183,7 +193,7 @@ private:
     bool writing_ = false;
     instant timer_at_ = -1;  // -1: not armed
     std::uint64_t timer_generation_ = 0;
-    instant paused_until_ = 0;
+    standstill paused_{};
     bool dead_ = false;
     instant closing_since_ = -1;
     time_point drain_end_ = core::never;

@@ -36,7 +36,7 @@ void closer::shut_down(std::uint64_t client, std::uint64_t drain) {
         return;
     }
     if (!c.running()) {
-        w.plan<&closer::shut_down>(c.paused_until(), this, client, drain);
+        w.plan<&closer::shut_down>(c.put_off(), this, client, drain);
         return;
     }
     w.note("shut down", client, drain);

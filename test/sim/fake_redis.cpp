@@ -176,6 +176,7 @@ void fake_redis::run(session& s, arguments a) {
     } else if (const std::string* no = refused(*c, false, false)) {
         answer = reply::error(*no);
     } else if (subscriptions_refused_ && c->name == "subscribe") {
+        feel(subscriptions_refused_by_);
         answer = reply::error("NOPERM this user has no permissions to run the 'subscribe' command");
     } else if (batch_is_refused(*c, a)) {
         answer = reply::error(key_refused);
@@ -203,14 +204,14 @@ const std::string* fake_redis::refused(const command& c, bool in_script, bool wr
         : words.starts_with("NOPERM")       ? c.name == "evalsha" || c.name == "eval"
         : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
                                             : (c.flags & command::grows) != 0 && !wrote;
-    felt_.refusals += hit ? 1 : 0;
+    feel(hit ? refused_by_ : nullptr);
     return hit ? &words : nullptr;
 }
 
 bool fake_redis::batch_is_refused(const command& c, arguments a) noexcept {
     const bool hit = batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
                      to_integer(a[2]).value_or(0) > 1;
-    felt_.batches += hit ? 1 : 0;
+    feel(hit ? batches_refused_by_ : nullptr);
     return hit;
 }
 
@@ -253,7 +254,7 @@ std::int64_t fake_redis::publish(std::string_view channel, std::string_view text
     }
     if (n > 0 && messages_to_lose_ > 0) {
         --messages_to_lose_;
-        ++felt_.messages;
+        feel(messages_lost_by_);
         return n;
     }
     const reply message{reply::kind::push,

@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SIM_FAKE_REDIS_HPP
 #define CONCH_TEST_SIM_FAKE_REDIS_HPP
 
+#include "sim/effect.hpp"
 #include "sim/redis/command.hpp"
 #include "sim/redis/keyspace.hpp"
 #include "sim/redis/lua_host.hpp"
@@ -73,7 +74,7 @@ public:
     /// Closed by the server: CLIENT KILL, or bytes that are no command.
     bool closed(connection c) const;
 
-    // Faults.
+    // Faults: felt by the first whom they refuse something, or whose message is lost.
 
     /// All connections end, scripts are gone, connections count from 1, the run_id is another.
     void restart(bool keep_data);
@@ -81,33 +82,39 @@ public:
     void lose_last_writes(std::size_t k) { data_.undo(k); }
     void script_flush() { scripts_.clear(); }
     /// The next `n` messages are delivered to nobody; PUBLISH counts them as delivered.
-    void lose_messages(std::uint64_t n) noexcept { messages_to_lose_ = n; }
+    void lose_messages(std::uint64_t n, effect* e = nullptr) noexcept {
+        messages_to_lose_ = n;
+        messages_lost_by_ = e;
+    }
     /// These words answer what a server in that state refuses: READONLY and OOM some commands,
     /// LOADING nearly all, NOPERM scripts, or what concerns channels.
-    void refuse(std::optional<std::string> words) { refusal_ = std::move(words); }
-
+    void refuse(std::optional<std::string> words, effect* e = nullptr) {
+        refusal_ = std::move(words);
+        refused_by_ = e;
+    }
     /// The same for a script of more than one key, in the words for a user who may not have one of
     /// them. A restart doesn't end it.
-    void refuse_batches(bool yes) noexcept { batches_refused_ = yes; }
+    void refuse_batches(bool yes, effect* e = nullptr) noexcept {
+        batches_refused_ = yes;
+        batches_refused_by_ = e;
+    }
     /// The same for SUBSCRIBE.
-    void refuse_subscriptions(bool yes) noexcept { subscriptions_refused_ = yes; }
+    void refuse_subscriptions(bool yes, effect* e = nullptr) noexcept {
+        subscriptions_refused_ = yes;
+        subscriptions_refused_by_ = e;
+    }
     /// The same for CLIENT KILL, in the words for a user who may not.
-    void refuse_kills(bool yes) noexcept { kills_refused_ = yes; }
+    void refuse_kills(bool yes, effect* e = nullptr) noexcept {
+        kills_refused_ = yes;
+        kills_refused_by_ = e;
+    }
     bool kill_is_refused() noexcept {
-        felt_.kills += kills_refused_ ? 1 : 0;
+        feel(kills_refused_ ? kills_refused_by_ : nullptr);
         return kills_refused_;
     }
     /// All sessions' subscriptions to this end, and they are told as if they had asked for it; how
     /// many there were.
     std::size_t end_subscriptions(std::string_view channel);
-    /// Commands that these faults have refused, batches, CLIENT KILLs, and messages that were lost.
-    struct felt {
-        std::uint64_t refusals = 0;
-        std::uint64_t batches = 0;
-        std::uint64_t kills = 0;
-        std::uint64_t messages = 0;
-    };
-    const felt& harm() const noexcept { return felt_; }
 
     /// Another client's PERSIST; false if there is no expiry to take away.
     bool persist(std::string_view key, std::int64_t now_us);
@@ -129,6 +136,8 @@ public:
 
     bool exists(std::string_view key, std::int64_t now_us);
     bool is_text(std::string_view key, std::int64_t now_us);
+    /// There is something, but no lock.
+    bool is_foreign(std::string_view key, std::int64_t now_us);
     /// Or is the text of a lock that is kept in one.
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);
     /// The number that a field of a hash has; none if it isn't there, or is no number.
@@ -142,6 +151,8 @@ public:
     /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
+    /// There is a key that is going to expire.
+    bool any_expires(std::int64_t now_us) const { return data_.any_expires(now_us / 1000); }
     std::size_t subscribers() const noexcept;
     std::uint64_t scripts_run() const noexcept { return scripts_run_; }
 
@@ -194,7 +205,11 @@ private:
     bool batches_refused_ = false;
     bool subscriptions_refused_ = false;
     bool kills_refused_ = false;
-    felt felt_{};
+    effect* messages_lost_by_ = nullptr;
+    effect* refused_by_ = nullptr;
+    effect* batches_refused_by_ = nullptr;
+    effect* subscriptions_refused_by_ = nullptr;
+    effect* kills_refused_by_ = nullptr;
     std::uint64_t scripts_run_ = 0;
     field_witness* witness_ = nullptr;
 };

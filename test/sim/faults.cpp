@@ -3,8 +3,6 @@
 
 #include "sim/simulation.hpp"
 
-#include <utility>
-
 namespace conch::sim {
 namespace {
 
@@ -72,17 +70,17 @@ instant fault_injector::until() {
 }
 
 void fault_injector::happen(fault f) {
-    all_.count(f);
-    all_.acted(f, act(f));
-}
-
-/// False where there was nothing to act on, or that is to be seen later.
-bool fault_injector::act(fault f) {
     world& w = all_.the_world();
-    server_node& server = all_.server();
+    effect& e = all_.attempt(f);
     const std::uint64_t client = victim();
     const bool heard = w.chance.once_in(2);
     w.note(name_of(f), client);
+    act(f, client, heard, &e);
+}
+
+void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
+    world& w = all_.the_world();
+    server_node& server = all_.server();
     switch (f) {
         case fault::reset_before:
         case fault::reset_after:
@@ -90,134 +88,92 @@ bool fault_injector::act(fault f) {
         case fault::clog_up:
         case fault::clog_down:
         case fault::partition:
-        case fault::straggle: return act_on_connection(f, client);
-        case fault::stall:
-        case fault::lost_push:
-        case fault::batch_refused:
+        case fault::straggle: act_on_connection(f, client, e); return;
         case fault::read_only:
         case fault::loading:
         case fault::out_of_memory:
         case fault::no_permission:
-        case fault::no_channel: act_later(f); return false;
-        case fault::restart: return server.restart(true, heard, until());
+        case fault::no_channel:
+        case fault::batch_refused: refuse(f, e); return;
+        case fault::stall: server.stall(until(), e); return;
+        case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3), e); return;
+        case fault::restart: server.restart(true, heard, until(), e); return;
         case fault::restart_empty:
             all_.forgot();  // also what a server that was down already had kept
-            return server.restart(false, heard, until());
+            server.restart(false, heard, until(), e);
+            return;
         case fault::failover: {
             all_.forgot();
             const instant back = until();
-            return server.fail_over(1 + w.chance.below(8), heard, back);
+            server.fail_over(1 + w.chance.below(8), heard, back, e);
+            return;
         }
-        case fault::script_flush: {
-            const bool any = !server.redis().scripts().empty();
+        case fault::script_flush:
+            feel(server.redis().scripts().empty() ? nullptr : e);
             server.redis().script_flush();
-            return any;
+            return;
+        case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000), e); return;
+        case fault::unsubscribed: {
+            const std::uint64_t name = w.chance.below(all_.how().names);
+            feel(server.end_subscriptions(all_.spec(name)->channel().text()) ? e : nullptr);
+            return;
         }
-        case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000)); return true;
-        case fault::unsubscribed:
-            return server.end_subscriptions(
-                all_.spec(w.chance.below(all_.how().names))->channel().text());
-        case fault::pause: {
-            const bool ran = all_.clients()[client]->running();
-            all_.clients()[client]->pause(until());
-            return ran;
-        }
-        case fault::crash: return all_.replace_client(client, heard);
-        case fault::persist: return persist_any();
-        case fault::vandal: vandalize_any(); return true;
+        case fault::pause: all_.clients()[client]->pause(until(), e); return;
+        case fault::crash: all_.replace_client(client, heard, e); return;
+        case fault::persist: feel(persist_any() ? e : nullptr); return;
+        case fault::vandal: vandalize_any(e); return;
         case fault::cancel:
         case fault::drop:
         case fault::force:
         case fault::no_kill:
-        case fault::count: break;
+        case fault::count: return;
     }
-    return false;
 }
 
-bool fault_injector::act_on_connection(fault f, std::uint64_t client) {
+void fault_injector::act_on_connection(fault f, std::uint64_t client, effect* e) {
     world& w = all_.the_world();
     network& net = all_.net();
     if (f == fault::reset_before || f == fault::reset_after) {
-        return net.reset(client, f == fault::reset_after);
+        net.reset(client, f == fault::reset_after, e);
+        return;
     }
     if (f == fault::silent_cut) {
-        return net.cut_silently(client);
+        net.cut_silently(client, e);
+        return;
     }
     if (f == fault::straggle) {
         // The client has given the line up by then, or not yet.
         const instant patience =
             w.chance.once_in(2) ? all_.how().settings.response_timeout.count() : 0;
-        return net.hold_up(client, until() + patience);
+        net.hold_up(client, until() + patience, e);
+        return;
     }
     const instant end = until();
-    bool any = false;
     if (f != fault::clog_down) {
-        any = net.clog(client, way::up, end);
+        net.clog(client, way::up, end, e);
     }
     if (f != fault::clog_up) {
-        any = net.clog(client, way::down, end);
+        net.clog(client, way::down, end, e);
     }
-    return any;
 }
 
-void fault_injector::act_later(fault f) {
+void fault_injector::refuse(fault f, effect* e) {
     world& w = all_.the_world();
-    server_node& server = all_.server();
-    const trace t = f == fault::stall           ? trace::waiting
-                    : f == fault::lost_push     ? trace::messages
-                    : f == fault::batch_refused ? trace::batches
-                                                : trace::refusals;
-    close(t);
-    latent_[static_cast<std::size_t>(t)] = {f, seen(t), true};
-    if (t == trace::waiting) {
-        server.stall(until());
-    } else if (t == trace::messages) {
-        server.redis().lose_messages(1 + w.chance.below(3));
-    } else if (t == trace::batches) {
-        server.redis().refuse_batches(true);
+    if (f == fault::batch_refused) {
+        all_.server().redis().refuse_batches(true, e);
         w.plan<&fault_injector::end_batch_refusal>(until(), this);
     } else {
-        server.redis().refuse(words_of(f));
+        all_.server().redis().refuse(words_of(f), e);
         w.plan<&fault_injector::end_refusal>(until(), this);
     }
 }
 
-std::uint64_t fault_injector::seen(trace t) {
-    const auto& harm = all_.server().redis().harm();
-    switch (t) {
-        case trace::refusals: return harm.refusals;
-        case trace::batches: return harm.batches;
-        case trace::messages: return harm.messages;
-        case trace::waiting: return all_.server().kept_waiting();
-        case trace::count: break;
-    }
-    return 0;
-}
-
-/// From now on the trace is another fault's.
-void fault_injector::close(trace t) {
-    latent& l = latent_[static_cast<std::size_t>(t)];
-    if (std::exchange(l.open, false)) {
-        all_.acted(l.f, seen(t) > l.before);
-    }
-}
-
-void fault_injector::finish() {
-    for (std::size_t t = 0; t < latent_.size(); ++t) {
-        close(static_cast<trace>(t));
-    }
-    if (all_.how().has(fault::no_kill)) {
-        all_.count(fault::no_kill);
-        all_.acted(fault::no_kill, all_.server().redis().harm().kills > 0);
-    }
-}
-
 // Only a step forward ends leases before their time.
-void fault_injector::step_clock(std::int64_t us) {
+void fault_injector::step_clock(std::int64_t us, effect* e) {
     if (us > 0) {
         all_.forgot();
     }
-    all_.server().step_clock(us);
+    all_.server().step_clock(us, e);
 }
 
 void fault_injector::end_refusal(std::uint64_t, std::uint64_t) { all_.server().redis().refuse({}); }
@@ -239,10 +195,10 @@ bool fault_injector::persist_any() {
     return false;
 }
 
-void fault_injector::vandalize_any() {
+void fault_injector::vandalize_any(effect* e) {
     world& w = all_.the_world();
     const std::uint64_t name = w.chance.below(all_.how().names);
-    all_.vandalize(name);
+    all_.vandalize(name, e);
     w.plan<&fault_injector::end_vandal>(until(), this, name);
 }
 
@@ -257,10 +213,13 @@ void fault_injector::heal() {
     std::erase_if(kinds_, [](fault f) { return !goes_on(f); });
     all_.the_world().note("heal");
     all_.server().heal();
-    all_.server().redis().refuse_batches(all_.how().has(fault::batch_refused));
+    if (all_.how().has(fault::batch_refused)) {
+        all_.server().redis().refuse_batches(true, &all_.attempt(fault::batch_refused));
+    }
     // Those that a server ends then aren't made anew.
-    all_.server().redis().refuse_subscriptions(all_.how().has(fault::no_channel) &&
-                                               all_.how().has(fault::unsubscribed));
+    if (all_.how().has(fault::no_channel) && all_.how().has(fault::unsubscribed)) {
+        all_.server().redis().refuse_subscriptions(true, &all_.attempt(fault::no_channel));
+    }
     all_.server().redis().lose_messages(0);
     all_.net().heal();
     for (std::size_t name = 0; name < all_.how().names; ++name) {

@@ -2,11 +2,10 @@
 #ifndef CONCH_TEST_SIM_FAULTS_HPP
 #define CONCH_TEST_SIM_FAULTS_HPP
 
+#include "sim/effect.hpp"
 #include "sim/scenario.hpp"
 #include "sim/world.hpp"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,37 +20,24 @@ public:
     explicit fault_injector(simulation& s);
     void start();
     void heal();
-    /// The run is over.
-    void finish();
 
 private:
-    /// Faults that act later, if at all, by what shows that they did.
-    enum class trace : std::uint8_t { refusals, batches, messages, waiting, count };
-    struct latent {
-        fault f{};
-        std::uint64_t before = 0;
-        bool open = false;
-    };
-
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
-    bool act(fault f);
-    bool act_on_connection(fault f, std::uint64_t client);
-    void act_later(fault f);
-    void close(trace t);
-    std::uint64_t seen(trace t);
-    void step_clock(std::int64_t us);
+    void act(fault f, std::uint64_t client, bool heard, effect* e);
+    void act_on_connection(fault f, std::uint64_t client, effect* e);
+    void refuse(fault f, effect* e);
+    void step_clock(std::int64_t us, effect* e);
     void end_refusal(std::uint64_t, std::uint64_t);
     void end_batch_refusal(std::uint64_t, std::uint64_t);
     bool persist_any();
-    void vandalize_any();
+    void vandalize_any(effect* e);
     void end_vandal(std::uint64_t name, std::uint64_t);
     std::uint64_t victim();
     instant until();
 
     simulation& all_;
     std::vector<fault> kinds_{};
-    std::array<latent, static_cast<std::size_t>(trace::count)> latent_{};
     bool over_ = false;
 };
 

@@ -13,9 +13,8 @@ error_code user::given_up() noexcept {
 
 void user::break_line(std::uint64_t, std::uint64_t) {
     if (!node().dead() && !all_.healed()) {
-        all_.count(fault::reset_after);
         all_.the_world().note(name_of(fault::reset_after), client_);
-        all_.acted(fault::reset_after, all_.net().reset(client_, true));
+        all_.net().reset(client_, true, &all_.attempt(fault::reset_after));
         world& w = all_.the_world();
         if (acquiring_ && all_.how().has(fault::cancel) && w.chance.once_in(2)) {
             // Between two connections.
@@ -46,14 +45,14 @@ void user::tire_of(std::uint64_t number, std::uint64_t) {
         return;
     }
     if (!node().running()) {
-        all_.the_world().plan<&user::tire_of>(node().paused_until(), this, number);
+        all_.the_world().plan<&user::tire_of>(node().put_off(), this, number);
         return;
     }
-    all_.count(fault::cancel);
-    all_.acted(fault::cancel);
+    effect& done = all_.attempt(fault::cancel);
     all_.the_world().note("cancel", index_, number);
     node().turn([&] {
-        if (c.running) {
+        if (c.running) {  // it may have ended as the turn began
+            done.felt();
             c.given_up = true;
             node().engine().cancel(*c.running, given_up());
         }
@@ -65,16 +64,16 @@ void user::cancel(std::uint64_t generation, std::uint64_t) {
         return;
     }
     if (!node().running()) {
-        all_.the_world().plan<&user::cancel>(node().paused_until(), this, generation);
+        all_.the_world().plan<&user::cancel>(node().put_off(), this, generation);
         return;
     }
     if (acquiring_->running) {
-        all_.count(fault::cancel);
-        all_.acted(fault::cancel);
+        effect& done = all_.attempt(fault::cancel);
         all_.the_world().note("cancel", index_);
         gave_up_ = true;
         node().turn([&] {
-            if (acquiring_ && acquiring_->running) {  // it may have ended as the turn began
+            if (acquiring_ && acquiring_->running) {
+                done.felt();
                 acquiring_->given_up = true;
                 node().engine().cancel(*acquiring_->running, given_up());
             }

@@ -33,8 +33,9 @@ void network::connect(std::uint64_t client, std::uint64_t number) {
 
 void network::knock(std::uint64_t id, std::uint64_t) {
     line& l = *lines_[id];
-    if (const instant until = clogged(l.client, way::up); until > world_.now()) {
-        world_.plan<&network::knock>(until, this, id);
+    if (const standstill& clog = clogged(l.client, way::up); clog.until > world_.now()) {
+        feel(l.client_open ? clog.by : nullptr);
+        world_.plan<&network::knock>(clog.until, this, id);
         return;
     }
     const bool accepted = server_.accepts();
@@ -47,11 +48,13 @@ void network::knock(std::uint64_t id, std::uint64_t) {
 
 void network::let_in(std::uint64_t id, std::uint64_t accepted) {
     line& l = *lines_[id];
-    if (const instant until = clogged(l.client, way::down); until > world_.now()) {
-        world_.plan<&network::let_in>(until, this, id, accepted);
+    if (const standstill& clog = clogged(l.client, way::down); clog.until > world_.now()) {
+        feel(l.client_open && !l.dead ? clog.by : nullptr);
+        world_.plan<&network::let_in>(clog.until, this, id, accepted);
         return;
     }
     if (!l.client_open || l.dead) {
+        feel(l.client_open ? lost_by(l, way::down) : nullptr);
         return;
     }
     if (accepted == 0) {
@@ -117,6 +120,7 @@ void network::cut_up(std::uint64_t id, way w, std::string_view bytes, bool last)
 void network::post(std::uint64_t id, way w, piece p) {
     line& l = *lines_[id];
     if (l.dead) {
+        feel(l.client_open && !p.bytes.empty() ? lost_by(l, w) : nullptr);
         if (p.last && w == way::up) {  // the other end is never told, but looks some day
             world_.plan<&network::give_up_server>(world_.now() + how_.keepalive, this, id);
         }
@@ -135,8 +139,9 @@ void network::arrive(std::uint64_t id, std::uint64_t way_) {
     if (l.dead || d.under_way.empty()) {
         return;  // lost meanwhile
     }
-    if (const instant until = held_until(l, w); until > world_.now()) {
-        world_.plan<&network::arrive>(until, this, id, way_);
+    if (const standstill h = held(l, w); h.until > world_.now()) {
+        feel(carries(l, w) ? h.by : nullptr);
+        world_.plan<&network::arrive>(h.until, this, id, way_);
         return;
     }
     piece p = std::move(d.under_way.front());
@@ -186,69 +191,71 @@ void network::break_client(std::uint64_t id, std::uint64_t) {
 
 void network::give_up_server(std::uint64_t id, std::uint64_t) { drop_server(id); }
 
-instant network::held_until(const line& l, way w) noexcept {
-    return std::max(clogged(l.client, w), l.held_until);
+standstill network::held(const line& l, way w) noexcept {
+    const standstill& clog = clogged(l.client, w);
+    return clog.until > l.held.until ? clog : l.held;
 }
 
-bool network::hold_up(std::uint64_t client, instant until) {
-    bool any = false;
+bool network::carries(const line& l, way w) const noexcept {
+    const auto& pieces = in(l, w).under_way;
+    return has_receiver(l, w) && std::any_of(pieces.begin(), pieces.end(),
+                                             [](const piece& p) { return !p.bytes.empty(); });
+}
+
+void network::hold_up(std::uint64_t client, instant until, effect* e) {
     for (const auto& l : lines_) {
         if (l->client == client && l->client_open && !l->connecting) {
-            l->held_until = std::max(l->held_until, until);
-            any = true;
+            l->held.prolong(until, e);
         }
     }
-    return any;
 }
 
-bool network::clog(std::uint64_t client, way w, instant until) {
-    clogged(client, w) = std::max(clogged(client, w), until);
-    return std::any_of(lines_.begin(), lines_.end(), [&](const auto& l) {
-        return l->client == client && l->client_open && !l->dead;
-    });
+void network::clog(std::uint64_t client, way w, instant until, effect* e) {
+    clogged(client, w).prolong(until, e);
 }
 
-bool network::reset(std::uint64_t client, bool delivered) {
-    bool any = false;
+void network::reset(std::uint64_t client, bool delivered, effect* e) {
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
         if (l.client != client || !l.client_open || l.dead || l.connecting) {
             continue;
         }
+        feel(!delivered && carries(l, way::up) ? e : nullptr);
         std::deque<piece> sent = std::exchange(in(l, way::up).under_way, {});
         if (delivered) {
             for (piece& p : sent) {
                 deliver(id, way::up, std::move(p));
             }
         }
+        feel(delivered && carries(l, way::down) ? e : nullptr);
         drop_server(id);
         in(l, way::down).under_way.clear();
         l.dead = true;
-        any = true;
+        lost_by(l, delivered ? way::down : way::up) = e;
         world_.plan<&network::break_client>(world_.now() + flight(), this, id);
     }
-    return any;
 }
 
-bool network::cut_silently(std::uint64_t client) {
-    bool any = false;
+void network::cut_silently(std::uint64_t client, effect* e) {
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
         if (l.client == client && l.client_open && !l.dead) {
+            feel(carries(l, way::up) || carries(l, way::down) ? e : nullptr);
             l.dead = true;
             l.to = {};
-            any = true;
+            l.lost_by = {e, e};
         }
     }
-    return any;
 }
 
-void network::reset_all(bool heard) {
+bool network::reset_all(bool heard) {
+    bool any = false;
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
         if (!l.server_open && !l.client_open) {
             continue;
         }
+        any = any || (l.client_open && !l.dead);
         l.dead = true;
         l.to = {};
         drop_server(id);
@@ -256,6 +263,7 @@ void network::reset_all(bool heard) {
             world_.plan<&network::break_client>(world_.now() + flight(), this, id);
         }
     }
+    return any;
 }
 
 bool network::passes(std::uint64_t client) const noexcept {
@@ -270,7 +278,7 @@ void network::heal() {
         c = {};
     }
     for (const auto& l : lines_) {
-        l->held_until = 0;
+        l->held = {};
     }
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         for (const way w : {way::up, way::down}) {

@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SIM_NETWORK_HPP
 #define CONCH_TEST_SIM_NETWORK_HPP
 
+#include "sim/effect.hpp"
 #include "sim/world.hpp"
 
 #include <array>
@@ -27,7 +28,7 @@ protected:
 
 /// The server's end; `line` is the network's number of the connection.
 struct server_end {
-    virtual bool accepts() const = 0;
+    virtual bool accepts() = 0;
     virtual void accepted(std::uint64_t line) = 0;
     virtual void bytes_arrived(std::uint64_t line, std::string_view bytes) = 0;
     virtual void hung_up(std::uint64_t line) = 0;
@@ -67,20 +68,22 @@ public:
     void reply(std::uint64_t line, std::string_view bytes);
     void hang_up(std::uint64_t line);
 
-    // Faults: each tells whether there was a connection for it to act on.
+    // Faults: felt once bytes to an end that is there, or to be there, are late or lost.
 
     /// What is under way in this direction comes no sooner than then; connecting neither.
-    bool clog(std::uint64_t client, way w, instant until);
+    void clog(std::uint64_t client, way w, instant until, effect* e = nullptr);
     /// What is under way on the client's present connection comes no sooner than then; what is on
     /// its next ones isn't held up.
-    bool hold_up(std::uint64_t client, instant until);
+    void hold_up(std::uint64_t client, instant until, effect* e = nullptr);
     /// Ends the client's connection: `delivered`: what it had sent still reaches the server first,
-    /// at once; else it is lost. Answers under way are lost.
-    bool reset(std::uint64_t client, bool delivered);
+    /// at once; else it is lost. Answers under way are lost. Felt if what was sent is lost, or
+    /// what is sent until the client hears of the end; `delivered`: if answers are.
+    void reset(std::uint64_t client, bool delivered, effect* e = nullptr);
     /// Nothing passes any more on the client's connection, and neither end hears of it.
-    bool cut_silently(std::uint64_t client);
-    /// All connections end. `heard`: the clients learn of it; else only when they next look.
-    void reset_all(bool heard);
+    void cut_silently(std::uint64_t client, effect* e = nullptr);
+    /// All connections end. `heard`: the clients learn of it; else only when they next look. False
+    /// if no client had one that passed anything.
+    bool reset_all(bool heard);
     /// No more clogs.
     void heal();
 
@@ -110,15 +113,24 @@ private:
         instant closed_at = -1;
         bool server_open = false;
         bool dead = false;  // passes nothing
-        instant held_until = 0;
+        standstill held{};
+        std::array<effect*, 2> lost_by{};  // what would still be sent
         std::array<direction, 2> to{};
     };
 
     direction& in(line& l, way w) noexcept { return l.to[static_cast<std::size_t>(w)]; }
-    instant& clogged(std::uint64_t client, way w) noexcept {
+    const direction& in(const line& l, way w) const noexcept {
+        return l.to[static_cast<std::size_t>(w)];
+    }
+    effect*& lost_by(line& l, way w) noexcept { return l.lost_by[static_cast<std::size_t>(w)]; }
+    standstill& clogged(std::uint64_t client, way w) noexcept {
         return clogs_[client][static_cast<std::size_t>(w)];
     }
-    instant held_until(const line& l, way w) noexcept;
+    standstill held(const line& l, way w) noexcept;
+    bool has_receiver(const line& l, way w) const noexcept {
+        return w == way::up ? l.server_open : l.client_open;
+    }
+    bool carries(const line& l, way w) const noexcept;
     instant flight() noexcept;
     void cut_up(std::uint64_t id, way w, std::string_view bytes, bool last);
     void post(std::uint64_t id, way w, piece p);
@@ -135,7 +147,7 @@ private:
     server_end& server_;
     settings how_;
     std::vector<client_end*> clients_{};
-    std::vector<std::array<instant, 2>> clogs_{};
+    std::vector<std::array<standstill, 2>> clogs_{};
     std::vector<std::unique_ptr<line>> lines_{};
 };
 

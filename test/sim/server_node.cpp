@@ -21,6 +21,13 @@ std::string_view script_named(std::string_view sha) noexcept {
 
 }  // namespace
 
+bool server_node::accepts() {
+    if (down_) {
+        feel(back_.by);
+    }
+    return !down_;
+}
+
 void server_node::accepted(std::uint64_t line) {
     const fake_redis::connection c = redis_.connect();
     by_line_[line] = c;
@@ -29,9 +36,9 @@ void server_node::accepted(std::uint64_t line) {
 }
 
 void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
-    if (stalled_until_ > world_.now()) {
+    if (stalls()) {
         unread_.emplace_back(line, bytes);
-        ++kept_waiting_;
+        feel(stalled_.by);
     } else {
         run(line, bytes);
     }
@@ -39,7 +46,7 @@ void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
 
 // A server that stalls notices a hang-up only when it goes on: after it has read what came first.
 void server_node::hung_up(std::uint64_t line) {
-    if (stalled_until_ > world_.now()) {
+    if (stalls()) {
         unread_.emplace_back(line, std::string{});
         return;
     }
@@ -196,13 +203,14 @@ void server_node::flush() {
     }
 }
 
-void server_node::stall(instant until) {
-    stalled_until_ = std::max(stalled_until_, until);
-    world_.plan<&server_node::go_on>(stalled_until_, this);
+void server_node::stall(instant until, effect* e) {
+    stalled_.prolong(until, e);
+    world_.plan<&server_node::go_on>(stalled_.until, this);
 }
 
 void server_node::go_on(std::uint64_t, std::uint64_t) {
-    if (stalled_until_ > world_.now()) {
+    if (stalls()) {  // it was prolonged
+        feel(unread_.empty() ? nullptr : stalled_.by);
         return;
     }
     for (const auto& [line, bytes] : std::exchange(unread_, {})) {
@@ -214,27 +222,37 @@ void server_node::go_on(std::uint64_t, std::uint64_t) {
     }
 }
 
-bool server_node::restart(bool keep_data, bool heard, instant back) {
-    const bool ran = !down_;
+void server_node::restart(bool keep_data, bool heard, instant back, effect* e) {
+    const bool loses_data = !keep_data && !redis_.dump(wall_clock()).empty();
     unread_.clear();
-    stalled_until_ = 0;
+    stalled_ = {};
     down_ = true;
-    back_ = std::max(back_, back);
+    back_.prolong(back, keep_data ? e : nullptr);
     by_line_.clear();
     by_connection_.clear();
     redis_.restart(keep_data);
-    network_->reset_all(heard);
-    world_.plan<&server_node::come_back>(back_, this);
-    return ran;
+    const bool ends_lines = network_->reset_all(heard);
+    feel(loses_data || (keep_data && ends_lines) ? e : nullptr);
+    world_.plan<&server_node::come_back>(back_.until, this);
 }
 
-bool server_node::fail_over(std::size_t lost_writes, bool heard, instant back) {
+void server_node::fail_over(std::size_t lost_writes, bool heard, instant back, effect* e) {
+    const std::string before = redis_.dump(wall_clock());
     redis_.lose_last_writes(lost_writes);
-    return restart(true, heard, back);
+    feel(redis_.dump(wall_clock()) != before ? e : nullptr);
+    restart(true, heard, back);
+}
+
+void server_node::step_clock(std::int64_t us, effect* e) {
+    feel(us != 0 && redis_.any_expires(wall_clock()) ? e : nullptr);
+    step_us_ += us;
+    stepped_at_ = world_.now();
+    furthest_step_us_ = std::max(furthest_step_us_, step_us_);
+    least_step_us_ = std::min(least_step_us_, step_us_);
 }
 
 bool server_node::end_subscriptions(std::string_view channel) {
-    if (stalled_until_ > world_.now()) {
+    if (stalls()) {
         return false;
     }
     const bool any = redis_.end_subscriptions(channel) > 0;
@@ -243,16 +261,16 @@ bool server_node::end_subscriptions(std::string_view channel) {
 }
 
 void server_node::come_back(std::uint64_t, std::uint64_t) {
-    if (back_ <= world_.now()) {
+    if (back_.until <= world_.now()) {
         down_ = false;
     }
 }
 
 void server_node::heal() {
     redis_.refuse({});
-    back_ = 0;
+    back_ = {};
     down_ = false;
-    stalled_until_ = 0;
+    stalled_ = {};
     go_on(0, 0);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SIM_SERVER_NODE_HPP
 #define CONCH_TEST_SIM_SERVER_NODE_HPP
 
+#include "sim/effect.hpp"
 #include "sim/fake_redis.hpp"
 #include "sim/network.hpp"
 #include "sim/scenario.hpp"
@@ -75,22 +76,18 @@ public:
     fake_redis& redis() noexcept { return redis_; }
     bool running() const noexcept { return !down_; }
 
-    // Faults: those that may be in vain tell whether they were.
+    // Faults.
 
-    /// Answers nothing until then.
-    void stall(instant until);
-    /// Bytes that came while it did.
-    std::uint64_t kept_waiting() const noexcept { return kept_waiting_; }
+    /// Answers nothing until then. Felt once bytes wait for it.
+    void stall(instant until, effect* e = nullptr);
     /// Ends, with all connections, and comes back then. `heard`: the clients learn of it at once.
-    bool restart(bool keep_data, bool heard, instant back);
-    /// Another server takes over, without the last writes of this one.
-    bool fail_over(std::size_t lost_writes, bool heard, instant back);
-    void step_clock(std::int64_t us) noexcept {
-        step_us_ += us;
-        stepped_at_ = world_.now();
-        furthest_step_us_ = std::max(furthest_step_us_, step_us_);
-        least_step_us_ = std::min(least_step_us_, step_us_);
-    }
+    /// Felt if that ended a connection, or somebody finds it gone; without its data: if there was
+    /// any.
+    void restart(bool keep_data, bool heard, instant back, effect* e = nullptr);
+    /// Another server takes over, without the last writes of this one. Felt if they left anything.
+    void fail_over(std::size_t lost_writes, bool heard, instant back, effect* e = nullptr);
+    /// Felt if that moves the end of a key.
+    void step_clock(std::int64_t us, effect* e = nullptr);
     /// How far the wall clock is behind the furthest that it would have come: so much longer may a
     /// key last than its lease.
     instant set_back() const noexcept { return (furthest_step_us_ - step_us_) * micros; }
@@ -120,7 +117,7 @@ public:
 
     // The network's.
 
-    bool accepts() const override { return !down_; }
+    bool accepts() override;
     void accepted(std::uint64_t line) override;
     void bytes_arrived(std::uint64_t line, std::string_view bytes) override;
     void hung_up(std::uint64_t line) override;
@@ -128,6 +125,7 @@ public:
 private:
     static constexpr std::int64_t epoch_us = 1'800'000'000'000'000;
 
+    bool stalls() const noexcept { return stalled_.until > world_.now(); }
     void go_on(std::uint64_t, std::uint64_t);
     void come_back(std::uint64_t, std::uint64_t);
     void run(std::uint64_t line, std::string_view bytes);
@@ -148,9 +146,8 @@ private:
     boost::unordered_flat_map<std::uint64_t, fake_redis::connection> by_line_{};
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
     std::vector<std::pair<std::uint64_t, std::string>> unread_{};  // in order, while it stalls
-    instant stalled_until_ = 0;
-    std::uint64_t kept_waiting_ = 0;
-    instant back_ = 0;
+    standstill stalled_{};
+    standstill back_{};
     bool down_ = false;
     std::vector<std::string> names_{};
     std::vector<limit_terms> limits_{};

@@ -25,7 +25,9 @@ simulation::simulation(std::uint64_t seed, bool print)
       faults_{std::make_unique<fault_injector>(*this)} {
     outcome_.seed = seed;
     server_.use(network_);
-    server_.redis().refuse_kills(how_.has(fault::no_kill));
+    if (how_.has(fault::no_kill)) {
+        server_.redis().refuse_kills(true, &attempt(fault::no_kill));
+    }
     for (std::size_t i = 0; i < how_.names; ++i) {
         // A token that lives for a while only, now and then; but not where the clock steps.
         mutex_options o{.fenced = !world_.chance.once_in(4)};
@@ -113,25 +115,26 @@ void simulation::add_client() {
     }
 }
 
-bool simulation::replace_client(std::uint64_t client, bool heard) {
+void simulation::replace_client(std::uint64_t client, bool heard, effect* e) {
     client_node& c = *clients_[client];
     if (c.dead() || !may_replace()) {
-        return false;
+        return;
     }
     for (const auto& u : users_) {
         if (u->client() == client) {
+            feel(u->idle() ? nullptr : e);
             u->die();
         }
     }
     for (const auto& a : askers_) {
         if (a->client() == client) {
+            feel(a->idle() ? nullptr : e);
             a->die();
         }
     }
     std::erase_if(holds_, [&](const held& h) { return h.client == client; });
     c.die(heard);
     add_client();
-    return true;
 }
 
 }  // namespace conch::sim

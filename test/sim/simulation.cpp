@@ -127,18 +127,25 @@ void simulation::ran(const script_run& r) {
         forces_[*name].running.contains(r.client)) {
         targets_.emplace(r.client, r.answer.items[2].text);
     }
+    if (name && forces_[*name].spoilt_by != nullptr &&
+        server_.redis().is_foreign(r.keys.front(), server_.wall_clock())) {
+        forces_[*name].spoilt_by->felt();
+    }
     for (const auto& check : checkers_) {
         check->ran(r);
     }
 }
 
-void simulation::vandalize(std::size_t name) {
+void simulation::vandalize(std::size_t name, effect* e) {
     const bool plain = how_.locks[name].plain;
+    feel(server_.redis().holder(specs_[name]->name(), server_.wall_clock()) ? e : nullptr);
+    forces_[name].spoilt_by = e;
     server_.redis().put_foreign(specs_[name]->name(), plain, server_.wall_clock());
     forces_[name].last_end = forces_[name].spoilt_at = world_.now();
 }
 
 void simulation::restore(std::size_t name) {
+    forces_[name].spoilt_by = nullptr;
     server_.redis().remove_foreign(specs_[name]->name(), server_.wall_clock());
 }
 
@@ -260,10 +267,17 @@ outcome simulation::run() {
     if (world_.events() > most_events) {
         violate("bounds", "it never ends");
     }
-    faults_->finish();
+    count_faults();
     outcome_.trace_hash = world_.trace_hash();
     outcome_.events = world_.events();
     return std::move(outcome_);
+}
+
+void simulation::count_faults() {
+    for (const auto& [f, what_came_of_it] : attempts_) {
+        ++outcome_.attempts[static_cast<std::size_t>(f)];
+        outcome_.faults[static_cast<std::size_t>(f)] += what_came_of_it.was_felt() ? 1 : 0;
+    }
 }
 
 // Best where its renewals go together with those of another: they must not suffer.
@@ -271,7 +285,8 @@ void simulation::spoil_one_of_two() {
     while (!one_of_two() && world_.now() < settled_at_ + 2 * seconds && !enough()) {
         run_until(world_.now() + 50 * millis);
     }
-    vandalize(one_of_two().value_or(world_.chance.below(how_.names)));
+    const std::size_t name = one_of_two().value_or(world_.chance.below(how_.names));
+    vandalize(name, &attempt(fault::vandal));
 }
 
 std::optional<std::size_t> simulation::one_of_two() const {

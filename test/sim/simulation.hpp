@@ -6,6 +6,7 @@
 #include "sim/asker.hpp"
 #include "sim/check/checker.hpp"
 #include "sim/client_node.hpp"
+#include "sim/effect.hpp"
 #include "sim/held.hpp"
 #include "sim/network.hpp"
 #include "sim/scenario.hpp"
@@ -37,7 +38,7 @@ struct outcome {
     std::uint64_t events = 0;
     std::vector<std::string> violations{};  ///< "checker: what it saw", the first ones
     std::array<std::uint64_t, fault_count> attempts{};
-    std::array<std::uint64_t, fault_count> faults{};  ///< those that there was something to act on
+    std::array<std::uint64_t, fault_count> faults{};  ///< those whose effect was felt
     std::uint64_t grants = 0;
     std::uint64_t losses = 0;    ///< told
     std::uint64_t permits = 0;   ///< requests for some, granted
@@ -93,9 +94,9 @@ public:
     instant settled_at() const noexcept { return settled_at_; }
     bool stopped() const noexcept { return stopped_; }
     void add_client();
-    /// This client's process ends; another one starts, with users of its own. False
-    /// if it had ended, or there were enough.
-    bool replace_client(std::uint64_t client, bool heard);
+    /// This client's process ends, unless it had or there were enough; another one starts, with
+    /// users of its own. Felt if those of the old one had or wanted anything.
+    void replace_client(std::uint64_t client, bool heard, effect* e = nullptr);
     bool may_replace() const noexcept { return clients_.size() <= most_clients; }
 
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
@@ -115,8 +116,9 @@ public:
     instant last_loss() const noexcept { return last_loss_; }
     void begin_force(std::size_t name, std::uint64_t client) { ++forces_[name].running[client]; }
     void end_force(std::size_t name, std::uint64_t client);
-    /// Something of somebody else takes the place of this lock.
-    void vandalize(std::size_t name);
+    /// Something of somebody else takes the place of this lock. Felt if there was one, or a client
+    /// meets it.
+    void vandalize(std::size_t name, effect* e = nullptr);
     /// It goes away again.
     void restore(std::size_t name);
     /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
@@ -144,11 +146,8 @@ public:
     static owner_of owner_in(const std::string& field) noexcept;
     /// Its client ended or left it behind.
     bool deserted(const std::string& field) const noexcept;
-    /// A fault is to happen; it did: counted in the outcome.
-    void count(fault f) noexcept { ++outcome_.attempts[static_cast<std::size_t>(f)]; }
-    void acted(fault f, bool yes = true) noexcept {
-        outcome_.faults[static_cast<std::size_t>(f)] += yes ? 1 : 0;
-    }
+    /// A fault happens: counted in the outcome, and what came of it until the end of the run.
+    effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
     void count_loss() noexcept { ++outcome_.losses; }
     void count_closing() noexcept { ++outcome_.closings; }
 
@@ -170,6 +169,7 @@ private:
         std::map<std::uint64_t, unsigned> running{};  // by client
         instant last_end = -1;
         instant spoilt_at = -1;
+        effect* spoilt_by = nullptr;
     };
 
     static constexpr std::size_t most_clients = 8;
@@ -179,6 +179,7 @@ private:
     bool enough() const noexcept;
     void spoil_one_of_two();
     std::optional<std::size_t> one_of_two() const;
+    void count_faults();
     void wind_down();
     void come_to_rest();
     void set_limits();
@@ -186,6 +187,7 @@ private:
 
     world world_;
     dice more_;  // for choices that came later: they change no earlier one
+    std::deque<std::pair<fault, effect>> attempts_{};
     const scenario how_;
     server_node server_;
     network network_;

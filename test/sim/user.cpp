@@ -61,7 +61,7 @@ void user::act(std::uint64_t generation, std::uint64_t) {
         return;
     }
     if (!node().running()) {
-        plan(node().paused_until());
+        plan(acquiring_ || waiting_for_ ? node().paused_until() : node().put_off());
         return;
     }
     if (acquiring_) {
@@ -182,7 +182,7 @@ void user::ask() {
 
 void user::force() {
     all_.begin_force(name_, client_);
-    all_.count(fault::force);
+    forcing_ = &all_.attempt(fault::force);
     all_.the_world().note("force", index_, name_);
     waiting_for_ = &call_now();
     waiting_for_->forces = true;
@@ -199,7 +199,7 @@ void user::ended(call& c) {
     } else if (&c == waiting_for_) {
         waiting_for_ = nullptr;
         if (c.forces) {
-            all_.acted(fault::force, c.flag);
+            feel(c.flag ? forcing_ : nullptr);
             all_.end_force(name_, client_);
         }
         plan(soon());
@@ -318,9 +318,10 @@ void user::extend() {
 void user::leave() {
     dice& chance = all_.the_world().chance;
     if (all_.how().has(fault::drop) && chance.once_in(2)) {
-        all_.count(fault::drop);
-        all_.acted(fault::drop);
-        drop(chance.below(levels_.size()));
+        effect& done = all_.attempt(fault::drop);
+        const std::size_t level = chance.below(levels_.size());
+        feel(lost(*levels_[level]) ? nullptr : &done);
+        drop(level);
     } else if (chance.once_in(2)) {
         unlock();
         return;
@@ -365,8 +366,7 @@ void user::unlock() {
         [&](auto& engine) { engine.unlock(view, {waiting_for_, &waiting_for_->running}); });
     if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
         waiting_for_->running) {
-        all_.count(fault::cancel);
-        all_.acted(fault::cancel);
+        all_.attempt(fault::cancel).felt();
         waiting_for_->given_up = true;
         node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
     } else {

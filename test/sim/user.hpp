@@ -16,6 +16,7 @@
 
 namespace conch::sim {
 
+class effect;
 class simulation;
 
 /// Someone who uses one client: acquires a lock, works under it, leaves it in one way or another,
@@ -91,6 +92,7 @@ private:
     std::uint64_t generation_ = 0;  // of what it plans next
     call* acquiring_ = nullptr;
     call* waiting_for_ = nullptr;  // another answer that it awaits
+    effect* forcing_ = nullptr;    // what came of it, if it forces
     lock_options options_{};
     std::size_t name_ = 0;
     instant asked_at_ = 0;

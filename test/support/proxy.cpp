@@ -246,4 +246,10 @@ std::size_t proxy::passed() {
     return n;
 }
 
+std::size_t proxy::swallowed_of_clients() {
+    std::size_t n = 0;
+    order([&] { n = state_->damage.swallowed_of_clients; });
+    return n;
+}
+
 }  // namespace conch::test

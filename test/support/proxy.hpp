@@ -74,6 +74,8 @@ public:
     std::size_t dribbled();
     /// Bytes that came through so far, both ways.
     std::size_t passed();
+    /// Bytes of clients so far that were thrown away.
+    std::size_t swallowed_of_clients();
 
 private:
     struct state;

@@ -67,6 +67,7 @@ void proxy_lane::read() {
 
 void proxy_lane::admit(std::size_t count) {
     if (swallow_) {
+        damage_.swallowed_of_clients += replies_ ? 0 : count;
         return;
     }
     if (!replies_) {

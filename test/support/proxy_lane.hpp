@@ -31,6 +31,7 @@ struct proxy_damage {
     std::size_t reordered = 0;
     std::size_t dribbled = 0;
     std::size_t passed = 0;
+    std::size_t swallowed_of_clients = 0;
 };
 
 /// One direction of a connection: reads from one socket and writes to another. Lives with the

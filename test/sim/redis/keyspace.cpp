@@ -103,6 +103,11 @@ std::vector<std::string> keyspace::keys() {
     return all;
 }
 
+bool keyspace::any_expires(std::int64_t now_ms) const {
+    return std::any_of(map_.begin(), map_.end(),
+                       [&](const auto& key) { return key.second.expires_ms >= now_ms; });
+}
+
 std::size_t keyspace::size() { return keys().size(); }
 
 void keyspace::undo(std::size_t k) {

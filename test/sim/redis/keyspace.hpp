@@ -74,6 +74,8 @@ public:
     void erase_if_empty(std::string_view key);
     void clear();
     std::size_t size();
+    /// It forgets nothing: its clock may be set back.
+    bool any_expires(std::int64_t now_ms) const;
     std::vector<std::string> keys();
 
     /// Between these, writes belong together and are undone together.

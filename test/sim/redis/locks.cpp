@@ -40,10 +40,15 @@ void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t no
 void fake_redis::remove_foreign(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     data_.begin_command();
-    const entry* e = data_.find(key);
-    if (e && !hash_in(e) && !token_in(e)) {
+    if (is_foreign(key, now_us)) {
         data_.erase(key);
     }
+}
+
+bool fake_redis::is_foreign(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.find(key);
+    return e && !hash_in(e) && !token_in(e);
 }
 
 bool fake_redis::exists(std::string_view key, std::int64_t now_us) {

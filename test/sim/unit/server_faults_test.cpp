@@ -107,6 +107,32 @@ TEST_F(server_faults_test, batches_are_refused_until_they_are_not_even_over_a_re
     EXPECT_EQ(ask(batch), ":1\r\n");
 }
 
+TEST_F(server_faults_test, a_refusal_is_felt_by_the_first_whom_it_concerns) {
+    effect reads{};
+    effect batches{};
+    effect subscriptions{};
+    effect kills{};
+    server.refuse("READONLY You can't write against a read only replica.", &reads);
+    server.refuse_batches(true, &batches);
+    server.refuse_subscriptions(true, &subscriptions);
+    server.refuse_kills(true, &kills);
+    ask({"GET", "k"});
+    ask({"EVAL", "return 1", "1", "a"});
+    ask({"UNSUBSCRIBE", "c"});
+    ask({"CLIENT", "ID"});
+    for (const effect* e : {&reads, &batches, &subscriptions, &kills}) {
+        EXPECT_FALSE(e->was_felt());
+    }
+    ask({"SET", "k", "x"});
+    EXPECT_TRUE(reads.was_felt());
+    ask({"EVAL", "return 1", "2", "a", "b"});
+    EXPECT_TRUE(batches.was_felt());
+    ask({"SUBSCRIBE", "c"});
+    EXPECT_TRUE(subscriptions.was_felt());
+    ask({"CLIENT", "KILL", "ID", "7"});
+    EXPECT_TRUE(kills.was_felt());
+}
+
 TEST_F(server_faults_test, a_subscription_that_the_server_ends_is_told_and_over) {
     ask({"HELLO", "3"});
     ask({"SUBSCRIBE", "c", "d"});
@@ -122,9 +148,12 @@ TEST_F(server_faults_test, a_subscription_that_the_server_ends_is_told_and_over)
 TEST_F(server_faults_test, a_message_that_is_lost_is_counted_as_delivered) {
     ask({"SUBSCRIBE", "c"});
     const fake_redis::connection other = server.connect();
-    server.lose_messages(1);
+    effect e{};
+    server.lose_messages(1, &e);
     EXPECT_EQ(ask(other, {"PUBLISH", "nobody", "0"}), ":0\r\n") << "loses nothing";
+    EXPECT_FALSE(e.was_felt());
     EXPECT_EQ(ask(other, {"PUBLISH", "c", "1"}), ":1\r\n");
+    EXPECT_TRUE(e.was_felt());
     EXPECT_EQ(server.take_output(me), "");
     EXPECT_EQ(ask(other, {"PUBLISH", "c", "2"}), ":1\r\n");
     EXPECT_NE(server.take_output(me), "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Virtual time, clocks that drift, and runs that their seeds determine.
 #include "sim/simulation.hpp"
+#include "sim/unit/lone_client.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@ namespace {
 
 using namespace conch;
 using namespace conch::sim;
+using conch::sim::test::lone_client;
 using namespace std::chrono_literals;
 
 struct diary {
@@ -70,23 +72,6 @@ TEST(world_test, a_seed_gives_the_same_run_each_time_and_no_other_seed_does) {
     }
     EXPECT_EQ(hashes.size(), 20u);
 }
-
-struct deaf final : client_events {
-    void ended(std::uint64_t, call&) override {}
-    void turned(std::uint64_t) override {}
-};
-
-/// A client whose clock is off by so many millionths.
-struct lone_client {
-    explicit lone_client(std::int64_t ppm)
-        : node{w, net, nobody, {}, {.drift_ppm = ppm, .ahead = 1h}, "c", 1} {}
-
-    world w{1};
-    server_node server{w, {}};
-    network net{w, server, {}};
-    deaf nobody{};
-    client_node node;
-};
 
 TEST(client_clock_test, drifts_against_true_time) {
     EXPECT_EQ(lone_client{0}.node.local(100 * seconds), time_point{1h + 100s});
