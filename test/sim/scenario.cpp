@@ -140,6 +140,11 @@ scenario::scenario(dice& chance, dice more)
         faults[static_cast<std::size_t>(fault::straggle)] = true;
         faults[static_cast<std::size_t>(fault::failover)] = false;
     }
+    crowded = !nesting && !lingering && more.once_in(4);
+    if (crowded) {
+        users = 3 + more.below(6);
+        think = std::min(think, more.spread(2 * millis, 50 * millis));
+    }
 }
 
 // Mostly mutexes of names that have nothing to do with each other.

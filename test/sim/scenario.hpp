@@ -129,6 +129,7 @@ struct scenario {
     std::size_t askers = 0;            ///< per client, of permits
     bool closing = false;              ///< clients are shut down
     std::size_t further_watchers = 0;  ///< of one hold, at most
+    bool crowded = false;              ///< many users of a client want the same lock alike
 
     network::settings net{};
     conch::config settings{};

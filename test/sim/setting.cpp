@@ -35,7 +35,8 @@ simulation::simulation(std::uint64_t seed, bool print)
             o.fence_ttl = std::chrono::seconds{60};
         }
         const lock_name& l = how_.locks[i];
-        o.fenced = o.fenced && !(l.plain && more_.once_in(2));  // else it is never SET NX
+        o.fenced = o.fenced && !(l.plain && more_.once_in(2));       // else it is never SET NX
+        o.fenced = o.fenced && !(how_.crowded && more_.once_in(2));  // else it is never passed on
         specs_.emplace_back(
             new impl::lock_spec{l.plain ? impl::token_family : impl::redisson_family, l.text, o});
     }

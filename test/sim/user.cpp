@@ -83,6 +83,9 @@ void user::act(std::uint64_t generation, std::uint64_t) {
 void user::begin() {
     dice& chance = all_.the_world().chance;
     name_ = chance.below(all_.how().names);
+    if (all_.how().crowded && !chance.once_in(4)) {
+        name_ = 0;
+    }
     if (chance.once_in(16)) {
         ask();
     } else if (all_.how().has(fault::force) && chance.once_in(all_.how().lingering ? 4 : 12)) {
@@ -111,6 +114,11 @@ lock_options user::choose() {
     }
     if (all_.how().nesting) {
         o.owner = &owner_;
+    }
+    if (all_.how().crowded && !chance.once_in(4)) {
+        o.renew = true;
+        o.lease = all_.how().longest_lease;
+        o.wait.reset();
     }
     return o;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What ThreadSanitizer must not report of the integration tests. Built in, so that it holds however
+// What ThreadSanitizer must not report of tests with futures. Built in, so that it holds however
 // the program is started; no other build calls it.
 
 extern "C" const char* __tsan_default_suppressions();
