@@ -279,14 +279,16 @@ void lock_engine::close() {
     shutdown();
     house_.awake.run();
     for (lock::acquisition& a : house_.acquisitions) {
-        house_.complete(a.unlocking, errc::client_closed);
+        if (a.call) {
+            house_.complete(a.call->unlocking, errc::client_closed);
+        }
     }
     link().close();
     while (!house_.acquisitions.empty()) {
         lock::acquisition& a = house_.acquisitions.front();
         house_.timers.cancel(a.timer);
-        if (a.call.where == wire::call::state::waiting) {
-            link().withdraw(a.call);
+        if (a.call && a.call->where == wire::call::state::waiting) {
+            link().withdraw(*a.call);
         }
         a.home.forget(a);
     }

@@ -17,13 +17,16 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
     return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
-acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t,
-                         const wire::call_type& first)
+void acquisition_call::suspect_lost_copy() noexcept {
+    suspect_epoch = lost_epoch;
+    suspect_until = core::after(lost_at, of.extended_by);
+}
+
+acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t)
     : home{s},
       spec{std::move(sp)},
       number{n},
       want{t},
-      call{first, *this},
       timer{this, nullptr},
       renew_timer{this, &renewer::on_due},
       extended_by{clamped_lease(t.lease, t.max_hold)} {}

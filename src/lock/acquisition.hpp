@@ -26,11 +26,22 @@ struct level : boost::intrusive::list_base_hook<> {
 using house_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_house>>;
 using slot_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_slot>>;
 
-/// The command that an acquisition has on its way.
+/// The acquire, then the release of an acquisition: never both at once.
 struct acquisition_call : wire::call {
     acquisition_call(const wire::call_type& t, acquisition& a) noexcept : wire::call{t}, of{a} {}
 
+    /// An older copy of the acquire may run after this: what follows must reckon with it.
+    void suspect_lost_copy() noexcept;
+
     acquisition& of;
+    time_point begun{};  ///< when the first try was submitted
+
+    /// An unfenced connection that may still run the acquire, and until when that matters.
+    std::uint64_t suspect_epoch = 0;
+    time_point suspect_until{};
+
+    std::uint32_t release_rounds = 0;
+    pending unlocking{pending::kind::unlock, {}};
 };
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
@@ -43,44 +54,36 @@ struct acquisition : house_hook, slot_hook {
         releasing,  ///< the release is on its way, awaited by someone or not
     };
 
-    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t,
-                const wire::call_type& first);
+    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t);
 
     slot& home;
     impl::spec_ptr spec;
     std::uint64_t number;  ///< the second part of its field; never used again
     asked want;
 
-    /// The acquire, then the release: never both at once.
-    acquisition_call call;
+    /// None while it is held, unless an older copy of the acquire is suspect.
+    acquisition_call* call = nullptr;
     /// Trying: when patience ends. Held: the deadline. Releasing: the next thing to do.
     core::timer timer;
     core::timer renew_timer;
 
-    time_point begun{};  ///< when the first try was submitted
     time_point valid_until{};
     time_point ends{};       ///< by `max_hold`
     time_point extended{};   ///< when the last command left that may have set the TTL
     duration extended_by{};  ///< and the longest lease that it may have set
     std::uint64_t fence = 0;
 
-    /// An unfenced connection that may still run the acquire, and until when that matters.
-    std::uint64_t suspect_epoch = 0;
-    time_point suspect_until{};
-
     /// Held: the renewal in flight, and this hold's place in it.
     renewal* renewing = nullptr;
     std::uint32_t place = 0;
     std::uint32_t depth = 0;     ///< levels, and those on their way
     std::uint64_t renewals = 0;  ///< so far
-    std::uint32_t release_rounds = 0;
     phase now = phase::trying;
     bool due = false;      ///< in the renewer's list
     bool last = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused = false;  ///< the last answer to a renewal was an error
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
-    pending unlocking{pending::kind::unlock, {}};
     pending_list extensions{};
     pending_list changes{};
 };

@@ -68,8 +68,8 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
 // Where a first copy may have run, SET NX would not find it again; and it says nothing of the
 // holder's lease, on which waiters rely.
 bool slot::takes_plainly(const acquisition& a) const noexcept {
-    return a.spec->family().plain && !a.spec->fenced() && a.call.copies <= 1 &&
-           a.call.lost_epoch == 0 && !contending_ && acquisitions_.size() == 1;
+    return a.spec->family().plain && !a.spec->fenced() && a.call->copies <= 1 &&
+           a.call->lost_epoch == 0 && !contending_ && acquisitions_.size() == 1;
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
@@ -90,17 +90,17 @@ time_point slot::patience(const waiter& w) const noexcept {
 void slot::try_now() {
     CONCH_CHECK(!trying_ && !live_ && has_waiters());
     waiter& w = head();
-    acquisition& a =
-        house.acquisition_pool.make(*this, w.spec, house.next_number++, w.want, acquire_type);
+    acquisition& a = house.acquisition_pool.make(*this, w.spec, house.next_number++, w.want);
+    a.call = &house.calls.make(acquire_type, a);
     a.timer.fire = &slot::on_patience_over;
     acquisitions_.push_back(a);
     house.acquisitions.push_back(a);
     trying_ = &a;
-    a.begun = house.now;
+    a.call->begun = house.now;
     untried_head_ = false;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
-    link.submit(a.call);
+    link.submit(*a.call);
 }
 
 void slot::on_patience_over(void* acquisition_) {
@@ -112,16 +112,16 @@ void slot::on_patience_over(void* acquisition_) {
     // A younger waiter may have inherited the try; a copy that was just sent may yet be answered,
     // but a server that drops each connection doesn't prolong this for ever.
     time_point until = core::after(w.since, timeout);
-    if (a.call.where == wire::call::state::written) {
-        until = std::max(
-            until, std::min(core::after(a.call.sent, timeout), core::after(a.begun, 2 * timeout)));
+    if (a.call->where == wire::call::state::written) {
+        until = std::max(until, std::min(core::after(a.call->sent, timeout),
+                                         core::after(a.call->begun, 2 * timeout)));
     }
     if (until > s.house.now) {
         s.house.timers.set(a.timer, until);
         return;
     }
     const std::uint64_t number = a.number;
-    s.give_up(w, s.link.why_unanswered(a.call));
+    s.give_up(w, s.link.why_unanswered(*a.call));
     // By the number: another try may be in the place of this one.
     if (s.trying_ && s.trying_->number == number) {
         s.house.timers.set(a.timer, s.house.now);  // it goes on for the next waiter
@@ -130,7 +130,7 @@ void slot::on_patience_over(void* acquisition_) {
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
-    round_trip_ = std::min<duration>(house.now - a.call.sent, std::chrono::seconds{1});
+    round_trip_ = std::min<duration>(house.now - a.call->sent, std::chrono::seconds{1});
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
         granted(a);
@@ -155,7 +155,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
 
 void slot::granted(acquisition& a) {
     trying_ = nullptr;
-    set_deadline(a, a.call.sent, a.extended_by);
+    set_deadline(a, a.call->sent, a.extended_by);
     if (a.valid_until <= house.now) {
         // The answer took longer than the lease.
         house.log(log_level::warning, "granted too late: ", name());
@@ -256,12 +256,12 @@ bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
 void slot::abandon(acquisition& a) {
     house.timers.cancel(a.timer);
     a.now = acquisition::phase::abandoned;
-    a.call.wanted = false;
-    if (a.call.where != wire::call::state::waiting) {
+    a.call->wanted = false;
+    if (a.call->where != wire::call::state::waiting) {
         return;  // written: the answer, or the loss of the connection, will tell
     }
-    link.withdraw(a.call);
-    if (a.call.copies == 0) {
+    link.withdraw(*a.call);
+    if (a.call->copies == 0) {
         end_untaken(a);
     } else {
         compensate(a);

@@ -124,6 +124,7 @@ struct context {
     core::pool<slot> slots{};
     core::pool<slot::contest> contests{};
     core::pool<acquisition> acquisition_pool{};
+    core::pool<acquisition_call> calls{};
     core::pool<level> levels{};
     core::pool<waiter> waiters{};
     core::pool<watcher> watchers{};

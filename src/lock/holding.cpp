@@ -9,6 +9,7 @@
 #include <conch/observer.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace conch::lock {
 namespace {
@@ -160,8 +161,10 @@ impl::view_ptr begin_hold(acquisition& a) {
     context& house = a.home.house;
     a.now = acquisition::phase::held;
     a.depth = 1;
-    a.suspect_epoch = a.call.lost_epoch;
-    a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+    a.call->suspect_lost_copy();
+    if (a.call->suspect_epoch == 0) {
+        house.calls.free(*std::exchange(a.call, nullptr));
+    }
     a.timer.fire = &on_deadline;
     house.timers.set(a.timer, a.valid_until);
     house.renewing.schedule(a);
@@ -221,17 +224,16 @@ void release_level(context& house, const impl::view_ptr& view, caller by) {
         house.complete(passed, {});
         return;
     }
-    a.unlocking.serve(by);
-    end_hold(a);
+    end_hold(a, by);
 }
 
-void end_hold(acquisition& a) {
+void end_hold(acquisition& a, caller by) {
     CONCH_CHECK(a.levels.empty());
     end_changes(a, {});
     fail_extensions(a, errc::already_released);
     a.home.house.timers.cancel(a.timer);
     a.home.house.renewing.drop(a);
-    start_release(a);
+    start_release(a, by);
 }
 
 void detach_level(impl::hold_view& view) {

@@ -226,6 +226,9 @@ void slot::told(std::int64_t clients) noexcept {
 void slot::forget(acquisition& a) {
     acquisitions_.erase(acquisitions_.iterator_to(a));
     house.acquisitions.erase(house.acquisitions.iterator_to(a));
+    if (a.call) {
+        house.calls.free(*a.call);
+    }
     house.acquisition_pool.free(a);
     house.may_be_idle(*this);
 }
