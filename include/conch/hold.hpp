@@ -64,6 +64,11 @@ public:
     /// Releases, and completes when the server has confirmed it, at `valid_until()` at the latest.
     /// From the start of the operation on, the hold counts as released.
     ///
+    /// Where the lock passes to a waiter of this client with no word to the server
+    /// (`config::max_passes`), it completes at once: no error says that the lease ran until now, as
+    /// confirmed less than a third of it ago; that somebody took the lock away by force since then
+    /// is told to the next holder.
+    ///
     /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
     /// default the client's (of an empty hold: the system's). Errors: `errc::not_owner` (empty),
     /// `errc::already_released`, `errc::lease_expired` or

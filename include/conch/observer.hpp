@@ -14,7 +14,7 @@ namespace conch {
 struct wait_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
-    /// The number of the acquisition that was granted, unique in this client; 0 if none was.
+    /// As in `hold_span`; 0 if none was granted.
     std::uint64_t number = 0;
     /// When the operation started.
     time_point began{};
@@ -30,8 +30,9 @@ struct wait_span {
 struct hold_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
-    /// As in `wait_span`; nested holds share the number of the outermost one. The holder that the
-    /// server knows is `client::id()`, a colon, and this number.
+    /// Of the acquisition, unique in this client; nested holds share the number of the outermost
+    /// one, and holds between which the lock passed with no word to the server that of the first
+    /// one. The holder that the server knows is `client::id()`, a colon, and this number.
     std::uint64_t number = 0;
     /// The fencing token; 0 if the mutex is not fenced.
     std::uint64_t fence = 0;

@@ -18,7 +18,7 @@ struct stats {
     std::uint64_t busy = 0;                ///< tries answered "busy"
     std::uint64_t timeouts = 0;            ///< acquires that ended busy or timed out
     std::uint64_t cancelled = 0;           ///< acquires cancelled by their caller
-    std::uint64_t releases = 0;            ///< holds released and confirmed
+    std::uint64_t releases = 0;            ///< holds released: confirmed, or passed on
     std::uint64_t compensations = 0;       ///< acquires granted to nobody and released again
     std::uint64_t hand_offs = 0;           ///< locks passed to a local waiter with the release
     std::uint64_t wakes_by_message = 0;    ///< tries made because a release message came

@@ -101,6 +101,7 @@ TEST_F(bad_input_test, settings_out_of_range_are_refused_by_the_constructor) {
         [](config& s) { s.operation_timeout = 0s; },
         [](config& s) { s.max_poll_interval = 0s; },
         [](config& s) { s.max_passes = 0; },
+        [](config& s) { s.max_pass_time = 0s; },
         [](config& s) { s.max_pending = 0; },
         [](config& s) { s.client_name = "two words"; },
         [](config& s) { s.client_name = "two\nlines"; },

@@ -116,7 +116,7 @@ TEST_F(engine_passing, max_hold_counts_from_the_grant) {
     operation& next = h.lock("a", {.lease = 6s, .max_hold = 7s});
     expect_passed_to(next);
     h.advance(1600ms);
-    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 5'400)} << "7 s from the grant are over then");
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 5'400)}) << "7 s from the grant are over then";
     h.reply(array(integer(1)));
     EXPECT_EQ(valid_until(holder), conch::core::lease_end(h.now(), 5400ms));
 }
