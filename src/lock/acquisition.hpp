@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_LOCK_ACQUISITION_HPP
 #define CONCH_SRC_LOCK_ACQUISITION_HPP
 
+#include "lock/level.hpp"
 #include "lock/pending.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -11,17 +12,6 @@
 namespace conch::lock {
 
 struct renewal;
-
-/// One public hold of an acquisition: more than one where acquisitions of an owner nest.
-struct level : boost::intrusive::list_base_hook<> {
-    level(acquisition& a, impl::view_ptr v) noexcept : of{a}, view{std::move(v)} {}
-
-    acquisition& of;
-    impl::view_ptr view;
-    time_point since{};
-    std::uint64_t renewals_before = 0;  ///< of the acquisition, when this began
-    pending_list watchers{};
-};
 
 using house_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_house>>;
 using slot_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_slot>>;
@@ -77,7 +67,7 @@ struct acquisition : house_hook, slot_hook {
     renewal* renewing = nullptr;
     std::uint32_t place = 0;
     std::uint32_t depth = 0;     ///< levels, and those on their way
-    std::uint64_t renewals = 0;  ///< so far
+    std::uint32_t renewals = 0;  ///< so far
     phase now = phase::trying;
     bool due = false;      ///< in the renewer's list
     bool last = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again

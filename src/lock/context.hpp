@@ -118,6 +118,7 @@ struct context {
     time_point closes_at = time_point::max();
     duration closing_notice{};
     std::size_t pending_count = 0;
+    std::size_t level_count = 0;  ///< that have not ended
     std::uint64_t next_number = 1;
     std::vector<completion> completions{};
 
@@ -125,7 +126,6 @@ struct context {
     core::pool<slot::contest> contests{};
     core::pool<acquisition> acquisition_pool{};
     core::pool<acquisition_call> calls{};
-    core::pool<level> levels{};
     core::pool<waiter> waiters{};
     core::pool<watcher> watchers{};
     core::pool<extension> extensions{};

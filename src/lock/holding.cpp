@@ -75,7 +75,7 @@ void on_patience_over(void* extension_) {
 }
 
 void observe(const level& l, errc why) {
-    const acquisition& a = l.of;
+    const acquisition& a = *l.of;
     const context& house = a.home.house;
     if (house.log.wants(log_level::debug) && why == errc{}) {
         house.log(log_level::debug, "released: ", a.home.name());
@@ -94,18 +94,19 @@ void observe(const level& l, errc why) {
 
 // The end of one public hold: `why` is none where it was released or detached.
 void end_level(level& l, errc why) {
-    context& house = l.of.home.house;
+    acquisition& a = *l.of;
     if (why != errc{}) {
-        l.view->lost.store(static_cast<int>(why), std::memory_order_release);
+        l.lost.store(static_cast<int>(why), std::memory_order_release);
     }
     while (!l.watchers.empty()) {
         tell(static_cast<watcher&>(l.watchers.front()),
              why != errc{} ? make_error_code(why) : error_code{});
     }
     observe(l, why);
-    l.view->level = nullptr;
-    l.of.levels.erase(l.of.levels.iterator_to(l));
-    house.levels.free(l);
+    l.of = nullptr;
+    a.levels.erase(a.levels.iterator_to(l));
+    --a.home.house.level_count;
+    intrusive_ptr_release(&l);
 }
 
 void fail_extensions(acquisition& a, errc why) {
@@ -149,8 +150,7 @@ void set_deadline(acquisition& a, time_point sent, duration lease) {
     a.extended_by = std::max(a.extended_by, lease);
     a.valid_until = std::max(a.valid_until, std::min(core::lease_end(sent, lease), a.ends));
     for (level& l : a.levels) {
-        l.view->valid_until.store(a.valid_until.time_since_epoch().count(),
-                                  std::memory_order_release);
+        l.valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_release);
     }
     if (a.now == acquisition::phase::held) {
         a.home.house.timers.set(a.timer, a.valid_until);
@@ -174,14 +174,11 @@ impl::view_ptr begin_hold(acquisition& a) {
 impl::view_ptr add_level(acquisition& a) {
     context& house = a.home.house;
     ++house.counters.acquisitions;
-    impl::view_ptr view{new impl::hold_view{a.fence}};
-    view->valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_relaxed);
-    level& l = house.levels.make(a, view);
-    l.since = house.now;
-    l.renewals_before = a.renewals;
-    view->level = &l;
-    a.levels.push_back(l);
-    return view;
+    ++house.level_count;
+    level* const l = new level{a, house.now};
+    intrusive_ptr_add_ref(l);  // let go of when it ends
+    a.levels.push_back(*l);
+    return impl::view_ptr{l};
 }
 
 void lose(acquisition& a, errc why) {
@@ -206,13 +203,14 @@ void lose(acquisition& a, errc why) {
 }
 
 void release_level(context& house, const impl::view_ptr& view, caller by) {
-    if (!view->level) {
+    level* const l = level_of(*view);
+    if (!l) {
         pending gone{pending::kind::unlock, by};
         house.complete(gone, reason_of(*view));
         return;
     }
-    acquisition& a = view->level->of;
-    end_level(*view->level, errc{});
+    acquisition& a = *l->of;
+    end_level(*l, errc{});
     CONCH_CHECK(a.depth > 0);
     --a.depth;
     if (is_wanted(a)) {
@@ -237,11 +235,12 @@ void end_hold(acquisition& a, caller by) {
 }
 
 void detach_level(impl::hold_view& view) {
-    if (!view.level) {
+    level* const l = level_of(view);
+    if (!l) {
         return;
     }
-    acquisition& a = view.level->of;
-    end_level(*view.level, errc{});
+    acquisition& a = *l->of;
+    end_level(*l, errc{});
     --a.depth;
     if (is_wanted(a)) {
         return;
@@ -257,15 +256,15 @@ void detach_level(impl::hold_view& view) {
 }
 
 void watch(context& house, const impl::view_ptr& view, duration before, caller by) {
-    if (!view->level) {
+    level* const l = level_of(*view);
+    if (!l) {
         const errc why = reason_of(*view);
         tell(house.watchers.make(by, house, nullptr, before),
              why == errc::already_released ? error_code{} : make_error_code(why));
         return;
     }
-    acquisition& a = view->level->of;
-    watcher& w = house.watchers.make(by, house, &a, before);
-    view->level->watchers.push_back(w);
+    watcher& w = house.watchers.make(by, house, l->of, before);
+    l->watchers.push_back(w);
     if (before > duration::zero()) {
         set_soon(w);
     }
@@ -285,7 +284,8 @@ void tell_closing(acquisition& a) {
 }
 
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
-    acquisition* const held = view->level ? &view->level->of : nullptr;
+    level* const l = level_of(*view);
+    acquisition* const held = l ? l->of : nullptr;
     extension& e = house.extensions.make(by, house, held, lease);
     if (!held) {
         house.complete(e, reason_of(*view));

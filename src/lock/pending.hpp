@@ -2,7 +2,6 @@
 #ifndef CONCH_SRC_LOCK_PENDING_HPP
 #define CONCH_SRC_LOCK_PENDING_HPP
 
-#include "core/hold_view.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/spec.hpp"
 #include "wire/call.hpp"

@@ -83,7 +83,7 @@ void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
         }
     }
     house.timers.cancel(w.deadline);
-    observe(w, why, view ? &view->level->of : nullptr);
+    observe(w, why, view ? level_of(*view)->of : nullptr);
     house.complete(w, why, std::move(view));
     house.waiters.free(w);
 }

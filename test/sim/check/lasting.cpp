@@ -59,8 +59,9 @@ private:
 
     /// An extension raises it for the renewals, too.
     static duration lease_of(const held& h) noexcept {
-        const bool renewed = h.renewed_lease > duration::zero() && h.view->level;
-        return renewed ? std::max(h.renewed_lease, h.view->level->of.want.lease) : duration{};
+        const bool renewed = h.renewed_lease > duration::zero() && lock::level_of(*h.view);
+        return renewed ? std::max(h.renewed_lease, lock::level_of(*h.view)->of->want.lease)
+                       : duration{};
     }
 
     const held* hold_of(const std::string& field) const {
