@@ -14,7 +14,6 @@ namespace conch::lock {
 struct renewal;
 
 using house_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_house>>;
-using slot_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_slot>>;
 
 /// The acquire, then the release of an acquisition: never both at once.
 struct acquisition_call : wire::call {
@@ -36,7 +35,7 @@ struct acquisition_call : wire::call {
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
 /// it: it ends owned or released.
-struct acquisition : house_hook, slot_hook {
+struct acquisition : house_hook {
     enum class phase : std::uint8_t {
         trying,     ///< the acquire is on its way
         abandoned,  ///< the same, but nobody wants it any more

@@ -70,7 +70,7 @@ void on_patience_over(void* extension_) {
     auto& e = *static_cast<extension*>(extension_);
     context& house = e.house;
     const acquisition& a = *e.of;
-    house.complete(e, a.renewing ? a.home.link.why_unanswered(*a.renewing) : errc::not_connected);
+    house.complete(e, a.renewing ? a.home.link().why_unanswered(*a.renewing) : errc::not_connected);
     house.extensions.free(e);
 }
 

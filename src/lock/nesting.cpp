@@ -36,7 +36,7 @@ constexpr wire::call_type nest_type{
 
 void on_patience_over(void* change_) {
     auto& c = *static_cast<level_change*>(change_);
-    give_up_change(c, c.of->home.link.why_unanswered(c));
+    give_up_change(c, c.of->home.link().why_unanswered(c));
 }
 
 void finish(level_change& c) {
@@ -50,7 +50,7 @@ void begin(acquisition& a, caller by, bool enters) {
     level_change& c = house.changes.make(by, a, enters);
     a.changes.push_back(c);
     house.timers.set(c.patience, core::after(house.now, house.settings.operation_timeout));
-    a.home.link.submit(c);
+    a.home.link().submit(c);
 }
 
 // A level that was entered for nobody, or not at all, is taken back.
@@ -131,7 +131,7 @@ void end_changes(acquisition& a, error_code why) {
         house.complete(c, why);
         c.of = nullptr;
         if (c.where == wire::call::state::waiting) {
-            a.home.link.withdraw(c);
+            a.home.link().withdraw(c);
             finish(c);
         } else {
             c.wanted = false;

@@ -47,7 +47,7 @@ void finish(acquisition& a) {
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
     return a.call && a.call->suspect_epoch != 0 && a.home.house.now < a.call->suspect_until &&
-           a.home.link.may_still_run(a.call->suspect_epoch);
+           a.home.link().may_still_run(a.call->suspect_epoch);
 }
 
 void next_round_later(acquisition& a) {
@@ -71,7 +71,7 @@ void on_release_timer(void* acquisition_) {
     const time_point gone = gone_by(a);
     if (a.call->where == wire::call::state::idle) {
         if (house.now < gone) {
-            a.home.link.submit(*a.call);
+            a.home.link().submit(*a.call);
             house.timers.set(a.timer, gone);
         } else {
             finish(a);
@@ -81,7 +81,7 @@ void on_release_timer(void* acquisition_) {
     if (house.now < gone) {
         house.timers.set(a.timer, gone);
     } else if (a.call->where == wire::call::state::waiting) {
-        a.home.link.withdraw(*a.call);
+        a.home.link().withdraw(*a.call);
         finish(a);
     } else {
         a.call->wanted = false;  // its answer, or the loss of its connection, ends it
@@ -135,7 +135,7 @@ void start_release(acquisition& a, caller by) {
     a.timer.fire = &on_release_timer;
     a.extended = std::max(a.extended, house.now);
     house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a) : a.valid_until);
-    a.home.link.submit(*a.call);
+    a.home.link().submit(*a.call);
     a.home.hold_ended(a, true);
 }
 

@@ -95,7 +95,7 @@ void renewer::leave(renewal& r, acquisition& a) {
         return;
     }
     if (r.where == wire::call::state::waiting) {
-        a.home.link.withdraw(r);
+        a.home.link().withdraw(r);
         pool_.free(r);
     } else {
         r.wanted = false;
@@ -146,7 +146,7 @@ void renewer::send_all(std::span<acquisition* const> due) {
 
 void renewer::send(std::span<acquisition* const> holds) {
     renewal& r = pool_.make(house_);
-    wire::link& link = holds.front()->home.link;
+    wire::link& link = holds.front()->home.link();
     r.script = holds.front()->spec->family().renew;
     for (acquisition* a : holds) {
         a->due = false;
@@ -258,7 +258,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
 void renewer::failed(acquisition& a, std::string_view words) {
     ++house_.counters.renewal_failures;
     a.refused = renews(a);
-    a.home.link.remember_words(words);
+    a.home.link().remember_words(words);
     house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
     while (!a.extensions.empty()) {
         auto& e = static_cast<extension&>(a.extensions.front());
