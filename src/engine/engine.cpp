@@ -21,12 +21,12 @@ bool renews(const lock_options& o, const config& c) noexcept {
 
 lock::terms terms_of(const lock_options& o, const config& c, bool try_only,
                      std::uint64_t owner) noexcept {
-    return {{.lease = lease_of(o, c),
-             .max_hold = o.max_hold,
-             .owner = owner != 0 || !o.owner ? owner : o.owner->id(),
-             .renew = renews(o, c)},
-            o.wait.value_or(try_only ? duration::zero() : forever),
-            try_only};
+    const std::uint64_t of = owner != 0 || !o.owner ? owner : o.owner->id();
+    return {
+        {.lease = lease_of(o, c), .owner = of & lock::asked::largest_owner, .renew = renews(o, c)},
+        o.max_hold,
+        o.wait.value_or(try_only ? duration::zero() : forever),
+        try_only};
 }
 
 }  // namespace

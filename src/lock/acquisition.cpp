@@ -22,13 +22,12 @@ void acquisition_call::suspect_lost_copy() noexcept {
     suspect_until = core::after(lost_at, of.extended_by);
 }
 
-acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t)
+acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t)
     : home{s},
       spec{std::move(sp)},
       number{n},
       want{t},
       timer{this, nullptr},
-      renew_timer{this, &renewer::on_due},
       extended_by{clamped_lease(t.lease, t.max_hold)} {}
 
 void write_field(resp::writer& w, const acquisition& a) {

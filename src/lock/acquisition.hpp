@@ -23,7 +23,8 @@ struct acquisition_call : wire::call {
     void suspect_lost_copy() noexcept;
 
     acquisition& of;
-    time_point begun{};  ///< when the first try was submitted
+    time_point begun{};   ///< when the first try was submitted
+    duration max_hold{};  ///< that the hold shall have
 
     /// An unfenced connection that may still run the acquire, and until when that matters.
     std::uint64_t suspect_epoch = 0;
@@ -34,8 +35,8 @@ struct acquisition_call : wire::call {
 };
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
-/// it: it ends owned or released.
-struct acquisition : house_hook {
+/// it: it ends owned or released. The alarm is for its next renewal.
+struct acquisition : house_hook, core::alarm {
     enum class phase : std::uint8_t {
         trying,     ///< the acquire is on its way
         abandoned,  ///< the same, but nobody wants it any more
@@ -43,8 +44,9 @@ struct acquisition : house_hook {
         releasing,  ///< the release is on its way, awaited by someone or not
     };
 
-    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t);
+    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t);
 
+    std::uint32_t renewals = 0;  ///< so far
     slot& home;
     impl::spec_ptr spec;
     std::uint64_t number;  ///< the second part of its field; never used again
@@ -54,7 +56,6 @@ struct acquisition : house_hook {
     acquisition_call* call = nullptr;
     /// Trying: when patience ends. Held: the deadline. Releasing: the next thing to do.
     core::timer timer;
-    core::timer renew_timer;
 
     time_point valid_until{};
     time_point ends{};       ///< by `max_hold`
@@ -64,17 +65,15 @@ struct acquisition : house_hook {
 
     /// Held: the renewal in flight, and this hold's place in it.
     renewal* renewing = nullptr;
-    std::uint32_t place = 0;
-    std::uint32_t depth = 0;     ///< levels, and those on their way
-    std::uint32_t renewals = 0;  ///< so far
+    std::uint32_t depth = 0;  ///< levels, and those on their way
+    std::uint8_t place = 0;
     phase now = phase::trying;
-    bool due = false;      ///< in the renewer's list
-    bool last = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
-    bool refused = false;  ///< the last answer to a renewal was an error
+    bool due : 1 = false;      ///< in the renewer's list
+    bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
+    bool refused : 1 = false;  ///< the last answer to a renewal was an error
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
-    pending_list extensions{};
-    pending_list changes{};
+    pending_list requests{};  ///< extensions and changes of the depth
 };
 
 inline acquisition& owner_of(wire::call& c) noexcept {

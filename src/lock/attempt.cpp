@@ -98,6 +98,7 @@ void slot::try_now() {
     house.acquisitions.push_back(a);
     trying_ = &a;
     a.call->begun = house.now;
+    a.call->max_hold = w.want.max_hold;
     untried_head_ = false;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
@@ -242,17 +243,17 @@ void slot::failed(error_code why) {
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     const asked& wanted = w.want;
-    return a.want == wanted && a.spec->same_token(*w.spec);
+    return a.want == wanted && a.call->max_hold == w.want.max_hold && a.spec->same_token(*w.spec);
 }
 
 // Not if a resource or another process shall see the change, or if less of the lease is confirmed
 // than a new grant would have before it is renewed.
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const asked& now = a.want;
-    const asked& next = w.want;
+    const terms& next = w.want;
     return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
            next.owner == 0 && now.lease == next.lease && next.max_hold > next.lease && !a.last &&
-           !a.refused && a.extensions.empty() && link().ready() &&
+           !a.refused && a.requests.empty() && link().ready() &&
            core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3;
 }
 

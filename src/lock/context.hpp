@@ -108,7 +108,7 @@ struct context {
     core::random jitter;
     stats counters{};
     core::timer_heap timers{};
-    core::timer_heap renewals{};
+    core::heap_of<acquisition> renewals{};
     core::run_queue awake{};
     core::frame_pool frames{};
     time_point now{};

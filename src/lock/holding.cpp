@@ -111,11 +111,10 @@ void end_level(level& l, errc why) {
 
 void fail_extensions(acquisition& a, errc why) {
     context& house = a.home.house;
-    while (!a.extensions.empty()) {
-        auto& e = static_cast<extension&>(a.extensions.front());
+    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         house.complete(e, why);
         house.extensions.free(e);
-    }
+    });
 }
 
 // Why a hold whose level is gone can't be used any more.
@@ -143,7 +142,7 @@ extension::~extension() { house.timers.cancel(patience); }
 
 void set_deadline(acquisition& a, time_point sent, duration lease) {
     if (a.now != acquisition::phase::held) {
-        a.ends = core::after(sent, a.want.max_hold);
+        a.ends = core::after(sent, a.call->max_hold);
     }
     a.extended = std::max(a.extended, sent);
     a.last = a.last || core::after(sent, lease) >= a.ends;
@@ -298,7 +297,7 @@ void extend(context& house, const impl::view_ptr& view, duration lease, caller b
         house.extensions.free(e);
         return;
     }
-    a.extensions.push_back(e);
+    a.requests.push_back(e);
     house.timers.set(e.patience, core::after(house.now, house.settings.operation_timeout));
     house.renewing.check(a);
 }

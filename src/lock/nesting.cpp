@@ -48,7 +48,7 @@ void finish(level_change& c) {
 void begin(acquisition& a, caller by, bool enters) {
     context& house = a.home.house;
     level_change& c = house.changes.make(by, a, enters);
-    a.changes.push_back(c);
+    a.requests.push_back(c);
     house.timers.set(c.patience, core::after(house.now, house.settings.operation_timeout));
     a.home.link().submit(c);
 }
@@ -112,10 +112,10 @@ void enter_level(acquisition& a, caller by) {
 
 bool is_wanted(const acquisition& a) noexcept {
     const auto enters = [](const pending& p) {
-        const auto& c = static_cast<const level_change&>(p);
-        return c.enters && !c.completed();
+        return p.what == pending::kind::nest && static_cast<const level_change&>(p).enters &&
+               !p.completed();
     };
-    return !a.levels.empty() || std::any_of(a.changes.begin(), a.changes.end(), enters);
+    return !a.levels.empty() || std::any_of(a.requests.begin(), a.requests.end(), enters);
 }
 
 void leave_level(acquisition& a, caller by) { begin(a, by, false); }
@@ -124,9 +124,8 @@ void give_up_change(level_change& c, error_code why) { c.house.complete(c, why);
 
 void end_changes(acquisition& a, error_code why) {
     context& house = a.home.house;
-    while (!a.changes.empty()) {
-        auto& c = static_cast<level_change&>(a.changes.front());
-        a.changes.pop_front();
+    for_each_of<level_change>(a.requests, pending::kind::nest, [&](level_change& c) {
+        c.pending_hook::unlink();
         house.timers.cancel(c.patience);
         house.complete(c, why);
         c.of = nullptr;
@@ -136,7 +135,7 @@ void end_changes(acquisition& a, error_code why) {
         } else {
             c.wanted = false;
         }
-    }
+    });
 }
 
 }  // namespace conch::lock

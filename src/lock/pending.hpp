@@ -54,18 +54,31 @@ struct pending : pending_hook {
 using pending_list = boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
                                             boost::intrusive::constant_time_size<false>>;
 
+/// Those of this kind; each may leave the list when its turn comes.
+template <typename T, typename Function>
+void for_each_of(pending_list& all, pending::kind what, Function f) {
+    for (auto it = all.begin(); it != all.end();) {
+        pending& p = *it++;
+        if (p.what == what) {
+            f(static_cast<T&>(p));
+        }
+    }
+}
+
 /// What a hold shall be like; checked, with all times finite and in range.
 struct asked {
+    static constexpr std::uint64_t largest_owner = ~std::uint64_t{0} >> 1;
+
     duration lease{};
-    duration max_hold{};
-    std::uint64_t owner = 0;  ///< 0: none
-    bool renew = true;
+    std::uint64_t owner : 63 = 0;  ///< 0: none
+    std::uint64_t renew : 1 = 1;
 
     friend bool operator==(const asked&, const asked&) = default;
 };
 
 /// What an acquire asks for.
 struct terms : asked {
+    duration max_hold{};
     duration wait{};
     bool try_only = false;  ///< busy and timed out are answers, not errors
 
