@@ -46,7 +46,7 @@ private:
     // A text in its place says nothing about it.
     bool gone(const held& h) {
         server_node& server = all_.server();
-        const std::string& lock = all_.spec(h.name)->name();
+        const std::string lock{all_.spec(h.name)->name()};
         const bool spoilt = server.redis().exists(lock, server.wall_clock()) &&
                             server.redis().fields(lock, server.wall_clock()).empty();
         return !spoilt && !server.redis().has_field(lock, all_.field_of(h), server.wall_clock());
