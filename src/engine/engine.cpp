@@ -110,7 +110,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         lock::enter_level(*outer, by);
         return;
     }
-    s.acquire(house_.waiters.make(by, s, spec, want, house_.now));
+    s.acquire(house_.waiters.make(by, s, spec, want, house_.now), want.wait);
     house_.may_be_idle(s);
 }
 

@@ -22,13 +22,13 @@ void acquisition_call::suspect_lost_copy() noexcept {
     suspect_until = core::after(lost_at, of.extended_by);
 }
 
-acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t)
+acquisition::acquisition(slot& s, std::uint64_t n, const waiter& first)
     : home{s},
-      spec{std::move(sp)},
+      spec{first.spec},
       number{n},
-      want{t},
+      want{first.want},
       timer{this, nullptr},
-      extended_by{clamped_lease(t.lease, t.max_hold)} {}
+      extended_by{clamped_lease(first.want.lease, first.max_hold)} {}
 
 void write_field(resp::writer& w, const acquisition& a) {
     char digits[20];

@@ -44,7 +44,7 @@ struct acquisition : house_hook, core::alarm {
         releasing,  ///< the release is on its way, awaited by someone or not
     };
 
-    acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const terms& t);
+    acquisition(slot& s, std::uint64_t n, const waiter& first);
 
     std::uint32_t renewals = 0;  ///< so far
     slot& home;

@@ -91,14 +91,14 @@ time_point slot::patience(const waiter& w) const noexcept {
 void slot::try_now() {
     CONCH_CHECK(!trying_ && !live_ && has_waiters());
     waiter& w = head();
-    acquisition& a = house.acquisition_pool.make(*this, w.spec, house.next_number++, w.want);
+    acquisition& a = house.acquisition_pool.make(*this, house.next_number++, w);
     a.call = &house.calls.make(acquire_type, a);
     a.timer.fire = &slot::on_patience_over;
     ++acquisitions_;
     house.acquisitions.push_back(a);
     trying_ = &a;
     a.call->begun = house.now;
-    a.call->max_hold = w.want.max_hold;
+    a.call->max_hold = w.max_hold;
     untried_head_ = false;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
@@ -211,7 +211,7 @@ void slot::busy(std::int64_t ttl_ms) {
     vain_turns_ = 0;
     waiter& w = head();
     w.tried = true;
-    if (contest_ || !w.want.no_wait()) {
+    if (contest_ || !w.no_wait) {
         contest& c = begin_contest();
         c.ttl_ms = ttl_ms;
         // Messages come in the order of the server's doing: those before this answer are answered
@@ -220,7 +220,7 @@ void slot::busy(std::int64_t ttl_ms) {
         c.passes = 0;
         c.ours_since = {};
     }
-    if (w.want.no_wait() || w.overdue) {
+    if (w.no_wait || w.overdue) {
         leave(w, errc::timed_out);
         if (!contending_ && has_waiters()) {
             advance();
@@ -243,16 +243,16 @@ void slot::failed(error_code why) {
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     const asked& wanted = w.want;
-    return a.want == wanted && a.call->max_hold == w.want.max_hold && a.spec->same_token(*w.spec);
+    return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->same_token(*w.spec);
 }
 
 // Not if a resource or another process shall see the change, or if less of the lease is confirmed
 // than a new grant would have before it is renewed.
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const asked& now = a.want;
-    const terms& next = w.want;
+    const asked& next = w.want;
     return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
-           next.owner == 0 && now.lease == next.lease && next.max_hold > next.lease && !a.last &&
+           next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
            !a.refused && a.requests.empty() && link().ready() &&
            core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3;
 }

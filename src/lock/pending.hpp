@@ -47,8 +47,8 @@ struct pending : pending_hook {
     }
     bool completed() const noexcept { return by.tag == nullptr; }
 
-    kind what;
     caller by{};
+    const kind what;
 };
 
 using pending_list = boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
@@ -81,22 +81,23 @@ struct terms : asked {
     duration max_hold{};
     duration wait{};
     bool try_only = false;  ///< busy and timed out are answers, not errors
-
-    bool no_wait() const noexcept { return wait == duration::zero(); }
 };
 
 /// A caller that wants the lock, in its slot's queue.
 struct waiter : pending {
     waiter(caller c, slot& home, impl::spec_ptr spec, const terms& want, time_point now);
 
-    slot& home;
-    impl::spec_ptr spec;
-    terms want;
-    time_point since;
-    core::timer deadline;  ///< of `want.wait`
+    const bool try_only;   ///< as `terms`
+    const bool no_wait;    ///< it doesn't wait for others
     bool tried = false;    ///< a try made for it was answered
     bool queued = false;   ///< behind others of this client
     bool overdue = false;  ///< its wait is over, but its first try isn't answered
+    slot& home;
+    impl::spec_ptr spec;
+    asked want;
+    duration max_hold;
+    time_point since;
+    core::timer deadline;  ///< of its wait
 };
 
 /// Wants to know when a hold ends, or that it is going to.

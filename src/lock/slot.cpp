@@ -15,9 +15,12 @@ namespace conch::lock {
 
 waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point now)
     : pending{kind::acquire, c},
+      try_only{w.try_only},
+      no_wait{w.wait == duration::zero()},
       home{s},
       spec{std::move(sp)},
       want{w},
+      max_hold{w.max_hold},
       since{now},
       deadline{this, &slot::on_wait_over} {}
 
@@ -63,15 +66,15 @@ acquisition* slot::held_by(std::uint64_t owner) const noexcept {
     return nests ? live_ : nullptr;
 }
 
-void slot::acquire(waiter& w) {
-    if (w.want.no_wait() && (has_waiters() || live_ || trying_)) {
+void slot::acquire(waiter& w, duration wait) {
+    if (w.no_wait && (has_waiters() || live_ || trying_)) {
         leave(w, errc::timed_out);
         return;
     }
     w.queued = has_waiters() || live_;
     waiters_.push_back(w);
-    if (!w.want.no_wait() && w.want.wait != forever) {
-        house.timers.set(w.deadline, core::after(w.since, w.want.wait));
+    if (!w.no_wait && wait != forever) {
+        house.timers.set(w.deadline, core::after(w.since, wait));
     }
     if (!contending_) {
         advance();
@@ -84,7 +87,7 @@ void slot::acquire(waiter& w) {
 void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
     if (why == errc::timed_out) {
         ++house.counters.timeouts;
-        if (w.want.try_only) {
+        if (w.try_only) {
             why = {};
         }
     }
@@ -216,7 +219,7 @@ bool slot::pass_on(acquisition& a) {
     waiter& w = head();
     ++house.counters.contended;
     a.want = w.want;
-    a.ends = core::after(house.now, w.want.max_hold);
+    a.ends = core::after(house.now, w.max_hold);
     a.depth = 1;
     leave(w, {}, add_level(a));
     return true;

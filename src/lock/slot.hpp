@@ -25,8 +25,8 @@ public:
 
     // For callers.
 
-    /// Queues the waiter, or answers it.
-    void acquire(waiter& w);
+    /// Queues the waiter, or answers it; `wait` is how long it waits for others.
+    void acquire(waiter& w, duration wait);
     /// The waiter leaves with this error; what was tried for it goes to the next, or back.
     void give_up(waiter& w, error_code why);
     /// Every waiter leaves.

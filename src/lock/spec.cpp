@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/spec.hpp"
 
+#include "core/recycling.hpp"
 #include "core/time.hpp"
 
 #include <memory>
@@ -46,7 +47,7 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
     if (options.fence_ttl && *options.fence_ttl <= duration::zero()) {
         refuse("fence_ttl must be positive");
     }
-    void* const memory = ::operator new(sizeof(lock_spec) + name.size());
+    void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
     return spec_ptr{::new (memory) lock_spec{family, name, options}};
 }
 
@@ -75,8 +76,9 @@ void intrusive_ptr_add_ref(const lock_spec* s) noexcept {
 
 void intrusive_ptr_release(const lock_spec* s) noexcept {
     if (s->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        const std::size_t size = sizeof(lock_spec) + s->name().size();
         std::destroy_at(s);
-        ::operator delete(const_cast<lock_spec*>(s));
+        core::free_recycled(const_cast<lock_spec*>(s), size);
     }
 }
 
