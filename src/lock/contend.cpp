@@ -22,6 +22,7 @@ core::task contend(slot& s) {
     s.contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
     s.link().channels().add(s.begin_contest().listener, s.spec->channel().text());
+    const auto woken = s.event();  // one for all: each of its own would have room in the frame
     if (!s.live_) {
         ++s.house.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(s.contest_->listener)) {
@@ -32,14 +33,14 @@ core::task contend(slot& s) {
         if (s.yields_) {
             s.expect_turn();
             while (s.has_waiters() && !s.poll_due_) {
-                co_await s.event();
+                co_await woken;
             }
             s.end_turn();
         }
         while (s.has_waiters() && s.live_) {
             s.expect_news();
             while (s.has_waiters() && s.live_ && !s.poll_due_) {
-                co_await s.event();
+                co_await woken;
             }
             if (s.has_waiters() && s.live_) {
                 s.house.renewing.check(*s.live_);
@@ -53,12 +54,12 @@ core::task contend(slot& s) {
         }
         s.try_now();
         while (s.trying_) {
-            co_await s.event();
+            co_await woken;
         }
         if (s.last_busy_) {
             s.expect_release();
             while (s.has_waiters() && !s.may_be_free()) {
-                co_await s.event();
+                co_await woken;
             }
         }
     }
