@@ -134,8 +134,8 @@ public:
     /// As `mutex::async_force_unlock`.
     bool force_unlock();
 
-    /// The Redis key.
-    const std::string& name() const noexcept;
+    /// The Redis key; lives as long as this mutex.
+    std::string_view name() const noexcept;
 
 private:
     template <typename Rep, typename Period>

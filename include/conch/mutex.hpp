@@ -10,7 +10,6 @@
 #include <boost/asio/deferred.hpp>
 
 #include <concepts>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -87,8 +86,8 @@ public:
         return impl::async_force_unlock(core_, spec_, std::forward<Token>(token));
     }
 
-    /// The name that it was made with.
-    const std::string& name() const noexcept;
+    /// The name that it was made with; lives as long as this mutex or a copy of it.
+    std::string_view name() const noexcept;
 
 protected:
     /// Of another kind: see `token_mutex`.

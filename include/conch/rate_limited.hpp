@@ -48,7 +48,7 @@ struct skipping_options {
 class rate_limit_error : public system_error {
 public:
     /// `name`: of the limit.
-    rate_limit_error(const std::string& name, const rate_verdict& verdict);
+    rate_limit_error(std::string_view name, const rate_verdict& verdict);
     /// Names the limit, and says when to come again.
     const char* what() const noexcept override { return text_.c_str(); }
     /// What the server said.

@@ -11,7 +11,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -120,8 +119,8 @@ public:
         return async_acquire(1, rate_options{}, std::forward<Token>(token));
     }
 
-    /// The name that it was made with.
-    const std::string& name() const noexcept;
+    /// The name that it was made with; lives as long as this limiter or a copy of it.
+    std::string_view name() const noexcept;
 
 private:
     friend boost::asio::awaitable<bool> impl::take_permit(rate_limiter, duration, bool,

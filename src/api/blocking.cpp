@@ -163,6 +163,6 @@ bool blocking_mutex::force_unlock() {
     return ask(mutex_.async_force_unlock(answer));
 }
 
-const std::string& blocking_mutex::name() const noexcept { return mutex_.name(); }
+std::string_view blocking_mutex::name() const noexcept { return mutex_.name(); }
 
 }  // namespace conch

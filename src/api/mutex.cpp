@@ -10,7 +10,7 @@
 namespace conch {
 
 mutex::mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : core_{redis.core_}, spec_{new impl::lock_spec{impl::redisson_family, name, options}} {}
+    : core_{redis.core_}, spec_{impl::lock_spec::make(impl::redisson_family, name, options)} {}
 
 mutex::mutex(const client& redis, impl::spec_ptr spec) noexcept
     : mutex{redis.core_, std::move(spec)} {}
@@ -19,14 +19,14 @@ mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
     : core_{std::move(core)}, spec_{std::move(spec)} {}
 
 token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : mutex{redis, impl::spec_ptr{new impl::lock_spec{impl::token_family, name, options}}} {}
+    : mutex{redis, impl::lock_spec::make(impl::token_family, name, options)} {}
 
 impl::mutex_source::mutex_source(const client& redis) noexcept : core_{redis.core_} {}
 
 mutex impl::mutex_source::named(std::string_view name) const {
-    return {core_, spec_ptr{new lock_spec{redisson_family, name, {}}}};
+    return {core_, lock_spec::make(redisson_family, name, {})};
 }
 
-const std::string& mutex::name() const noexcept { return spec_->name(); }
+std::string_view mutex::name() const noexcept { return spec_->name(); }
 
 }  // namespace conch

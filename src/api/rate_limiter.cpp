@@ -10,9 +10,9 @@
 namespace conch {
 namespace {
 
-std::string limit_text(const std::string& name, const rate_verdict& v) {
+std::string limit_text(std::string_view name, const rate_verdict& v) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(v.retry_after);
-    return "rate limit \"" + name + "\": " + std::to_string(v.count) + " of " +
+    return "rate limit \"" + std::string{name} + "\": " + std::to_string(v.count) + " of " +
            std::to_string(v.limit) + " permits in use, next in " + std::to_string(left.count()) +
            " ms";
 }
@@ -23,9 +23,9 @@ rate_limiter::rate_limiter(const client& redis, std::string_view name, const rat
                            rate_algorithm algorithm)
     : core_{redis.core_}, spec_{new impl::rate_spec{name, allowed, algorithm}} {}
 
-const std::string& rate_limiter::name() const noexcept { return spec_->name(); }
+std::string_view rate_limiter::name() const noexcept { return spec_->name(); }
 
-rate_limit_error::rate_limit_error(const std::string& name, const rate_verdict& verdict)
+rate_limit_error::rate_limit_error(std::string_view name, const rate_verdict& verdict)
     : system_error{make_error_code(errc::rate_limited)},
       verdict_{verdict},
       text_{limit_text(name, verdict)} {}
@@ -38,7 +38,7 @@ boost::asio::awaitable<bool> impl::take_permit(rate_limiter limiter, duration wa
         co_await async_permits(what, limiter.core_, limiter.spec_, 1, wait, log_refusal, as_result);
     *out = verdict;
     if (ec && ec != errc::timed_out) {
-        throw system_error{ec, "rate limit \"" + limiter.name() + '"'};
+        throw system_error{ec, "rate limit \"" + std::string{limiter.name()} + '"'};
     }
     co_return verdict.allowed;
 }

@@ -8,12 +8,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-
-namespace conch::lock {
-struct level;
-}
 
 namespace conch::impl {
 
@@ -23,25 +18,24 @@ enum class hold_request : std::uint8_t { none, release, detach };
 /// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared
 /// by the engine and the public handle.
 struct hold_view {
-    explicit hold_view(std::uint64_t token) noexcept : fence{token} {}
+    hold_view(std::uint64_t token, time_point until) noexcept
+        : fence{token}, valid_until{until.time_since_epoch().count()} {}
     hold_view(const hold_view&) = delete;
     hold_view& operator=(const hold_view&) = delete;
-    static void* operator new(std::size_t size);
-    static void operator delete(void* p, std::size_t size) noexcept;
 
     const std::uint64_t fence;
-    std::atomic<std::uint32_t> references{0};
     /// By the engine: the hold's deadline; moves on with each renewal.
-    std::atomic<duration::rep> valid_until{0};
+    std::atomic<duration::rep> valid_until;
+    /// In the client's inbox.
+    hold_view* next = nullptr;
+    std::atomic<std::uint32_t> references{0};
     /// By the engine: why the hold was lost (errc), 0 while it isn't.
     std::atomic<int> lost{0};
     /// By the user: what to do when the loop next turns.
     std::atomic<hold_request> asked{hold_request::none};
 
-    /// In the client's inbox.
-    hold_view* next = nullptr;
-    /// In the engine: the level that this hold stands for; null once it ended.
-    lock::level* level = nullptr;
+protected:
+    ~hold_view() = default;
 };
 
 void intrusive_ptr_add_ref(hold_view* v) noexcept;

@@ -14,7 +14,14 @@ constexpr std::size_t step = 16;
 constexpr std::size_t largest = 1024;
 constexpr std::size_t most_bytes = address_sanitizer ? 0 : 64u << 10;  // of one size
 
-std::size_t index_of(std::size_t size) noexcept { return (size + step - 1) / step; }
+// The allocator below keeps a word of its own with each block: with that, the block is a multiple
+// of the step.
+constexpr std::size_t word = sizeof(std::size_t);
+
+constexpr std::size_t index_of(std::size_t size) noexcept {
+    return (size + word + step - 1) / step;
+}
+constexpr std::size_t room_at(std::size_t index) noexcept { return index * step - word; }
 
 /// What one thread keeps, by size.
 class shelf {
@@ -51,7 +58,7 @@ private:
         block* top = nullptr;
         std::size_t count = 0;
     };
-    std::array<pile, largest / step + 1> piles_{};
+    std::array<pile, index_of(largest) + 1> piles_{};
 };
 
 // Has no destructor, so that it may be asked after the end of the thread's other objects.
@@ -71,13 +78,16 @@ thread_local shelf mine;
 }  // namespace
 
 void* allocate_recycled(std::size_t size) {
+    if (size > largest) {
+        return ::operator new(size);
+    }
     const std::size_t index = index_of(size);
-    if (size <= largest && !closed) {
+    if (!closed) {
         if (void* const p = mine.take(index)) {
             return p;
         }
     }
-    return ::operator new(index * step);
+    return ::operator new(room_at(index));
 }
 
 void free_recycled(void* p, std::size_t size) noexcept {

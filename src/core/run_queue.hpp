@@ -29,8 +29,7 @@ public:
 private:
     friend class run_queue;
     std::coroutine_handle<> handle_{};
-    sleeper* next_ = nullptr;
-    bool queued_ = false;
+    sleeper* next_ = nullptr;  // in the run queue; the last one's is itself
 };
 
 /// Conversations that were woken, in order. They are resumed from here and never from within what
@@ -39,11 +38,10 @@ class run_queue {
 public:
     /// No-op if nobody sleeps there, or it was woken already.
     void wake(sleeper& s) noexcept {
-        if (!s.handle_ || s.queued_) {
+        if (!s.handle_ || s.next_) {
             return;
         }
-        s.queued_ = true;
-        s.next_ = nullptr;
+        s.next_ = &s;
         if (last_) {
             last_->next_ = &s;
         } else {
@@ -58,11 +56,10 @@ public:
     void run() {
         while (first_) {
             sleeper* const s = first_;
-            first_ = s->next_;
-            if (!first_) {
-                last_ = nullptr;
+            first_ = std::exchange(s->next_, nullptr);
+            if (first_ == s) {
+                first_ = last_ = nullptr;
             }
-            s->queued_ = false;
             std::exchange(s->handle_, nullptr).resume();
         }
     }

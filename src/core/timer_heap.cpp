@@ -3,7 +3,7 @@
 
 namespace conch::core {
 
-void timer_heap::set(timer& t, time_point at) {
+void alarm_heap::set(alarm& t, time_point at) {
     if (!t.armed()) {
         heap_.push_back(&t);
         t.at = at;
@@ -19,13 +19,13 @@ void timer_heap::set(timer& t, time_point at) {
     }
 }
 
-void timer_heap::cancel(timer& t) noexcept {
+void alarm_heap::cancel(alarm& t) noexcept {
     if (!t.armed()) {
         return;
     }
     const std::size_t hole = t.position;
-    t.position = timer::unarmed;
-    timer* const last = heap_.back();
+    t.position = alarm::unarmed;
+    alarm* const last = heap_.back();
     heap_.pop_back();
     if (last == &t) {
         return;
@@ -37,21 +37,21 @@ void timer_heap::cancel(timer& t) noexcept {
     }
 }
 
-timer* timer_heap::pop_due(time_point now) noexcept {
+alarm* alarm_heap::pop_due(time_point now) noexcept {
     if (heap_.empty() || heap_.front()->at > now) {
         return nullptr;
     }
-    timer* const due = heap_.front();
+    alarm* const due = heap_.front();
     cancel(*due);
     return due;
 }
 
-void timer_heap::place(std::size_t i, timer* t) noexcept {
+void alarm_heap::place(std::size_t i, alarm* t) noexcept {
     heap_[i] = t;
-    t->position = i;
+    t->position = static_cast<std::uint32_t>(i);
 }
 
-void timer_heap::up(std::size_t i, timer* t) noexcept {
+void alarm_heap::up(std::size_t i, alarm* t) noexcept {
     while (i > 0) {
         const std::size_t parent = (i - 1) / 2;
         if (heap_[parent]->at <= t->at) {
@@ -63,7 +63,7 @@ void timer_heap::up(std::size_t i, timer* t) noexcept {
     place(i, t);
 }
 
-void timer_heap::down(std::size_t i, timer* t) noexcept {
+void alarm_heap::down(std::size_t i, alarm* t) noexcept {
     for (;;) {
         std::size_t child = 2 * i + 1;
         if (child >= heap_.size()) {

@@ -152,6 +152,8 @@ void client_core::take_inbox() {
 }
 
 void client_core::start(operation& op) {
+    const asked_options options = op.options;
+    op.running = nullptr;
     const lock::caller by{&op, &op.running};
     if (op.ticket != 0) {
         cancellable_.emplace(op.ticket, &op);
@@ -159,25 +161,30 @@ void client_core::start(operation& op) {
     switch (op.what) {
         case request::lock:
         case request::try_lock:
-            engine_.acquire(op.spec, op.options, op.what == request::try_lock, by, op.owner);
+            engine_.acquire(op.spec, options.get(), op.what == request::try_lock, by,
+                            options.owner());
             return;
         case request::unlock: engine_.unlock(std::exchange(op.view, nullptr), by); return;
         case request::extend:
-            engine_.extend(std::exchange(op.view, nullptr), op.amount, by);
+            engine_.extend(std::exchange(op.view, nullptr), options.amount(), by);
             return;
         case request::wait_lost:
-            engine_.wait_lost(std::exchange(op.view, nullptr), op.amount, by);
+            engine_.wait_lost(std::exchange(op.view, nullptr), options.amount(), by);
             return;
-        case request::status: engine_.status(op.spec, by, &op.status); return;
+        case request::status:
+            engine_.status(op.spec, by, &static_cast<status_operation&>(op).status);
+            return;
         case request::force_unlock: engine_.force_unlock(op.spec, by); return;
         case request::permits:
-        case request::try_permits:
-            engine_.permits(op.limit, op.permits, op.amount, op.what == request::try_permits, by,
-                            &op.verdict, op.flag);
+        case request::try_permits: {
+            auto& p = static_cast<permits_operation&>(op);
+            engine_.permits(p.limit, p.permits, options.amount(), p.what == request::try_permits,
+                            by, &p.verdict, p.flag);
             return;
+        }
         case request::shutdown:
             shutdowns_.push_back(&op);
-            begin_shutdown(op.amount);
+            begin_shutdown(options.amount());
             return;
     }
 }

@@ -21,12 +21,12 @@ bool renews(const lock_options& o, const config& c) noexcept {
 
 lock::terms terms_of(const lock_options& o, const config& c, bool try_only,
                      std::uint64_t owner) noexcept {
-    return {{.lease = lease_of(o, c),
-             .max_hold = o.max_hold,
-             .owner = owner != 0 || !o.owner ? owner : o.owner->id(),
-             .renew = renews(o, c)},
-            o.wait.value_or(try_only ? duration::zero() : forever),
-            try_only};
+    const std::uint64_t of = owner != 0 || !o.owner ? owner : o.owner->id();
+    return {
+        {.lease = lease_of(o, c), .owner = of & lock::asked::largest_owner, .renew = renews(o, c)},
+        o.max_hold,
+        o.wait.value_or(try_only ? duration::zero() : forever),
+        try_only};
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         return;
     }
     // What nobody waits for any more may be at the server for long: it is as pending as the rest.
-    if (house_.acquisition_pool.live() >= house_.levels.live() + house_.settings.max_pending) {
+    if (house_.acquisition_pool.live() >= house_.level_count + house_.settings.max_pending) {
         refuse(by, house_.closing ? errc::client_closed : errc::overloaded);
         return;
     }
@@ -110,7 +110,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         lock::enter_level(*outer, by);
         return;
     }
-    s.acquire(house_.waiters.make(by, s, spec, want, house_.now));
+    s.acquire(house_.waiters.make(by, s, spec, want, house_.now), want.wait);
     house_.may_be_idle(s);
 }
 
@@ -131,7 +131,7 @@ void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::c
         refuse(by, errc::invalid_wait);
     } else if (house_.closing && (before == duration::zero() || !drain_.armed())) {
         refuse(by, errc::client_closed);
-    } else if (!view->level || view->level->watchers.empty()) {
+    } else if (!lock::level_of(*view) || lock::level_of(*view)->watchers.empty()) {
         // Always admitted: a hold whose loss can't be watched would be worse than none.
         ++house_.pending_count;
         lock::watch(house_, view, before, by);
@@ -213,7 +213,7 @@ void lock_engine::cancel(lock::pending& running, error_code why) {
 }
 
 void lock_engine::release(impl::hold_view& view) {
-    if (view.level) {
+    if (lock::level_of(view)) {
         lock::release_level(house_, impl::view_ptr{&view}, {});
     }
 }
@@ -279,14 +279,16 @@ void lock_engine::close() {
     shutdown();
     house_.awake.run();
     for (lock::acquisition& a : house_.acquisitions) {
-        house_.complete(a.unlocking, errc::client_closed);
+        if (a.call) {
+            house_.complete(a.call->unlocking, errc::client_closed);
+        }
     }
     link().close();
     while (!house_.acquisitions.empty()) {
         lock::acquisition& a = house_.acquisitions.front();
         house_.timers.cancel(a.timer);
-        if (a.call.where == wire::call::state::waiting) {
-            link().withdraw(a.call);
+        if (a.call && a.call->where == wire::call::state::waiting) {
+            link().withdraw(*a.call);
         }
         a.home.forget(a);
     }
@@ -313,7 +315,7 @@ bool lock_engine::tends(std::uint64_t number) const noexcept {
 inventory lock_engine::belongings() const noexcept {
     return {.pending = house_.pending_count,
             .acquisitions = house_.acquisition_pool.live(),
-            .levels = house_.levels.live(),
+            .levels = house_.level_count,
             .waiters = house_.waiters.live(),
             .watchers = house_.watchers.live(),
             .extensions = house_.extensions.live(),
@@ -329,7 +331,7 @@ inventory lock_engine::belongings() const noexcept {
 
 stats lock_engine::counters() const {
     stats s = house_.counters;
-    s.holds_now = house_.levels.live();
+    s.holds_now = house_.level_count;
     s.waiting_now = house_.waiters.live() + house_.permit_requests.live();
     s.slots_now = house_.slots.live();
     s.subscriptions_now = link().channels().size();

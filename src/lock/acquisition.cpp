@@ -17,16 +17,18 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
     return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
-acquisition::acquisition(slot& s, impl::spec_ptr sp, std::uint64_t n, const asked& t,
-                         const wire::call_type& first)
+void acquisition_call::suspect_lost_copy() noexcept {
+    suspect_epoch = lost_epoch;
+    suspect_until = core::after(lost_at, of.extended_by);
+}
+
+acquisition::acquisition(slot& s, std::uint64_t n, const waiter& first)
     : home{s},
-      spec{std::move(sp)},
+      spec{first.spec},
       number{n},
-      want{t},
-      call{first, *this},
+      want{first.want},
       timer{this, nullptr},
-      renew_timer{this, &renewer::on_due},
-      extended_by{clamped_lease(t.lease, t.max_hold)} {}
+      extended_by{clamped_lease(first.want.lease, first.max_hold)} {}
 
 void write_field(resp::writer& w, const acquisition& a) {
     char digits[20];

@@ -15,6 +15,7 @@ namespace conch::lock {
 namespace {
 
 constexpr unsigned most_vain_turns = 7;
+constexpr duration longest_round_trip = std::chrono::seconds{1};
 
 std::uint64_t token_of(std::string_view text) noexcept {
     std::uint64_t token = 0;
@@ -68,8 +69,8 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
 // Where a first copy may have run, SET NX would not find it again; and it says nothing of the
 // holder's lease, on which waiters rely.
 bool slot::takes_plainly(const acquisition& a) const noexcept {
-    return a.spec->family().plain && !a.spec->fenced() && a.call.copies <= 1 &&
-           a.call.lost_epoch == 0 && !contending_ && acquisitions_.size() == 1;
+    return a.spec->family().plain && !a.spec->fenced() && a.call->copies <= 1 &&
+           a.call->lost_epoch == 0 && !contending_ && acquisitions_ == 1;
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
@@ -83,24 +84,25 @@ void slot::acquire_done(wire::call& c, const wire::outcome& o) {
 }
 
 time_point slot::patience(const waiter& w) const noexcept {
-    const time_point since = std::max(w.since, link.down_since(house.now));
+    const time_point since = std::max(w.since, link().down_since(house.now));
     return core::after(since, house.settings.operation_timeout);
 }
 
 void slot::try_now() {
     CONCH_CHECK(!trying_ && !live_ && has_waiters());
     waiter& w = head();
-    acquisition& a =
-        house.acquisition_pool.make(*this, w.spec, house.next_number++, w.want, acquire_type);
+    acquisition& a = house.acquisition_pool.make(*this, house.next_number++, w);
+    a.call = &house.calls.make(acquire_type, a);
     a.timer.fire = &slot::on_patience_over;
-    acquisitions_.push_back(a);
+    ++acquisitions_;
     house.acquisitions.push_back(a);
     trying_ = &a;
-    a.begun = house.now;
+    a.call->begun = house.now;
+    a.call->max_hold = w.max_hold;
     untried_head_ = false;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
-    link.submit(a.call);
+    link().submit(*a.call);
 }
 
 void slot::on_patience_over(void* acquisition_) {
@@ -112,16 +114,16 @@ void slot::on_patience_over(void* acquisition_) {
     // A younger waiter may have inherited the try; a copy that was just sent may yet be answered,
     // but a server that drops each connection doesn't prolong this for ever.
     time_point until = core::after(w.since, timeout);
-    if (a.call.where == wire::call::state::written) {
-        until = std::max(
-            until, std::min(core::after(a.call.sent, timeout), core::after(a.begun, 2 * timeout)));
+    if (a.call->where == wire::call::state::written) {
+        until = std::max(until, std::min(core::after(a.call->sent, timeout),
+                                         core::after(a.call->begun, 2 * timeout)));
     }
     if (until > s.house.now) {
         s.house.timers.set(a.timer, until);
         return;
     }
     const std::uint64_t number = a.number;
-    s.give_up(w, s.link.why_unanswered(a.call));
+    s.give_up(w, s.link().why_unanswered(*a.call));
     // By the number: another try may be in the place of this one.
     if (s.trying_ && s.trying_->number == number) {
         s.house.timers.set(a.timer, s.house.now);  // it goes on for the next waiter
@@ -130,7 +132,8 @@ void slot::on_patience_over(void* acquisition_) {
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
-    round_trip_ = std::min<duration>(house.now - a.call.sent, std::chrono::seconds{1});
+    const duration round_trip = house.now - a.call->sent;
+    round_trip_ns_ = static_cast<std::uint32_t>(std::min(round_trip, longest_round_trip).count());
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
         granted(a);
@@ -155,7 +158,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
 
 void slot::granted(acquisition& a) {
     trying_ = nullptr;
-    set_deadline(a, a.call.sent, a.extended_by);
+    set_deadline(a, a.call->sent, a.extended_by);
     if (a.valid_until <= house.now) {
         // The answer took longer than the lease.
         house.log(log_level::warning, "granted too late: ", name());
@@ -164,8 +167,8 @@ void slot::granted(acquisition& a) {
         return;
     }
     live_ = &a;
-    if (ours_since_ == time_point{}) {
-        ours_since_ = house.now;
+    if (contest_ && contest_->ours_since == time_point{}) {
+        contest_->ours_since = house.now;
     }
     if (yielded_ && others_wait_ && vain_turns_ < most_vain_turns) {
         ++vain_turns_;
@@ -204,17 +207,20 @@ void slot::nest_others(acquisition& a) {
 void slot::busy(std::int64_t ttl_ms) {
     ++house.counters.busy;
     last_busy_ = true;
-    ttl_ms_ = ttl_ms;
-    // Messages come in the order of the server's doing: those before this answer are answered by
-    // it.
-    seen_ = wakes_;
-    passes_ = 0;
-    ours_since_ = {};
     yielded_ = false;
     vain_turns_ = 0;
     waiter& w = head();
     w.tried = true;
-    if (w.want.no_wait() || w.overdue) {
+    if (contest_ || !w.no_wait) {
+        contest& c = begin_contest();
+        c.ttl_ms = ttl_ms;
+        // Messages come in the order of the server's doing: those before this answer are answered
+        // by it.
+        c.seen = c.wakes;
+        c.passes = 0;
+        c.ours_since = {};
+    }
+    if (w.no_wait || w.overdue) {
         leave(w, errc::timed_out);
         if (!contending_ && has_waiters()) {
             advance();
@@ -237,7 +243,7 @@ void slot::failed(error_code why) {
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     const asked& wanted = w.want;
-    return a.want == wanted && a.spec->same_token(*w.spec);
+    return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->same_token(*w.spec);
 }
 
 // Not if a resource or another process shall see the change, or if less of the lease is confirmed
@@ -246,8 +252,8 @@ bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const asked& now = a.want;
     const asked& next = w.want;
     return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
-           next.owner == 0 && now.lease == next.lease && next.max_hold > next.lease && !a.last &&
-           !a.refused && a.extensions.empty() && link.ready() &&
+           next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
+           !a.refused && a.requests.empty() && link().ready() &&
            core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3;
 }
 
@@ -256,12 +262,12 @@ bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
 void slot::abandon(acquisition& a) {
     house.timers.cancel(a.timer);
     a.now = acquisition::phase::abandoned;
-    a.call.wanted = false;
-    if (a.call.where != wire::call::state::waiting) {
+    a.call->wanted = false;
+    if (a.call->where != wire::call::state::waiting) {
         return;  // written: the answer, or the loss of the connection, will tell
     }
-    link.withdraw(a.call);
-    if (a.call.copies == 0) {
+    link().withdraw(*a.call);
+    if (a.call->copies == 0) {
         end_untaken(a);
     } else {
         compensate(a);

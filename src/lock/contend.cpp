@@ -21,7 +21,8 @@ constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 core::task contend(slot& s) {
     s.contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
-    s.link.channels().add(s.begin_contest().listener, s.spec->channel().text());
+    s.link().channels().add(s.begin_contest().listener, s.spec->channel().text());
+    const auto woken = s.event();  // one for all: each of its own would have room in the frame
     if (!s.live_) {
         ++s.house.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(s.contest_->listener)) {
@@ -32,14 +33,14 @@ core::task contend(slot& s) {
         if (s.yields_) {
             s.expect_turn();
             while (s.has_waiters() && !s.poll_due_) {
-                co_await s.event();
+                co_await woken;
             }
             s.end_turn();
         }
         while (s.has_waiters() && s.live_) {
             s.expect_news();
             while (s.has_waiters() && s.live_ && !s.poll_due_) {
-                co_await s.event();
+                co_await woken;
             }
             if (s.has_waiters() && s.live_) {
                 s.house.renewing.check(*s.live_);
@@ -53,34 +54,38 @@ core::task contend(slot& s) {
         }
         s.try_now();
         while (s.trying_) {
-            co_await s.event();
+            co_await woken;
         }
         if (s.last_busy_) {
             s.expect_release();
             while (s.has_waiters() && !s.may_be_free()) {
-                co_await s.event();
+                co_await woken;
             }
         }
     }
-    s.end_contest();
+    s.stop_listening();
     s.contending_ = false;
+    if (!s.live_) {
+        s.end_contest();
+    }
     s.house.may_be_idle(s);
 }
 
 void slot::expect_turn() {
     // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
-    const duration d =
-        std::max(shortest_turn, round_trip_ * round_trips_in_turn) * (1 << vain_turns_);
+    const duration theirs = std::chrono::nanoseconds{round_trip_ns_} * round_trips_in_turn;
+    const duration d = std::max(shortest_turn, theirs) * (1 << vain_turns_);
     poll_due_ = false;
     house.timers.set(contest_->poll, core::after(house.now, std::min(d, longest_turn)));
     // The release that leaves now is heard too, by who listens already.
-    own_until_ = messages_ + (wire::subscriptions::is_on(contest_->listener) ? 1 : 0);
+    contest_->own_until =
+        contest_->messages + (wire::subscriptions::is_on(contest_->listener) ? 1 : 0);
 }
 
 // Whoever took the lock and released it since was heard; whoever holds it still, answers the try.
 void slot::end_turn() noexcept {
     yields_ = false;
-    yielded_ = static_cast<std::int32_t>(messages_ - own_until_) <= 0;
+    yielded_ = static_cast<std::int32_t>(contest_->messages - contest_->own_until) <= 0;
     if (!yielded_) {
         vain_turns_ = 0;
     }
@@ -94,9 +99,10 @@ void slot::expect_news() {
 
 void slot::expect_release() {
     duration d = house.jitter.jitter(poll_interval());
-    if (ttl_ms_ >= 0) {
+    if (contest_->ttl_ms >= 0) {
         // A key whose PTTL is 0 is still locked.
-        const auto left = std::chrono::milliseconds{std::min<std::int64_t>(ttl_ms_, 1'000'000'000)};
+        const auto left =
+            std::chrono::milliseconds{std::min<std::int64_t>(contest_->ttl_ms, 1'000'000'000)};
         d = std::min<duration>(d, left + std::chrono::milliseconds{1});
     }
     poll_due_ = false;
@@ -109,7 +115,7 @@ duration slot::poll_interval() const noexcept {
 }
 
 bool slot::may_be_free() noexcept {
-    if (wakes_ != seen_) {
+    if (contest_->wakes != contest_->seen) {
         ++(by_message_ ? house.counters.wakes_by_message : house.counters.wakes_by_subscribe);
         return true;
     }
@@ -140,7 +146,7 @@ void slot::on_news(void* self, wire::news what) {
             if (s.live_) {
                 s.house.renewing.check(*s.live_);
             }
-            ++s.messages_;
+            ++s.contest_->messages;
             s.by_message_ = true;
             break;
         case wire::news::subscribed: {
@@ -149,8 +155,8 @@ void slot::on_news(void* self, wire::news what) {
             }
             // A try that leaves, or left, after the subscription sees what came before it.
             const auto subscribed = wire::subscriptions::serial(s.contest_->listener);
-            if (s.trying_ && (s.trying_->call.where == wire::call::state::waiting ||
-                              s.trying_->call.serial > subscribed)) {
+            if (s.trying_ && (s.trying_->call->where == wire::call::state::waiting ||
+                              s.trying_->call->serial > subscribed)) {
                 return;
             }
             s.by_message_ = false;
@@ -162,7 +168,7 @@ void slot::on_news(void* self, wire::news what) {
             s.by_message_ = false;  // asks now, and more often from now on
             break;
     }
-    ++s.wakes_;
+    ++s.contest_->wakes;
     s.wake();
 }
 

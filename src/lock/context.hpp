@@ -108,7 +108,7 @@ struct context {
     core::random jitter;
     stats counters{};
     core::timer_heap timers{};
-    core::timer_heap renewals{};
+    core::heap_of<acquisition> renewals{};
     core::run_queue awake{};
     core::frame_pool frames{};
     time_point now{};
@@ -118,13 +118,14 @@ struct context {
     time_point closes_at = time_point::max();
     duration closing_notice{};
     std::size_t pending_count = 0;
+    std::size_t level_count = 0;  ///< that have not ended
     std::uint64_t next_number = 1;
     std::vector<completion> completions{};
 
     core::pool<slot> slots{};
     core::pool<slot::contest> contests{};
     core::pool<acquisition> acquisition_pool{};
-    core::pool<level> levels{};
+    core::pool<acquisition_call> calls{};
     core::pool<waiter> waiters{};
     core::pool<watcher> watchers{};
     core::pool<extension> extensions{};

@@ -9,6 +9,7 @@
 #include <conch/observer.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace conch::lock {
 namespace {
@@ -69,12 +70,12 @@ void on_patience_over(void* extension_) {
     auto& e = *static_cast<extension*>(extension_);
     context& house = e.house;
     const acquisition& a = *e.of;
-    house.complete(e, a.renewing ? a.home.link.why_unanswered(*a.renewing) : errc::not_connected);
+    house.complete(e, a.renewing ? a.home.link().why_unanswered(*a.renewing) : errc::not_connected);
     house.extensions.free(e);
 }
 
 void observe(const level& l, errc why) {
-    const acquisition& a = l.of;
+    const acquisition& a = *l.of;
     const context& house = a.home.house;
     if (house.log.wants(log_level::debug) && why == errc{}) {
         house.log(log_level::debug, "released: ", a.home.name());
@@ -93,27 +94,27 @@ void observe(const level& l, errc why) {
 
 // The end of one public hold: `why` is none where it was released or detached.
 void end_level(level& l, errc why) {
-    context& house = l.of.home.house;
+    acquisition& a = *l.of;
     if (why != errc{}) {
-        l.view->lost.store(static_cast<int>(why), std::memory_order_release);
+        l.lost.store(static_cast<int>(why), std::memory_order_release);
     }
     while (!l.watchers.empty()) {
         tell(static_cast<watcher&>(l.watchers.front()),
              why != errc{} ? make_error_code(why) : error_code{});
     }
     observe(l, why);
-    l.view->level = nullptr;
-    l.of.levels.erase(l.of.levels.iterator_to(l));
-    house.levels.free(l);
+    l.of = nullptr;
+    a.levels.erase(a.levels.iterator_to(l));
+    --a.home.house.level_count;
+    intrusive_ptr_release(&l);
 }
 
 void fail_extensions(acquisition& a, errc why) {
     context& house = a.home.house;
-    while (!a.extensions.empty()) {
-        auto& e = static_cast<extension&>(a.extensions.front());
+    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         house.complete(e, why);
         house.extensions.free(e);
-    }
+    });
 }
 
 // Why a hold whose level is gone can't be used any more.
@@ -141,15 +142,14 @@ extension::~extension() { house.timers.cancel(patience); }
 
 void set_deadline(acquisition& a, time_point sent, duration lease) {
     if (a.now != acquisition::phase::held) {
-        a.ends = core::after(sent, a.want.max_hold);
+        a.ends = core::after(sent, a.call->max_hold);
     }
     a.extended = std::max(a.extended, sent);
     a.last = a.last || core::after(sent, lease) >= a.ends;
     a.extended_by = std::max(a.extended_by, lease);
     a.valid_until = std::max(a.valid_until, std::min(core::lease_end(sent, lease), a.ends));
     for (level& l : a.levels) {
-        l.view->valid_until.store(a.valid_until.time_since_epoch().count(),
-                                  std::memory_order_release);
+        l.valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_release);
     }
     if (a.now == acquisition::phase::held) {
         a.home.house.timers.set(a.timer, a.valid_until);
@@ -160,8 +160,10 @@ impl::view_ptr begin_hold(acquisition& a) {
     context& house = a.home.house;
     a.now = acquisition::phase::held;
     a.depth = 1;
-    a.suspect_epoch = a.call.lost_epoch;
-    a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+    a.call->suspect_lost_copy();
+    if (a.call->suspect_epoch == 0) {
+        house.calls.free(*std::exchange(a.call, nullptr));
+    }
     a.timer.fire = &on_deadline;
     house.timers.set(a.timer, a.valid_until);
     house.renewing.schedule(a);
@@ -171,14 +173,11 @@ impl::view_ptr begin_hold(acquisition& a) {
 impl::view_ptr add_level(acquisition& a) {
     context& house = a.home.house;
     ++house.counters.acquisitions;
-    impl::view_ptr view{new impl::hold_view{a.fence}};
-    view->valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_relaxed);
-    level& l = house.levels.make(a, view);
-    l.since = house.now;
-    l.renewals_before = a.renewals;
-    view->level = &l;
-    a.levels.push_back(l);
-    return view;
+    ++house.level_count;
+    level* const l = new level{a, house.now};
+    intrusive_ptr_add_ref(l);  // let go of when it ends
+    a.levels.push_back(*l);
+    return impl::view_ptr{l};
 }
 
 void lose(acquisition& a, errc why) {
@@ -203,13 +202,14 @@ void lose(acquisition& a, errc why) {
 }
 
 void release_level(context& house, const impl::view_ptr& view, caller by) {
-    if (!view->level) {
+    level* const l = level_of(*view);
+    if (!l) {
         pending gone{pending::kind::unlock, by};
         house.complete(gone, reason_of(*view));
         return;
     }
-    acquisition& a = view->level->of;
-    end_level(*view->level, errc{});
+    acquisition& a = *l->of;
+    end_level(*l, errc{});
     CONCH_CHECK(a.depth > 0);
     --a.depth;
     if (is_wanted(a)) {
@@ -221,25 +221,25 @@ void release_level(context& house, const impl::view_ptr& view, caller by) {
         house.complete(passed, {});
         return;
     }
-    a.unlocking.serve(by);
-    end_hold(a);
+    end_hold(a, by);
 }
 
-void end_hold(acquisition& a) {
+void end_hold(acquisition& a, caller by) {
     CONCH_CHECK(a.levels.empty());
     end_changes(a, {});
     fail_extensions(a, errc::already_released);
     a.home.house.timers.cancel(a.timer);
     a.home.house.renewing.drop(a);
-    start_release(a);
+    start_release(a, by);
 }
 
 void detach_level(impl::hold_view& view) {
-    if (!view.level) {
+    level* const l = level_of(view);
+    if (!l) {
         return;
     }
-    acquisition& a = view.level->of;
-    end_level(*view.level, errc{});
+    acquisition& a = *l->of;
+    end_level(*l, errc{});
     --a.depth;
     if (is_wanted(a)) {
         return;
@@ -255,15 +255,15 @@ void detach_level(impl::hold_view& view) {
 }
 
 void watch(context& house, const impl::view_ptr& view, duration before, caller by) {
-    if (!view->level) {
+    level* const l = level_of(*view);
+    if (!l) {
         const errc why = reason_of(*view);
         tell(house.watchers.make(by, house, nullptr, before),
              why == errc::already_released ? error_code{} : make_error_code(why));
         return;
     }
-    acquisition& a = view->level->of;
-    watcher& w = house.watchers.make(by, house, &a, before);
-    view->level->watchers.push_back(w);
+    watcher& w = house.watchers.make(by, house, l->of, before);
+    l->watchers.push_back(w);
     if (before > duration::zero()) {
         set_soon(w);
     }
@@ -283,7 +283,8 @@ void tell_closing(acquisition& a) {
 }
 
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
-    acquisition* const held = view->level ? &view->level->of : nullptr;
+    level* const l = level_of(*view);
+    acquisition* const held = l ? l->of : nullptr;
     extension& e = house.extensions.make(by, house, held, lease);
     if (!held) {
         house.complete(e, reason_of(*view));
@@ -296,7 +297,7 @@ void extend(context& house, const impl::view_ptr& view, duration lease, caller b
         house.extensions.free(e);
         return;
     }
-    a.extensions.push_back(e);
+    a.requests.push_back(e);
     house.timers.set(e.patience, core::after(house.now, house.settings.operation_timeout));
     house.renewing.check(a);
 }

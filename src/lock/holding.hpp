@@ -25,8 +25,8 @@ void lose(acquisition& a, errc why);
 /// A public hold is released; `by` (if anybody) waits for the answer.
 void release_level(context& house, const impl::view_ptr& view, caller by);
 
-/// The last level is gone: releases the lock.
-void end_hold(acquisition& a);
+/// The last level is gone: releases the lock; `by` (if anybody) waits for the answer.
+void end_hold(acquisition& a, caller by = {});
 
 /// A public hold is given up; its key stays until the lease ends.
 void detach_level(impl::hold_view& view);

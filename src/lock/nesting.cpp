@@ -36,7 +36,7 @@ constexpr wire::call_type nest_type{
 
 void on_patience_over(void* change_) {
     auto& c = *static_cast<level_change*>(change_);
-    give_up_change(c, c.of->home.link.why_unanswered(c));
+    give_up_change(c, c.of->home.link().why_unanswered(c));
 }
 
 void finish(level_change& c) {
@@ -48,9 +48,9 @@ void finish(level_change& c) {
 void begin(acquisition& a, caller by, bool enters) {
     context& house = a.home.house;
     level_change& c = house.changes.make(by, a, enters);
-    a.changes.push_back(c);
+    a.requests.push_back(c);
     house.timers.set(c.patience, core::after(house.now, house.settings.operation_timeout));
-    a.home.link.submit(c);
+    a.home.link().submit(c);
 }
 
 // A level that was entered for nobody, or not at all, is taken back.
@@ -112,10 +112,10 @@ void enter_level(acquisition& a, caller by) {
 
 bool is_wanted(const acquisition& a) noexcept {
     const auto enters = [](const pending& p) {
-        const auto& c = static_cast<const level_change&>(p);
-        return c.enters && !c.completed();
+        return p.what == pending::kind::nest && static_cast<const level_change&>(p).enters &&
+               !p.completed();
     };
-    return !a.levels.empty() || std::any_of(a.changes.begin(), a.changes.end(), enters);
+    return !a.levels.empty() || std::any_of(a.requests.begin(), a.requests.end(), enters);
 }
 
 void leave_level(acquisition& a, caller by) { begin(a, by, false); }
@@ -124,19 +124,18 @@ void give_up_change(level_change& c, error_code why) { c.house.complete(c, why);
 
 void end_changes(acquisition& a, error_code why) {
     context& house = a.home.house;
-    while (!a.changes.empty()) {
-        auto& c = static_cast<level_change&>(a.changes.front());
-        a.changes.pop_front();
+    for_each_of<level_change>(a.requests, pending::kind::nest, [&](level_change& c) {
+        c.pending_hook::unlink();
         house.timers.cancel(c.patience);
         house.complete(c, why);
         c.of = nullptr;
         if (c.where == wire::call::state::waiting) {
-            a.home.link.withdraw(c);
+            a.home.link().withdraw(c);
             finish(c);
         } else {
             c.wanted = false;
         }
-    }
+    });
 }
 
 }  // namespace conch::lock

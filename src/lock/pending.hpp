@@ -2,7 +2,6 @@
 #ifndef CONCH_SRC_LOCK_PENDING_HPP
 #define CONCH_SRC_LOCK_PENDING_HPP
 
-#include "core/hold_view.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/spec.hpp"
 #include "wire/call.hpp"
@@ -48,43 +47,57 @@ struct pending : pending_hook {
     }
     bool completed() const noexcept { return by.tag == nullptr; }
 
-    kind what;
     caller by{};
+    const kind what;
 };
 
 using pending_list = boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
                                             boost::intrusive::constant_time_size<false>>;
 
+/// Those of this kind; each may leave the list when its turn comes.
+template <typename T, typename Function>
+void for_each_of(pending_list& all, pending::kind what, Function f) {
+    for (auto it = all.begin(); it != all.end();) {
+        pending& p = *it++;
+        if (p.what == what) {
+            f(static_cast<T&>(p));
+        }
+    }
+}
+
 /// What a hold shall be like; checked, with all times finite and in range.
 struct asked {
+    static constexpr std::uint64_t largest_owner = ~std::uint64_t{0} >> 1;
+
     duration lease{};
-    duration max_hold{};
-    std::uint64_t owner = 0;  ///< 0: none
-    bool renew = true;
+    std::uint64_t owner : 63 = 0;  ///< 0: none
+    std::uint64_t renew : 1 = 1;
 
     friend bool operator==(const asked&, const asked&) = default;
 };
 
 /// What an acquire asks for.
 struct terms : asked {
+    duration max_hold{};
     duration wait{};
     bool try_only = false;  ///< busy and timed out are answers, not errors
-
-    bool no_wait() const noexcept { return wait == duration::zero(); }
 };
 
 /// A caller that wants the lock, in its slot's queue.
 struct waiter : pending {
     waiter(caller c, slot& home, impl::spec_ptr spec, const terms& want, time_point now);
 
-    slot& home;
-    impl::spec_ptr spec;
-    terms want;
-    time_point since;
-    core::timer deadline;  ///< of `want.wait`
+    const bool try_only;   ///< as `terms`
+    const bool no_wait;    ///< it doesn't wait for others
     bool tried = false;    ///< a try made for it was answered
     bool queued = false;   ///< behind others of this client
     bool overdue = false;  ///< its wait is over, but its first try isn't answered
+    slot& home;
+    impl::spec_ptr spec;
+    asked want;
+    duration max_hold;
+    time_point since;
+    core::timer deadline;  ///< of its wait
 };
 
 /// Wants to know when a hold ends, or that it is going to.

@@ -39,19 +39,19 @@ constexpr wire::call_type release_type{
 };
 
 void finish(acquisition& a) {
-    CONCH_CHECK(a.unlocking.completed());
+    CONCH_CHECK(!a.call || a.call->unlocking.completed());
     a.home.house.timers.cancel(a.timer);
     a.home.forget(a);
 }
 
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
-    return a.suspect_epoch != 0 && a.home.house.now < a.suspect_until &&
-           a.home.link.may_still_run(a.suspect_epoch);
+    return a.call && a.call->suspect_epoch != 0 && a.home.house.now < a.call->suspect_until &&
+           a.home.link().may_still_run(a.call->suspect_epoch);
 }
 
 void next_round_later(acquisition& a) {
-    const unsigned doublings = std::min<unsigned>(a.release_rounds++, 6);
+    const unsigned doublings = std::min<unsigned>(a.call->release_rounds++, 6);
     const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));
     a.home.house.timers.set(a.timer, core::after(a.home.house.now, d));
 }
@@ -59,19 +59,19 @@ void next_round_later(acquisition& a) {
 // When the key must have expired by itself, whatever became of the release.
 time_point gone_by(const acquisition& a) noexcept {
     const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
-    return std::max(core::after(a.extended, twice), a.suspect_until);
+    return std::max(core::after(a.extended, twice), a.call->suspect_until);
 }
 
 void on_release_timer(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     context& house = a.home.house;
     if (house.now >= a.valid_until) {
-        house.complete(a.unlocking, errc::lease_expired);
+        house.complete(a.call->unlocking, errc::lease_expired);
     }
     const time_point gone = gone_by(a);
-    if (a.call.where == wire::call::state::idle) {
+    if (a.call->where == wire::call::state::idle) {
         if (house.now < gone) {
-            a.home.link.submit(a.call);
+            a.home.link().submit(*a.call);
             house.timers.set(a.timer, gone);
         } else {
             finish(a);
@@ -80,11 +80,11 @@ void on_release_timer(void* acquisition_) {
     }
     if (house.now < gone) {
         house.timers.set(a.timer, gone);
-    } else if (a.call.where == wire::call::state::waiting) {
-        a.home.link.withdraw(a.call);
+    } else if (a.call->where == wire::call::state::waiting) {
+        a.home.link().withdraw(*a.call);
         finish(a);
     } else {
-        a.call.wanted = false;  // its answer, or the loss of its connection, ends it
+        a.call->wanted = false;  // its answer, or the loss of its connection, ends it
     }
 }
 
@@ -96,7 +96,7 @@ void release_done(wire::call& c, const wire::outcome& o) {
         return;
     }
     if (o.refused() || !o.reply.is_integer()) {  // unintelligible: nothing is confirmed
-        house.complete(a.unlocking,
+        house.complete(a.call->unlocking,
                        o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
         next_round_later(a);
         return;
@@ -106,12 +106,13 @@ void release_done(wire::call& c, const wire::outcome& o) {
         ++house.counters.releases;
         a.home.told(told);
     }
-    if (!a.unlocking.completed()) {
+    if (!a.call->unlocking.completed()) {
         const errc verdict = release_verdict({.was_holder = told >= 0,
                                               .may_have_run = c.lost_epoch != 0,
                                               .first_sent = c.first_sent,
                                               .valid_until = a.valid_until});
-        house.complete(a.unlocking, verdict != errc{} ? make_error_code(verdict) : error_code{});
+        house.complete(a.call->unlocking,
+                       verdict != errc{} ? make_error_code(verdict) : error_code{});
     }
     if (suspect(a)) {
         next_round_later(a);
@@ -122,27 +123,30 @@ void release_done(wire::call& c, const wire::outcome& o) {
 
 }  // namespace
 
-void start_release(acquisition& a) {
-    CONCH_CHECK(a.call.where == wire::call::state::idle);
+void start_release(acquisition& a, caller by) {
     context& house = a.home.house;
+    if (!a.call) {
+        a.call = &house.calls.make(release_type, a);
+    }
+    CONCH_CHECK(a.call->where == wire::call::state::idle);
     a.now = acquisition::phase::releasing;
-    a.call.type = &release_type;
+    a.call->type = &release_type;
+    a.call->unlocking.serve(by);
     a.timer.fire = &on_release_timer;
     a.extended = std::max(a.extended, house.now);
-    house.timers.set(a.timer, a.unlocking.completed() ? gone_by(a) : a.valid_until);
-    a.home.link.submit(a.call);
+    house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a) : a.valid_until);
+    a.home.link().submit(*a.call);
     a.home.hold_ended(a, true);
 }
 
 void compensate(acquisition& a) {
     ++a.home.house.counters.compensations;
-    a.suspect_epoch = a.call.lost_epoch;
-    a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+    a.call->suspect_lost_copy();
     start_release(a);
 }
 
 void end_refused(acquisition& a) {
-    if (a.call.lost_epoch != 0) {
+    if (a.call->lost_epoch != 0) {
         compensate(a);
     } else {
         end_untaken(a);
@@ -152,8 +156,7 @@ void end_refused(acquisition& a) {
 void end_untaken(acquisition& a) {
     a.home.house.timers.cancel(a.timer);
     if (a.now != acquisition::phase::releasing) {
-        a.suspect_epoch = a.call.lost_epoch;
-        a.suspect_until = core::after(a.call.lost_at, a.extended_by);
+        a.call->suspect_lost_copy();
     }
     if (suspect(a)) {
         start_release(a);

@@ -8,9 +8,9 @@
 // gone.
 namespace conch::lock {
 
-/// Sends the release, and the next waiter's try behind it. `a.unlocking` is completed with the
+/// Sends the release, and the next waiter's try behind it. `by` (if anybody) is completed with the
 /// verdict, at `valid_until` at the latest.
-void start_release(acquisition& a);
+void start_release(acquisition& a, caller by = {});
 
 /// The same, for an acquire that nobody wants any more and that may have taken the lock.
 void compensate(acquisition& a);

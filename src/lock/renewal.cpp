@@ -27,8 +27,10 @@ duration wanted_lease(const acquisition& a, time_point now) {
     if (renews(a)) {
         lease = a.want.lease;
     }
-    for (const pending& p : a.extensions) {
-        lease = std::max(lease, static_cast<const extension&>(p).lease);
+    for (const pending& p : a.requests) {
+        if (p.what == pending::kind::extend) {
+            lease = std::max(lease, static_cast<const extension&>(p).lease);
+        }
     }
     return lease > duration::zero() ? lease_to_send(a, lease, now) : lease;
 }
@@ -52,14 +54,14 @@ renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 void renewer::schedule(acquisition& a) {
     if (!renews(a)) {
         // Somebody may take it away, and this is how its holder gets to know.
-        house_.renewals.set(a.renew_timer, core::after(house_.now, interval(a)));
+        house_.renewals.set(a, core::after(house_.now, interval(a)));
         return;
     }
     const duration left = a.valid_until - house_.now;
     if (left < a.want.lease / 3 * 2) {
-        house_.renewals.set(a.renew_timer, house_.now);
+        house_.renewals.set(a, house_.now);
     } else {
-        house_.renewals.set(a.renew_timer, core::after(a.extended, interval(a)));
+        house_.renewals.set(a, core::after(a.extended, interval(a)));
     }
 }
 
@@ -78,7 +80,7 @@ void renewer::check_all() {
 }
 
 void renewer::drop(acquisition& a) {
-    house_.renewals.cancel(a.renew_timer);
+    house_.renewals.cancel(a);
     if (a.renewing) {
         leave(*std::exchange(a.renewing, nullptr), a);
     }
@@ -95,28 +97,22 @@ void renewer::leave(renewal& r, acquisition& a) {
         return;
     }
     if (r.where == wire::call::state::waiting) {
-        a.home.link.withdraw(r);
+        a.home.link().withdraw(r);
         pool_.free(r);
     } else {
         r.wanted = false;
     }
 }
 
-void renewer::on_due(void* acquisition_) {
-    auto& a = *static_cast<acquisition*>(acquisition_);
-    a.home.house.renewing.check(a);
-}
-
 void renewer::tick() {
-    core::timer* first = house_.renewals.pop_due(house_.now);
+    acquisition* const first = house_.renewals.pop_due(house_.now);
     if (!first) {
         return;
     }
-    const auto& a = *static_cast<const acquisition*>(first->owner);
-    const duration soon = interval(a) / 4;
-    first->fire(first->owner);
-    while (core::timer* t = house_.renewals.pop_due(core::after(house_.now, soon))) {
-        t->fire(t->owner);
+    const duration soon = interval(*first) / 4;
+    check(*first);
+    while (acquisition* const a = house_.renewals.pop_due(core::after(house_.now, soon))) {
+        check(*a);
     }
 }
 
@@ -146,12 +142,12 @@ void renewer::send_all(std::span<acquisition* const> due) {
 
 void renewer::send(std::span<acquisition* const> holds) {
     renewal& r = pool_.make(house_);
-    wire::link& link = holds.front()->home.link;
+    wire::link& link = holds.front()->home.link();
     r.script = holds.front()->spec->family().renew;
     for (acquisition* a : holds) {
         a->due = false;
         a->renewing = &r;
-        a->place = r.count;
+        a->place = static_cast<std::uint8_t>(r.count);
         r.items[r.count++] = {a, {}};
     }
     r.wanting = r.count;
@@ -168,7 +164,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     r.count = static_cast<std::uint32_t>(ended - items.begin());
     wire::write_script(w, c, r.script, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {
-        r.items[i].of->place = i;
+        r.items[i].of->place = static_cast<std::uint8_t>(i);
         acquisition& a = *r.items[i].of;
         r.items[i].lease = wanted_lease(a, r.house.now);
         // The server may set it, whether or not the answer arrives.
@@ -226,8 +222,8 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
         count(a, r);
         set_deadline(a, r.sent, i.lease);
     }
-    for (auto it = a.extensions.begin(); it != a.extensions.end();) {
-        auto& e = static_cast<extension&>(*it++);
+    bool more = false;
+    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         // The last lease is as long as `max_hold` lets it be.
         const bool long_enough = e.lease <= i.lease || (a.last && i.lease > duration::zero());
         if (long_enough && e.since <= r.sent) {
@@ -236,9 +232,11 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
             }
             house_.complete(e, {});
             house_.extensions.free(e);
+        } else {
+            more = true;
         }
-    }
-    if (!a.extensions.empty()) {
+    });
+    if (more) {
         check(a);
     }
     schedule(a);
@@ -258,15 +256,14 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
 void renewer::failed(acquisition& a, std::string_view words) {
     ++house_.counters.renewal_failures;
     a.refused = renews(a);
-    a.home.link.remember_words(words);
+    a.home.link().remember_words(words);
     house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
-    while (!a.extensions.empty()) {
-        auto& e = static_cast<extension&>(a.extensions.front());
+    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         house_.complete(e, wire::to_errc(words));
         house_.extensions.free(e);
-    }
+    });
     const duration d = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
-    house_.renewals.set(a.renew_timer, core::after(house_.now, d));
+    house_.renewals.set(a, core::after(house_.now, d));
 }
 
 // One refusal for a whole batch says nothing of any one hold.

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct renewal : wire::call {
 
     context& house;
     wire::script_id script{};
+    static_assert(most <= std::numeric_limits<decltype(acquisition::place)>::max());
     std::array<item, most> items{};
     std::uint32_t count = 0;
     std::uint32_t wanting = 0;  ///< how many of them have not ended
@@ -58,8 +60,6 @@ public:
 
     /// Scripts that aren't answered.
     std::size_t on_their_way() const noexcept { return pool_.live(); }
-
-    static void on_due(void* acquisition_);
 
 private:
     static void encode(wire::call& c, resp::writer& w);

@@ -15,28 +15,39 @@ namespace conch::lock {
 
 waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point now)
     : pending{kind::acquire, c},
+      try_only{w.try_only},
+      no_wait{w.wait == duration::zero()},
       home{s},
       spec{std::move(sp)},
       want{w},
+      max_hold{w.max_hold},
       since{now},
       deadline{this, &slot::on_wait_over} {}
 
-slot::slot(context& h, impl::spec_ptr s)
-    : house{h}, link{h.servers.serving(s->name())}, spec{std::move(s)} {}
+slot::slot(context& h, impl::spec_ptr s) : house{h}, spec{std::move(s)} {}
 
 slot::~slot() { end_contest(); }
+
+wire::link& slot::link() const noexcept { return house.servers.serving(name()); }
 
 slot::contest& slot::begin_contest() {
     if (!contest_) {
         contest_ = &house.contests.make(*this);
+        if (live_) {
+            contest_->ours_since = live_->levels.empty() ? house.now : live_->levels.front().since;
+        }
     }
     return *contest_;
 }
 
+void slot::stop_listening() noexcept {
+    house.timers.cancel(contest_->poll);
+    link().channels().remove(contest_->listener);
+}
+
 void slot::end_contest() noexcept {
     if (contest_) {
-        house.timers.cancel(contest_->poll);
-        link.channels().remove(contest_->listener);
+        stop_listening();
         house.contests.free(*std::exchange(contest_, nullptr));
     }
 }
@@ -48,24 +59,22 @@ bool slot::hears() const noexcept {
 
 core::frame_pool& slot::frames() noexcept { return house.frames; }
 
-bool slot::idle() const noexcept {
-    return waiters_.empty() && acquisitions_.empty() && !contending_;
-}
+bool slot::idle() const noexcept { return waiters_.empty() && acquisitions_ == 0 && !contending_; }
 
 acquisition* slot::held_by(std::uint64_t owner) const noexcept {
     const bool nests = owner != 0 && live_ && live_->want.owner == owner;
     return nests ? live_ : nullptr;
 }
 
-void slot::acquire(waiter& w) {
-    if (w.want.no_wait() && (has_waiters() || live_ || trying_)) {
+void slot::acquire(waiter& w, duration wait) {
+    if (w.no_wait && (has_waiters() || live_ || trying_)) {
         leave(w, errc::timed_out);
         return;
     }
     w.queued = has_waiters() || live_;
     waiters_.push_back(w);
-    if (!w.want.no_wait() && w.want.wait != forever) {
-        house.timers.set(w.deadline, core::after(w.since, w.want.wait));
+    if (!w.no_wait && wait != forever) {
+        house.timers.set(w.deadline, core::after(w.since, wait));
     }
     if (!contending_) {
         advance();
@@ -78,12 +87,12 @@ void slot::acquire(waiter& w) {
 void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
     if (why == errc::timed_out) {
         ++house.counters.timeouts;
-        if (w.want.try_only) {
+        if (w.try_only) {
             why = {};
         }
     }
     house.timers.cancel(w.deadline);
-    observe(w, why, view ? &view->level->of : nullptr);
+    observe(w, why, view ? level_of(*view)->of : nullptr);
     house.complete(w, why, std::move(view));
     house.waiters.free(w);
 }
@@ -180,20 +189,22 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     live_ = nullptr;
     if (passed_on && has_waiters()) {
         yields_ = others_wait_ && streak_ends();
-        ++passes_;
+        ++contest_->passes;
         house.counters.hand_offs += yields_ ? 0 : 1;
     }
-    if (yields_ || !passed_on || !has_waiters()) {
-        passes_ = 0;
-        ours_since_ = {};
+    if (!has_waiters() && !contending_) {
+        end_contest();
+    } else if (yields_ || !passed_on || !has_waiters()) {
+        contest_->passes = 0;
+        contest_->ours_since = {};
     }
     advance();
 }
 
 // Hand-offs are bounded in number and, for long holds, in time.
 bool slot::streak_ends() const noexcept {
-    return passes_ + 1 >= house.settings.max_passes ||
-           house.now - ours_since_ >= house.settings.max_pass_time;
+    return contest_->passes + 1 >= house.settings.max_passes ||
+           house.now - contest_->ours_since >= house.settings.max_pass_time;
 }
 
 // What the server had confirmed for the last holder is as good for the next. It hears of no
@@ -202,13 +213,13 @@ bool slot::pass_on(acquisition& a) {
     if (live_ != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
         return false;
     }
-    ++passes_;
+    ++contest_->passes;
     ++house.counters.hand_offs;
     ++house.counters.releases;
     waiter& w = head();
     ++house.counters.contended;
     a.want = w.want;
-    a.ends = core::after(house.now, w.want.max_hold);
+    a.ends = core::after(house.now, w.max_hold);
     a.depth = 1;
     leave(w, {}, add_level(a));
     return true;
@@ -217,15 +228,18 @@ bool slot::pass_on(acquisition& a) {
 // A streak that nobody else waited for begins anew.
 void slot::told(std::int64_t clients) noexcept {
     others_wait_ = clients > (hears() ? 1 : 0);
-    if (!others_wait_) {
-        passes_ = 0;
-        ours_since_ = house.now;
+    if (!others_wait_ && contest_) {
+        contest_->passes = 0;
+        contest_->ours_since = house.now;
     }
 }
 
 void slot::forget(acquisition& a) {
-    acquisitions_.erase(acquisitions_.iterator_to(a));
+    --acquisitions_;
     house.acquisitions.erase(house.acquisitions.iterator_to(a));
+    if (a.call) {
+        house.calls.free(*a.call);
+    }
     house.acquisition_pool.free(a);
     house.may_be_idle(*this);
 }
@@ -239,8 +253,8 @@ void slot::on_wait_over(void* waiter_) {
         s.try_again();
         return;
     }
-    const bool unreachable = s.link.down_since(s.house.now) <= w.since;
-    s.give_up(w, unreachable && !s.live_ ? s.link.why_down() : errc::timed_out);
+    const bool unreachable = s.link().down_since(s.house.now) <= w.since;
+    s.give_up(w, unreachable && !s.live_ ? s.link().why_down() : errc::timed_out);
 }
 
 }  // namespace conch::lock

@@ -7,8 +7,6 @@
 #include "lock/acquisition.hpp"
 #include "wire/link.hpp"
 
-#include <boost/intrusive/list.hpp>
-
 #include <cstdint>
 #include <string_view>
 
@@ -27,8 +25,8 @@ public:
 
     // For callers.
 
-    /// Queues the waiter, or answers it.
-    void acquire(waiter& w);
+    /// Queues the waiter, or answers it; `wait` is how long it waits for others.
+    void acquire(waiter& w, duration wait);
     /// The waiter leaves with this error; what was tried for it goes to the next, or back.
     void give_up(waiter& w, error_code why);
     /// Every waiter leaves.
@@ -39,9 +37,9 @@ public:
     // For the other conversations.
 
     context& house;
-    wire::link& link;
     impl::spec_ptr spec;
 
+    wire::link& link() const noexcept;
     core::frame_pool& frames() noexcept;
     std::string_view name() const noexcept { return spec->name(); }
     acquisition* live() const noexcept { return live_; }
@@ -63,7 +61,8 @@ private:
     friend core::task contend(slot& s);
     friend struct waiter;
 
-    /// What only a slot has that contends, or whose waiters wait behind a hold.
+    /// What only a slot has that contends, or whose waiters wait behind a hold: always there where
+    /// they do, and until that hold ends.
     struct contest {
         explicit contest(slot& s) noexcept
             : listener{&s, &slot::on_news}, poll{&s, &slot::on_poll} {}
@@ -71,6 +70,15 @@ private:
         core::sleeper contender{};
         wire::listener listener;
         core::timer poll;
+        std::int64_t ttl_ms = 0;  ///< what the last busy answer said
+        time_point ours_since{};  ///< the first grant of these local hand-offs; the epoch: none
+        // Counters that are compared may overflow: they are never so far apart.
+        std::uint32_t wakes = 0;      ///< reasons to try again, so far
+        std::uint32_t seen = 0;       ///< of these, answered by the last try
+        std::uint32_t messages = 0;   ///< of releases, so far
+        std::uint32_t own_until = 0;  ///< what these are when a turn ends that nobody took
+        /// Local hand-offs since nobody else waited, or others had a turn.
+        std::uint32_t passes = 0;
     };
 
     static void encode_acquire(wire::call& c, resp::writer& w);
@@ -109,6 +117,7 @@ private:
     // For contend().
     auto event() noexcept { return contest_->contender.sleep(); }
     contest& begin_contest();
+    void stop_listening() noexcept;
     void end_contest() noexcept;
     bool hears() const noexcept;
     void expect_release();
@@ -119,21 +128,13 @@ private:
     duration poll_interval() const noexcept;
 
     pending_list waiters_{};
-    boost::intrusive::list<acquisition, boost::intrusive::base_hook<slot_hook>> acquisitions_{};
     acquisition* live_ = nullptr;    ///< held; local waiters wait for it
     acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
 
     contest* contest_ = nullptr;
-    std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
-    time_point ours_since_{};  ///< the first grant of these local hand-offs; the epoch: none
-    duration round_trip_{};    ///< of the last try
-    // Counters that are compared may overflow: they are never so far apart.
-    std::uint32_t wakes_ = 0;      ///< reasons to try again, so far
-    std::uint32_t seen_ = 0;       ///< of these, answered by the last try
-    std::uint32_t messages_ = 0;   ///< of releases, so far
-    std::uint32_t own_until_ = 0;  ///< what these are when a turn ends that nobody took
-    std::uint32_t passes_ = 0;  ///< local hand-offs since nobody else waited, or others had a turn
-    std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
+    std::uint32_t acquisitions_ = 0;   ///< that are not forgotten
+    std::uint32_t round_trip_ns_ = 0;  ///< of the last try; a second at most
+    std::uint8_t vain_turns_ = 0;      ///< turns in a row that nobody took
     bool contending_ : 1 = false;
     bool last_busy_ : 1 = false;  ///< the last try was answered "busy"
     bool poll_due_ : 1 = false;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/spec.hpp"
 
+#include "core/recycling.hpp"
 #include "core/time.hpp"
 
+#include <memory>
+#include <new>
 #include <stdexcept>
 
 namespace conch::impl {
@@ -30,8 +33,8 @@ const lock_family token_family{
     .plain = true,
 };
 
-lock_spec::lock_spec(const lock_family& family, std::string_view name, const mutex_options& options)
-    : family_{family} {
+spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
+                         const mutex_options& options) {
     const auto refuse = [&](const char* why) {
         throw std::invalid_argument{std::string{family.type_name} + ": " + why};
     };
@@ -44,20 +47,27 @@ lock_spec::lock_spec(const lock_family& family, std::string_view name, const mut
     if (options.fence_ttl && *options.fence_ttl <= duration::zero()) {
         refuse("fence_ttl must be positive");
     }
-    name_ = name;
-    has_brace_ = name.find('{') != std::string_view::npos;
-    fenced_ = options.fenced;
-    if (fenced_) {
-        token_ttl_ms_ = options.fence_ttl ? core::ceil_millis(*options.fence_ttl) : 0;
-    }
+    void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
+    return spec_ptr{::new (memory) lock_spec{family, name, options}};
+}
+
+lock_spec::lock_spec(const lock_family& family, std::string_view name,
+                     const mutex_options& options) noexcept
+    : family_{family},
+      token_ttl_ms_{options.fenced && options.fence_ttl ? core::ceil_millis(*options.fence_ttl)
+                                                        : 0},
+      name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 30) - 1)},
+      fenced_{options.fenced},
+      has_brace_{name.find('{') != std::string_view::npos} {
+    name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 
 // Redisson's rule for a derived key: the name becomes the hash tag, unless it has a brace already.
 derived_name lock_spec::derived(std::string_view prefix) const noexcept {
     if (has_brace_) {
-        return {prefix.substr(0, prefix.size() - 1), name_, {}};
+        return {prefix.substr(0, prefix.size() - 1), name(), {}};
     }
-    return {prefix, name_, "}"};
+    return {prefix, name(), "}"};
 }
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept {
@@ -66,7 +76,9 @@ void intrusive_ptr_add_ref(const lock_spec* s) noexcept {
 
 void intrusive_ptr_release(const lock_spec* s) noexcept {
     if (s->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        delete s;
+        const std::size_t size = sizeof(lock_spec) + s->name().size();
+        std::destroy_at(s);
+        core::free_recycled(const_cast<lock_spec*>(s), size);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -44,17 +45,29 @@ struct derived_name {
     std::string text() const { return std::string{before}.append(name).append(after); }
 };
 
+class lock_spec;
+
+void intrusive_ptr_add_ref(const lock_spec* s) noexcept;
+void intrusive_ptr_release(const lock_spec* s) noexcept;
+
+using spec_ptr = boost::intrusive_ptr<const lock_spec>;
+
 /// What a lock is on the server: its keys and its channel. Immutable and shared by mutexes,
-/// operations and slots.
+/// operations and slots. The name lies behind the object, in the same memory.
 class lock_spec {
 public:
     static constexpr std::size_t longest_name = 64u << 10;
 
     /// Throws `std::invalid_argument` for a bad name or option.
-    lock_spec(const lock_family& family, std::string_view name, const mutex_options& options);
+    static spec_ptr make(const lock_family& family, std::string_view name,
+                         const mutex_options& options);
+    lock_spec(const lock_spec&) = delete;
+    lock_spec& operator=(const lock_spec&) = delete;
 
     const lock_family& family() const noexcept { return family_; }
-    const std::string& name() const noexcept { return name_; }
+    std::string_view name() const noexcept {
+        return {reinterpret_cast<const char*>(this + 1), name_size_};
+    }
     /// No other family has it; other names of this one may.
     derived_name channel() const noexcept { return derived(family_.channel_prefix); }
     bool fenced() const noexcept { return fenced_; }
@@ -73,20 +86,17 @@ private:
     friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;
     friend void intrusive_ptr_release(const lock_spec*) noexcept;
 
+    lock_spec(const lock_family& family, std::string_view name,
+              const mutex_options& options) noexcept;
     derived_name derived(std::string_view prefix) const noexcept;
 
     const lock_family& family_;
-    std::string name_;
-    std::int64_t token_ttl_ms_ = 0;
+    std::int64_t token_ttl_ms_;
     mutable std::atomic<std::uint32_t> references_{0};
-    bool fenced_ = false;
-    bool has_brace_ = false;
+    std::uint32_t name_size_ : 30;
+    std::uint32_t fenced_ : 1;
+    std::uint32_t has_brace_ : 1;
 };
-
-void intrusive_ptr_add_ref(const lock_spec* s) noexcept;
-void intrusive_ptr_release(const lock_spec* s) noexcept;
-
-using spec_ptr = boost::intrusive_ptr<const lock_spec>;
 
 }  // namespace conch::impl
 

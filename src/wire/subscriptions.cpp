@@ -2,7 +2,10 @@
 #include "wire/subscriptions.hpp"
 
 #include "core/check.hpp"
+#include "core/recycling.hpp"
 
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace conch::wire {
@@ -18,12 +21,25 @@ const call_type subscriptions::type{
 };
 
 subscription::subscription(subscriptions& h, std::string_view name) noexcept
-    : call{subscriptions::type}, home{h}, channel{name} {}
+    : call{subscriptions::type}, home{h}, channel_size{static_cast<std::uint32_t>(name.size())} {
+    name.copy(reinterpret_cast<char*>(this + 1), name.size());
+}
+
+subscription& subscription::make(subscriptions& home, std::string_view channel) {
+    void* const memory = core::allocate_recycled(sizeof(subscription) + channel.size());
+    return *::new (memory) subscription{home, channel};
+}
+
+void subscription::free() noexcept {
+    const std::size_t size = sizeof(subscription) + channel_size;
+    std::destroy_at(this);
+    core::free_recycled(this, size);
+}
 
 subscriptions::~subscriptions() {
-    for (auto& [channel, s] : map_) {
+    for (subscription* s : all_) {
         s->listeners.clear();
-        pool_.free(*s);
+        s->free();
     }
 }
 
@@ -31,11 +47,11 @@ void subscriptions::add(listener& l, std::string_view channel) {
     CONCH_CHECK(!l.to);
     subscription* s = find(channel);
     if (!s) {
-        s = &pool_.make(*this, channel);
-        map_.emplace(s->channel, s);
+        s = &subscription::make(*this, channel);
+        all_.insert(s);
     }
     l.to = s;
-    s->listeners.push_back(l);
+    s->listeners.insert(s->listeners.end(), l);
     settle(*s);
 }
 
@@ -52,7 +68,7 @@ bool subscriptions::is_answer(const call& c, const resp::value& push) noexcept {
     const auto& s = static_cast<const subscription&>(c);
     const bool begun = s.now == subscription::state::subscribing;
     return push.size() >= 2 && push.at(0).text() == (begun ? "subscribe" : "unsubscribe") &&
-           push.at(1).text() == s.channel;
+           push.at(1).text() == s.channel();
 }
 
 bool subscriptions::on_push(const resp::value& push) {
@@ -79,7 +95,7 @@ bool subscriptions::on_push(const resp::value& push) {
 
 void subscriptions::connection_ready() {
     // First, so that a replayed try leaves after them and closes the gap itself.
-    for (auto& [channel, s] : map_) {
+    for (subscription* s : all_) {
         if (s->where == call::state::idle) {
             settle(*s, true);
         }
@@ -87,15 +103,15 @@ void subscriptions::connection_ready() {
 }
 
 void subscriptions::connection_lost() {
-    for (auto it = map_.begin(); it != map_.end();) {
-        subscription& s = *it->second;
+    for (auto it = all_.begin(); it != all_.end();) {
+        subscription& s = **it;
         if (s.where == call::state::waiting) {
             pipeline_.withdraw(s);
         }
         s.now = subscription::state::off;
         if (s.listeners.empty()) {
-            map_.erase(it++);
-            pool_.free(s);
+            all_.erase(it++);
+            s.free();
         } else {
             ++it;
         }
@@ -105,7 +121,7 @@ void subscriptions::connection_lost() {
 void subscriptions::encode(call& c, resp::writer& w) {
     const auto& s = static_cast<const subscription&>(c);
     const bool begin = s.now == subscription::state::subscribing;
-    w.command(2).arg(begin ? "SUBSCRIBE" : "UNSUBSCRIBE").arg(s.channel);
+    w.command(2).arg(begin ? "SUBSCRIBE" : "UNSUBSCRIBE").arg(s.channel());
 }
 
 void subscriptions::done(call& c, const outcome& o) {
@@ -127,8 +143,8 @@ void subscriptions::done(call& c, const outcome& o) {
 }
 
 subscription* subscriptions::find(std::string_view channel) noexcept {
-    const auto it = map_.find(channel);
-    return it == map_.end() ? nullptr : it->second;
+    const auto it = all_.find(channel);
+    return it == all_.end() ? nullptr : *it;
 }
 
 void subscriptions::settle(subscription& s, bool first) {
@@ -156,8 +172,8 @@ void subscriptions::settle(subscription& s, bool first) {
         s.now = state::unsubscribing;
         pipeline_.submit(s);
     } else if (!want) {
-        map_.erase(s.channel);
-        pool_.free(s);
+        all_.erase(&s);
+        s.free();
     }
 }
 

@@ -2,16 +2,15 @@
 #ifndef CONCH_SRC_WIRE_SUBSCRIPTIONS_HPP
 #define CONCH_SRC_WIRE_SUBSCRIPTIONS_HPP
 
-#include "core/pool.hpp"
 #include "wire/call.hpp"
 #include "wire/pipeline.hpp"
 
-#include <boost/intrusive/list.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/container_hash/hash.hpp>
+#include <boost/intrusive/slist.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace conch::wire {
@@ -27,7 +26,7 @@ enum class news : std::uint8_t {
 };
 
 /// One party that wants the messages of a channel; embedded in it.
-struct listener : boost::intrusive::list_base_hook<> {
+struct listener : boost::intrusive::slist_base_hook<> {
     using function = void (*)(void* owner, news what);
 
     listener(void* o, function f) noexcept : owner{o}, hear{f} {}
@@ -37,17 +36,27 @@ struct listener : boost::intrusive::list_base_hook<> {
     subscription* to = nullptr;
 };
 
-/// One channel, subscribed as long as it has listeners.
+/// One channel, subscribed as long as it has listeners. The channel's name lies behind the object,
+/// in the same memory.
 struct subscription : call {
     enum class state : std::uint8_t { off, subscribing, on, unsubscribing, refused };
 
-    subscription(subscriptions& h, std::string_view name) noexcept;
+    static subscription& make(subscriptions& home, std::string_view channel);
+    void free() noexcept;
+
+    std::string_view channel() const noexcept {
+        return {reinterpret_cast<const char*>(this + 1), channel_size};
+    }
 
     subscriptions& home;
-    std::string channel;
+    /// Few names share a channel.
+    boost::intrusive::slist<listener, boost::intrusive::constant_time_size<false>> listeners{};
+    std::uint32_t channel_size;
     state now = state::off;
     bool telling = false;  ///< its listeners hear something just now
-    boost::intrusive::list<listener, boost::intrusive::constant_time_size<false>> listeners{};
+
+private:
+    subscription(subscriptions& h, std::string_view name) noexcept;
 };
 
 /// The channels of one link. Any number of listeners share a subscription; the last one to leave
@@ -76,7 +85,7 @@ public:
     /// The connection broke: nothing is subscribed.
     void connection_lost();
 
-    std::size_t size() const noexcept { return map_.size(); }
+    std::size_t size() const noexcept { return all_.size(); }
     /// The order of the last SUBSCRIBE of this listener's channel among all writes.
     static std::uint64_t serial(const listener& l) noexcept { return l.to ? l.to->serial : 0; }
     /// Messages come, or will, on this connection.
@@ -100,9 +109,31 @@ private:
     void settle(subscription& s, bool first = false);
     void tell(subscription& s, news what);
 
+    // Finds subscriptions by their channels.
+    struct hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view channel) const noexcept {
+            return boost::hash<std::string_view>{}(channel);
+        }
+        std::size_t operator()(const subscription* s) const noexcept {
+            return (*this)(s->channel());
+        }
+    };
+    struct equal {
+        using is_transparent = void;
+        bool operator()(const subscription* a, const subscription* b) const noexcept {
+            return a == b;
+        }
+        bool operator()(std::string_view channel, const subscription* s) const noexcept {
+            return channel == s->channel();
+        }
+        bool operator()(const subscription* s, std::string_view channel) const noexcept {
+            return channel == s->channel();
+        }
+    };
+
     pipeline& pipeline_;
-    core::pool<subscription> pool_{};
-    boost::unordered_flat_map<std::string_view, subscription*> map_{};
+    boost::unordered_flat_set<subscription*, hash, equal> all_{};
 };
 
 }  // namespace conch::wire

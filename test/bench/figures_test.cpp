@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_run.hpp"
+#include "core/sanitizer.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>
@@ -9,17 +10,24 @@
 
 namespace conch::test {
 
+namespace {
+
+boost::json::object run(words line) {
+    line.emplace_back("--json");
+    const ended end = run_bench(line);
+    if (end.status != 0 || !end.err.empty()) {
+        throw std::runtime_error{line.front() + " failed: " + end.err};
+    }
+    return boost::json::parse(end.out).as_object();
+}
+
+}  // namespace
+
 boost::json::object figures_of(const std::string& name, const words& more) {
     const auto& all = small_benches();
     const auto b = std::find_if(all.begin(), all.end(),
                                 [&](const small_bench& one) { return one.name == name; });
-    words options = more;
-    options.emplace_back("--json");
-    const ended end = run_bench(line_of(*b, options));
-    if (end.status != 0 || !end.err.empty()) {
-        throw std::runtime_error{name + " failed: " + end.err};
-    }
-    return boost::json::parse(end.out).as_object();
+    return run(line_of(*b, more));
 }
 
 namespace {
@@ -27,6 +35,8 @@ namespace {
 double number(const boost::json::object& o, const char* field) {
     return o.at(field).to_number<double>();
 }
+
+double figure_of(const words& line, const char* field) { return number(run(line), field); }
 
 void expect_positive(const boost::json::object& o, const std::vector<const char*>& fields) {
     for (const char* field : fields) {
@@ -101,6 +111,27 @@ TEST(bench, names_has_one_connection_and_a_subscription_for_each_name) {
     EXPECT_EQ(number(o, "subscriptions"), 20);
     expect_positive(o, {"bytes_per_waiter", "parked_per_s", "raw_parked_per_s", "granted_per_s",
                         "raw_granted_per_s", "parked_ratio", "granted_ratio"});
+}
+
+TEST(bench, a_hold_takes_less_than_512_bytes) {
+    if (core::address_sanitizer || core::thread_sanitizer) {
+        GTEST_SKIP() << "such a build keeps books of its own in the heap";
+    }
+    // Just past a power of two, where vectors have the most room that nothing uses.
+    const double bytes = figure_of({"holds", "--holds", "8300", "--lease", "1.5", "--rounds", "11"},
+                                   "bytes_per_hold");
+    EXPECT_GT(bytes, 200);
+    EXPECT_LT(bytes, 512);
+}
+
+TEST(bench, a_waiter_takes_less_than_1024_bytes) {
+    if (core::address_sanitizer || core::thread_sanitizer) {
+        GTEST_SKIP() << "such a build keeps books of its own in the heap";
+    }
+    const double bytes =
+        figure_of({"names", "--names", "10000", "--rounds", "11"}, "bytes_per_waiter");
+    EXPECT_GT(bytes, 400);
+    EXPECT_LT(bytes, 1024);
 }
 
 TEST(bench, reconnect_loses_no_hold_over_a_restart) {

@@ -84,8 +84,8 @@ void engine_world::release(std::size_t hold) {
 
 void engine_world::detach(std::size_t hold) {
     turn([&] {
-        if (const lock::level* l = holds_.at(hold)->level) {
-            detached_[record_of(l->of.number).name] = true;
+        if (const lock::level* l = lock::level_of(*holds_.at(hold))) {
+            detached_[record_of(l->of->number).name] = true;
         }
         engine_.detach(*holds_.at(hold));
     });
@@ -191,13 +191,13 @@ void engine_world::finish(request& r, lock::completion& c) {
 void engine_world::granted(request& r) {
     ++grants_;
     holds_.push_back(r.view);
-    const lock::level* const level = r.view->level;
+    const lock::level* const level = lock::level_of(*r.view);
     if (!level) {
         return;  // over before it was told
     }
     FUZZ_CHECK(!gone_by_now(*r.view));
-    FUZZ_CHECK(record_of(level->of.number).name == r.name);
-    if (r.fenced && honest && level->of.levels.size() == 1 && !r.nests) {
+    FUZZ_CHECK(record_of(level->of->number).name == r.name);
+    if (r.fenced && honest && level->of->levels.size() == 1 && !r.nests) {
         FUZZ_CHECK(r.view->fence > last_fence_[r.name]);
         last_fence_[r.name] = r.view->fence;
     }

@@ -155,11 +155,12 @@ void engine_world::check_holds() {
     std::array<const lock::acquisition*, names.size()> holder{};
     std::uint64_t live = 0;
     for (const impl::view_ptr& v : holds_) {
-        if (!v->level) {
+        const lock::level* const l = lock::level_of(*v);
+        if (!l) {
             continue;
         }
         ++live;
-        const lock::acquisition& a = v->level->of;
+        const lock::acquisition& a = *l->of;
         const record& r = record_of(a.number);
         FUZZ_CHECK(v->lost == 0);
         FUZZ_CHECK(!gone_by_now(*v));  // a loss is told in time
@@ -191,8 +192,8 @@ void engine_world::check_missed() {
         return;
     }
     for (const impl::view_ptr& v : holds_) {
-        if (const lock::level* const l = v->level) {
-            FUZZ_CHECK(!missed_.contains("c:" + std::to_string(l->of.number)));
+        if (const lock::level* const l = lock::level_of(*v)) {
+            FUZZ_CHECK(!missed_.contains("c:" + std::to_string(l->of->number)));
         }
     }
 }
@@ -212,7 +213,7 @@ void engine_world::check_requests() {
                 FUZZ_CHECK(!closing_);
                 break;
             case request::kind::watch:
-                FUZZ_CHECK((!closing_ || r->before > duration::zero()) && r->view->level);
+                FUZZ_CHECK((!closing_ || r->before > duration::zero()) && lock::level_of(*r->view));
                 break;
             case request::kind::unlock:
             case request::kind::extend: break;

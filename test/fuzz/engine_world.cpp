@@ -28,8 +28,8 @@ engine_world::engine_world(config settings, std::uint64_t seed)
     engine_.join_from(2);
     for (std::size_t i = 0; i < names.size(); ++i) {
         for (const bool fenced : {false, true}) {
-            specs_[i][fenced ? 1 : 0] = impl::spec_ptr{new impl::lock_spec{
-                i == 2 ? impl::token_family : impl::redisson_family, names[i], {.fenced = fenced}}};
+            specs_[i][fenced ? 1 : 0] = impl::lock_spec::make(
+                i == 2 ? impl::token_family : impl::redisson_family, names[i], {.fenced = fenced});
         }
     }
     rates_[0] = impl::rate_spec_ptr{

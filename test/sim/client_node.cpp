@@ -161,7 +161,7 @@ void client_node::hand_out() {
         of.flag = c.flag;
         of.ended_at = world_.now();
         of.connects = engine_.counters().connects;
-        of.number = of.view && of.view->level ? of.view->level->of.number : 0;
+        of.number = of.view && lock::level_of(*of.view) ? lock::level_of(*of.view)->of->number : 0;
         of.was_expired = of.view && local_now().time_since_epoch().count() >= of.view->valid_until;
         ended_.push_back(&of);
         // The user's executor is busy now and then.

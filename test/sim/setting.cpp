@@ -37,12 +37,12 @@ simulation::simulation(std::uint64_t seed, bool print)
         const lock_name& l = how_.locks[i];
         o.fenced = o.fenced && !(l.plain && more_.once_in(2));       // else it is never SET NX
         o.fenced = o.fenced && !(how_.crowded && more_.once_in(2));  // else it is never passed on
-        specs_.emplace_back(
-            new impl::lock_spec{l.plain ? impl::token_family : impl::redisson_family, l.text, o});
+        specs_.push_back(
+            impl::lock_spec::make(l.plain ? impl::token_family : impl::redisson_family, l.text, o));
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {
-        names.push_back(s->name());
+        names.emplace_back(s->name());
     }
     server_.watch(std::move(names));
     server_.watch([this](const script_run& r) { ran(r); });

@@ -257,7 +257,7 @@ void user::watch_more(const held& h) {
     call& c = call_now();
     c.watches = h.view;
     node().turn([&] {
-        c.reserved = !h.view->level || h.view->level->watchers.empty();
+        c.reserved = !lock::level_of(*h.view) || lock::level_of(*h.view)->watchers.empty();
         all_.asks(c);
         node().engine().wait_lost(h.view, {}, {&c, &c.running});
     });

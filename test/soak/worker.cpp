@@ -139,7 +139,7 @@ asio::awaitable<hold> process::acquire(way how, const mutex& m, const lock_optio
     if (ec && expected_of_acquires.contains(ec)) {
         co_await w.say("count acquire: " + ec.message());
     } else if (ec) {
-        co_await w.say("wrong: acquire of " + m.name() + ": " + ec.message());
+        co_await w.say("wrong: acquire of " + std::string{m.name()} + ": " + ec.message());
     }
     if (ec && ec != errc::timed_out && ec != asio::error::operation_aborted) {
         co_await pass(10ms + some_time(40));
@@ -225,7 +225,7 @@ asio::awaitable<void> process::labour(unsigned number) {
         if (h) {
             const duration waited = clock::now() - *asked;
             asked.reset();
-            tenure t{m.name(), std::move(h), *wanted.lease};
+            tenure t{std::string{m.name()}, std::move(h), *wanted.lease};
             co_await section(how, t, waited, me, w);
             co_await give_back(t, w);
         }

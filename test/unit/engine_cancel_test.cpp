@@ -212,4 +212,16 @@ TEST(engine_cancel, a_compensation_goes_on_until_the_lease_is_over_and_not_for_e
     EXPECT_EQ(h.sent(), lines{});
 }
 
+TEST(engine_cancel, a_grant_that_may_last_longer_than_the_next_waiter_wants_is_released) {
+    engine_harness h;
+    operation& first = h.lock("a");
+    operation& second = h.lock("a", {.max_hold = 60s});
+    h.connect();
+    h.cancel(first);
+    h.sent();
+    h.reply(granted());
+    EXPECT_FALSE(second.done());
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+}
+
 }  // namespace

@@ -247,8 +247,7 @@ impl::spec_ptr engine_harness::spec(std::string_view name, const mutex_options& 
 
 void engine_harness::use(const impl::lock_family& family, std::string_view name,
                          const mutex_options& o) {
-    specs_.insert_or_assign(std::string{name},
-                            impl::spec_ptr{new impl::lock_spec{family, name, o}});
+    specs_.insert_or_assign(std::string{name}, impl::lock_spec::make(family, name, o));
 }
 
 }  // namespace conch::test

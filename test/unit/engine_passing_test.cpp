@@ -139,6 +139,24 @@ TEST_F(engine_passing, after_max_passes_the_server_hears_of_a_release) {
     }
 }
 
+TEST_F(engine_passing, a_row_goes_on_though_nobody_listens_in_between) {
+    hold();
+    for (int i = 0; i < 3; ++i) {
+        operation& next = h.lock("a");
+        h.advance(15ms);
+        EXPECT_EQ(h.sent(), lines{subscribe_of("a")});
+        h.reply(subscribed("a"));
+        EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 30'000)});
+        h.reply(array(integer(1)));
+        expect_passed_to(next);
+        h.cancel(h.lock("a"));
+        EXPECT_EQ(h.sent(), lines{unsubscribe_of("a")});
+        h.reply(unsubscribed("a"));
+    }
+    h.lock("a");
+    expect_released();
+}
+
 TEST_F(engine_passing, after_max_pass_time_the_server_hears_of_a_release) {
     hold();
     h.advance(499ms);

@@ -20,18 +20,22 @@ class hold;
 namespace conch::impl {
 
 struct no_result {
+    using operation_type = operation;
     static std::tuple<error_code> take(operation& op) { return {op.ec}; }
 };
 struct flag_result {
+    using operation_type = operation;
     static std::tuple<error_code, bool> take(operation& op) { return {op.ec, op.flag}; }
 };
 struct status_result {
-    static std::tuple<error_code, lock_status> take(operation& op) {
+    using operation_type = status_operation;
+    static std::tuple<error_code, lock_status> take(status_operation& op) {
         return {op.ec, std::move(op.status)};
     }
 };
 template <typename Hold>
 struct hold_result {
+    using operation_type = operation;
     static std::tuple<error_code, Hold> take(operation& op) {
         if (!op.view) {
             return {op.ec, Hold{}};
@@ -49,7 +53,7 @@ public:
         : what_{what}, core_{std::move(core)}, spec_{std::move(spec)}, view_{std::move(view)} {}
 
     template <typename Handler>
-    void operator()(Handler&& handler, const lock_options& options, duration amount) {
+    void operator()(Handler&& handler, const asked_options& options) {
         using op_type = handler_operation<std::decay_t<Handler>, Result>;
         const context_use use{core_};
         operation* op =
@@ -57,8 +61,6 @@ public:
         op->spec = std::move(spec_);
         op->view = std::move(view_);
         op->options = options;
-        op->owner = options.owner ? options.owner->id() : 0;
-        op->amount = amount;
         submit(*op, this_build{});
     }
 
@@ -70,36 +72,34 @@ private:
 };
 
 template <typename Signature, typename Result, typename Token>
-auto start(initiate<Result> initiation, Token& token, const lock_options& options,
-           duration amount) {
+auto start(initiate<Result> initiation, Token& token, const asked_options& options = {}) {
     check_handler<Signature, Token>();
-    return boost::asio::async_initiate<Token, Signature>(std::move(initiation), token, options,
-                                                         amount);
+    return boost::asio::async_initiate<Token, Signature>(std::move(initiation), token, options);
 }
 
 template <typename Hold, typename Token>
 auto async_acquire(request what, core_ptr core, spec_ptr spec, const lock_options& options,
                    Token&& token) {
     return start<void(error_code, Hold), hold_result<Hold>, Token>(
-        {what, std::move(core), std::move(spec), nullptr}, token, options, {});
+        {what, std::move(core), std::move(spec), nullptr}, token, asked_options{options});
 }
 
 template <typename Token>
 auto async_status(core_ptr core, spec_ptr spec, Token&& token) {
     return start<void(error_code, lock_status), status_result, Token>(
-        {request::status, std::move(core), std::move(spec), nullptr}, token, {}, {});
+        {request::status, std::move(core), std::move(spec), nullptr}, token);
 }
 
 template <typename Token>
 auto async_force_unlock(core_ptr core, spec_ptr spec, Token&& token) {
     return start<void(error_code, bool), flag_result, Token>(
-        {request::force_unlock, std::move(core), std::move(spec), nullptr}, token, {}, {});
+        {request::force_unlock, std::move(core), std::move(spec), nullptr}, token);
 }
 
 template <typename Token>
 auto async_simple(request what, core_ptr core, view_ptr view, duration amount, Token&& token) {
     return start<void(error_code), no_result, Token>(
-        {what, std::move(core), nullptr, std::move(view)}, token, {}, amount);
+        {what, std::move(core), nullptr, std::move(view)}, token, asked_options{amount});
 }
 
 }  // namespace conch::impl

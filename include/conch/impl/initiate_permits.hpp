@@ -17,7 +17,10 @@
 namespace conch::impl {
 
 struct verdict_result {
-    static std::tuple<error_code, rate_verdict> take(operation& op) { return {op.ec, op.verdict}; }
+    using operation_type = permits_operation;
+    static std::tuple<error_code, rate_verdict> take(permits_operation& op) {
+        return {op.ec, op.verdict};
+    }
 };
 
 /// The initiation. A class with a constructor: GCC 12 destroys an aggregate twice in an expression
@@ -31,11 +34,11 @@ public:
     void operator()(Handler&& handler, std::uint64_t permits, duration wait, bool log_refusal) {
         using op_type = handler_operation<std::decay_t<Handler>, verdict_result>;
         const context_use use{core_};
-        operation* op =
+        permits_operation* op =
             op_type::make(what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
         op->limit = std::move(spec_);
         op->permits = permits;
-        op->amount = wait;
+        op->options = asked_options{wait};
         op->flag = log_refusal;
         submit(*op, this_build{});
     }

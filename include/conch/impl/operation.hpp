@@ -17,9 +17,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -30,7 +32,7 @@ struct pending;
 
 namespace conch::impl {
 
-enum class request {
+enum class request : std::uint8_t {
     lock,
     try_lock,
     unlock,
@@ -43,8 +45,56 @@ enum class request {
     shutdown
 };
 
+/// `lock_options` in less room, or an amount. Trivially destructible.
+class asked_options {
+public:
+    asked_options() = default;
+    explicit asked_options(duration amount) noexcept : wait_{amount} {}
+    explicit asked_options(const lock_options& o) noexcept
+        : wait_{kept(o.wait)},
+          lease_{kept(o.lease)},
+          max_hold_{o.max_hold},
+          stop_before_{kept(o.stop_before)},
+          owner_{o.owner ? o.owner->id() : 0},
+          says_renew_{o.renew.has_value()},
+          renew_{o.renew.value_or(false)} {}
+
+    duration amount() const noexcept { return wait_; }
+    /// Without the owner, who may be gone by now.
+    lock_options get() const noexcept {
+        return {.wait = given(wait_),
+                .lease = given(lease_),
+                .renew = says_renew_ ? std::optional{renew_} : std::nullopt,
+                .max_hold = max_hold_,
+                .stop_before = given(stop_before_)};
+    }
+    /// 0: none.
+    std::uint64_t owner() const noexcept { return owner_; }
+
+private:
+    static constexpr duration none = duration::min();
+
+    // As bad a value stays a bad one.
+    static duration kept(const std::optional<duration>& d) noexcept {
+        return d ? std::max(*d, none + duration{1}) : none;
+    }
+    static std::optional<duration> given(duration d) noexcept {
+        return d == none ? std::nullopt : std::optional{d};
+    }
+
+    duration wait_{};
+    duration lease_{};
+    duration max_hold_{};
+    duration stop_before_{};
+    std::uint64_t owner_ = 0;
+    bool says_renew_ = false;
+    bool renew_ = false;
+};
+
 /// Room in an operation for what an event loop makes of its delivery: one thing at a time.
 class posting_memory {
+    static constexpr std::size_t alignment = alignof(void*);
+
 public:
     posting_memory() = default;
     posting_memory(const posting_memory&) = delete;
@@ -60,13 +110,13 @@ public:
         allocator(const allocator<U>& other) noexcept : memory_{other.memory_} {}
 
         T* allocate(std::size_t n) {
-            if (n * sizeof(T) <= sizeof memory_->space_) {
+            if (fits(n)) {
                 return reinterpret_cast<T*>(memory_->space_);
             }
             return static_cast<T*>(allocate_operation(n * sizeof(T)));
         }
         void deallocate(T* p, std::size_t n) noexcept {
-            if (n * sizeof(T) > sizeof memory_->space_) {
+            if (!fits(n)) {
                 free_operation(p, n * sizeof(T));
             }
         }
@@ -79,11 +129,15 @@ public:
         template <typename U>
         friend class allocator;
 
+        static bool fits(std::size_t n) noexcept {
+            return alignof(T) <= alignment && n * sizeof(T) <= sizeof memory_->space_;
+        }
+
         posting_memory* memory_;
     };
 
 private:
-    alignas(std::max_align_t) std::byte space_[64];
+    alignas(alignment) std::byte space_[64];
 };
 
 /// One asynchronous operation between its initiating call and its handler, the handler's type
@@ -91,38 +145,47 @@ private:
 struct operation {
     using finish_function = void (*)(operation*, bool deliver) noexcept;
 
-    operation(request w, finish_function f) noexcept : what{w}, finish{f} {}
+    operation(request w, finish_function f) noexcept : finish{f}, what{w} {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
-    request what;
     /// Frees the operation, then posts its handler (`deliver`) or drops it. Ends the program where
     /// there is no memory for that: a handler that never runs would be worse.
     finish_function finish;
-
     core_ptr core{};
     spec_ptr spec{};
     union {
-        lock_options options{};
+        asked_options options{};
         posting_memory posting;  ///< once it has ended
     };
-    std::uint64_t owner = 0;  ///< the id of options.owner
-    duration amount{};
-    rate_spec_ptr limit{};
-    std::uint64_t permits = 0;
     std::uint64_t ticket = 0;  ///< 0: can't be cancelled
-
-    operation* next = nullptr;         ///< in the client's inbox
-    lock::pending* running = nullptr;  ///< what the engine knows it by
-
+    union {
+        operation* next = nullptr;  ///< in the client's inbox
+        lock::pending* running;     ///< what the engine knows it by, from then on
+    };
     error_code ec{};
     view_ptr view{};
+    const request what;
     bool flag = false;
-    lock_status status{};
-    rate_verdict verdict{};
 
 protected:
     ~operation() = default;
+};
+
+/// Asks about a lock.
+struct status_operation : operation {
+    using operation::operation;
+
+    lock_status status{};
+};
+
+/// Asks a rate limit.
+struct permits_operation : operation {
+    using operation::operation;
+
+    rate_spec_ptr limit{};
+    std::uint64_t permits = 0;
+    rate_verdict verdict{};
 };
 
 /// Put into the handler's cancellation slot. Knows the operation by its ticket alone, so it may
@@ -178,9 +241,10 @@ struct rebound<std::allocator<U>, T> {
     using type = operation_allocator<T>;
 };
 
-/// `Result::take(operation&)` makes the handler's arguments, as a tuple.
+/// `Result::take(Result::operation_type&)` makes the handler's arguments, as a tuple.
 template <typename Handler, typename Result>
-class handler_operation final : public operation {
+class handler_operation final : public Result::operation_type {
+    using operation_type = typename Result::operation_type;
     using allocator = boost::asio::associated_allocator_t<Handler>;
     using executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
     using self_allocator = typename rebound<allocator, handler_operation>::type;
@@ -204,14 +268,14 @@ class handler_operation final : public operation {
 
 public:
     handler_operation(request w, const core_ptr& c, Handler&& handler)
-        : operation{w, &handler_operation::finish_this},
+        : operation_type{w, &handler_operation::finish_this},
           handler_{std::move(handler)},
           work_{boost::asio::get_associated_executor(handler_, executor_of(c))} {
-        core = c;
+        this->core = c;
         auto slot = boost::asio::get_associated_cancellation_slot(handler_);
         if (slot.is_connected()) {
-            ticket = next_ticket(c);
-            slot.template emplace<cancel_handler>(c, ticket);
+            this->ticket = next_ticket(c);
+            slot.template emplace<cancel_handler>(c, this->ticket);
         }
     }
 
@@ -262,14 +326,14 @@ private:
 
     /// An event loop uses no memory of a handler before or after that is in its queue.
     void post_inside(const boost::asio::io_context::executor_type& ex) {
-        ::new (static_cast<void*>(&posting)) posting_memory;
-        boost::asio::post(ex, boost::asio::bind_allocator(posting_memory::allocator<void>{posting},
-                                                          delivery{this}));
+        ::new (static_cast<void*>(&this->posting)) posting_memory;
+        boost::asio::post(ex, boost::asio::bind_allocator(
+                                  posting_memory::allocator<void>{this->posting}, delivery{this}));
     }
 
     struct remains {
         Handler handler;
-        decltype(Result::take(std::declval<operation&>())) arguments;
+        decltype(Result::take(std::declval<operation_type&>())) arguments;
         tracked<executor> work;
         core_ptr core;
     };
@@ -286,7 +350,7 @@ private:
     remains take_apart() noexcept {
         self_allocator alloc{boost::asio::get_associated_allocator(handler_)};
         remains r{std::move(handler_), Result::take(*this), tracked<executor>{std::move(work_)},
-                  std::move(core)};
+                  std::move(this->core)};
         this->~handler_operation();
         std::allocator_traits<self_allocator>::deallocate(alloc, this, 1);
         return r;

@@ -2,6 +2,7 @@
 #ifndef CONCH_IMPL_TRACKED_HPP
 #define CONCH_IMPL_TRACKED_HPP
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
 
@@ -28,6 +29,21 @@ public:
 private:
     Executor executor_;
     tracking tracking_;
+};
+
+/// The type is the same with and without work: one of them is enough.
+template <>
+class tracked<boost::asio::any_io_executor> {
+public:
+    explicit tracked(const boost::asio::any_io_executor& e)
+        : tracking_{boost::asio::prefer(e, boost::asio::execution::outstanding_work.tracked)} {}
+
+    boost::asio::any_io_executor get_executor() const {
+        return boost::asio::prefer(tracking_, boost::asio::execution::outstanding_work.untracked);
+    }
+
+private:
+    boost::asio::any_io_executor tracking_;
 };
 
 }  // namespace conch::impl

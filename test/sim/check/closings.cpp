@@ -86,7 +86,7 @@ private:
         }
         server_node& server = all_.server();
         for (std::size_t name = 0; name < all_.how().names; ++name) {
-            const std::string& key = all_.spec(name)->name();
+            const std::string key{all_.spec(name)->name()};
             for (const std::string& f : server.redis().fields(key, server.wall_clock())) {
                 const auto [client, number] = simulation::owner_in(f);
                 if (client == node.index() && !all_.was_left_behind(client, number) &&

@@ -32,7 +32,7 @@ private:
 
     void look(std::size_t name) {
         server_node& server = all_.server();
-        const std::string& key = all_.spec(name)->name();
+        const std::string key{all_.spec(name)->name()};
         const std::string* field = server.redis().holder(key, server.wall_clock());
         lock& l = locks_[name];
         if (!field || server.redis().left(key, server.wall_clock()) != -1) {
@@ -59,8 +59,9 @@ private:
 
     /// An extension raises it for the renewals, too.
     static duration lease_of(const held& h) noexcept {
-        const bool renewed = h.renewed_lease > duration::zero() && h.view->level;
-        return renewed ? std::max(h.renewed_lease, h.view->level->of.want.lease) : duration{};
+        const bool renewed = h.renewed_lease > duration::zero() && conch::lock::level_of(*h.view);
+        return renewed ? std::max(h.renewed_lease, conch::lock::level_of(*h.view)->of->want.lease)
+                       : duration{};
     }
 
     const held* hold_of(const std::string& field) const {

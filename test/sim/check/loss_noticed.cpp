@@ -21,7 +21,7 @@ public:
         }
         client_node& node = *all_.clients()[client];
         for (const held& h : all_.holds()) {
-            if (h.client == client && h.view->level && h.owns_lock(node.local_now())) {
+            if (h.client == client && lock::level_of(*h.view) && h.owns_lock(node.local_now())) {
                 look(h);
             }
         }
@@ -36,7 +36,7 @@ private:
         }
         const instant now = all_.the_world().now();
         const instant since = missing_.emplace(key, now).first->second;
-        const instant third = h.view->level->of.extended_by.count() / 3;
+        const instant third = lock::level_of(*h.view)->of->extended_by.count() / 3;
         if (now - since > third + third / 50 + all_.how().promptness()) {
             violate("user " + std::to_string(h.user) + " isn't told that lock " +
                     std::to_string(h.name) + " was taken away");
@@ -46,7 +46,7 @@ private:
     // A text in its place says nothing about it.
     bool gone(const held& h) {
         server_node& server = all_.server();
-        const std::string& lock = all_.spec(h.name)->name();
+        const std::string lock{all_.spec(h.name)->name()};
         const bool spoilt = server.redis().exists(lock, server.wall_clock()) &&
                             server.redis().fields(lock, server.wall_clock()).empty();
         return !spoilt && !server.redis().has_field(lock, all_.field_of(h), server.wall_clock());

@@ -32,7 +32,7 @@ private:
 
     void look(std::size_t name) {
         server_node& server = all_.server();
-        const std::string& key = all_.spec(name)->name();
+        const std::string key{all_.spec(name)->name()};
         lock& l = locks_[name];
         const std::string* holder = server.redis().holder(key, server.wall_clock());
         if (holder && *holder != l.holder) {

@@ -22,11 +22,11 @@ public:
             return;
         }
         for (const held& h : all_.holds()) {
-            if (h.client != client || !h.view->level) {
+            if (h.client != client || !lock::level_of(*h.view)) {
                 continue;
             }
             const std::pair key{h.client, h.number};
-            if (!overdue(h.view->level->of, node)) {
+            if (!overdue(*lock::level_of(*h.view)->of, node)) {
                 since_.erase(key);
             } else if (node.local_now() > since_.emplace(key, node.local_now()).first->second) {
                 violate("lock " + std::to_string(h.name) + " of user " + std::to_string(h.user) +
