@@ -265,7 +265,7 @@ void engine_world::close() {
     FUZZ_CHECK(s.holds_now == 0 && s.waiting_now == 0);
     FUZZ_CHECK(observer_.waits == s.waits && observer_.holds == grants_);
     for (const impl::view_ptr& v : holds_) {
-        FUZZ_CHECK(!v->level);
+        FUZZ_CHECK(!lock::level_of(*v));
     }
 }
 

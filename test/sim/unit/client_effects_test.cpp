@@ -26,7 +26,7 @@ protected:
     instant in(instant t) const { return c.w.now() + t; }
 
     lone_client c{};
-    impl::spec_ptr spec{new impl::lock_spec{impl::redisson_family, "lock:0", {}}};
+    impl::spec_ptr spec = impl::lock_spec::make(impl::redisson_family, "lock:0", {});
     call asked{};
     effect e{};
 };
