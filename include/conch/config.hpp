@@ -74,9 +74,16 @@ struct config {
     /// A waiter asks again after at most so long even if no message came. Default 1 s.
     duration max_poll_interval = std::chrono::seconds{1};
     /// So many times in a row a lock passes between local waiters before other processes get their
-    /// turn. A lock that is renewed and not fenced passes with no word to the server if both
-    /// holders want the same lease and neither has an owner or ends within it: the server hears of
-    /// the last release of the row only. From 1, which means that it hears of each; default 32.
+    /// turn: where a release tells that any listen, after one more hold at most if that is news.
+    /// A lock that is renewed and not fenced passes with no word to the server if both holders want
+    /// the same lease and neither has an owner or ends within it, the server is in reach and has
+    /// confirmed the lease less than a third of it ago, and nothing was heard since that puts it in
+    /// doubt: the server hears of the last release of the row only. From 1, which means that it
+    /// hears of each; default 32.
+    ///
+    /// Processes that do not listen (other programs that poll a `token_mutex`; those whose
+    /// SUBSCRIBE or PUBLISH the server refuses) are not known to wait: they get no turn while
+    /// waiters here follow each other without a gap.
     unsigned max_passes = 32;
     /// The same in time: a row that is so old ends with the next release. Default 500 ms.
     duration max_pass_time = std::chrono::milliseconds{500};

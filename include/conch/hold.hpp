@@ -55,7 +55,8 @@ public:
     /// Why the hold was lost (`errc`), or no error while it isn't.
     error_code lost_reason() const noexcept;
 
-    /// Releases in the background: marks the hold, wakes the client, returns. Never blocks.
+    /// Releases in the background: marks the hold, wakes the client, returns. Never blocks. The
+    /// lock may pass to a waiter of this client, as with `async_unlock`.
     void release() noexcept;
 
     /// Stops renewing and leaves the key on the server until its lease ends.
@@ -64,10 +65,9 @@ public:
     /// Releases, and completes when the server has confirmed it, at `valid_until()` at the latest.
     /// From the start of the operation on, the hold counts as released.
     ///
-    /// Where the lock passes to a waiter of this client with no word to the server
-    /// (`config::max_passes`), it completes at once: no error says that the lease ran until now, as
-    /// confirmed less than a third of it ago; that somebody took the lock away by force since then
-    /// is told to the next holder.
+    /// Where the lock passes to a waiter of this client with no word to the server (see
+    /// `config::max_passes`), it completes at once with success: the lease was confirmed less than
+    /// a third of it ago. If somebody took the lock by force since then, the next holder is told.
     ///
     /// Completion signature: `void(error_code)`. Executor: the handler's associated executor, by
     /// default the client's (of an empty hold: the system's). Errors: `errc::not_owner` (empty),

@@ -20,7 +20,7 @@ struct stats {
     std::uint64_t cancelled = 0;           ///< acquires cancelled by their caller
     std::uint64_t releases = 0;            ///< holds released: confirmed, or passed on
     std::uint64_t compensations = 0;       ///< acquires granted to nobody and released again
-    std::uint64_t hand_offs = 0;           ///< locks passed to a local waiter with the release
+    std::uint64_t hand_offs = 0;           ///< locks passed to a local waiter
     std::uint64_t wakes_by_message = 0;    ///< tries made because a release message came
     std::uint64_t wakes_by_poll = 0;       ///< tries made because no message came in time
     std::uint64_t wakes_by_subscribe = 0;  ///< tries made with or after a (re)subscription

@@ -217,8 +217,7 @@ void slot::busy(std::int64_t ttl_ms) {
         // Messages come in the order of the server's doing: those before this answer are answered
         // by it.
         c.seen = c.wakes;
-        c.passes = 0;
-        c.ours_since = {};
+        begin_row({});
     }
     if (w.no_wait || w.overdue) {
         leave(w, errc::timed_out);
@@ -246,15 +245,17 @@ bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->same_token(*w.spec);
 }
 
-// Not if a resource or another process shall see the change, or if less of the lease is confirmed
-// than a new grant would have before it is renewed.
+// Not if a resource or another process shall see the change; nor if the hold is in doubt, or was
+// confirmed so long ago that a new grant would be renewed.
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const asked& now = a.want;
     const asked& next = w.want;
     return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
            next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
-           !a.refused && a.requests.empty() && link().ready() &&
-           core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3;
+           !a.refused && !a.due && !a.renewing && a.requests.empty() && link().ready() &&
+           house.now - a.extended <= next.lease / 3 &&
+           core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3 &&
+           a.valid_until <= core::after(house.now, w.max_hold);
 }
 
 // An acquire that nobody wants any more is never sent again. What of it may have reached the server

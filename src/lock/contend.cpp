@@ -11,7 +11,6 @@ namespace {
 /// some of this client's round trips, within these bounds.
 constexpr duration shortest_turn = std::chrono::milliseconds{1};
 constexpr duration longest_turn = std::chrono::milliseconds{200};
-constexpr int round_trips_in_turn = 3;
 
 /// Without messages, a waiter asks more often.
 constexpr duration poll_without_messages = std::chrono::milliseconds{100};
@@ -73,7 +72,8 @@ core::task contend(slot& s) {
 
 void slot::expect_turn() {
     // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
-    const duration theirs = std::chrono::nanoseconds{round_trip_ns_} * round_trips_in_turn;
+    const duration round_trip = std::chrono::nanoseconds{round_trip_ns_};
+    const duration theirs = 2 * round_trip + house.jitter.jitter(2 * round_trip);
     const duration d = std::max(shortest_turn, theirs) * (1 << vain_turns_);
     poll_due_ = false;
     house.timers.set(contest_->poll, core::after(house.now, std::min(d, longest_turn)));

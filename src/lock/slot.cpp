@@ -77,6 +77,9 @@ void slot::acquire(waiter& w, duration wait) {
         house.timers.set(w.deadline, core::after(w.since, wait));
     }
     if (!contending_) {
+        if (follows_release()) {
+            count_pass();
+        }
         advance();
         listen_soon();
     } else if (&head() == &w) {
@@ -188,49 +191,73 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     }
     live_ = nullptr;
     if (passed_on && has_waiters()) {
-        yields_ = others_wait_ && streak_ends();
-        ++contest_->passes;
-        house.counters.hand_offs += yields_ ? 0 : 1;
-    }
-    if (!has_waiters() && !contending_) {
+        count_pass();
+    } else if (!has_waiters() && !contending_ && !others_wait_) {
         end_contest();
-    } else if (yields_ || !passed_on || !has_waiters()) {
-        contest_->passes = 0;
-        contest_->ours_since = {};
+    } else if (contest_ && !passed_on) {
+        begin_row({});
     }
     advance();
 }
 
+void slot::begin_row(time_point since) noexcept {
+    contest_->passes = 0;
+    contest_->ours_since = since;
+}
+
+// A release of our own is on its way, and the next try would leave with it or behind it: those who
+// hear of the release come too late.
+bool slot::follows_release() const noexcept {
+    return others_wait_ && contest_ && !live_ && !trying_ && !yields_ && acquisitions_ > 0;
+}
+
+// The lock passes to a local waiter, unless others have their turn.
+void slot::count_pass() noexcept {
+    yields_ = others_wait_ && row_ends();
+    if (yields_) {
+        begin_row({});
+    } else {
+        ++contest_->passes;
+        ++house.counters.hand_offs;
+    }
+}
+
 // Hand-offs are bounded in number and, for long holds, in time.
-bool slot::streak_ends() const noexcept {
+bool slot::row_ends() const noexcept {
     return contest_->passes + 1 >= house.settings.max_passes ||
            house.now - contest_->ours_since >= house.settings.max_pass_time;
 }
 
-// What the server had confirmed for the last holder is as good for the next. It hears of no
-// release, so that nobody else does: but the streak ends, and with it a release tells who waits.
+// What the server had confirmed for the last holder is as good for the next. Others hear of it when
+// the row ends, with a release that also tells whether there are any.
 bool slot::pass_on(acquisition& a) {
-    if (live_ != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
+    if (live_ != &a || !has_waiters() || row_ends() || !fits_as_it_is(a, head())) {
         return false;
     }
+    waiter& w = head();
     ++contest_->passes;
     ++house.counters.hand_offs;
     ++house.counters.releases;
-    waiter& w = head();
     ++house.counters.contended;
     a.want = w.want;
     a.ends = core::after(house.now, w.max_hold);
     a.depth = 1;
     leave(w, {}, add_level(a));
+    if (contending_ && !has_waiters()) {
+        wake();
+    }
     return true;
 }
 
-// A streak that nobody else waited for begins anew.
-void slot::told(std::int64_t clients) noexcept {
-    others_wait_ = clients > (hears() ? 1 : 0);
-    if (!others_wait_ && contest_) {
-        contest_->passes = 0;
-        contest_->ours_since = house.now;
+// A row for which nobody else waited begins anew. Where others wait it is counted from now on, even
+// if nobody waits here.
+void slot::told(std::int64_t clients) {
+    const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
+    others_wait_ = clients > (us ? 1 : 0);
+    if (others_wait_) {
+        begin_contest();
+    } else if (contest_) {
+        begin_row(house.now);
     }
 }
 

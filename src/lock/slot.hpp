@@ -50,7 +50,7 @@ public:
     /// The live hold ended, or is being released: the next waiter's turn.
     void hold_ended(acquisition& a, bool passed_on);
     /// So many clients were told of a release.
-    void told(std::int64_t clients) noexcept;
+    void told(std::int64_t clients);
     /// The acquisition is gone from the server.
     void forget(acquisition& a);
     bool idle() const noexcept;
@@ -62,7 +62,7 @@ private:
     friend struct waiter;
 
     /// What only a slot has that contends, or whose waiters wait behind a hold: always there where
-    /// they do, and until that hold ends.
+    /// they do, and until that hold ends; or that was told of others who wait.
     struct contest {
         explicit contest(slot& s) noexcept
             : listener{&s, &slot::on_news}, poll{&s, &slot::on_poll} {}
@@ -112,7 +112,10 @@ private:
     void wake() noexcept;
     void try_again();
     void listen_soon();
-    bool streak_ends() const noexcept;
+    void begin_row(time_point since) noexcept;
+    bool follows_release() const noexcept;
+    void count_pass() noexcept;
+    bool row_ends() const noexcept;
 
     // For contend().
     auto event() noexcept { return contest_->contender.sleep(); }

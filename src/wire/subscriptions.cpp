@@ -142,9 +142,14 @@ void subscriptions::done(call& c, const outcome& o) {
     s.home.settle(s);
 }
 
-subscription* subscriptions::find(std::string_view channel) noexcept {
+subscription* subscriptions::find(std::string_view channel) const noexcept {
     const auto it = all_.find(channel);
     return it == all_.end() ? nullptr : *it;
+}
+
+bool subscriptions::hears_now(std::string_view channel) const noexcept {
+    const subscription* s = find(channel);
+    return s && (s->now == subscription::state::on || s->now == subscription::state::unsubscribing);
 }
 
 void subscriptions::settle(subscription& s, bool first) {

@@ -92,6 +92,9 @@ public:
     static bool works(const listener& l) noexcept {
         return l.to && l.to->now != subscription::state::refused;
     }
+    /// A message that was published by the command whose answer is being read went to this
+    /// connection, too: what was written before that and not answered yet came after it.
+    bool hears_now(std::string_view channel) const noexcept;
     /// Messages come already: `add()` made no SUBSCRIBE.
     static bool is_on(const listener& l) noexcept {
         return l.to && l.to->now == subscription::state::on;
@@ -104,7 +107,7 @@ private:
     static void done(call& c, const outcome& o);
     static const call_type type;
 
-    subscription* find(std::string_view channel) noexcept;
+    subscription* find(std::string_view channel) const noexcept;
     // Does what the listeners and the state call for; before the other calls, if `first`.
     void settle(subscription& s, bool first = false);
     void tell(subscription& s, news what);

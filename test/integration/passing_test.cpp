@@ -47,7 +47,8 @@ TEST_F(passing_test, where_nobody_else_waits_32_holds_cost_two_scripts) {
         co_await warm_up(c);
         raw.reset_calls();
         const std::uint64_t before = c.stats().acquisitions;
-        EXPECT_EQ(co_await crowd(m), 0);
+        const int overlaps = co_await crowd(m);
+        EXPECT_EQ(overlaps, 0);
         EXPECT_EQ(c.stats().acquisitions - before, std::uint64_t{waiters * rounds});
         // Some for looks at the hold, and where no other waiter happened to be there.
         EXPECT_LE(raw.calls("evalsha"), std::uint64_t{waiters * rounds * 2 / 32 + 60});
@@ -63,7 +64,8 @@ TEST_F(passing_test, with_one_pass_the_server_hears_of_each_release) {
         const mutex m{c, "crowded"};
         co_await warm_up(c);
         raw.reset_calls();
-        EXPECT_EQ(co_await crowd(m), 0);
+        const int overlaps = co_await crowd(m);
+        EXPECT_EQ(overlaps, 0);
         EXPECT_GE(raw.calls("evalsha"), std::uint64_t{waiters * rounds * 2});
     });
 }
@@ -99,15 +101,18 @@ TEST_F(passing_test, a_lock_that_was_taken_away_is_lost_by_who_has_it_now) {
         const auto waiter = [&]() -> asio::awaitable<void> { second = co_await m.async_lock(); };
         task_group group{io.get_executor()};
         group.spawn(waiter());
-        EXPECT_TRUE(co_await when([&] { return c.stats().waiting_now == 1; }));
+        const bool queued = co_await when([&] { return c.stats().waiting_now == 1; });
+        EXPECT_TRUE(queued);
         co_await first.async_unlock();
         co_await group.join();
         // One more who waits, and so listens for a message.
         hold third;
         const auto next = [&]() -> asio::awaitable<void> { third = co_await m.async_lock(); };
         group.spawn(next());
-        EXPECT_TRUE(co_await when([&] { return listening("taken"); }));
-        EXPECT_TRUE(co_await mutex(other, "taken").async_force_unlock());
+        const bool listens = co_await when([&] { return listening("taken"); });
+        EXPECT_TRUE(listens);
+        const bool taken = co_await mutex(other, "taken").async_force_unlock();
+        EXPECT_TRUE(taken);
         const auto [ec] = co_await second.async_wait_lost(asio::as_tuple(asio::deferred));
         EXPECT_EQ(ec, errc::lock_lost);
         co_await group.join();

@@ -30,7 +30,9 @@ protected:
     void expect_passed_to(operation& next) {
         operation& released = h.unlock(holder);
         EXPECT_TRUE(released.ended({}));
-        EXPECT_EQ(h.sent(), lines{});
+        for (const std::string& line : h.sent()) {
+            EXPECT_EQ(line, unsubscribe_of("a")) << "where nobody waits any more";
+        }
         ASSERT_TRUE(next.granted());
         holder = next.view;
     }
@@ -149,8 +151,6 @@ TEST_F(engine_passing, a_row_goes_on_though_nobody_listens_in_between) {
         EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 30'000)});
         h.reply(array(integer(1)));
         expect_passed_to(next);
-        h.cancel(h.lock("a"));
-        EXPECT_EQ(h.sent(), lines{unsubscribe_of("a")});
         h.reply(unsubscribed("a"));
     }
     h.lock("a");
@@ -181,17 +181,124 @@ TEST_F(engine_passing, others_who_came_meanwhile_get_their_turn_after_one_more_h
     ASSERT_TRUE(holder);
     h.release(holder);
     EXPECT_EQ(h.sent(), (lines{release_of("a", 2), subscribe_of("a")})) << "their turn";
+    // Nobody took it. The one who heard of the release is still there: we listened only later.
+    h.reply(integer(1), subscribed("a"));
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)});
+    h.reply(granted());
+    holder = h.operation_at(5).view;
+    ASSERT_TRUE(holder);
+    for (std::size_t i = 6; i <= 8; ++i) {
+        expect_passed_to(h.operation_at(i));
+    }
+    h.lock("a");
+    h.release(holder);
+    EXPECT_EQ(h.sent(), lines{release_of("a", 3)}) << "their turn again, after one row";
+}
+
+TEST(engine_passing_by_hand, who_locks_again_at_once_gives_others_their_turn_too) {
+    engine_harness h{passing(4)};
+    auto holder = h.grant("a");
+    const auto again = [&]() -> operation& {
+        operation* next = nullptr;
+        h.turn([&] {
+            h.release(holder);
+            next = &h.lock("a");
+        });
+        return *next;
+    };
+    for (int n = 1; n <= 4; ++n) {
+        operation& next = again();
+        ASSERT_EQ(h.sent(), (lines{release_of("a", n), acquire_of("a", n + 1)}));
+        h.reply(integer(3), granted());  // others heard of it, too late
+        ASSERT_TRUE(next.granted());
+        holder = next.view;
+    }
+    again();
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 5), subscribe_of("a")})) << "their turn";
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 6)});
 }
 
 TEST_F(engine_passing, not_if_less_than_two_thirds_of_the_lease_are_confirmed) {
     const lock_options brief{.lease = 600ms};
     hold(brief);
+    h.skip(201ms);
+    h.turn([&] {
+        h.lock("a", brief);
+        h.release(holder);
+    });
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 1), acquire_of("a", 2, 600)}));
+}
+
+TEST_F(engine_passing, not_while_a_renewal_is_on_its_way) {
+    const lock_options brief{.lease = 600ms};
+    hold(brief);
     h.advance(200ms);
     EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 600)});
-    expect_passed_to(h.lock("a", brief));
-    h.advance(1ms);
     h.lock("a", brief);
     expect_released();
+}
+
+TEST_F(engine_passing, not_when_a_message_said_that_somebody_released_it) {
+    hold();
+    operation& next = h.lock("a");
+    h.advance(10ms);
+    EXPECT_EQ(h.sent(), lines{subscribe_of("a")});
+    h.reply(subscribed("a"));
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1)});
+    h.reply(array(integer(1)));
+    h.reply(released("a"));
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1)}) << "is it still ours?";
+    expect_released();
+    EXPECT_FALSE(next.done());
+}
+
+TEST_F(engine_passing, not_before_a_new_connection_has_confirmed_it) {
+    hold();
+    operation& next = h.lock("a");
+    h.break_connection();
+    h.connect(2, "2222");
+    EXPECT_EQ(h.sent().front(), renew_of("a", 1)) << "another server: is it still ours?";
+    expect_released();
+    EXPECT_FALSE(next.done());
+}
+
+TEST_F(engine_passing, not_by_a_lease_that_nobody_asked_for_again) {
+    hold();
+    operation& longer = h.extend(holder, 100s);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 100'000)});
+    h.cancel(longer);
+    h.reply(array(integer(1)));
+    h.lock("a", {.max_hold = 40s});
+    expect_released();
+}
+
+TEST_F(engine_passing, a_longer_lease_is_no_younger_confirmation) {
+    hold();
+    operation& longer = h.extend(holder, 100s);
+    h.sent();
+    h.cancel(longer);
+    h.reply(array(integer(1)));
+    h.skip(11s);
+    h.turn([&] {
+        h.lock("a");
+        h.release(holder);
+    });
+    EXPECT_EQ(h.sent().front(), release_of("a", 1));
+}
+
+TEST_F(engine_passing, it_stops_listening_when_nobody_waits_any_more) {
+    hold();
+    operation& next = h.lock("a");
+    h.advance(10ms);
+    h.sent();
+    h.reply(subscribed("a"));
+    h.reply(array(integer(1)));
+    h.sent();
+    h.unlock(holder);
+    EXPECT_TRUE(next.granted());
+    EXPECT_EQ(h.sent(), lines{unsubscribe_of("a")});
 }
 
 TEST_F(engine_passing, not_after_a_renewal_was_refused) {
