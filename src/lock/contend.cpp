@@ -31,7 +31,7 @@ core::task contend(slot& s) {
     while (s.has_waiters()) {
         if (s.yields_) {
             s.expect_turn();
-            while (s.has_waiters() && !s.poll_due_) {
+            while (s.has_waiters() && !s.poll_due_ && !s.head().overdue) {
                 co_await woken;
             }
             s.end_turn();
@@ -64,7 +64,7 @@ core::task contend(slot& s) {
     }
     s.stop_listening();
     s.contending_ = false;
-    if (!s.live_) {
+    if (!s.live_ && !s.others_wait_) {
         s.end_contest();
     }
     s.house.may_be_idle(s);
@@ -84,6 +84,9 @@ void slot::expect_turn() {
 
 // Whoever took the lock and released it since was heard; whoever holds it still, answers the try.
 void slot::end_turn() noexcept {
+    if (!has_waiters()) {
+        return;  // cut short: it is still owed
+    }
     yields_ = false;
     yielded_ = static_cast<std::int32_t>(contest_->messages - contest_->own_until) <= 0;
     if (!yielded_) {

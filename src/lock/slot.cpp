@@ -71,15 +71,15 @@ void slot::acquire(waiter& w, duration wait) {
         leave(w, errc::timed_out);
         return;
     }
+    if (follows_release() && !w.no_wait) {
+        count_pass();
+    }
     w.queued = has_waiters() || live_;
     waiters_.push_back(w);
     if (!w.no_wait && wait != forever) {
         house.timers.set(w.deadline, core::after(w.since, wait));
     }
     if (!contending_) {
-        if (follows_release()) {
-            count_pass();
-        }
         advance();
         listen_soon();
     } else if (&head() == &w) {
@@ -178,7 +178,7 @@ void slot::advance() {
     if (live_ || trying_ || !has_waiters()) {
         return;
     }
-    if (yields_) {
+    if (yields_ && !head().no_wait) {
         contend(*this);
         return;
     }
@@ -205,8 +205,8 @@ void slot::begin_row(time_point since) noexcept {
     contest_->ours_since = since;
 }
 
-// A release of our own is on its way, and the next try would leave with it or behind it: those who
-// hear of the release come too late.
+// A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
+// or behind it: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
     return others_wait_ && contest_ && !live_ && !trying_ && !yields_ && acquisitions_ > 0;
 }
@@ -224,8 +224,10 @@ void slot::count_pass() noexcept {
 
 // Hand-offs are bounded in number and, for long holds, in time.
 bool slot::row_ends() const noexcept {
-    return contest_->passes + 1 >= house.settings.max_passes ||
-           house.now - contest_->ours_since >= house.settings.max_pass_time;
+    const contest& c = *contest_;
+    return c.passes + 1 >= house.settings.max_passes ||
+           (c.ours_since != time_point{} &&
+            house.now - c.ours_since >= house.settings.max_pass_time);
 }
 
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when
@@ -256,8 +258,14 @@ void slot::told(std::int64_t clients) {
     others_wait_ = clients > (us ? 1 : 0);
     if (others_wait_) {
         begin_contest();
-    } else if (contest_) {
+        return;
+    }
+    if (contest_) {
         begin_row(house.now);
+    }
+    if (yields_ && contending_) {  // there is nobody whose turn it could be
+        poll_due_ = true;
+        wake();
     }
 }
 

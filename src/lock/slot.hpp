@@ -144,7 +144,7 @@ private:
     bool untried_head_ : 1 = false;  ///< the head must have a try of its own
     bool by_message_ : 1 = false;    ///< the last reason was a message
     bool others_wait_ : 1 = false;
-    bool yields_ : 1 = false;   ///< others have their turn before the next try
+    bool yields_ : 1 = false;   ///< others have their turn before the next try of who waits
     bool yielded_ : 1 = false;  ///< they just had it, and nobody took it
     bool listed_idle_ : 1 = false;
     friend struct context;

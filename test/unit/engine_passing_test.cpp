@@ -196,6 +196,84 @@ TEST_F(engine_passing, others_who_came_meanwhile_get_their_turn_after_one_more_h
     EXPECT_EQ(h.sent(), lines{release_of("a", 3)}) << "their turn again, after one row";
 }
 
+// Its user holds the lock, others are known to wait, and one more pass is allowed.
+class engine_owed_turn : public testing::Test {
+protected:
+    engine_owed_turn() {
+        holder = h.grant("a");
+        h.turn([&] {
+            h.release(holder);
+            h.lock("a");
+        });
+        h.sent();
+        h.reply(integer(3), granted());  // others heard of it, too late
+        holder = h.operation_at(1).view;
+    }
+
+    engine_harness h{passing(2)};
+    conch::impl::view_ptr holder{};
+};
+
+TEST_F(engine_owed_turn, it_is_owed_still_when_the_waiters_left_during_it) {
+    operation* waiter = nullptr;
+    h.turn([&] {
+        h.release(holder);
+        waiter = &h.lock("a");
+    });
+    ASSERT_EQ(h.sent(), (lines{release_of("a", 2), acquire_of("a", 3)}));
+    h.reply(integer(3), granted());
+    h.turn([&] {
+        h.release(waiter->view);
+        waiter = &h.lock("a");
+    });
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 3), subscribe_of("a")}));
+    h.cancel(*waiter);
+    h.sent();
+    operation& next = h.lock("a");
+    for (const std::string& line : h.sent()) {
+        EXPECT_FALSE(line.starts_with("acquire")) << line;
+    }
+    h.reply(integer(3), subscribed("a"), unsubscribed("a"));
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), (lines{subscribe_of("a"), acquire_of("a", 4)}));
+    h.reply(subscribed("a"), granted());
+    EXPECT_TRUE(next.granted());
+}
+
+TEST_F(engine_owed_turn, a_try_without_wait_asks_at_once) {
+    operation* tried = nullptr;
+    h.turn([&] {
+        h.release(holder);
+        tried = &h.lock("a");
+    });
+    h.sent();
+    h.reply(integer(3), granted());
+    h.turn([&] {
+        h.release(tried->view);
+        tried = &h.try_lock("a");
+    });
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 3), acquire_of("a", 4)}));
+    h.reply(integer(3), granted());
+    EXPECT_TRUE(tried->granted());
+}
+
+TEST_F(engine_owed_turn, it_ends_when_the_release_was_heard_by_nobody) {
+    operation* waiter = nullptr;
+    h.turn([&] {
+        h.release(holder);
+        waiter = &h.lock("a");
+    });
+    h.sent();
+    h.reply(integer(3), granted());
+    h.turn([&] {
+        h.release(waiter->view);
+        h.lock("a");
+    });
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 3), subscribe_of("a")}));
+    h.reply(integer(0));
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 4)});
+}
+
 TEST(engine_passing_by_hand, who_locks_again_at_once_gives_others_their_turn_too) {
     engine_harness h{passing(4)};
     auto holder = h.grant("a");
