@@ -245,15 +245,14 @@ bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->same_token(*w.spec);
 }
 
-// Not if a resource or another process shall see the change; nor if the hold is in doubt, or was
-// confirmed so long ago that a new grant would be renewed.
+// Not if a resource or another process shall see the change; nor if the hold is in doubt or due to
+// be renewed, or a new grant would be.
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const asked& now = a.want;
     const asked& next = w.want;
     return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
            next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
            !a.refused && !a.due && !a.renewing && a.requests.empty() && link().ready() &&
-           house.now - a.extended <= next.lease / 3 &&
            core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3 &&
            a.valid_until <= core::after(house.now, w.max_hold);
 }

@@ -233,11 +233,30 @@ TEST_F(engine_owed_turn, it_is_owed_still_when_the_waiters_left_during_it) {
     for (const std::string& line : h.sent()) {
         EXPECT_FALSE(line.starts_with("acquire")) << line;
     }
+    EXPECT_FALSE(next.done());
     h.reply(integer(3), subscribed("a"), unsubscribed("a"));
     h.advance(1ms);
     EXPECT_EQ(h.sent(), (lines{subscribe_of("a"), acquire_of("a", 4)}));
     h.reply(subscribed("a"), granted());
     EXPECT_TRUE(next.granted());
+}
+
+TEST_F(engine_owed_turn, a_try_without_wait_asks_at_once_though_it_is_owed) {
+    operation* waiter = nullptr;
+    h.turn([&] {
+        h.release(holder);
+        waiter = &h.lock("a");
+    });
+    h.sent();
+    h.reply(integer(3), granted());
+    h.turn([&] {
+        h.release(waiter->view);
+        waiter = &h.lock("a");
+    });
+    h.cancel(*waiter);
+    h.sent();
+    h.try_lock("a");
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 4)});
 }
 
 TEST_F(engine_owed_turn, a_try_without_wait_asks_at_once) {
