@@ -79,14 +79,14 @@ struct config {
     /// the same lease and neither has an owner or ends within it, the server is in reach and has
     /// confirmed the lease less than a third of it ago, and nothing was heard since that puts it in
     /// doubt: the server hears of the last release of the row only. From 1, which means that it
-    /// hears of each; default 32.
+    /// hears of each; default 64.
     ///
     /// Processes that do not listen (other programs that poll a `token_mutex`; those whose
     /// SUBSCRIBE or PUBLISH the server refuses) are not known to wait: they get no turn while
     /// waiters here follow each other without a gap.
-    unsigned max_passes = 32;
-    /// The same in time: a row that is so old ends with the next release. Default 500 ms.
-    duration max_pass_time = std::chrono::milliseconds{500};
+    unsigned max_passes = 64;
+    /// The same in time: a row that is so old ends with the next release. Default 100 ms.
+    duration max_pass_time = std::chrono::milliseconds{100};
     /// So many operations may be pending in this client; more fail with `errc::overloaded`.
     /// From 1; default 1,000,000.
     std::size_t max_pending = 1'000'000;

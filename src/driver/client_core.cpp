@@ -124,6 +124,7 @@ void client_core::end_turn() {
     arm_timer();
     publish();
     deliver();
+    read();
 }
 
 void client_core::take_inbox() {
@@ -246,7 +247,7 @@ void client_core::deliver() {
 void client_core::tend_connection() {
     const std::uint64_t wanted = engine_.wanted_connection();
     if (stream_ && stream_->number() != wanted) {
-        connected_ = false;
+        connected_ = reading_ = false;
         stream_->close();
         stream_.reset();
     }
@@ -264,7 +265,6 @@ void client_core::on_connected(stream& s) {
     begin_turn();
     if (&s == stream_.get() && s.number() == engine_.wanted_connection()) {
         engine_.connected();
-        s.read();
     }
     end_turn();
 }
@@ -273,15 +273,33 @@ void client_core::on_read(stream& s, std::size_t n) {
     if (&s != stream_.get()) {
         return;
     }
+    reading_ = false;
     begin_turn();
     if (s.number() == engine_.wanted_connection()) {
         engine_.input().commit(n);
         engine_.received();
     }
     end_turn();
-    if (&s == stream_.get()) {
-        s.read();
+}
+
+// After the turn's completions were queued: their handlers run before what is read next is handled,
+// and what they ask for leaves with that turn's answers.
+void client_core::read() {
+    if (connected_ && !reading_ && !engine_.halted()) {
+        reading_ = true;
+        stream_->read();
+    } else if (engine_.halted() && !std::exchange(going_on_, true)) {
+        post_on(executor_,
+                asio::bind_allocator(handler_memory::allocator<>{halted_memory_},
+                                     [self = shared_from_this()] { self->pass(self->halted_); }));
     }
+}
+
+void client_core::on_halted(event& e) {
+    client_core& self = static_cast<occasion&>(e).of;
+    self.going_on_ = false;
+    self.begin_turn();
+    self.end_turn();
 }
 
 void client_core::on_written(stream& s) {
@@ -313,6 +331,9 @@ void client_core::write() {
 }
 
 void client_core::arm_timer() {
+    if (engine_.halted()) {
+        return;  // the next turn comes at once
+    }
     time_point at = closed_ ? time_point::max() : engine_.next_deadline();
     if (!closed_) {
         at = std::min(at, shutdown_by_);

@@ -100,7 +100,9 @@ private:
     void tend_connection();
     void write();
     void arm_timer();
+    void read();
     static void on_woken(event& e);
+    static void on_halted(event& e);
     static void on_timer(event& e);
     void publish();
     void discard() noexcept;
@@ -117,6 +119,8 @@ private:
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::shared_ptr<stream> stream_{};
     bool connected_ = false;
+    bool reading_ = false;   // a read is on its way
+    bool going_on_ = false;  // on_halted() is
     bool closed_ = false;
     bool shutting_down_ = false;
     time_point shutdown_by_ = time_point::max();
@@ -125,8 +129,10 @@ private:
     inbox inbox_{};
     lane lane_{};
     occasion woken_{*this, &client_core::on_woken};
+    occasion halted_{*this, &client_core::on_halted};
     occasion timed_{*this, &client_core::on_timer};
     handler_memory wake_memory_{};
+    handler_memory halted_memory_{};
     handler_memory timer_memory_{};
     std::atomic<std::uint64_t> next_ticket_{1};
 

@@ -60,6 +60,9 @@ void lock_engine::begin_turn(time_point now) {
         t->fire(t->owner);
     }
     house_.renewing.tick();
+    if (link().halted()) {
+        link().go_on();
+    }
 }
 
 void lock_engine::end_turn() {
@@ -304,7 +307,7 @@ void lock_engine::received() { link().received(); }
 void lock_engine::stage(std::string& out) { link().stage(out); }
 
 time_point lock_engine::next_deadline() const noexcept {
-    return std::min(house_.timers.next(), house_.renewals.next());
+    return halted() ? house_.now : std::min(house_.timers.next(), house_.renewals.next());
 }
 
 bool lock_engine::tends(std::uint64_t number) const noexcept {

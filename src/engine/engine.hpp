@@ -72,7 +72,9 @@ public:
     void connected();
     void connection_broken(std::string_view why);
     core::byte_buffer& input() noexcept { return link().input(); }
+    /// What it brought may be too much for one turn: the next begins at once then.
     void received();
+    bool halted() const noexcept { return link().halted(); }
     bool has_output() const noexcept { return link().has_output(); }
     void stage(std::string& out);
     time_point next_deadline() const noexcept;

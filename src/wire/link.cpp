@@ -239,16 +239,27 @@ void link::stage(std::string& out) {
 
 void link::received() {
     counters_.bytes_received += input_.data().size() - unread_;
+    unread_ = input_.data().size();
+    go_on();
+}
+
+void link::go_on() {
     const std::uint64_t epoch = wanted_;
-    while (wanted_ == epoch && epoch != 0) {
+    halted_ = 0;
+    for (handled_ = 0; wanted_ == epoch && epoch != 0;) {
+        if (handled_ >= most_handled) {
+            halted_ = epoch;
+            return;
+        }
         const std::string_view data = input_.data();
         switch (reader_.parse(data)) {
-            case resp::reader::status::need_more: unread_ = data.size(); return;
+            case resp::reader::status::need_more: return;
             case resp::reader::status::error: nonsense(reader_.reason()); return;
             case resp::reader::status::message: handle(reader_.get(data)); break;
         }
         if (wanted_ == epoch) {
             input_.consume(reader_.size());
+            unread_ -= reader_.size();
             reader_.next();
         }
     }
@@ -267,6 +278,7 @@ errc link::why_unanswered(const call& c) const noexcept {
 errc link::why_down() const noexcept { return failure_ != errc{} ? failure_ : errc::not_connected; }
 
 void link::handle(const resp::value& message) {
+    ++handled_;
     if (message.type() == resp::kind::push) {
         handle_push(message);
         return;
@@ -277,6 +289,7 @@ void link::handle(const resp::value& message) {
         return;
     }
     heard_ = now_;
+    handled_ += c->joined;
     if (c->joined > 0) {
         answer_joined(c->joined + std::size_t{1}, message);
     } else {

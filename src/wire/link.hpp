@@ -77,8 +77,13 @@ public:
     void broken(std::string_view why);
     core::byte_buffer& input() noexcept { return input_; }
     const core::byte_buffer& input() const noexcept { return input_; }
-    /// Bytes were committed to `input()`.
+    /// Bytes were committed to `input()`: handles what they say, or the first part of it.
     void received();
+    /// There is more to handle in a later turn. What follows from the first part leaves before, so
+    /// that the server works on it meanwhile.
+    bool halted() const noexcept { return halted_ != 0 && halted_ == wanted_; }
+    /// Handles the next part.
+    void go_on();
     bool has_output() const noexcept { return pipeline_.has_output(ready()); }
     /// Appends what shall be written now.
     void stage(std::string& out);
@@ -86,6 +91,9 @@ public:
     void close();
 
 private:
+    /// So many answers are handled in one turn: as many calls as leave as one script.
+    static constexpr std::size_t most_handled = pipeline::most_joined;
+
     enum class state : std::uint8_t { unused, pausing, connecting, greeting, ready, closed };
 
     struct probe : call {
@@ -150,7 +158,9 @@ private:
     std::uint64_t forgotten_ = 0;  // unfenced, but no longer in the list: up to this one
 
     core::byte_buffer input_{};
-    std::size_t unread_ = 0;  // bytes of it that were there before
+    std::size_t unread_ = 0;    // bytes of it that were there before
+    std::size_t handled_ = 0;   // answers and messages, in this turn
+    std::uint64_t halted_ = 0;  // the connection whose input has more of them, or 0
     resp::reader reader_{};
     pipeline pipeline_{};
     subscriptions channels_{pipeline_};

@@ -181,4 +181,26 @@ TEST_F(engine_joint, who_gave_up_is_given_back_by_its_own_answer) {
     EXPECT_EQ(h.sent(), lines{release_of("a", 2)});
 }
 
+TEST_F(engine_joint, answers_that_are_too_many_for_one_turn_make_another_at_once) {
+    constexpr std::size_t some = conch::wire::pipeline::most_joined + 10;
+    h.turn([&] {
+        for (std::size_t i = 0; i < some; ++i) {
+            h.lock(std::string{"n"} + std::to_string(i));
+        }
+    });
+    const std::vector<std::string> all(conch::wire::pipeline::most_joined, granted());
+    std::string answers = "*" + std::to_string(all.size()) + "\r\n";
+    for (const std::string& one : all) {
+        answers += one;
+    }
+    h.reply(answers, array(granted(), granted(), granted(), granted(), granted(), granted(),
+                           granted(), granted(), granted(), granted()));
+    EXPECT_TRUE(of(0).granted());
+    EXPECT_FALSE(of(some - 1).done());
+    EXPECT_EQ(h.engine.next_deadline(), h.now());
+    h.advance(0ms);
+    EXPECT_TRUE(of(some - 1).granted());
+    EXPECT_GT(h.engine.next_deadline(), h.now());
+}
+
 }  // namespace

@@ -159,7 +159,7 @@ TEST_F(engine_passing, a_row_goes_on_though_nobody_listens_in_between) {
 
 TEST_F(engine_passing, after_max_pass_time_the_server_hears_of_a_release) {
     hold();
-    h.advance(499ms);
+    h.advance(99ms);
     expect_passed_to(h.lock("a"));
     h.lock("a");
     h.advance(1ms);

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <string>
+
 // Connecting, replaying, fencing, and refusals that pass.
 namespace {
 
@@ -51,6 +55,52 @@ TEST_F(wire_link, answers_reach_their_calls_in_order) {
     EXPECT_EQ(a.ends, lines{":1"});
     EXPECT_EQ(b.ends, lines{"refused -6<ERR no>"});
     EXPECT_EQ(h.link.last_words(), "ERR no");
+}
+
+TEST_F(wire_link, what_is_too_much_for_one_turn_is_handled_in_later_ones) {
+    ready();
+    constexpr std::size_t one_turn = conch::wire::pipeline::most_joined;
+    std::deque<note> notes;
+    std::string answers;
+    for (std::size_t i = 0; i < 2 * one_turn + 1; ++i) {
+        h.submit(notes.emplace_back(plain_note, "n"));
+        answers += integer(1);
+    }
+    const auto answered = [&] {
+        return std::count_if(notes.begin(), notes.end(),
+                             [](const note& n) { return !n.ends.empty(); });
+    };
+    h.sent();
+    const auto before = h.counters.bytes_received;
+    h.reply(answers);
+    EXPECT_EQ(answered(), one_turn);
+    EXPECT_TRUE(h.link.halted());
+    h.link.go_on();
+    EXPECT_EQ(answered(), 2 * one_turn);
+    EXPECT_TRUE(h.link.halted());
+    h.link.go_on();
+    EXPECT_EQ(answered(), 2 * one_turn + 1);
+    EXPECT_FALSE(h.link.halted());
+    EXPECT_EQ(h.counters.bytes_received - before, answers.size());
+}
+
+TEST_F(wire_link, what_was_not_handled_is_gone_with_its_connection) {
+    ready();
+    std::deque<note> notes;
+    std::string answers;
+    for (std::size_t i = 0; i < conch::wire::pipeline::most_joined + 1; ++i) {
+        h.submit(notes.emplace_back(plain_note, "n"));
+        answers += integer(1);
+    }
+    h.sent();
+    h.reply(answers);
+    h.link.broken("reset");
+    EXPECT_FALSE(h.link.halted());
+    h.connect(2, "other process");
+    EXPECT_FALSE(h.link.halted());
+    EXPECT_EQ(h.sent(), lines{"n"}) << "the one whose answer was not looked at";
+    h.reply(integer(2));
+    EXPECT_EQ(notes.back().ends, lines{":2"});
 }
 
 TEST_F(wire_link, written_calls_are_replayed_in_order_on_the_next_connection) {
