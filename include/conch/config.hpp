@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace conch {
 
@@ -25,6 +26,37 @@ enum class log_level { debug, info, warning, error };
 /// shared.
 using log_sink = std::function<void(log_level, std::string_view)>;
 
+/// Where a server is.
+struct server_address {
+    /// Host name or address.
+    std::string host{};
+    std::uint16_t port = 0;
+
+    friend bool operator==(const server_address&, const server_address&) = default;
+};
+
+/// Redis Sentinel: the server is the master that these sentinels name.
+///
+/// They are asked in turn, where the master is: for the first connection, whenever there is none,
+/// at once when one of them announces a failover (`+switch-master`), and every `scan_interval`.
+/// After a failover each hold is checked at the new master before anything is sent again; one that
+/// it doesn't have is lost, and its holder is told at once. What Redis loses in a failover, it
+/// loses: a lock whose acquisition had not reached the replica may be granted again before the old
+/// lease ends. Protect what matters by `hold::fence()`.
+struct sentinel_options {
+    /// The master's name in the sentinels' configuration (`sentinel monitor NAME ...`).
+    std::string master{};
+    /// At least one. Usual port: 26379.
+    std::vector<server_address> addresses{};
+    /// User for AUTH at the sentinels; empty: "default".
+    std::string username{};
+    /// Password for AUTH at the sentinels; empty: no authentication there.
+    std::string password{};
+    /// They are asked again after about so long (with jitter), as messages may be lost. Default
+    /// 1 s, as Redisson's `scanInterval`.
+    duration scan_interval = std::chrono::seconds{1};
+};
+
 /// Where the server is and how patient the client is with it. Checked once, by the constructor of
 /// `client`, which throws `std::invalid_argument` for a value out of its range.
 struct config {
@@ -38,6 +70,9 @@ struct config {
     std::string username{};
     /// Password for AUTH; empty: no authentication.
     std::string password{};
+    /// Asked for the server's address; `host`, `port` and `unix_path` are ignored then. `username`
+    /// and `password` are those of the master. Default: none.
+    std::optional<sentinel_options> sentinel{};
     /// Database for SELECT, from 0 to 1,000,000.
     unsigned database = 0;
     /// Name of the connection in CLIENT LIST (CLIENT SETNAME); no spaces. Default "conch".
@@ -98,8 +133,10 @@ struct config {
     /// Is told of every wait and every hold when it ends. Default: none.
     std::shared_ptr<conch::observer> observer{};
 
-    /// Reads `redis://[user:password@]host[:port][/db]` or `unix:///path?db=N`, with percent
-    /// encoding. Everything else keeps its default.
+    /// Reads `redis://[user:password@]host[:port][/db]`, `unix:///path?db=N`, or
+    /// `redis+sentinel://[user:password@]host[:port][,host[:port]]*/master[/db]` (user and password
+    /// are the master's; those of the sentinels: `?sentinel_user=U&sentinel_password=P`), with
+    /// percent encoding. Everything else keeps its default.
     ///
     /// Throws `std::invalid_argument`, saying what is wrong without repeating the password.
     static config from_url(std::string_view url);

@@ -74,6 +74,8 @@ enum class errc {
     wrong_type,
     /// What came over the connection is not RESP3, or exceeds the limits of this client.
     protocol_error,
+    /// No sentinel knows a master of the name `sentinel_options::master`.
+    unknown_master,
 };
 
 /// The category of `errc`: name "conch".

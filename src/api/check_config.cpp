@@ -18,6 +18,25 @@ void need(bool good, const char* what) {
 
 bool positive(duration d) noexcept { return d > duration::zero(); }
 
+void check_sentinel(const config& c) {
+    if (!c.sentinel) {
+        return;
+    }
+    const sentinel_options& s = *c.sentinel;
+    need(c.unix_path.empty(), "sentinel and unix_path exclude each other");
+    need(!s.master.empty() && is_plain(s.master),
+         "sentinel.master is empty, or has spaces or special characters");
+    need(!s.addresses.empty(), "sentinel.addresses is empty");
+    need(s.addresses.size() <= 1000, "sentinel.addresses has more than 1,000");
+    for (const server_address& a : s.addresses) {
+        need(!a.host.empty() && is_plain(a.host),
+             "a host of sentinel.addresses is empty, or has spaces or special characters");
+        need(a.port != 0, "a port of sentinel.addresses is 0");
+    }
+    need(s.username.empty() || !s.password.empty(), "sentinel.username without a password");
+    need(positive(s.scan_interval), "sentinel.scan_interval must be positive");
+}
+
 }  // namespace
 
 bool is_plain(std::string_view name) noexcept {
@@ -25,8 +44,10 @@ bool is_plain(std::string_view name) noexcept {
 }
 
 void check_config(const config& c) {
-    need(!c.unix_path.empty() || !c.host.empty(), "host is empty");
-    need(!c.unix_path.empty() || c.port != 0, "port is 0");
+    const bool by_host = c.unix_path.empty() && !c.sentinel;
+    need(!by_host || !c.host.empty(), "host is empty");
+    need(!by_host || c.port != 0, "port is 0");
+    check_sentinel(c);
     need(c.unix_path.size() <= 107, "unix_path is longer than 107 bytes");
     need(c.unix_path.find('\0') == std::string::npos, "unix_path contains a zero byte");
     need(is_plain(c.host), "host may have no spaces or special characters");

@@ -19,7 +19,8 @@ namespace urls = boost::urls;
 [[noreturn]] void refuse(const std::string& why) {
     throw std::invalid_argument{
         "conch::config::from_url: " + why +
-        "; expected redis://[user:password@]host[:port][/db] or unix:///path?db=N"};
+        "; expected redis://[user:password@]host[:port][/db], unix:///path?db=N or "
+        "redis+sentinel://[user:password@]host[:port],.../master[/db]"};
 }
 
 unsigned number(std::string_view text, unsigned most, const char* what) {
@@ -56,21 +57,30 @@ void read_credentials(config& c, const urls::url_view& u) {
     }
 }
 
-void read_tcp(config& c, const urls::url_view& u) {
+server_address read_address(const urls::url_view& u, std::uint16_t usual_port) {
     if (!u.has_authority() || u.encoded_host().empty()) {
         refuse("the host is missing");
     }
-    c.host = u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} : u.host();
-    if (!impl::is_plain(c.host)) {
+    server_address a{
+        u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} : u.host(),
+        usual_port};
+    if (!impl::is_plain(a.host)) {
         refuse("the host has spaces or special characters");
     }
     if (u.has_port()) {
-        c.port = static_cast<std::uint16_t>(
+        a.port = static_cast<std::uint16_t>(
             number(u.port(), std::numeric_limits<std::uint16_t>::max(), "the port"));
-        if (c.port == 0) {
+        if (a.port == 0) {
             refuse("the port is 0");
         }
     }
+    return a;
+}
+
+void read_tcp(config& c, const urls::url_view& u) {
+    server_address at = read_address(u, c.port);
+    c.host = std::move(at.host);
+    c.port = at.port;
     if (u.has_query()) {
         refuse("a redis:// URL has no query");
     }
@@ -100,17 +110,84 @@ void read_unix(config& c, const urls::url_view& u) {
     }
 }
 
-}  // namespace
+constexpr std::string_view sentinel_start = "redis+sentinel://";
+constexpr std::uint16_t sentinel_port = 26379;
 
-config config::from_url(std::string_view url) {
+urls::url_view parse(std::string_view url) {
     const auto parsed = urls::parse_uri(urls::string_view{url.data(), url.size()});
     if (!parsed) {
         refuse("not a URL");
     }
-    const urls::url_view u = *parsed;
-    if (u.has_fragment()) {
+    if (parsed->has_fragment()) {
         refuse("a fragment (#) has no meaning here");
     }
+    return *parsed;
+}
+
+void read_sentinel_path(config& c, const urls::url_view& u) {
+    const std::string path = absolute_path(u);
+    const std::string_view parts = std::string_view{path}.substr(path.empty() ? 0 : 1);
+    const std::size_t slash = parts.find('/');
+    c.sentinel->master = parts.substr(0, slash);
+    if (c.sentinel->master.empty() || !impl::is_plain(c.sentinel->master)) {
+        refuse("the name of the master is missing, or has spaces or special characters");
+    }
+    if (slash != parts.npos && slash + 1 < parts.size()) {
+        c.database = number(parts.substr(slash + 1), most_databases, "the database");
+    }
+}
+
+void read_sentinel_query(sentinel_options& s, const urls::url_view& u) {
+    for (const auto& p : u.params()) {
+        if (p.key == "sentinel_user") {
+            s.username = p.value;
+        } else if (p.key == "sentinel_password") {
+            s.password = p.value;
+        } else {
+            refuse(
+                "the only queries of a redis+sentinel:// URL are sentinel_user and "
+                "sentinel_password");
+        }
+    }
+    if (!s.username.empty() && s.password.empty()) {
+        refuse("sentinel_user without sentinel_password");
+    }
+}
+
+// Several hosts are no authority to a parser of URLs: it sees the first of them.
+config read_sentinel(std::string_view url) {
+    const std::string_view rest = url.substr(sentinel_start.size());
+    const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+    const std::size_t at = authority.rfind('@');
+    const std::size_t begin = at == authority.npos ? 0 : at + 1;
+    std::string_view hosts = authority.substr(begin);
+    const std::string_view first = hosts.substr(0, hosts.find(','));
+    std::string single{url.substr(0, sentinel_start.size() + begin + first.size())};
+    single += rest.substr(authority.size());
+    const urls::url_view u = parse(single);
+    config c;
+    read_credentials(c, u);
+    c.sentinel.emplace();
+    read_sentinel_path(c, u);
+    read_sentinel_query(*c.sentinel, u);
+    while (true) {
+        const std::size_t comma = hosts.find(',');
+        const std::string one = "redis://" + std::string{hosts.substr(0, comma)};
+        c.sentinel->addresses.push_back(read_address(parse(one), sentinel_port));
+        if (comma == hosts.npos) {
+            return c;
+        }
+        hosts.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+config config::from_url(std::string_view url) {
+    if (url.starts_with(sentinel_start)) {
+        return read_sentinel(url);
+    }
+    const urls::url_view u = parse(url);
     config c;
     read_credentials(c, u);
     if (u.scheme() == "redis") {

@@ -40,6 +40,7 @@ const char* text(errc e) noexcept {
             return "the server is loading, busy, full or without its master";
         case errc::wrong_type: return "the key of this name holds something else";
         case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
+        case errc::unknown_master: return "no sentinel knows a master of this name";
     }
     return "unknown error";
 }

@@ -36,7 +36,8 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       timer_{executor_},
       id_{id},
       settings_{std::move(settings)},
-      engine_{settings_, id_, seed} {
+      engine_{settings_, id_, seed},
+      connections_(engine_.links()) {
     auto& context = asio::query(executor_, asio::execution::context);
     peers_ = asio::use_service<client_service>(context).clients();
     peers_->add(*this);
@@ -119,7 +120,7 @@ void client_core::end_turn() {
     if (!closed_ && (engine_.drained() || now_ >= shutdown_by_)) {
         end_shutdown();
     }
-    tend_connection();
+    tend_connections();
     write();
     arm_timer();
     publish();
@@ -244,40 +245,46 @@ void client_core::deliver() {
     ended.clear();
 }
 
-void client_core::tend_connection() {
-    const std::uint64_t wanted = engine_.wanted_connection();
-    if (stream_ && stream_->number() != wanted) {
-        connected_ = reading_ = false;
-        stream_->close();
-        stream_.reset();
-    }
-    if (!stream_ && wanted != 0) {
-        stream_ = std::make_shared<stream>(*this, wanted);
-        stream_->connect(settings_);
+void client_core::tend_connections() {
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        connection& c = connections_[i];
+        const std::uint64_t wanted = engine_.wanted_connection(i);
+        if (c.at && c.at->number() != wanted) {
+            c.at->close();
+            c = {};
+        }
+        if (!c.at && wanted != 0) {
+            c.at = std::make_shared<stream>(*this, i, wanted);
+            c.at->connect(engine_.target(i));
+        }
     }
 }
 
+bool client_core::is_wanted(const stream& s) const noexcept {
+    return s.number() == engine_.wanted_connection(s.place());
+}
+
 void client_core::on_connected(stream& s) {
-    if (&s != stream_.get()) {
+    if (!is_current(s)) {
         return;
     }
-    connected_ = true;
+    connections_[s.place()].ready = true;
     begin_turn();
-    if (&s == stream_.get() && s.number() == engine_.wanted_connection()) {
-        engine_.connected();
+    if (is_wanted(s)) {
+        engine_.connected(s.place());
     }
     end_turn();
 }
 
 void client_core::on_read(stream& s, std::size_t n) {
-    if (&s != stream_.get()) {
+    if (!is_current(s)) {
         return;
     }
-    reading_ = false;
+    connections_[s.place()].reading = false;
     begin_turn();
-    if (s.number() == engine_.wanted_connection()) {
-        engine_.input().commit(n);
-        engine_.received();
+    if (is_wanted(s)) {
+        engine_.input(s.place()).commit(n);
+        engine_.received(s.place());
     }
     end_turn();
 }
@@ -285,10 +292,14 @@ void client_core::on_read(stream& s, std::size_t n) {
 // After the turn's completions were queued: their handlers run before what is read next is handled,
 // and what they ask for leaves with that turn's answers.
 void client_core::read() {
-    if (connected_ && !reading_ && !engine_.halted()) {
-        reading_ = true;
-        stream_->read();
-    } else if (engine_.halted() && !std::exchange(going_on_, true)) {
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        connection& c = connections_[i];
+        if (c.ready && !c.reading && !engine_.halted(i)) {
+            c.reading = true;
+            c.at->read();
+        }
+    }
+    if (engine_.halted() && !std::exchange(going_on_, true)) {
         post_on(executor_,
                 asio::bind_allocator(handler_memory::allocator<>{halted_memory_},
                                      [self = shared_from_this()] { self->pass(self->halted_); }));
@@ -303,30 +314,30 @@ void client_core::on_halted(event& e) {
 }
 
 void client_core::on_written(stream& s) {
-    if (&s != stream_.get()) {
-        return;
-    }
-    if (engine_.has_output()) {
+    if (is_current(s) && engine_.has_output(s.place())) {
         begin_turn();
         end_turn();
     }
 }
 
 void client_core::on_broken(stream& s, error_code why) {
-    if (&s != stream_.get() || why == asio::error::operation_aborted) {
+    if (!is_current(s) || why == asio::error::operation_aborted) {
         return;
     }
     begin_turn();
-    if (s.number() == engine_.wanted_connection()) {
-        engine_.connection_broken(why.message());
+    if (is_wanted(s)) {
+        engine_.connection_broken(why.message(), s.place());
     }
     end_turn();
 }
 
 void client_core::write() {
-    while (connected_ && !stream_->writing() && engine_.has_output()) {
-        engine_.stage(stream_->output());
-        stream_->write();
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        const connection& c = connections_[i];
+        while (c.ready && !c.at->writing() && engine_.has_output(i)) {
+            engine_.stage(c.at->output(), i);
+            c.at->write();
+        }
     }
 }
 

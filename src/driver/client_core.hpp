@@ -70,7 +70,9 @@ public:
     // From the stream, on the lane.
 
     const boost::asio::any_io_executor& io_executor() const noexcept { return executor_; }
-    std::span<char> input_space(std::size_t n) { return engine_.input().prepare(n); }
+    std::span<char> input_space(const stream& s, std::size_t n) {
+        return engine_.input(s.place()).prepare(n);
+    }
     void on_connected(stream& s);
     void on_read(stream& s, std::size_t n);
     void on_written(stream& s);
@@ -87,6 +89,13 @@ private:
         client_core& of;
     };
 
+    /// The connection of one link of the engine, or the attempt to make it.
+    struct connection {
+        std::shared_ptr<stream> at{};
+        bool ready = false;
+        bool reading = false;  ///< a read is on its way
+    };
+
     void wake() noexcept;
     void begin_turn();
     void end_turn();
@@ -97,10 +106,15 @@ private:
     void begin_shutdown(duration drain);
     void end_shutdown();
     void deliver();
-    void tend_connection();
+    void tend_connections();
     void write();
     void arm_timer();
     void read();
+    /// It is the one of its link.
+    bool is_current(const stream& s) const noexcept {
+        return connections_[s.place()].at.get() == &s;
+    }
+    bool is_wanted(const stream& s) const noexcept;
     static void on_woken(event& e);
     static void on_halted(event& e);
     static void on_timer(event& e);
@@ -117,9 +131,7 @@ private:
     engine::lock_engine engine_;
     time_point now_{};
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
-    std::shared_ptr<stream> stream_{};
-    bool connected_ = false;
-    bool reading_ = false;   // a read is on its way
+    std::vector<connection> connections_;
     bool going_on_ = false;  // on_halted() is
     bool closed_ = false;
     bool shutting_down_ = false;

@@ -10,7 +10,7 @@ namespace conch::impl {
 client_core::~client_core() {
     engine_.close();
     discard();
-    stream_.reset();
+    connections_.clear();
     timer_.reset();
     executor_ = {};
     peers_->remove(*this);
@@ -20,9 +20,11 @@ void client_core::context_gone() noexcept {
     gate_.close();
     closed_ = true;
     engine_.close();
-    if (stream_) {
-        stream_->close();
-        stream_.reset();
+    for (connection& c : connections_) {
+        if (c.at) {
+            c.at->close();
+        }
+        c = {};
     }
     discard();
     timer_.reset();

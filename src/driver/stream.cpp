@@ -39,8 +39,9 @@ auto stream::note(ending& e, handler_memory& memory) {
                                 });
 }
 
-stream::stream(client_core& home, std::uint64_t number)
+stream::stream(client_core& home, std::size_t place, std::uint64_t number)
     : home_{home},
+      place_{place},
       number_{number},
       socket_{home_.io_executor()},
       resolver_{home_.io_executor()},
@@ -48,21 +49,21 @@ stream::stream(client_core& home, std::uint64_t number)
       reading_{&pass_on<&stream::have_read>},
       sending_{&pass_on<&stream::have_written>} {}
 
-void stream::connect(const config& settings) {
+void stream::connect(const wire::address& to) {
     error_code bad;
-    if (!settings.unix_path.empty()) {
+    if (!to.unix_path.empty()) {
         tcp_ = false;
-        addresses_.emplace_back(asio::local::stream_protocol::endpoint{settings.unix_path});
-    } else if (const auto address = asio::ip::make_address(settings.host, bad); !bad) {
-        addresses_.emplace_back(asio::ip::tcp::endpoint{address, settings.port});
+        addresses_.emplace_back(asio::local::stream_protocol::endpoint{to.unix_path});
+    } else if (const auto address = asio::ip::make_address(to.host, bad); !bad) {
+        addresses_.emplace_back(asio::ip::tcp::endpoint{address, to.port});
     } else {
-        resolve(settings);
+        resolve(to);
         return;
     }
     connect_next({});
 }
 
-void stream::resolve(const config& settings) {
+void stream::resolve(const wire::address& to) {
     opening_.run = &pass_on<&stream::resolved>;
     const auto tell = [self = shared_from_this(), home = home_.shared_from_this()](error_code ec) {
         self->opening_.of = self;
@@ -71,7 +72,7 @@ void stream::resolve(const config& settings) {
     };
     try {
         resolver_.async_resolve(
-            settings.host, std::to_string(settings.port), asio::ip::tcp::resolver::numeric_service,
+            to.host, std::to_string(to.port), asio::ip::tcp::resolver::numeric_service,
             [self = shared_from_this(), tell](error_code ec, const auto& results) {
                 // Nobody else looks at the addresses before the lane is told.
                 for (const auto& r : results) {
@@ -131,7 +132,7 @@ void stream::connected(error_code ec, std::size_t) {
 }
 
 void stream::read() {
-    const auto space = home_.input_space(read_size);
+    const auto space = home_.input_space(*this, read_size);
     socket_.async_read_some(asio::buffer(space.data(), space.size()), note(reading_, read_memory_));
 }
 

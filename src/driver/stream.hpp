@@ -4,8 +4,8 @@
 
 #include "driver/handler_memory.hpp"
 #include "driver/lane.hpp"
+#include "wire/address.hpp"
 
-#include <conch/config.hpp>
 #include <conch/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -31,11 +31,13 @@ using protocol = boost::asio::generic::stream_protocol;
 /// only note what happened; the rest is done on the client's lane.
 class stream : public std::enable_shared_from_this<stream> {
 public:
-    stream(client_core& home, std::uint64_t number);
+    /// `place`: whose connection it is, of those of the client.
+    stream(client_core& home, std::size_t place, std::uint64_t number);
 
+    std::size_t place() const noexcept { return place_; }
     std::uint64_t number() const noexcept { return number_; }
     /// Resolves the host and tries its addresses in turn.
-    void connect(const config& settings);
+    void connect(const wire::address& to);
     void read();
     bool writing() const noexcept { return writing_; }
     std::string& output() noexcept { return output_; }
@@ -57,7 +59,7 @@ private:
     /// A handler: passes the ending to the lane.
     auto note(ending& e, handler_memory& memory);
 
-    void resolve(const config& settings);
+    void resolve(const wire::address& to);
     void connect_next(error_code last);
     void write_rest();
     void resolved(error_code ec, std::size_t);
@@ -66,6 +68,7 @@ private:
     void have_written(error_code ec, std::size_t n);
 
     client_core& home_;  // kept by each pending handler
+    const std::size_t place_;
     std::uint64_t number_;
     boost::asio::basic_stream_socket<protocol, boost::asio::any_io_executor> socket_;
     boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::any_io_executor> resolver_;

@@ -55,13 +55,15 @@ lock_engine::~lock_engine() { close(); }
 
 void lock_engine::begin_turn(time_point now) {
     house_.now = std::max(house_.now, now);
-    link().set_now(house_.now);
+    house_.servers.set_now(house_.now);
     while (core::timer* t = house_.timers.pop_due(house_.now)) {
         t->fire(t->owner);
     }
     house_.renewing.tick();
-    if (link().halted()) {
-        link().go_on();
+    for (std::size_t i = 0; i < links(); ++i) {
+        if (halted(i)) {
+            link(i).go_on();
+        }
     }
 }
 
@@ -286,25 +288,34 @@ void lock_engine::close() {
             house_.complete(a.call->unlocking, errc::client_closed);
         }
     }
-    link().close();
+    house_.servers.close();
     while (!house_.acquisitions.empty()) {
         lock::acquisition& a = house_.acquisitions.front();
         house_.timers.cancel(a.timer);
         if (a.call && a.call->where == wire::call::state::waiting) {
-            link().withdraw(*a.call);
+            a.home.link().withdraw(*a.call);
         }
         a.home.forget(a);
     }
     house_.retire_idle();
 }
 
-void lock_engine::connected() { link().connected(); }
+void lock_engine::connected(std::size_t i) { link(i).connected(); }
 
-void lock_engine::connection_broken(std::string_view why) { link().broken(why); }
+void lock_engine::connection_broken(std::string_view why, std::size_t i) { link(i).broken(why); }
 
-void lock_engine::received() { link().received(); }
+void lock_engine::received(std::size_t i) { link(i).received(); }
 
-void lock_engine::stage(std::string& out) { link().stage(out); }
+bool lock_engine::halted() const noexcept {
+    for (std::size_t i = 0; i < links(); ++i) {
+        if (halted(i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lock_engine::stage(std::string& out, std::size_t i) { link(i).stage(out); }
 
 time_point lock_engine::next_deadline() const noexcept {
     return halted() ? house_.now : std::min(house_.timers.next(), house_.renewals.next());
@@ -329,7 +340,7 @@ inventory lock_engine::belongings() const noexcept {
             .limiters = house_.limiter_pool.live(),
             .renewals = house_.renewing.on_their_way(),
             .timers = house_.timers.size() + house_.renewals.size(),
-            .input_room = link().input().capacity()};
+            .input_room = link(0).input().capacity()};
 }
 
 stats lock_engine::counters() const {
@@ -337,7 +348,7 @@ stats lock_engine::counters() const {
     s.holds_now = house_.level_count;
     s.waiting_now = house_.waiters.live() + house_.permit_requests.live();
     s.slots_now = house_.slots.live();
-    s.subscriptions_now = link().channels().size();
+    s.subscriptions_now = link(0).channels().size();
     return s;
 }
 

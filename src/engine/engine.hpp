@@ -67,21 +67,27 @@ public:
     // The driver's side.
 
     /// So many acquires, or releases, of one write at least leave as one script.
-    void join_from(std::size_t fewest) noexcept { link().join_from(fewest); }
-    std::uint64_t wanted_connection() const noexcept { return link().wanted(); }
-    void connected();
-    void connection_broken(std::string_view why);
-    core::byte_buffer& input() noexcept { return link().input(); }
+    void join_from(std::size_t fewest) noexcept { house_.servers.main().join_from(fewest); }
+    /// How many connections there may be: each is known by its place, and the first is that of the
+    /// server that has the locks.
+    std::size_t links() const noexcept { return house_.servers.count(); }
+    std::uint64_t wanted_connection(std::size_t i = 0) const noexcept { return link(i).wanted(); }
+    /// Where to.
+    const wire::address& target(std::size_t i = 0) const noexcept { return link(i).target(); }
+    void connected(std::size_t i = 0);
+    void connection_broken(std::string_view why, std::size_t i = 0);
+    core::byte_buffer& input(std::size_t i = 0) noexcept { return link(i).input(); }
     /// What it brought may be too much for one turn: the next begins at once then.
-    void received();
-    bool halted() const noexcept { return link().halted(); }
-    bool has_output() const noexcept { return link().has_output(); }
-    void stage(std::string& out);
+    void received(std::size_t i = 0);
+    bool halted(std::size_t i) const noexcept { return link(i).halted(); }
+    bool halted() const noexcept;
+    bool has_output(std::size_t i = 0) const noexcept { return link(i).has_output(); }
+    void stage(std::string& out, std::size_t i = 0);
     time_point next_deadline() const noexcept;
     std::vector<lock::completion>& completions() noexcept { return house_.completions; }
 
     stats counters() const;
-    const std::string& last_words() const noexcept { return link().last_words(); }
+    const std::string& last_words() const noexcept { return link(0).last_words(); }
     /// Acquisitions that the server has or may still get.
     std::size_t unsettled() const noexcept { return house_.acquisition_pool.live(); }
     /// The one of this number is among them.
@@ -91,8 +97,8 @@ public:
     std::size_t largest_frame() const noexcept { return house_.frames.largest(); }
 
 private:
-    wire::link& link() noexcept { return house_.servers.only(); }
-    const wire::link& link() const noexcept { return house_.servers.only(); }
+    wire::link& link(std::size_t i) noexcept { return house_.servers.at(i); }
+    const wire::link& link(std::size_t i) const noexcept { return house_.servers.at(i); }
     bool admit(lock::caller by);
     /// Counts one more operation; whether there was room for it. If not, it was refused.
     bool make_room(lock::caller by);

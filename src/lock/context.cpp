@@ -14,8 +14,13 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
       field_prefix{id + ":"},
       log{s.log, s.least_log_level},
       jitter{seed},
-      servers{s,   timers,   jitter,
-              log, counters, wire::link_events{this, &context::on_ready, &context::on_lost}} {}
+      servers{s,
+              timers,
+              jitter,
+              log,
+              counters,
+              now,
+              wire::link_events{this, &context::on_ready, &context::on_lost}} {}
 
 context::~context() { CONCH_CHECK(all_slots.empty() && acquisitions.empty() && limiters.empty()); }
 

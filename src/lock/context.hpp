@@ -13,7 +13,7 @@
 #include "lock/pending.hpp"
 #include "lock/renewal.hpp"
 #include "lock/slot.hpp"
-#include "topology/standalone.hpp"
+#include "topology/servers.hpp"
 
 #include <conch/config.hpp>
 #include <conch/error.hpp>
@@ -142,7 +142,7 @@ struct context {
     boost::unordered_flat_map<limiter_key, limiter*> limiters{};
     std::vector<limiter*> idle_limiters{};
     renewer renewing{*this};
-    topology::standalone servers;
+    topology::servers servers;
 
 private:
     static void on_ready(void* self);

@@ -117,7 +117,7 @@ void renewer::tick() {
 }
 
 void renewer::flush() {
-    if (!house_.servers.only().ready()) {
+    if (!house_.servers.main().ready()) {
         // The next connection begins with a check of all.
         for (acquisition* a : due_) {
             a->due = false;

@@ -27,8 +27,8 @@ const call_type handshake::type{
 
 handshake::greeting::greeting() noexcept : call{handshake::type} {}
 
-handshake::handshake(const config& settings, void* owner, function on_done) noexcept
-    : settings_{settings}, owner_{owner}, done_{on_done} {}
+handshake::handshake(const config& settings, role expected, void* owner, function on_done) noexcept
+    : settings_{settings}, expected_{expected}, owner_{owner}, done_{on_done} {}
 
 void handshake::start(pipeline& p) {
     begun_ = ended_ = 0;
@@ -38,8 +38,14 @@ void handshake::start(pipeline& p) {
     client_id_ = 0;
     run_id_.clear();
     add(p, step::hello);
+    if (expected_ == role::sentinel) {
+        return;
+    }
     if (settings_.database != 0) {
         add(p, step::select);
+    }
+    if (expected_ == role::master) {
+        add(p, step::role);
     }
     add(p, step::info);
     for (std::size_t i = 0; i < preloaded_scripts; ++i) {
@@ -71,6 +77,7 @@ void handshake::encode(call& c, resp::writer& w) {
             return;
         }
         case step::select: w.command(2).arg("SELECT").arg(s.database); return;
+        case step::role: w.command(1).arg("ROLE"); return;
         case step::info: w.command(2).arg("INFO").arg("server"); return;
         case step::load:
             w.command(3).arg("SCRIPT").arg("LOAD").arg(get_script(g.script).body);
@@ -117,6 +124,7 @@ void handshake::answer(const greeting& g, const outcome& o) {
                 fail(why, o.reply.text(), why != errc::server_unavailable);
             }
             return;
+        case step::role: judge_role(o); return;
         case step::info: {
             const std::string_view text = o.answered() ? o.reply.text() : std::string_view{};
             constexpr std::string_view label = "\nrun_id:";
@@ -130,6 +138,16 @@ void handshake::answer(const greeting& g, const outcome& o) {
             return;
         }
         case step::load: return;
+    }
+}
+
+void handshake::judge_role(const outcome& o) {
+    if (!o.answered()) {
+        return;
+    }
+    const std::string_view is = o.reply.at(0).text();
+    if (is != "master") {
+        fail(errc::read_only, "the server is no master: ROLE says " + std::string{is}, false);
     }
 }
 

@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_WIRE_HANDSHAKE_HPP
 #define CONCH_SRC_WIRE_HANDSHAKE_HPP
 
+#include "wire/address.hpp"
 #include "wire/pipeline.hpp"
 
 #include <conch/config.hpp>
@@ -14,16 +15,17 @@
 
 namespace conch::wire {
 
-/// What a connection begins with, in one write: HELLO 3 with AUTH and SETNAME, SELECT, INFO server
-/// (for the run id), SCRIPT LOAD of each script. A script that can't be loaded, or a run id that
-/// can't be read, is no failure: scripts are then sent when they are missed, and the old
-/// connection is not fenced.
+/// What a connection begins with, in one write: HELLO 3 with AUTH and SETNAME, SELECT, ROLE (where
+/// it must be a master), INFO server (for the run id), SCRIPT LOAD of each script; HELLO alone
+/// before a sentinel. A script that can't be loaded, or a run id that can't be read, is no failure:
+/// scripts are then sent when they are missed, and the old connection is not fenced. Nor is a ROLE
+/// that this user may not ask for.
 class handshake {
 public:
     /// Calls `on_done(owner)` once all is answered, or one step failed.
     using function = void (*)(void* owner);
 
-    handshake(const config& settings, void* owner, function on_done) noexcept;
+    handshake(const config& settings, role expected, void* owner, function on_done) noexcept;
 
     void start(pipeline& p);
 
@@ -39,7 +41,7 @@ public:
     const std::string& run_id() const noexcept { return run_id_; }
 
 private:
-    enum class step : std::uint8_t { hello, select, info, load };
+    enum class step : std::uint8_t { hello, select, role, info, load };
 
     struct greeting : call {
         greeting() noexcept;
@@ -54,12 +56,14 @@ private:
 
     void add(pipeline& p, step what, script_id script = {});
     void answer(const greeting& g, const outcome& o);
+    void judge_role(const outcome& o);
     void fail(errc why, std::string_view words, bool for_good);
 
     const config& settings_;
+    const role expected_;
     void* owner_;
     function done_;
-    std::array<greeting, 3 + preloaded_scripts> steps_{};
+    std::array<greeting, 4 + preloaded_scripts> steps_{};
     std::size_t begun_ = 0;
     std::size_t ended_ = 0;
     errc failure_{};

@@ -13,14 +13,9 @@ namespace {
 constexpr std::size_t write_limit = 256u << 10;
 constexpr std::size_t most_unfenced = 64;
 
-// For the log.
-std::string place_of(const config& s) {
-    return s.unix_path.empty() ? s.host + ':' + std::to_string(s.port) : s.unix_path;
-}
-
 }  // namespace
 
-link::link(const config& settings, core::timer_heap& timers, core::random& jitter,
+link::link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
            const core::log& log, stats& counters, link_events events)
     : settings_{settings},
       timers_{timers},
@@ -28,7 +23,9 @@ link::link(const config& settings, core::timer_heap& timers, core::random& jitte
       log_{log},
       counters_{counters},
       events_{events},
-      greeting_{settings, this, &link::on_greeted},
+      target_{std::move(to.at)},
+      expected_{to.expected},
+      greeting_{settings, to.expected, this, &link::on_greeted},
       timer_{this, &link::on_timer} {
     ping_.home = this;
 }
@@ -44,6 +41,11 @@ void link::submit(call& c) {
 }
 
 void link::connect() {
+    if (!target_.known()) {
+        state_ = state::homeless;
+        go_astray();
+        return;
+    }
     state_ = state::connecting;
     wanted_ = ++epoch_;
     timers_.set(timer_, core::after(now_, settings_.connect_timeout));
@@ -75,7 +77,7 @@ void link::on_greeted(void* self) {
     l.state_ = state::ready;
     l.attempts_ = 0;
     ++l.counters_.connects;
-    l.log_(log_level::info, "connected to ", place_of(l.settings_));
+    l.log_(log_level::info, "connected to ", l.target_.text());
     l.told_.clear();
     l.fence_old();
     l.events_.ready(l.events_.owner);
@@ -159,12 +161,38 @@ void link::down(std::string_view why) {
     } else if (++attempts_; settings_.retry_attempts && attempts_ >= *settings_.retry_attempts) {
         events_.lost(events_.owner, why_down());
     }
+    go_astray();
+}
+
+// The last thing that is done: the answer may come at once.
+void link::go_astray() {
+    if (events_.astray) {
+        events_.astray(events_.owner);
+    }
+}
+
+void link::move_to(const address& to) {
+    move_later(to);
+    if (state_ == state::pausing || state_ == state::homeless) {
+        timers_.cancel(timer_);
+        connect();
+    }
+}
+
+void link::move_later(const address& to) {
+    if (to == target_) {
+        return;
+    }
+    target_ = to;
+    if (wanted_ != 0) {
+        down("the server is at " + to.text() + " now");
+    }
 }
 
 // A failure is worth a warning once, not at each attempt to connect.
 void link::tell(std::string_view why) {
     const log_level level = told_ == why ? log_level::debug : log_level::warning;
-    log_(level, "no connection to ", place_of(settings_), ": ", why);
+    log_(level, "no connection to ", target_.text(), ": ", why);
     told_ = why;
 }
 
@@ -199,6 +227,7 @@ void link::on_timer(void* self) {
             return;
         case state::ready: l.watch(); return;
         case state::unused:
+        case state::homeless:
         case state::closed: return;
     }
 }
@@ -325,7 +354,13 @@ void link::answer(call& c, const resp::value& reply) {
     }
     const std::string_view words = reply.text();
     last_words_ = words;
-    if (c.wanted && c.type->order != priority::greeting) {
+    if (c.type->order != priority::greeting && demoted(words)) {
+        if (c.wanted) {
+            c.not_run();
+            pipeline_.submit_again(c);
+            return;
+        }
+    } else if (c.wanted && c.type->order != priority::greeting) {
         switch (classify(words)) {
             case refusal::no_script:
                 if (!c.by_body) {
@@ -340,6 +375,23 @@ void link::answer(call& c, const resp::value& reply) {
         }
     }
     c.type->done(c, outcome{outcome::kind::refused, reply});
+}
+
+// Where a master is wanted, a replica answers that it may not write: what was asked is asked again
+// of the one that took its place.
+bool link::demoted(std::string_view words) {
+    if (expected_ != role::master || to_errc(words) != errc::read_only) {
+        return false;
+    }
+    if (ready()) {
+        down("the server became a replica");
+    }
+    return true;
+}
+
+void link::remember_words(std::string_view words) {
+    last_words_ = words;
+    demoted(words);
 }
 
 void link::retry_later(call& c) {

@@ -32,13 +32,22 @@ struct link_events {
     void (*ready)(void* owner) = nullptr;
     /// The connection broke, or an attempt to connect failed for a reason that will not pass.
     void (*lost)(void* owner, errc lasting_reason) = nullptr;
+    /// It doesn't know where to connect, or is not connected any more, or could not be: who knows
+    /// better may say so with `move_to()`.
+    void (*astray)(void* owner) = nullptr;
 };
 
-/// One server, reached by one connection after the other. Bytes and time come in; it says what
-/// should be written and whether a connection is wanted, and does no I/O.
+/// Where a link begins, and what it must find there.
+struct destination {
+    address at{};
+    role expected = role::any;
+};
+
+/// One server (or what took its place), reached by one connection after the other. Bytes and time
+/// come in; it says what should be written and whether a connection is wanted, and does no I/O.
 class link {
 public:
-    link(const config& settings, core::timer_heap& timers, core::random& jitter,
+    link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
          const core::log& log, stats& counters, link_events events);
     link(const link&) = delete;
     link& operator=(const link&) = delete;
@@ -63,9 +72,24 @@ public:
     /// What to tell who waited too long for the answer to this call.
     errc why_unanswered(const call& c) const noexcept;
     const std::string& last_words() const noexcept { return last_words_; }
-    void remember_words(std::string_view words) { last_words_ = words; }
+    /// An answer to a part of a call was this error.
+    void remember_words(std::string_view words);
+
+    // For the topology.
+
+    /// The server is there from now on: leaves the one where it was, if it was another, and
+    /// connects at once. No-op if it is there already.
+    void move_to(const address& to);
+    /// The same, but what is not connected waits for the end of its pause.
+    void move_later(const address& to);
+    /// Leaves this connection, for this reason.
+    void leave(std::string_view why) { broken(why); }
+    bool unused() const noexcept { return state_ == state::unused; }
 
     // For the driver.
+
+    /// Where to connect.
+    const address& target() const noexcept { return target_; }
 
     /// Which connection there should be: another number than before means to close the old one
     /// and, unless it is 0, to open a new one.
@@ -94,7 +118,15 @@ private:
     /// So many answers are handled in one turn: as many calls as leave as one script.
     static constexpr std::size_t most_handled = pipeline::most_joined;
 
-    enum class state : std::uint8_t { unused, pausing, connecting, greeting, ready, closed };
+    enum class state : std::uint8_t {
+        unused,
+        homeless,  ///< wants a connection, and doesn't know where to
+        pausing,
+        connecting,
+        greeting,
+        ready,
+        closed
+    };
 
     struct probe : call {
         explicit probe(const call_type& t) noexcept : call{t} {}
@@ -123,6 +155,8 @@ private:
     void connect();
     void pause();
     void down(std::string_view why);
+    void go_astray();
+    bool demoted(std::string_view words);
     void tell(std::string_view why);
     void nonsense(std::string_view what);
     void handle(const resp::value& message);
@@ -141,6 +175,8 @@ private:
     const core::log& log_;
     stats& counters_;
     link_events events_;
+    address target_;
+    const role expected_;
 
     state state_ = state::unused;
     time_point now_{};

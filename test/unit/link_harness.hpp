@@ -61,7 +61,10 @@ inline constexpr wire::call_type script_note{.name = "script",
 
 /// One link on virtual time, and the hand that plays its driver, its server and its locks.
 struct link_harness {
-    explicit link_harness(config c = {}) : settings{std::move(c)} { link.set_now(now); }
+    explicit link_harness(config c = {}, wire::role expects = wire::role::any)
+        : settings{std::move(c)}, expected{expects} {
+        link.set_now(now);
+    }
 
     void advance(duration d) {
         const time_point until = now + d;
@@ -113,7 +116,11 @@ struct link_harness {
         static_cast<link_harness*>(self)->news.push_back(join("lost ", static_cast<int>(why)));
     }
 
+    static void on_astray(void* self) { ++static_cast<link_harness*>(self)->astray; }
+
     config settings;
+    wire::role expected;
+    int astray = 0;
     core::timer_heap timers{};
     core::random jitter{1};
     lines logged{};
@@ -122,7 +129,9 @@ struct link_harness {
     stats counters{};
     lines news{};
     time_point now{std::chrono::hours{1}};
-    wire::link link{settings, timers, jitter, log, counters, {this, &on_ready, &on_lost}};
+    wire::destination to{wire::address::of(settings), expected};
+    wire::link link{
+        settings, to, timers, jitter, log, counters, {this, &on_ready, &on_lost, &on_astray}};
 };
 
 }  // namespace conch::test

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "topology/sentinel.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace conch::topology {
+namespace {
+
+/// A sentinel that doesn't answer must not hold up the question to the next one for long.
+constexpr duration longest_patience = std::chrono::seconds{1};
+
+std::uint16_t port_of(std::string_view text) noexcept {
+    std::uint16_t port = 0;
+    const char* const end = text.data() + text.size();
+    const auto [last, bad] = std::from_chars(text.data(), end, port);
+    return bad == std::errc{} && last == end ? port : std::uint16_t{0};
+}
+
+}  // namespace
+
+const wire::call_type sentinel::type{
+    .name = "sentinel",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &sentinel::encode,
+    .done = &sentinel::done,
+};
+
+config sentinel::settings_of(const config& all) {
+    config c = all;
+    c.unix_path.clear();
+    c.database = 0;
+    c.username = all.sentinel->username;
+    c.password = all.sentinel->password;
+    c.connect_timeout = std::min(c.connect_timeout, longest_patience);
+    c.response_timeout = std::min(c.response_timeout, longest_patience);
+    c.retry_attempts.reset();
+    return c;
+}
+
+sentinel::sentinel(const config& settings, core::timer_heap& timers, core::random& jitter,
+                   const core::log& log, const time_point& now, wire::link& master,
+                   wire::link_events events)
+    : options_{*settings.sentinel},
+      settings_{settings_of(settings)},
+      timers_{timers},
+      jitter_{jitter},
+      log_{log},
+      now_{now},
+      master_{master},
+      events_{events},
+      link_{settings_,
+            {address_of(0), wire::role::sentinel},
+            timers,
+            jitter,
+            log,
+            ignored_,
+            {this, [](void*) {}, &sentinel::on_lost, &sentinel::on_astray}} {}
+
+sentinel::~sentinel() { timers_.cancel(poll_); }
+
+wire::address sentinel::address_of(std::size_t which) const {
+    const server_address& a = options_.addresses[which];
+    return {a.host, a.port, {}};
+}
+
+void sentinel::ask() {
+    if (closed_) {
+        return;
+    }
+    if (!listener_.to) {
+        link_.channels().add(listener_, "+switch-master");
+        next_poll();
+    }
+    if (question_.where == wire::call::state::idle) {
+        link_.submit(question_);
+    }
+}
+
+void sentinel::next_poll() {
+    timers_.set(poll_, core::after(now_, jitter_.jitter(options_.scan_interval)));
+}
+
+void sentinel::on_poll(void* self) {
+    auto& s = *static_cast<sentinel*>(self);
+    s.ask();
+    s.next_poll();
+}
+
+// What was announced may be of another master: the answer to the question tells.
+void sentinel::on_news(void* self, wire::news what) {
+    if (what != wire::news::failed) {
+        static_cast<sentinel*>(self)->ask();
+    }
+}
+
+void sentinel::encode(wire::call& c, resp::writer& w) {
+    const auto& q = static_cast<const question&>(c);
+    w.command(3).arg("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(q.home.options_.master);
+}
+
+void sentinel::done(wire::call& c, const wire::outcome& o) {
+    sentinel& s = static_cast<question&>(c).home;
+    if (o.lost()) {
+        return;  // closed
+    }
+    if (o.refused()) {
+        s.fail(errc::server_error,
+               "the sentinel refused to answer: " + std::string{o.reply.text()});
+    } else {
+        s.answered(o.reply);
+    }
+}
+
+void sentinel::answered(const resp::value& reply) {
+    if (reply.is_null()) {
+        fail(errc::unknown_master, "the sentinel knows no master named " + options_.master);
+        return;
+    }
+    const wire::address at{std::string{reply.at(0).text()}, port_of(reply.at(1).text()), {}};
+    if (at.host.empty() || at.port == 0) {
+        fail(errc::protocol_error, "the sentinel's answer is no address");
+        return;
+    }
+    failed_ = 0;
+    why_ = {};
+    if (at != master_.target()) {
+        log_(log_level::info, "master ", options_.master, " is at ", at.text());
+        master_.move_to(at);
+    }
+}
+
+void sentinel::fail(errc why, const std::string& words) {
+    why_ = why;
+    link_.remember_words(words);
+    link_.leave(words);
+}
+
+void sentinel::on_lost(void* self, errc why) {
+    auto& s = *static_cast<sentinel*>(self);
+    if (why != errc{}) {
+        s.why_ = why;
+    }
+}
+
+// On to the next one; when none of them was of use, after a pause.
+void sentinel::on_astray(void* self) {
+    auto& s = *static_cast<sentinel*>(self);
+    const std::size_t all = s.options_.addresses.size();
+    s.asked_ = (s.asked_ + 1) % all;
+    const bool round_is_over = ++s.failed_ % all == 0;
+    if (!round_is_over) {
+        s.link_.move_to(s.address_of(s.asked_));
+        s.ask();
+        return;
+    }
+    s.link_.move_later(s.address_of(s.asked_));
+    s.ask();
+    s.master_.remember_words(s.link_.last_words());
+    const errc why = std::exchange(s.why_, errc{});
+    if (why != errc{} && !s.master_.ready()) {
+        s.events_.lost(s.events_.owner, why);
+    }
+}
+
+void sentinel::close() {
+    closed_ = true;
+    timers_.cancel(poll_);
+    link_.channels().remove(listener_);
+    link_.close();
+}
+
+}  // namespace conch::topology
