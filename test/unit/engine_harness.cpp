@@ -136,6 +136,9 @@ void engine_harness::feed(const std::string& bytes) {
         engine.input().commit(bytes.size());
         engine.received();
     });
+    while (engine.halted() && !in_turn_) {
+        turn();
+    }
 }
 
 std::vector<std::string> engine_harness::sent() { return texts(sent_commands()); }

@@ -80,7 +80,8 @@ public:
     void break_connection();
     /// Waits for the engine's back-off until it wants a connection.
     void wait_for_attempt();
-    /// The server's bytes, all in one read.
+    /// The server's bytes, all in one read; inside of `turn`, what one turn doesn't handle is left
+    /// for later ones.
     template <typename... Replies>
     void reply(const Replies&... bytes) {
         feed(join(bytes...));

@@ -18,6 +18,7 @@ using conch::lock_options;
 conch::config passing(unsigned most) {
     conch::config c = quiet();
     c.max_passes = most;
+    c.max_pass_time = 500ms;
     return c;
 }
 
@@ -159,7 +160,7 @@ TEST_F(engine_passing, a_row_goes_on_though_nobody_listens_in_between) {
 
 TEST_F(engine_passing, after_max_pass_time_the_server_hears_of_a_release) {
     hold();
-    h.advance(99ms);
+    h.advance(499ms);
     expect_passed_to(h.lock("a"));
     h.lock("a");
     h.advance(1ms);
