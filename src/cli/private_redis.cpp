@@ -40,6 +40,7 @@ constexpr auto start_limit = 10s;
 constexpr std::size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::string_view socket_file = "/redis.sock";
 constexpr std::string_view log_file = "/redis.log";
+constexpr std::string_view sentinel_file = "/sentinel.conf";
 
 class descriptor {
 public:
@@ -121,6 +122,7 @@ private_redis::private_redis() : private_redis{options{}} {}
 private_redis::private_redis(options o) : options_{std::move(o)} {
     try {
         make_folder();
+        write_configuration();
         if (options_.tcp) {
             choose_port();
         }
@@ -189,22 +191,31 @@ void private_redis::start() {
     }
 }
 
+void private_redis::write_configuration() {
+    if (options_.sentinel.empty()) {
+        return;
+    }
+    std::ofstream out{folder_ + std::string{sentinel_file}};
+    out << options_.sentinel;
+    if (!out.flush()) {
+        fail(errno, "cannot write into " + folder_);
+    }
+}
+
 void private_redis::launch() {
-    std::vector<std::string> words{"redis-server",
-                                   "--port",
-                                   std::to_string(port_),
-                                   "--bind",
-                                   "127.0.0.1",
-                                   "--unixsocket",
-                                   socket_path_,
-                                   "--dir",
-                                   folder_,
-                                   "--save",
-                                   "",
-                                   "--appendonly",
-                                   "no",
-                                   "--daemonize",
-                                   "no"};
+    std::vector<std::string> words{"redis-server"};
+    if (!options_.sentinel.empty()) {
+        words.push_back(folder_ + std::string{sentinel_file});
+        words.push_back("--sentinel");
+    }
+    const std::vector<std::string> usual{"--port",       std::to_string(port_),
+                                         "--bind",       "127.0.0.1",
+                                         "--unixsocket", socket_path_,
+                                         "--dir",        folder_,
+                                         "--save",       "",
+                                         "--appendonly", "no",
+                                         "--daemonize",  "no"};
+    words.insert(words.end(), usual.begin(), usual.end());
     words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
     const std::vector<char*> argv = exec_words(words);
 

@@ -25,6 +25,9 @@ public:
         bool tcp = false;
         /// Further arguments of redis-server, such as {"--requirepass", "x"}.
         std::vector<std::string> arguments{};
+        /// Not empty: it is a Redis Sentinel that begins with this configuration, and keeps what it
+        /// made of it over `kill()` and `start()`.
+        std::string sentinel{};
     };
 
     /// Starts the server and returns when it answers PING (or an error such as NOAUTH). Throws
@@ -54,6 +57,7 @@ public:
 private:
     void make_folder();
     void choose_port();
+    void write_configuration();
     void launch();
     void wait_until_ready();
     void clean_up() noexcept;

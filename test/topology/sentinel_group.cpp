@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "topology/sentinel_group.hpp"
+
+#include "support/run.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace conch::test {
+namespace {
+
+constexpr auto start_limit = std::chrono::seconds{60};
+
+// "3" of "num-other-sentinels 3" in the flat list of a sentinel's answer.
+std::string field(const reply& flat, const std::string& name) {
+    for (std::size_t i = 0; i + 1 < flat.items.size(); i += 2) {
+        if (flat.items[i].text == name) {
+            return flat.items[i + 1].text;
+        }
+    }
+    return {};
+}
+
+std::vector<std::string> arguments_of_replica(const cli::private_redis& master) {
+    return {"--replicaof", "127.0.0.1", std::to_string(master.port()), "--repl-diskless-sync-delay",
+            "0"};
+}
+
+std::string configuration(const cli::private_redis& master) {
+    const std::string port = std::to_string(master.port());
+    return "sentinel monitor conch-test 127.0.0.1 " + port +
+           " 2\n"
+           "sentinel down-after-milliseconds conch-test 500\n"
+           "sentinel failover-timeout conch-test 4000\n"
+           "sentinel parallel-syncs conch-test 2\n";
+}
+
+}  // namespace
+
+sentinel_group::sentinel_group() {
+    servers_.emplace_back(
+        cli::private_redis::options{.tcp = true, .arguments = {"--repl-diskless-sync-delay", "0"}});
+    while (servers_.size() < server_count) {
+        servers_.emplace_back(cli::private_redis::options{
+            .tcp = true, .arguments = arguments_of_replica(servers_.front())});
+    }
+    asio::io_context io;
+    if (!run_until(io, [&] { return replicated(0); }, start_limit)) {
+        throw std::runtime_error{"the replicas did not join the master"};
+    }
+    while (sentinels_.size() < sentinel_count) {
+        sentinels_.emplace_back(
+            cli::private_redis::options{.tcp = true, .sentinel = configuration(servers_.front())});
+    }
+    if (!run_until(io, [&] { return complete(); }, start_limit)) {
+        throw std::runtime_error{"the sentinels did not find each other"};
+    }
+}
+
+bool sentinel_group::complete() const {
+    for (const auto& s : sentinels_) {
+        raw_client raw{s.socket_path()};
+        const reply r = raw.must({"SENTINEL", "MASTER", "conch-test"});
+        if (field(r, "num-slaves") != std::to_string(server_count - 1) ||
+            field(r, "num-other-sentinels") != std::to_string(sentinel_count - 1) ||
+            field(r, "flags") != "master") {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sentinel_group::replicated(std::size_t i) const {
+    raw_client raw{servers_[i].socket_path()};
+    raw.must({"SET", "written-to-be-replicated", ""});
+    return raw.must({"WAIT", std::to_string(server_count - 1), "100"}).number == server_count - 1;
+}
+
+std::size_t sentinel_group::master_by(std::size_t i) const {
+    raw_client raw{sentinels_[i].socket_path()};
+    const reply at = raw.must({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", "conch-test"});
+    for (std::size_t s = 0; s < servers_.size() && at.items.size() == 2; ++s) {
+        if (at.items[1].text == std::to_string(servers_[s].port())) {
+            return s;
+        }
+    }
+    return server_count;
+}
+
+config sentinel_group::settings(const std::string& client_name) const {
+    config c = config::from_url(url());
+    c.client_name = client_name;
+    c.connect_timeout = 2s;
+    c.response_timeout = 1s;
+    c.operation_timeout = 30s;
+    c.reconnect_delay_min = 2ms;
+    c.reconnect_delay_max = 100ms;
+    return c;
+}
+
+std::string sentinel_group::url() const {
+    std::string hosts;
+    for (const auto& s : sentinels_) {
+        hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(s.port());
+    }
+    return "redis+sentinel://" + hosts + "/conch-test";
+}
+
+}  // namespace conch::test

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_TOPOLOGY_SENTINEL_GROUP_HPP
+#define CONCH_TEST_TOPOLOGY_SENTINEL_GROUP_HPP
+
+#include "cli/private_redis.hpp"
+#include "support/raw_client.hpp"
+
+#include <conch/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace conch::test {
+
+/// A master, two replicas and three sentinels that watch them, each a process of its own. The
+/// sentinels hold a silent master for dead after half a second.
+class sentinel_group {
+public:
+    static constexpr std::size_t server_count = 3;
+    static constexpr std::size_t sentinel_count = 3;
+
+    /// Returns when the replicas have joined and the sentinels know each other.
+    sentinel_group();
+
+    /// Settings of a client that asks these sentinels, impatient enough for a test.
+    config settings(const std::string& client_name = "conch") const;
+    std::string url() const;
+
+    /// The first is the master at first.
+    cli::private_redis& server(std::size_t i) { return servers_[i]; }
+    cli::private_redis& sentinel(std::size_t i) { return sentinels_[i]; }
+    /// A connection of the test's own; made anew by each call.
+    raw_client raw(std::size_t i) const { return raw_client{servers_[i].socket_path()}; }
+
+    /// The server that sentinel `i` takes for the master; `server_count` if it names none of them.
+    std::size_t master_by(std::size_t i) const;
+    /// All replicas of server `i` have what it has: what was written before is safe.
+    bool replicated(std::size_t i) const;
+
+private:
+    bool complete() const;
+
+    std::deque<cli::private_redis> servers_{};
+    std::deque<cli::private_redis> sentinels_{};
+};
+
+}  // namespace conch::test
+
+#endif

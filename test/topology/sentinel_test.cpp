@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// Locks at the master that real sentinels name, while servers and sentinels fail.
+#include "support/fenced_resource.hpp"
+#include "support/run.hpp"
+#include "support/told_in_time.hpp"
+#include "topology/sentinel_group.hpp"
+
+#include <conch/conch.hpp>
+
+#include <gtest/gtest.h>
+#include <boost/asio/io_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+constexpr std::chrono::seconds long_patience{60};
+
+class sentinel_test : public testing::Test {
+protected:
+    template <typename Body>
+    void run(Body&& body) {
+        run_test(io, body(), long_patience);
+    }
+    /// Another one than before is the master, and says so.
+    asio::awaitable<std::size_t> next_master(std::size_t before) {
+        std::size_t now = before;
+        const bool moved = co_await when(
+            [&] {
+                now = group.master_by(0);
+                return now != before && now < sentinel_group::server_count;
+            },
+            long_patience);
+        EXPECT_TRUE(moved) << "no failover";
+        co_return now;
+    }
+
+    sentinel_group group{};
+    asio::io_context io{};
+    client a{io, group.settings("a")};
+    client b{io, group.settings("b")};
+};
+
+TEST_F(sentinel_test, slow_the_master_is_found_and_excludes) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, "m"};
+        const mutex of_b{b, "m"};
+        hold h = co_await of_a.async_lock();
+        EXPECT_TRUE(group.raw(0).exists("m"));
+        hold none = co_await of_b.async_try_lock();
+        EXPECT_FALSE(none);
+        bool granted = false;
+        task_group waiting{io.get_executor()};
+        const auto waiter = [&]() -> asio::awaitable<void> {
+            hold next = co_await of_b.async_lock();
+            granted = true;
+            co_await next.async_unlock();
+        };
+        waiting.spawn(waiter());
+        const bool waits = co_await when([&] { return b.stats().subscriptions_now == 1; });
+        EXPECT_TRUE(waits);
+        EXPECT_FALSE(granted);
+        co_await h.async_unlock();
+        co_await waiting.join();
+        EXPECT_TRUE(granted);
+    });
+}
+
+TEST_F(sentinel_test, slow_a_replicated_hold_outlives_its_master) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, "m", {.fenced = true}};
+        const mutex of_b{b, "m", {.fenced = true}};
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        const std::uint64_t token = h.fence();
+        EXPECT_TRUE(group.replicated(0));
+        bool granted = false;
+        task_group waiting{io.get_executor()};
+        const auto waiter = [&]() -> asio::awaitable<void> {
+            hold next = co_await of_b.async_lock();
+            granted = true;
+            EXPECT_GT(next.fence(), token);
+            co_await next.async_unlock();
+        };
+        waiting.spawn(waiter());
+        const bool waits = co_await when([&] { return b.stats().subscriptions_now == 1; });
+        EXPECT_TRUE(waits);
+
+        group.server(0).kill();
+        const std::size_t now = co_await next_master(0);
+        const bool back = co_await when(
+            [&] { return a.stats().connects == 2 && a.stats().renewals >= 1; }, long_patience);
+        EXPECT_TRUE(back) << "checked and renewed at the new master";
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_TRUE(group.raw(now).exists("m"));
+        EXPECT_FALSE(granted);
+        co_await h.async_unlock();
+        co_await waiting.join();
+        EXPECT_TRUE(granted);
+        EXPECT_FALSE(group.raw(now).exists("m"));
+    });
+}
+
+TEST_F(sentinel_test, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
+    fenced_resource resource;
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, "m", {.fenced = true}};
+        const mutex of_b{b, "m", {.fenced = true}};
+        {
+            hold warm = co_await of_a.async_lock();
+            co_await warm.async_unlock();
+        }
+        EXPECT_TRUE(group.replicated(0));
+        group.server(1).freeze();
+        group.server(2).freeze();
+        // What is written from now on doesn't even reach their sockets.
+        EXPECT_EQ(group.raw(0).must({"CLIENT", "KILL", "TYPE", "replica"}).number, 2);
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        const claim old{"m", h.fence(), h.valid_until(), 60s};
+        EXPECT_TRUE(resource.enter(old, clock::now()).accepted);
+        group.server(0).kill();
+        group.server(1).thaw();
+        group.server(2).thaw();
+
+        const auto [why] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(why, errc::lock_lost) << "at once, not when its lease would end";
+        EXPECT_LT(clock::now(), old.valid_until);
+        EXPECT_FALSE(h.owns_lock());
+
+        hold next = co_await of_b.async_lock();
+        EXPECT_GT(next.fence(), old.fence);
+        const claim young{"m", next.fence(), next.valid_until(), 30s};
+        const auto read = resource.enter(young, clock::now());
+        EXPECT_TRUE(read.accepted);
+        EXPECT_FALSE(resource.write(old, 1, clock::now()).accepted) << "by its fence";
+        EXPECT_TRUE(resource.write(young, read.value + 1, clock::now()).accepted);
+        const auto [verdict] = co_await h.async_unlock(as_result);
+        EXPECT_EQ(verdict, errc::lock_lost);
+        co_await next.async_unlock();
+    });
+    EXPECT_EQ(resource.report().stale_accepted, 0u);
+    EXPECT_EQ(resource.report().fences_backwards, 0u);
+}
+
+TEST_F(sentinel_test, slow_a_frozen_master_that_wakes_up_has_no_say) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, "m", {.fenced = true}};
+        const mutex of_b{b, "m", {.fenced = true}};
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        EXPECT_TRUE(group.replicated(0));
+        group.server(0).freeze();
+        const std::size_t now = co_await next_master(0);
+        const bool back = co_await when(
+            [&] { return a.stats().connects == 2 && a.stats().renewals >= 1; }, long_patience);
+        EXPECT_TRUE(back);
+        EXPECT_TRUE(h.owns_lock());
+        group.server(0).thaw();
+        hold none = co_await of_b.async_try_lock({.wait = 200ms});
+        EXPECT_FALSE(none);
+        const std::uint64_t token = h.fence();
+        co_await h.async_unlock();
+        hold next = co_await of_b.async_lock();
+        EXPECT_GT(next.fence(), token);
+        EXPECT_TRUE(group.raw(now).exists("m"));
+        const bool demoted = co_await when(
+            [&] { return group.raw(0).command({"ROLE"}).items.at(0).text == "slave"; },
+            long_patience);
+        EXPECT_TRUE(demoted);
+        EXPECT_TRUE(next.owns_lock());
+        co_await next.async_unlock();
+    });
+}
+
+TEST_F(sentinel_test, slow_a_loss_is_told_in_time_while_there_is_no_master) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{a, "m"};
+        hold h = co_await m.async_lock({.lease = 2s});
+        for (std::size_t i = 0; i < sentinel_group::sentinel_count; ++i) {
+            group.sentinel(i).kill();
+        }
+        group.server(0).freeze();
+        const auto why = co_await told_in_time(h);
+        EXPECT_EQ(why, std::optional{make_error_code(errc::lease_expired)});
+        group.server(0).thaw();
+    });
+}
+
+TEST_F(sentinel_test, slow_the_loss_of_sentinels_is_nothing_as_long_as_one_is_left) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{a, "m"};
+        hold first = co_await m.async_lock();
+        co_await first.async_unlock();
+        group.sentinel(0).kill();  // the one that is asked
+        EXPECT_TRUE(group.replicated(0));
+        group.server(0).kill();
+        std::size_t now = 0;
+        const bool moved = co_await when(
+            [&] {
+                now = group.master_by(1);
+                return now != 0;
+            },
+            long_patience);
+        EXPECT_TRUE(moved);
+        hold h = co_await m.async_lock();
+        EXPECT_TRUE(group.raw(now).exists("m"));
+        co_await h.async_unlock();
+    });
+}
+
+TEST_F(sentinel_test, slow_an_unknown_name_fails_soon_and_says_so) {
+    config wrong = group.settings("wrong");
+    wrong.sentinel->master = "nobody";
+    client c{io, wrong};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "m"};
+        const auto [ec, h] = co_await m.async_lock({}, as_result);
+        EXPECT_EQ(ec, errc::unknown_master);
+        EXPECT_EQ(c.last_server_error(), "the sentinel knows no master named nobody");
+    });
+}
+
+TEST_F(sentinel_test, slow_counters_stay_whole_over_failovers) {
+    run([&]() -> asio::awaitable<void> {
+        fenced_resource resource;
+        bool go_on = true;
+        std::uint64_t done = 0;
+        const auto worker = [&](client& c) -> asio::awaitable<void> {
+            const mutex m{c, "counter", {.fenced = true}};
+            while (go_on) {
+                auto [ec, h] = co_await m.async_lock({.lease = 10s}, as_result);
+                if (ec) {
+                    continue;
+                }
+                const claim mine{"counter", h.fence(), h.valid_until(), 10s};
+                const auto read = resource.enter(mine, clock::now());
+                co_await pass(1ms);
+                if (read.accepted && h.owns_lock()) {
+                    done += resource.write(mine, read.value + 1, clock::now()).accepted ? 1 : 0;
+                } else {
+                    resource.leave(mine);
+                }
+                co_await h.async_unlock(as_result);
+            }
+        };
+        task_group workers{io.get_executor()};
+        workers.spawn(worker(a));
+        workers.spawn(worker(b));
+        workers.spawn(worker(b));
+        const bool some = co_await when([&] { return done >= 100; });
+        EXPECT_TRUE(some);
+        group.server(0).kill();
+        const std::size_t second = co_await next_master(0);
+        const std::uint64_t before = done;
+        const bool more = co_await when([&] { return done >= before + 100; }, long_patience);
+        EXPECT_TRUE(more);
+        EXPECT_LT(second, sentinel_group::server_count);
+        go_on = false;
+        co_await workers.join();
+        const resource_report r = resource.report();
+        EXPECT_EQ(r.stale_accepted, 0u);
+        EXPECT_EQ(r.fences_backwards, 0u);
+        EXPECT_EQ(r.fences_reused, 0u);
+        EXPECT_EQ(r.lost_updates(), 0u);
+        EXPECT_EQ(r.written, done);
+    });
+}
+
+}  // namespace
