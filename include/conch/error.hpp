@@ -28,7 +28,7 @@ enum class errc {
     /// The server refused the renewals until the lease ended (see `client::last_server_error()`).
     renewal_refused,
     /// The server no longer knows this hold: forced release, deleted key, or data lost in a
-    /// failover.
+    /// restart.
     lock_lost,
     /// `lock_options::max_hold` was reached.
     max_hold_reached,
@@ -76,6 +76,9 @@ enum class errc {
     protocol_error,
     /// No sentinel knows a master of the name `sentinel_options::master`.
     unknown_master,
+    /// The hold did not reach the server that took over in a failover. Another client may hold the
+    /// lock.
+    lost_in_failover,
 };
 
 /// The category of `errc`: name "conch".

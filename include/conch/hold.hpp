@@ -85,7 +85,8 @@ public:
     /// if it was lost. Doesn't extend the hold's life, survives its moves.
     ///
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
-    /// `errc::lease_expired`, `errc::renewal_refused`, `errc::lock_lost`, `errc::max_hold_reached`,
+    /// `errc::lease_expired`, `errc::renewal_refused`, `errc::lock_lost`,
+    /// `errc::lost_in_failover` (as soon as the new master was asked), `errc::max_hold_reached`,
     /// `errc::client_closed`; `errc::not_owner` (empty); `errc::overloaded` (only where another of
     /// this hold is pending: the first is always admitted). Lateness: the first turn of the event
     /// loop at or after `valid_until()`, whatever the server does.

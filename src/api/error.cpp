@@ -41,6 +41,8 @@ const char* text(errc e) noexcept {
         case errc::wrong_type: return "the key of this name holds something else";
         case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
         case errc::unknown_master: return "no sentinel knows a master of this name";
+        case errc::lost_in_failover:
+            return "the server that took over in a failover doesn't have the lock";
     }
     return "unknown error";
 }

@@ -185,7 +185,7 @@ void section_guard::body_ended(std::exception_ptr error) {
 }
 
 void section_guard::finish(error_code unlocked) {
-    if (!lost_ && unlocked == errc::lock_lost) {
+    if (!lost_ && (unlocked == errc::lock_lost || unlocked == errc::lost_in_failover)) {
         lost_ = unlocked;
     }
     std::exception_ptr error = std::move(error_);

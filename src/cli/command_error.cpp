@@ -18,6 +18,7 @@ std::string_view advice(errc e) noexcept {
         case errc::authentication_failed:
             return "; give them in the URL, redis://user:password@host";
         case errc::read_only: return "; name the master instead of the replica";
+        case errc::unknown_master: return "; what do the sentinels monitor?";
         case errc::wrong_type: return "; choose another name";
         case errc::protocol_error: return "; does a Redis server listen there?";
         case errc::timed_out:
@@ -26,6 +27,7 @@ std::string_view advice(errc e) noexcept {
         case errc::lease_expired:
         case errc::renewal_refused:
         case errc::lock_lost:
+        case errc::lost_in_failover:
         case errc::max_hold_reached:
         case errc::client_closed:
         case errc::outcome_unknown:
@@ -72,6 +74,7 @@ int exit_status_for(error_code ec) noexcept {
         case errc::lease_expired:
         case errc::renewal_refused:
         case errc::lock_lost:
+        case errc::lost_in_failover:
         case errc::max_hold_reached: return exit_code::lock_lost;
         case errc::invalid_wait:
         case errc::invalid_lease:
@@ -92,7 +95,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::out_of_memory:
         case errc::server_unavailable:
         case errc::wrong_type:
-        case errc::protocol_error: return exit_code::unavailable;
+        case errc::protocol_error:
+        case errc::unknown_master: return exit_code::unavailable;
     }
     return exit_code::software;
 }

@@ -32,7 +32,8 @@ constexpr std::string_view overview =
     "  conch --version\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
-    "URLs: redis://[user:password@]host[:port][/db] or unix:///path?db=N.\n";
+    "URLs: redis://[user:password@]host[:port][/db], unix:///path?db=N or\n"
+    "redis+sentinel://[user:password@]host[:port],.../master[/db].\n";
 
 struct command {
     std::string_view name;

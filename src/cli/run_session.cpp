@@ -132,7 +132,7 @@ asio::awaitable<void> run_session::release() {
     if (!ec) {
         detail("released " + quoted(plan_.name) + " after " +
                short_time(clock::now() - granted_at_));
-    } else if (ec == errc::lock_lost) {
+    } else if (ec == errc::lock_lost || ec == errc::lost_in_failover) {
         report_loss(ec);
     } else {
         say("the release of " + name_and_server() + " is not confirmed (" + ec.message() +

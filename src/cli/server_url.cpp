@@ -27,6 +27,19 @@ std::size_t length_of_address(std::string_view text) {
     return is_port ? end : colon + 1;
 }
 
+std::string address_label(const server_address& a) {
+    const bool ipv6 = a.host.find(':') != std::string::npos;
+    return printable(ipv6 ? '[' + a.host + ']' : a.host) + ':' + std::to_string(a.port);
+}
+
+std::string sentinel_label(const sentinel_options& s) {
+    std::string all;
+    for (const server_address& a : s.addresses) {
+        all += (all.empty() ? "" : ",") + address_label(a);
+    }
+    return "redis+sentinel://" + all + '/' + printable(s.master);
+}
+
 }  // namespace
 
 config choose_server(const std::string& option) {
@@ -68,13 +81,14 @@ std::string url_without_secrets(std::string_view url) {
 
 std::string server_label(const config& server) {
     const std::string number = std::to_string(server.database);
+    if (server.sentinel) {
+        return sentinel_label(*server.sentinel) + (server.database != 0 ? '/' + number : "");
+    }
     if (!server.unix_path.empty()) {
         return "unix://" + printable(server.unix_path) +
                (server.database != 0 ? "?db=" + number : "");
     }
-    const bool ipv6 = server.host.find(':') != std::string::npos;
-    const std::string host = printable(ipv6 ? '[' + server.host + ']' : server.host);
-    return "redis://" + host + ':' + std::to_string(server.port) +
+    return "redis://" + address_label({server.host, server.port}) +
            (server.database != 0 ? '/' + number : "");
 }
 

@@ -54,10 +54,13 @@ void on_soon(void* watcher_) {
     }
 }
 
+// The server said so: there is nothing to release.
+bool is_gone(errc why) noexcept { return why == errc::lock_lost || why == errc::lost_in_failover; }
+
 void count_loss(stats& counters, errc why) noexcept {
     if (why == errc::max_hold_reached) {
         ++counters.lost_max_hold;
-    } else if (why == errc::lock_lost) {
+    } else if (is_gone(why)) {
         ++counters.lost_taken;
     } else if (why == errc::renewal_refused) {
         ++counters.lost_refused;
@@ -180,6 +183,11 @@ impl::view_ptr add_level(acquisition& a) {
     return impl::view_ptr{l};
 }
 
+void lose_gone(acquisition& a) {
+    const bool moved = a.home.link().moved_at() >= a.extended;
+    lose(a, moved ? errc::lost_in_failover : errc::lock_lost);
+}
+
 void lose(acquisition& a, errc why) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     slot& home = a.home;
@@ -192,7 +200,7 @@ void lose(acquisition& a, errc why) {
     }
     fail_extensions(a, why);
     end_changes(a, why);
-    if (why == errc::lock_lost) {
+    if (is_gone(why)) {
         a.now = acquisition::phase::releasing;
         home.hold_ended(a, false);
         end_untaken(a);

@@ -21,6 +21,8 @@ impl::view_ptr add_level(acquisition& a);
 /// The hold is over without a release: every caller is told. Unless the server said that it is
 /// gone, it is released in the background.
 void lose(acquisition& a, errc why);
+/// The same, because the server said that it is gone.
+void lose_gone(acquisition& a);
 
 /// A public hold is released; `by` (if anybody) waits for the answer.
 void release_level(context& house, const impl::view_ptr& view, caller by);

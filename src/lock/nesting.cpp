@@ -73,7 +73,7 @@ void nest_done(wire::call& call, const wire::outcome& o) {
     }
     if (o.answered() && o.reply.integer() != 1) {
         // The outer hold is lost, and this change ends with it.
-        lose(*a, errc::lock_lost);
+        lose_gone(*a);
         finish(c);
         return;
     }

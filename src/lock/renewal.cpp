@@ -209,7 +209,7 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
         } else if (const resp::value answer = o.reply.at(i); !answer.is_integer()) {
             failed(*a, answer.text());
         } else if (answer.integer() == 0) {
-            lose(*a, errc::lock_lost);
+            lose_gone(*a);
         } else {
             renewed(*a, r, {a, r.items[i].lease});
         }

@@ -183,6 +183,9 @@ void link::move_later(const address& to) {
     if (to == target_) {
         return;
     }
+    if (target_.known()) {
+        moved_at_ = now_;
+    }
     target_ = to;
     if (wanted_ != 0) {
         down("the server is at " + to.text() + " now");

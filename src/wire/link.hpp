@@ -88,6 +88,8 @@ public:
 
     // For the driver.
 
+    /// When it last moved to another server; the epoch: never.
+    time_point moved_at() const noexcept { return moved_at_; }
     /// Where to connect.
     const address& target() const noexcept { return target_; }
 
@@ -183,6 +185,7 @@ private:
     std::uint64_t wanted_ = 0;
     std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
     time_point down_since_{};
+    time_point moved_at_{};
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
     unsigned attempts_ = 0;  // to connect that failed since one succeeded

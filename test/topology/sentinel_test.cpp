@@ -128,7 +128,7 @@ TEST_F(sentinel_test, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
         group.server(2).thaw();
 
         const auto [why] = co_await h.async_wait_lost(as_result);
-        EXPECT_EQ(why, errc::lock_lost) << "at once, not when its lease would end";
+        EXPECT_EQ(why, errc::lost_in_failover) << "at once, not when its lease would end";
         EXPECT_LT(clock::now(), old.valid_until);
         EXPECT_FALSE(h.owns_lock());
 
@@ -140,7 +140,7 @@ TEST_F(sentinel_test, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
         EXPECT_FALSE(resource.write(old, 1, clock::now()).accepted) << "by its fence";
         EXPECT_TRUE(resource.write(young, read.value + 1, clock::now()).accepted);
         const auto [verdict] = co_await h.async_unlock(as_result);
-        EXPECT_EQ(verdict, errc::lock_lost);
+        EXPECT_EQ(verdict, errc::lost_in_failover);
         co_await next.async_unlock();
     });
     EXPECT_EQ(resource.report().stale_accepted, 0u);
