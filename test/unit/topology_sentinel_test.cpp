@@ -249,6 +249,14 @@ TEST_F(topology_sentinel, a_silent_sentinel_has_a_second) {
     EXPECT_TRUE(wanted(asked));
 }
 
+TEST_F(topology_sentinel, so_has_one_that_falls_silent) {
+    submit(a);
+    EXPECT_EQ(meet_sentinel(), question);
+    advance(1s);
+    EXPECT_EQ(target(asked), "s2:26379");
+    EXPECT_EQ(meet_sentinel(), question);
+}
+
 TEST_F(topology_sentinel, after_all_of_them_it_pauses_and_begins_again) {
     submit(a);
     servers.at(asked).broken("refused");
