@@ -74,6 +74,9 @@ enum class errc {
     wrong_type,
     /// What came over the connection is not RESP3, or exceeds the limits of this client.
     protocol_error,
+    /// TLS failed in a way that will not pass: a certificate that is not trusted, expired or made
+    /// for another name, one that the server demands, or a peer that does not speak TLS.
+    tls_failed,
 };
 
 /// The category of `errc`: name "conch".

@@ -40,6 +40,7 @@ const char* text(errc e) noexcept {
             return "the server is loading, busy, full or without its master";
         case errc::wrong_type: return "the key of this name holds something else";
         case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
+        case errc::tls_failed: return "TLS failed";
     }
     return "unknown error";
 }

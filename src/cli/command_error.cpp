@@ -20,6 +20,7 @@ std::string_view advice(errc e) noexcept {
         case errc::read_only: return "; name the master instead of the replica";
         case errc::wrong_type: return "; choose another name";
         case errc::protocol_error: return "; does a Redis server listen there?";
+        case errc::tls_failed: return "; see rediss:// in conch(1) for its options";
         case errc::timed_out:
         case errc::not_owner:
         case errc::already_released:
@@ -92,7 +93,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::out_of_memory:
         case errc::server_unavailable:
         case errc::wrong_type:
-        case errc::protocol_error: return exit_code::unavailable;
+        case errc::protocol_error:
+        case errc::tls_failed: return exit_code::unavailable;
     }
     return exit_code::software;
 }

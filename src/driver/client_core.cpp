@@ -36,6 +36,7 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       timer_{executor_},
       id_{id},
       settings_{std::move(settings)},
+      tls_{make_tls(settings_)},
       engine_{settings_, id_, seed} {
     auto& context = asio::query(executor_, asio::execution::context);
     peers_ = asio::use_service<client_service>(context).clients();
@@ -251,7 +252,7 @@ void client_core::tend_connection() {
         stream_.reset();
     }
     if (!stream_ && wanted != 0) {
-        stream_ = std::make_shared<stream>(*this, wanted);
+        stream_ = tls_ ? tls_->make_stream(*this, wanted) : std::make_shared<stream>(*this, wanted);
         stream_->connect(settings_);
     }
 }
@@ -262,11 +263,31 @@ void client_core::on_connected(stream& s) {
     }
     connected_ = true;
     begin_turn();
-    if (&s == stream_.get() && s.number() == engine_.wanted_connection()) {
+    if (&s == stream_.get() && s.number() == engine_.wanted_connection() && ask_credentials()) {
         engine_.connected();
         s.read();
     }
     end_turn();
+}
+
+// Late, so that they are as new as can be.
+bool client_core::ask_credentials() {
+    if (!settings_.credentials) {
+        return true;
+    }
+    std::string_view bad;
+    try {
+        credentials now = settings_.credentials();
+        if (now.username.empty() || !now.password.empty()) {
+            engine_.log_in_as(std::move(now));
+            return true;
+        }
+        bad = "config::credentials gave a user without a password";
+    } catch (...) {  // whatever it says could hold the password
+        bad = "config::credentials threw an exception";
+    }
+    engine_.connection_broken(bad);
+    return false;
 }
 
 void client_core::on_read(stream& s, std::size_t n) {
@@ -294,13 +315,13 @@ void client_core::on_written(stream& s) {
     }
 }
 
-void client_core::on_broken(stream& s, error_code why) {
+void client_core::on_broken(stream& s, error_code why, std::string_view words, errc lasting) {
     if (&s != stream_.get() || why == asio::error::operation_aborted) {
         return;
     }
     begin_turn();
     if (s.number() == engine_.wanted_connection()) {
-        engine_.connection_broken(why.message());
+        engine_.connection_broken(words.empty() ? why.message() : std::string{words}, lasting);
     }
     end_turn();
 }

@@ -21,7 +21,7 @@ void client_core::context_gone() noexcept {
     closed_ = true;
     engine_.close();
     if (stream_) {
-        stream_->close();
+        stream_->drop();
         stream_.reset();
     }
     discard();

@@ -297,7 +297,9 @@ void lock_engine::close() {
 
 void lock_engine::connected() { link().connected(); }
 
-void lock_engine::connection_broken(std::string_view why) { link().broken(why); }
+void lock_engine::connection_broken(std::string_view why, errc lasting) {
+    link().broken(why, lasting);
+}
 
 void lock_engine::received() { link().received(); }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::engine {
@@ -70,7 +71,9 @@ public:
     void join_from(std::size_t fewest) noexcept { link().join_from(fewest); }
     std::uint64_t wanted_connection() const noexcept { return link().wanted(); }
     void connected();
-    void connection_broken(std::string_view why);
+    void connection_broken(std::string_view why, errc lasting = {});
+    /// Whom the next connection is greeted as.
+    void log_in_as(credentials c) { link().log_in_as(std::move(c)); }
     core::byte_buffer& input() noexcept { return link().input(); }
     void received();
     bool has_output() const noexcept { return link().has_output(); }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace conch::wire {
 
@@ -25,6 +26,8 @@ public:
 
     handshake(const config& settings, void* owner, function on_done) noexcept;
 
+    /// From the next start on; without it, as the settings say.
+    void log_in_as(credentials c) { user_ = std::move(c); }
     void start(pipeline& p);
 
     /// `errc{}` if the connection may be used.
@@ -57,6 +60,7 @@ private:
     void fail(errc why, std::string_view words, bool for_good);
 
     const config& settings_;
+    credentials user_;
     void* owner_;
     function done_;
     std::array<greeting, 3 + preloaded_scripts> steps_{};
