@@ -104,8 +104,9 @@ void read_tls(config& c, const urls::url_view& u) {
         } else if (p.key == "insecure" && (p.value == "true" || p.value == "false")) {
             t.verify = p.value == "false";
         } else {
-            refuse("the queries of a rediss:// URL are cacert, cacertdir, cert, key and sni, each "
-                   "once and with a value, and insecure=true");
+            refuse(
+                "the queries of a rediss:// URL are cacert, cacertdir, cert, key and sni, each "
+                "once and with a value, and insecure=true");
         }
     }
     const std::string all = t.ca_file + t.ca_path + t.certificate_file + t.private_key_file;

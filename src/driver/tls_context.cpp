@@ -33,7 +33,7 @@ namespace ssl = boost::asio::ssl;
 
 /// OpenSSL's own errors do not tell a file that is missing from one that is not PEM.
 void need_readable(std::string_view setting, const std::string& path, bool folder) {
-    struct stat found {};
+    struct stat found{};
     int error = ::stat(path.c_str(), &found) == 0 ? 0 : errno;
     if (error == 0 && S_ISDIR(found.st_mode) != folder) {
         error = folder ? ENOTDIR : EISDIR;
@@ -97,7 +97,7 @@ public:
         const std::array<const std::string*, 3> files{&o.ca_file, &o.certificate_file,
                                                       &o.private_key_file};
         for (std::size_t i = 0; i < files.size(); ++i) {
-            struct stat now {};
+            struct stat now{};
             if (!files[i]->empty() && ::stat(files[i]->c_str(), &now) == 0) {
                 s.files_[i] = {now.st_ino, now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec};
             }

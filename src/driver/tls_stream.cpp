@@ -56,15 +56,15 @@ void tls_stream::name_server() {
 // Runs `f` on the strand; stream and client are there until it is done.
 template <typename Function>
 void tls_stream::on_strand(Function f) {
-    asio::dispatch(strand_, [self = shared_from_this(), home = home_.shared_from_this(), f] { f(); });
+    asio::dispatch(strand_,
+                   [self = shared_from_this(), home = home_.shared_from_this(), f] { f(); });
 }
 
 // A handler of the TLS stream: the same, with the stream itself.
 template <typename Function>
 auto tls_stream::then(Function f) {
-    return asio::bind_executor(
-        strand_, [self = shared_from_this(), home = home_.shared_from_this(), f](
-                     error_code ec, std::size_t n = 0) { f(self, ec, n); });
+    return asio::bind_executor(strand_, [self = shared_from_this(), home = home_.shared_from_this(),
+                                         f](error_code ec, std::size_t n = 0) { f(self, ec, n); });
 }
 
 void tls_stream::opened() {
@@ -95,8 +95,8 @@ void tls_stream::shaken(event& e) {
 
 void tls_stream::fail(error_code ec) {
     const config& settings = home_.settings();
-    const tls_failure why = explain_tls(ec, verdict_, *settings.tls,
-                                        server_name_of(*settings.tls, settings.host));
+    const tls_failure why =
+        explain_tls(ec, verdict_, *settings.tls, server_name_of(*settings.tls, settings.host));
     const bool lasting = why.lasting && !heard_;
     home_.on_broken(*this, ec, why.words, lasting ? errc::tls_failed : errc{});
 }

@@ -32,8 +32,8 @@ rights_list rights_of_readme() {
 class acl_test : public redis_test {
 protected:
     void give(const rights_list& rights) {
-        raw_client::words line{"ACL", "SETUSER", "conch", "reset", "on",
-                               '>' + std::string{conch_password}};
+        raw_client::words line{"ACL",   "SETUSER", "conch",
+                               "reset", "on",      '>' + std::string{conch_password}};
         line.insert(line.end(), rights.begin(), rights.end());
         raw.must(line);
         raw.must({"ACL", "LOG", "RESET"});

@@ -192,8 +192,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "rediss://user:s3cret@host/?cacert=", "rediss://user:s3cret@host/?cacert",
                       "rediss://user:s3cret@host/?cacert=a&cacert=b",
                       "rediss://user:s3cret@host/?cert=a", "rediss://user:s3cret@host/?key=a",
-                      "rediss://user:s3cret@host/?insecure=yes", "rediss://user:s3cret@host/?insecure",
-                      "rediss://user:s3cret@host/?sni=a%20b", "rediss://user:s3cret@host/?cacert=%00",
+                      "rediss://user:s3cret@host/?insecure=yes",
+                      "rediss://user:s3cret@host/?insecure", "rediss://user:s3cret@host/?sni=a%20b",
+                      "rediss://user:s3cret@host/?cacert=%00",
                       "rediss://user:s3cret@host/?sni=" + std::string(256, 'a'),
                       "rediss://:s3cret@" + std::string(256, 'a')));
 

@@ -100,8 +100,7 @@ TEST_F(holder_command_test, the_script_of_the_manual_page_runs_under_its_lock_on
     std::ofstream{file} << "#!/bin/sh\ntest \"$CONCH_NAME\" = lock || exec \"$conch\" run lock "
                            "\"$0\" \"$@\"\necho \"$CONCH_NAME $1\"\n";
     ASSERT_EQ(::chmod(file.c_str(), 0700), 0);
-    const program::environment variables{{"CONCH_REDIS", url()},
-                                         {"conch", CONCH_PROGRAM_PATH}};
+    const program::environment variables{{"CONCH_REDIS", url()}, {"conch", CONCH_PROGRAM_PATH}};
     program alone{{file, "a b"}, variables};
     EXPECT_EQ(alone.finish().out, "lock a b\n");
     program inside{run_words({}, {file, "c"}), variables};

@@ -114,9 +114,9 @@ TEST_F(credentials_test, no_user_and_no_password_is_the_default_user) {
 TEST_F(credentials_test, the_function_may_destroy_the_client) {
     std::optional<client> c;
     c.emplace(io, asking([&c] {
-        c.reset();
-        return credentials{};
-    }));
+                  c.reset();
+                  return credentials{};
+              }));
     error_code told;
     const mutex m{*c, "last"};
     m.async_lock([&](error_code ec, hold) { told = ec; });

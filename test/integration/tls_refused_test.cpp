@@ -200,11 +200,10 @@ public:
     }
 
 private:
-    static std::vector<std::string> words(const certificate& shown,
-                                          std::vector<std::string> more) {
-        std::vector<std::string> all{"/usr/bin/env", "openssl",   "s_server", "-accept",
-                                     "127.0.0.1:0",  "-cert",     shown.file, "-key",
-                                     shown.key};
+    static std::vector<std::string> words(const certificate& shown, std::vector<std::string> more) {
+        std::vector<std::string> all{"/usr/bin/env", "openssl",     "s_server",
+                                     "-accept",      "127.0.0.1:0", "-cert",
+                                     shown.file,     "-key",        shown.key};
         all.insert(all.end(), more.begin(), more.end());
         return all;
     }
@@ -243,8 +242,7 @@ TEST_F(tls_refused_test, a_file_that_cannot_be_used_is_named_by_the_constructor)
     expect_refusal([](config& c) { c.tls->ca_file = "/nowhere/ca.crt"; },
                    "tls.ca_file \"/nowhere/ca.crt\": No such file or directory");
     expect_refusal([&](config& c) { c.tls->ca_file = folder.path(); }, "Is a directory");
-    expect_refusal([&](config& c) { c.tls->ca_file = file_with("no certificate"); },
-                   "tls.ca_file");
+    expect_refusal([&](config& c) { c.tls->ca_file = file_with("no certificate"); }, "tls.ca_file");
     expect_refusal([&](config& c) { c.tls->ca_path = own.file; }, "Not a directory");
     expect_refusal(
         [&](config& c) {

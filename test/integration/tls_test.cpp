@@ -37,8 +37,9 @@ TEST_F(tls_test, a_folder_of_CAs_is_trusted) {
 TEST_F(tls_test, a_url_says_all_of_it) {
     const certificate own = authority().issue("DNS:client");
     demand_certificates();
-    const std::string base = "rediss://conch:" + std::string{conch_password} + "@localhost:" +
-                             std::to_string(server.port()) + "/?cacert=" + authority().file();
+    const std::string base = "rediss://conch:" + std::string{conch_password} +
+                             "@localhost:" + std::to_string(server.port()) +
+                             "/?cacert=" + authority().file();
     config c = config::from_url(base);
     expect_failure(c, "demands a certificate");
     c = config::from_url(base + "&cert=" + own.file + "&key=" + own.key + "&sni=127.0.0.1");
@@ -118,8 +119,8 @@ TEST_F(tls_test, ten_thousand_locks_are_taken_and_released) {
             }
             co_await group.join();
             EXPECT_EQ(raw.dbsize(), static_cast<std::int64_t>(count));
-            EXPECT_TRUE(std::all_of(held.begin(), held.end(),
-                                    [](const hold& h) { return h.owns_lock(); }));
+            EXPECT_TRUE(
+                std::all_of(held.begin(), held.end(), [](const hold& h) { return h.owns_lock(); }));
             held.clear();
             const bool released = co_await when([&] { return raw.dbsize() == 0; });
             EXPECT_TRUE(released);

@@ -38,9 +38,9 @@ certificate_authority::certificate_authority() {
                                    "copy_extensions = copy\n"
                                    "unique_subject = no\n"
                                    "[names]\ncommonName = supplied\n";
-    openssl(words{"req", "-x509"} + new_key +
-            words{"-keyout", in("ca.key"), "-out", file_, "-subj", "/CN=CA of a test", "-days",
-                  "2"});
+    openssl(
+        words{"req", "-x509"} + new_key +
+        words{"-keyout", in("ca.key"), "-out", file_, "-subj", "/CN=CA of a test", "-days", "2"});
 }
 
 certificate certificate_authority::issue(const std::string& names, const validity& when) {
@@ -49,9 +49,8 @@ certificate certificate_authority::issue(const std::string& names, const validit
     openssl(words{"req", "-new"} + new_key +
             words{"-keyout", made.key, "-out", name + ".csr", "-subj", "/CN=of a test", "-addext",
                   "subjectAltName=" + names});
-    words sign{"ca",   "-batch",   "-notext",    "-config", in("ca.cnf"),  "-cert",
-               file_,  "-keyfile", in("ca.key"), "-in",     name + ".csr", "-out",
-               made.file};
+    words sign{"ca",       "-batch",     "-notext", "-config",     in("ca.cnf"), "-cert",  file_,
+               "-keyfile", in("ca.key"), "-in",     name + ".csr", "-out",       made.file};
     if (!when.from.empty()) {
         sign = sign + words{"-startdate", when.from, "-enddate", when.until};
     }
