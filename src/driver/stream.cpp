@@ -149,8 +149,10 @@ bool stream::is_tls(std::size_t n) {
 }
 
 void stream::have_read(error_code ec, std::size_t n) {
-    if (ec) {
+    if (ec && heard_) {
         home_.on_broken(*this, ec);
+    } else if (ec) {
+        home_.on_broken(*this, ec, ec.message() + ", before any answer (does it want TLS there?)");
     } else if (!left_ && is_tls(n)) {
         home_.on_broken(*this, asio::error::no_protocol_option,
                         "the server wants TLS on this port (rediss://)", errc::tls_failed);

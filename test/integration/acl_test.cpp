@@ -31,12 +31,13 @@ rights_list rights_of_readme() {
 
 class acl_test : public redis_test {
 protected:
-    void give(const rights_list& rights) {
+    void give(const rights_list& given) {
         raw_client::words line{"ACL",   "SETUSER", "conch",
                                "reset", "on",      '>' + std::string{conch_password}};
-        line.insert(line.end(), rights.begin(), rights.end());
+        line.insert(line.end(), given.begin(), given.end());
         raw.must(line);
         raw.must({"ACL", "LOG", "RESET"});
+        raw.must({"SCRIPT", "FLUSH"});
     }
     /// What the server refused since then.
     std::vector<std::string> refused() {

@@ -3,6 +3,7 @@
 #include "support/tls_test.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace {
@@ -16,7 +17,7 @@ TEST_F(tls_test, a_server_is_known_by_its_name) {
     config c = tls_settings();
     c.host = "localhost";
     expect_success(c);
-    c.host = "localhost.";  // a certificate has no such dot
+    c.tls->server_name = "localhost.";  // a certificate has no such dot
     expect_success(c);
 }
 
@@ -66,7 +67,7 @@ TEST_F(tls_test, a_connection_has_tls_1_2_at_least_and_1_2_will_do) {
 
 TEST_F(tls_test, without_verification_anybody_is_trusted_and_one_warning_is_logged) {
     certificate_authority stranger;
-    show(stranger.issue("DNS:elsewhere", certificate_authority::past));
+    show(stranger.issue("DNS:elsewhere", long_ago));
     config c = tls_settings();
     c.tls = tls_options{.verify = false};
     const auto lines = listen_to(c);
@@ -160,7 +161,7 @@ TEST_F(tls_test, renewed_files_are_used_from_the_next_connection_on) {
         std::filesystem::copy_file(c.file, file, std::filesystem::copy_options::overwrite_existing);
         std::filesystem::copy_file(c.key, key, std::filesystem::copy_options::overwrite_existing);
     };
-    put(authority().issue("DNS:client", certificate_authority::past));
+    put(authority().issue("DNS:client", long_ago));
     config c = tls_settings();
     c.tls->certificate_file = file;
     c.tls->private_key_file = key;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/certificates.hpp"
 
-#include "support/program.hpp"
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -20,11 +18,6 @@ words operator+(words all, const words& more) {
 }
 
 }  // namespace
-
-const certificate_authority::validity certificate_authority::past{"20200101000000Z",
-                                                                  "20200102000000Z"};
-const certificate_authority::validity certificate_authority::future{"21000101000000Z",
-                                                                    "21010101000000Z"};
 
 certificate_authority::certificate_authority() {
     std::ofstream{in("index")};

@@ -2,7 +2,7 @@
 #ifndef CONCH_TEST_SUPPORT_CERTIFICATES_HPP
 #define CONCH_TEST_SUPPORT_CERTIFICATES_HPP
 
-#include "support/child_process.hpp"
+#include "support/program.hpp"
 
 #include <string>
 #include <vector>
@@ -15,17 +15,17 @@ struct certificate {
     std::string key{};
 };
 
+/// From when until when, as "20200101000000Z".
+struct validity {
+    std::string from{};
+    std::string until{};
+};
+inline const validity long_ago{"20200101000000Z", "20200102000000Z"};
+inline const validity not_yet{"21000101000000Z", "21010101000000Z"};
+
 /// A CA of a test's own, made by the program `openssl` in a temporary folder.
 class certificate_authority {
 public:
-    /// What `openssl ca` wants: "20200101000000Z".
-    struct validity {
-        std::string from{};
-        std::string until{};
-    };
-    static const validity past;
-    static const validity future;
-
     certificate_authority();
 
     /// The CA's own certificate.

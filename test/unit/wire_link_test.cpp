@@ -264,7 +264,7 @@ TEST_F(wire_link, closing_ends_every_call_as_lost) {
     EXPECT_EQ(h.timers.next(), conch::core::never);
 }
 
-TEST(wire_link, a_failure_that_will_not_pass_is_told_and_connecting_goes_on) {
+TEST(wire_link_tls, a_failure_that_will_not_pass_is_told_and_connecting_goes_on) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
@@ -277,9 +277,9 @@ TEST(wire_link, a_failure_that_will_not_pass_is_told_and_connecting_goes_on) {
     h.link.close();
 }
 
-TEST(wire_link, a_tls_handshake_without_answer_is_called_by_its_name) {
+TEST(wire_link_tls, a_tls_handshake_without_answer_is_called_by_its_name) {
     for (const bool tls : {true, false}) {
-        config c;
+        conch::config c;
         if (tls) {
             c.tls.emplace();
         }
