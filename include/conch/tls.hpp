@@ -29,7 +29,7 @@ struct tls_options {
     /// for (SNI). Empty: `config::host`.
     std::string server_name{};
 
-    bool operator==(const tls_options&) const = default;
+    bool operator==(const tls_options&) const = default;  ///< whether all of them are the same
 };
 
 }  // namespace conch
