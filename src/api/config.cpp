@@ -20,7 +20,7 @@ namespace urls = boost::urls;
 [[noreturn]] void refuse(const std::string& why) {
     throw std::invalid_argument{
         "conch::config::from_url: " + why +
-        "; expected redis[s]://[user:password@]host[:port][/db] or unix:///path?db=N"};
+        "; expected redis://[user:password@]host[:port][/db] (or rediss://) or unix:///path?db=N"};
 }
 
 unsigned number(std::string_view text, unsigned most, const char* what) {

@@ -106,7 +106,7 @@ TEST_F(status_command_test, the_option_wins_over_conch_redis) {
 }
 
 TEST_F(status_command_test, a_url_of_another_scheme_is_64_and_one_line) {
-    for (const char* url : {"http://127.0.0.1", "rediss://127.0.0.1", "127.0.0.1:6379"}) {
+    for (const char* url : {"http://127.0.0.1", "redist://127.0.0.1", "127.0.0.1:6379"}) {
         const ended end = to_end({"status", "--redis", url, "lock"});
         EXPECT_EQ(end.status, 64) << url;
         expect_one_line(end.err);
