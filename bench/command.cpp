@@ -92,7 +92,9 @@ void run_command(const sub_command& c, const std::vector<std::string>& words) {
     if (given.count("redis") != 0) {
         where = given["redis"].as<std::string>();
         try {
-            (void)config::from_url(*where);
+            if (config::from_url(*where).tls) {
+                throw usage_error{"--redis: what conch is measured against has no TLS"};
+            }
         } catch (const std::invalid_argument& e) {
             throw usage_error{std::string{"--redis: "} + e.what()};
         }

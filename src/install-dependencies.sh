@@ -65,6 +65,16 @@ int main() {}
 EOF
 }
 
+has_openssl() {
+    compiles -lssl -lcrypto <<'EOF'
+#include <openssl/ssl.h>
+#if OPENSSL_VERSION_NUMBER < 0x10101000L
+#error too old
+#endif
+int main() {}
+EOF
+}
+
 has_gtest() {
     compiles -fsyntax-only <<'EOF'
 #include <gtest/gtest.h>
@@ -103,10 +113,12 @@ missing_packages() {
             is_installed "libboost$part$version-dev" || echo "libboost$part$version-dev"
         done
     fi
+    has_openssl || is_installed libssl-dev || echo libssl-dev
     # The server's program is in redis-tools; redis-server would add a system service to it.
     has redis-server || is_installed redis-tools || echo redis-tools
     if [ "$with_tests" = yes ]; then
         has_gtest || is_installed libgtest-dev || echo libgtest-dev
+        has openssl || echo openssl
         has python3 || echo python3
         has doxygen || echo doxygen
         has pkg-config || echo pkg-config

@@ -18,6 +18,7 @@
 #include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
 #include <conch/stats.hpp>
+#include <conch/tls.hpp>
 #include <conch/token_mutex.hpp>
 #include <conch/with_lock.hpp>
 

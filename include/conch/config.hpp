@@ -3,6 +3,7 @@
 #define CONCH_CONFIG_HPP
 
 #include <conch/clock.hpp>
+#include <conch/tls.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,14 @@ struct sentinel_options {
     duration scan_interval = std::chrono::seconds{1};
 };
 
+/// Whom the server shall take the client for.
+struct credentials {
+    /// User for AUTH; empty: Redis' user "default".
+    std::string username{};
+    /// Password for AUTH; empty: no authentication.
+    std::string password{};
+};
+
 /// Where the server is and how patient the client is with it. Checked once, by the constructor of
 /// `client`, which throws `std::invalid_argument` for a value out of its range.
 struct config {
@@ -66,6 +75,11 @@ struct config {
     std::uint16_t port = 6379;
     /// Path of the server's unix socket; empty: TCP.
     std::string unix_path{};
+    /// TLS; default: none, so that whoever is on the way can read passwords and take locks. Not
+    /// with `unix_path`. Its handshake counts within `connect_timeout`; one that fails in a way
+    /// that will not pass ends what waits with `errc::tls_failed`, and
+    /// `client::last_server_error()` says why; connecting goes on.
+    std::optional<tls_options> tls{};
     /// User for AUTH; empty: Redis' user "default".
     std::string username{};
     /// Password for AUTH; empty: no authentication.
@@ -73,6 +87,11 @@ struct config {
     /// Asked for the server's address; `host`, `port` and `unix_path` are ignored then. `username`
     /// and `password` are those of the master. Default: none.
     std::optional<sentinel_options> sentinel{};
+    /// Asked for user and password at each new connection, instead of the two above (which must be
+    /// empty then), so that they may change. Called on the client's strand: it must not block. If
+    /// it throws, the attempt to connect has failed, and the exception is told to nobody. Lifetime:
+    /// as of `log`. Default: none.
+    std::function<conch::credentials()> credentials{};
     /// Database for SELECT, from 0 to 1,000,000.
     unsigned database = 0;
     /// Name of the connection in CLIENT LIST (CLIENT SETNAME); no spaces. Default "conch".
@@ -136,7 +155,10 @@ struct config {
     /// Reads `redis://[user:password@]host[:port][/db]`, `unix:///path?db=N`, or
     /// `redis+sentinel://[user:password@]host[:port][,host[:port]]*/master[/db]` (user and password
     /// are the master's; those of the sentinels: `?sentinel_user=U&sentinel_password=P`), with
-    /// percent encoding. Everything else keeps its default.
+    /// percent encoding. `rediss://` is `redis://` with TLS; it may be followed by
+    /// `?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true`, all of them
+    /// optional: `ca_file`, `ca_path`, `certificate_file`, `private_key_file`, `server_name` and
+    /// `verify = false` of `tls_options`. Everything else keeps its default.
     ///
     /// Throws `std::invalid_argument`, saying what is wrong without repeating the password.
     static config from_url(std::string_view url);

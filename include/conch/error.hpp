@@ -79,6 +79,9 @@ enum class errc {
     /// The hold did not reach the server that took over in a failover. Another client may hold the
     /// lock.
     lost_in_failover,
+    /// TLS failed in a way that will not pass: a certificate that is not trusted, expired or made
+    /// for another name, one that the server demands, or a peer that does not speak TLS.
+    tls_failed,
 };
 
 /// The category of `errc`: name "conch".

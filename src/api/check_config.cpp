@@ -2,6 +2,7 @@
 #include "api/check_config.hpp"
 
 #include "core/time.hpp"
+#include "driver/tls.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -37,6 +38,30 @@ void check_sentinel(const config& c) {
     need(positive(s.scan_interval), "sentinel.scan_interval must be positive");
 }
 
+void check_credentials(const config& c) {
+    need(c.username.empty() || !c.password.empty(), "username without a password");
+    need(!c.credentials || (c.username.empty() && c.password.empty()),
+         "credentials, and username or password: only one of them");
+}
+
+void check_tls(const config& c) {
+    if (!c.tls) {
+        return;
+    }
+    const tls_options& t = *c.tls;
+    need(has_tls(), "tls is set, but this library is built without it (CONCH_TLS=OFF)");
+    need(c.unix_path.empty(), "tls and unix_path: only one of them");
+    need(t.certificate_file.empty() == t.private_key_file.empty(),
+         "tls.certificate_file and tls.private_key_file: only one of them is set");
+    for (const std::string* path :
+         {&t.ca_file, &t.ca_path, &t.certificate_file, &t.private_key_file}) {
+        need(path->find('\0') == std::string::npos, "tls: a path contains a zero byte");
+    }
+    need(is_plain(t.server_name), "tls.server_name may have no spaces or special characters");
+    need(t.server_name.size() <= 255 && (c.host.size() <= 255 || !t.server_name.empty()),
+         "tls.server_name (default: host) is longer than 255 bytes");
+}
+
 }  // namespace
 
 bool is_plain(std::string_view name) noexcept {
@@ -52,7 +77,8 @@ void check_config(const config& c) {
     need(c.unix_path.find('\0') == std::string::npos, "unix_path contains a zero byte");
     need(is_plain(c.host), "host may have no spaces or special characters");
     need(c.database <= 1'000'000, "database is above 1,000,000");
-    need(c.username.empty() || !c.password.empty(), "username without a password");
+    check_credentials(c);
+    check_tls(c);
     need(is_plain(c.client_name), "client_name may have no spaces or special characters");
     need(positive(c.connect_timeout), "connect_timeout must be positive");
     need(positive(c.response_timeout), "response_timeout must be positive");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/check_config.hpp"
+#include "driver/tls.hpp"
 
 #include <conch/config.hpp>
 
@@ -19,7 +20,7 @@ namespace urls = boost::urls;
 [[noreturn]] void refuse(const std::string& why) {
     throw std::invalid_argument{
         "conch::config::from_url: " + why +
-        "; expected redis://[user:password@]host[:port][/db], unix:///path?db=N or "
+        "; expected redis://[user:password@]host[:port][/db] (or rediss://), unix:///path?db=N or "
         "redis+sentinel://[user:password@]host[:port],.../master[/db]"};
 }
 
@@ -33,6 +34,7 @@ unsigned number(std::string_view text, unsigned most, const char* what) {
 }
 
 constexpr unsigned most_databases = 1'000'000;
+constexpr std::size_t longest_name = 255;  // of a host, for TLS
 
 /// The path of a URL. (Boost.URL takes "//a:b@@/c" for an authority and the path "@/c".)
 std::string absolute_path(const urls::url_view& u) {
@@ -81,12 +83,51 @@ void read_tcp(config& c, const urls::url_view& u) {
     server_address at = read_address(u, c.port);
     c.host = std::move(at.host);
     c.port = at.port;
-    if (u.has_query()) {
-        refuse("a redis:// URL has no query");
+    if (u.has_query() && !c.tls) {
+        refuse("a redis:// URL has no query (a rediss:// URL may)");
     }
     const std::string path = absolute_path(u);
     if (!path.empty() && path != "/") {
         c.database = number(std::string_view{path}.substr(1), most_databases, "the database");
+    }
+}
+
+/// The text that a query of this name sets; null if there is none of this name.
+std::string* text_of(tls_options& t, std::string_view name) noexcept {
+    return name == "cacert"      ? &t.ca_file
+           : name == "cacertdir" ? &t.ca_path
+           : name == "cert"      ? &t.certificate_file
+           : name == "key"       ? &t.private_key_file
+           : name == "sni"       ? &t.server_name
+                                 : nullptr;
+}
+
+void read_tls(config& c, const urls::url_view& u) {
+    if (!impl::has_tls()) {
+        refuse("rediss:// needs TLS, and this library is built without it (CONCH_TLS=OFF)");
+    }
+    tls_options& t = c.tls.emplace();
+    for (const auto& p : u.params()) {
+        std::string* const text = text_of(t, p.key);
+        if (text != nullptr && text->empty() && p.has_value && !p.value.empty()) {
+            *text = p.value;
+        } else if (p.key == "insecure" && (p.value == "true" || p.value == "false")) {
+            t.verify = p.value == "false";
+        } else {
+            refuse(
+                "the queries of a rediss:// URL are cacert, cacertdir, cert, key and sni, each "
+                "once and with a value, and insecure=true");
+        }
+    }
+    const std::string all = t.ca_file + t.ca_path + t.certificate_file + t.private_key_file;
+    if (all.find('\0') != std::string::npos || !impl::is_plain(t.server_name)) {
+        refuse("a query has a character that no path, or no name, can have");
+    }
+    if (t.certificate_file.empty() != t.private_key_file.empty()) {
+        refuse("cert and key go together");
+    }
+    if (t.server_name.size() > longest_name) {
+        refuse("sni is longer than 255 bytes");
     }
 }
 
@@ -192,6 +233,12 @@ config config::from_url(std::string_view url) {
     read_credentials(c, u);
     if (u.scheme() == "redis") {
         read_tcp(c, u);
+    } else if (u.scheme() == "rediss") {
+        read_tls(c, u);
+        read_tcp(c, u);
+        if (c.host.size() > longest_name) {
+            refuse("the host is longer than 255 bytes");
+        }
     } else if (u.scheme() == "unix") {
         read_unix(c, u);
     } else {

@@ -43,6 +43,7 @@ const char* text(errc e) noexcept {
         case errc::unknown_master: return "no sentinel knows a master of this name";
         case errc::lost_in_failover:
             return "the server that took over in a failover doesn't have the lock";
+        case errc::tls_failed: return "TLS failed";
     }
     return "unknown error";
 }

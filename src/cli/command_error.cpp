@@ -21,6 +21,7 @@ std::string_view advice(errc e) noexcept {
         case errc::unknown_master: return "; what do the sentinels monitor?";
         case errc::wrong_type: return "; choose another name";
         case errc::protocol_error: return "; does a Redis server listen there?";
+        case errc::tls_failed: return "; see rediss:// in conch(1) for its options";
         case errc::timed_out:
         case errc::not_owner:
         case errc::already_released:
@@ -96,7 +97,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::server_unavailable:
         case errc::wrong_type:
         case errc::protocol_error:
-        case errc::unknown_master: return exit_code::unavailable;
+        case errc::unknown_master:
+        case errc::tls_failed: return exit_code::unavailable;
     }
     return exit_code::software;
 }

@@ -33,7 +33,8 @@ constexpr std::string_view overview =
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
     "URLs: redis://[user:password@]host[:port][/db], unix:///path?db=N or\n"
-    "redis+sentinel://[user:password@]host[:port],.../master[/db].\n";
+    "redis+sentinel://[user:password@]host[:port],.../master[/db]; rediss:// for TLS,\n"
+    "with ?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true if need be.\n";
 
 struct command {
     std::string_view name;

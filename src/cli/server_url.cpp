@@ -4,6 +4,10 @@
 #include "cli/command_error.hpp"
 #include "cli/text.hpp"
 
+#include <conch/client.hpp>
+
+#include <boost/asio/io_context.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -51,7 +55,12 @@ config choose_server(const std::string& option) {
         url = set != nullptr && *set != '\0' ? set : "redis://127.0.0.1:6379";
     }
     try {
-        return config::from_url(url);
+        config server = config::from_url(url);
+        if (server.tls) {  // its files are read now, where what is wrong can be told of the URL
+            boost::asio::io_context nothing_runs;
+            const client unused{nothing_runs, server};
+        }
+        return server;
     } catch (const std::invalid_argument& e) {
         throw usage_error(source + ' ' + quoted(url_without_secrets(url)) + ": " +
                           plain_reason(e.what()));
@@ -88,7 +97,7 @@ std::string server_label(const config& server) {
         return "unix://" + printable(server.unix_path) +
                (server.database != 0 ? "?db=" + number : "");
     }
-    return "redis://" + address_label({server.host, server.port}) +
+    return (server.tls ? "rediss://" : "redis://") + address_label({server.host, server.port}) +
            (server.database != 0 ? '/' + number : "");
 }
 

@@ -43,8 +43,11 @@ if(DPKG_QUERY)
     get_target_property(boost_url Boost::url LOCATION)
     get_filename_component(boost_url_folder "${boost_url}" DIRECTORY)
     set(needed)
-    foreach(file IN ITEMS "${Boost_INCLUDE_DIRS}/boost/version.hpp"
-            "${boost_url_folder}/libboost_url.so")
+    set(files "${Boost_INCLUDE_DIRS}/boost/version.hpp" "${boost_url_folder}/libboost_url.so")
+    if(CONCH_TLS)
+        list(APPEND files "${OPENSSL_SSL_LIBRARY}")
+    endif()
+    foreach(file IN LISTS files)
         execute_process(COMMAND "${DPKG_QUERY}" --search "${file}"
             OUTPUT_VARIABLE owner ERROR_QUIET RESULT_VARIABLE failed)
         if(NOT failed)

@@ -36,6 +36,7 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       timer_{executor_},
       id_{id},
       settings_{std::move(settings)},
+      tls_{make_tls(settings_)},
       engine_{settings_, id_, seed},
       connections_(engine_.links()) {
     auto& context = asio::query(executor_, asio::execution::context);
@@ -254,8 +255,10 @@ void client_core::tend_connections() {
             c = {};
         }
         if (!c.at && wanted != 0) {
-            c.at = std::make_shared<stream>(*this, i, wanted);
-            c.at->connect(engine_.target(i));
+            const wire::address& to = engine_.target(i);
+            c.at = tls_ ? tls_->make_stream(*this, i, wanted, to.host)
+                        : std::make_shared<stream>(*this, i, wanted);
+            c.at->connect(to);
         }
     }
 }
@@ -270,10 +273,30 @@ void client_core::on_connected(stream& s) {
     }
     connections_[s.place()].ready = true;
     begin_turn();
-    if (is_wanted(s)) {
+    if (is_wanted(s) && (s.place() != 0 || ask_credentials())) {
         engine_.connected(s.place());
     }
     end_turn();
+}
+
+// Late, so that they are as new as can be.
+bool client_core::ask_credentials() {
+    if (!settings_.credentials) {
+        return true;
+    }
+    std::string_view bad;
+    try {
+        credentials now = settings_.credentials();
+        if (now.username.empty() || !now.password.empty()) {
+            engine_.log_in_as(std::move(now));
+            return true;
+        }
+        bad = "config::credentials gave a user without a password";
+    } catch (...) {  // whatever it says could hold the password
+        bad = "config::credentials threw an exception";
+    }
+    engine_.connection_broken(bad);
+    return false;
 }
 
 void client_core::on_read(stream& s, std::size_t n) {
@@ -320,13 +343,14 @@ void client_core::on_written(stream& s) {
     }
 }
 
-void client_core::on_broken(stream& s, error_code why) {
+void client_core::on_broken(stream& s, error_code why, std::string_view words, errc lasting) {
     if (!is_current(s) || why == asio::error::operation_aborted) {
         return;
     }
     begin_turn();
     if (is_wanted(s)) {
-        engine_.connection_broken(why.message(), s.place());
+        engine_.connection_broken(words.empty() ? why.message() : std::string{words}, lasting,
+                                  s.place());
     }
     end_turn();
 }

@@ -8,6 +8,7 @@
 #include "driver/inbox.hpp"
 #include "driver/lane.hpp"
 #include "driver/stream.hpp"
+#include "driver/tls.hpp"
 #include "engine/engine.hpp"
 
 #include <conch/config.hpp>
@@ -76,7 +77,8 @@ public:
     void on_connected(stream& s);
     void on_read(stream& s, std::size_t n);
     void on_written(stream& s);
-    void on_broken(stream& s, error_code why);
+    /// `words`: what to say of it; empty: the code's own. `lasting`: it will fail again so.
+    void on_broken(stream& s, error_code why, std::string_view words = {}, errc lasting = {});
 
 private:
     using timer_type =
@@ -107,6 +109,7 @@ private:
     void end_shutdown();
     void deliver();
     void tend_connections();
+    bool ask_credentials();
     void write();
     void arm_timer();
     void read();
@@ -128,6 +131,7 @@ private:
     mutable context_gate gate_{};  // whoever is inside may use executor_
     const std::string id_;
     const config settings_;
+    const std::unique_ptr<tls> tls_;  // none: not wanted
     engine::lock_engine engine_;
     time_point now_{};
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed

@@ -22,7 +22,7 @@ void client_core::context_gone() noexcept {
     engine_.close();
     for (connection& c : connections_) {
         if (c.at) {
-            c.at->close();
+            c.at->drop();
         }
         c = {};
     }

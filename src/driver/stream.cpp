@@ -28,26 +28,29 @@ void stream::pass_on(event& e) {
     (self.get()->*Then)(ended.ec, ended.size);
 }
 
+void stream::end(ending& e, std::shared_ptr<stream> self, error_code ec, std::size_t n) {
+    e.of = std::move(self);
+    e.ec = ec;
+    e.size = n;
+    home_.pass(e);
+}
+
 auto stream::note(ending& e, handler_memory& memory) {
-    return asio::bind_allocator(handler_memory::allocator<>{memory},
-                                [&e, self = shared_from_this(), home = home_.shared_from_this()](
-                                    error_code ec, std::size_t n = 0) {
-                                    e.of = self;
-                                    e.ec = ec;
-                                    e.size = n;
-                                    home->pass(e);
-                                });
+    return asio::bind_allocator(
+        handler_memory::allocator<>{memory},
+        [&e, self = shared_from_this(), home = home_.shared_from_this()](
+            error_code ec, std::size_t n = 0) { self->end(e, self, ec, n); });
 }
 
 stream::stream(client_core& home, std::size_t place, std::uint64_t number)
     : home_{home},
-      place_{place},
-      number_{number},
       socket_{home_.io_executor()},
-      resolver_{home_.io_executor()},
       opening_{&pass_on<&stream::connected>},
       reading_{&pass_on<&stream::have_read>},
-      sending_{&pass_on<&stream::have_written>} {}
+      sending_{&pass_on<&stream::have_written>},
+      place_{place},
+      number_{number},
+      resolver_{home_.io_executor()} {}
 
 void stream::connect(const wire::address& to) {
     error_code bad;
@@ -66,9 +69,7 @@ void stream::connect(const wire::address& to) {
 void stream::resolve(const wire::address& to) {
     opening_.run = &pass_on<&stream::resolved>;
     const auto tell = [self = shared_from_this(), home = home_.shared_from_this()](error_code ec) {
-        self->opening_.of = self;
-        self->opening_.ec = ec;
-        home->pass(self->opening_);
+        self->end(self->opening_, self, ec);
     };
     try {
         resolver_.async_resolve(
@@ -115,7 +116,7 @@ void stream::connect_next(error_code last) {
 }
 
 void stream::connected(error_code ec, std::size_t) {
-    if (ec == asio::error::operation_aborted) {
+    if (left_ || ec == asio::error::operation_aborted) {
         return;
     }
     if (ec) {
@@ -127,18 +128,35 @@ void stream::connected(error_code ec, std::size_t) {
         socket_.set_option(asio::ip::tcp::no_delay{true}, not_vital);
         socket_.set_option(asio::socket_base::keep_alive{home_.settings().keep_alive}, not_vital);
     }
+    opened();
+}
+
+void stream::opened() {
+    error_code not_vital;
     socket_.non_blocking(true, not_vital);
     home_.on_connected(*this);
 }
 
 void stream::read() {
     const auto space = home_.input_space(*this, read_size);
+    input_ = space.data();
     socket_.async_read_some(asio::buffer(space.data(), space.size()), note(reading_, read_memory_));
 }
 
+// The first byte of a TLS alert, which is all that a server says who wants TLS, begins no RESP.
+bool stream::is_tls(std::size_t n) {
+    constexpr char alert = 21;
+    return !std::exchange(heard_, true) && n > 0 && *input_ == alert;
+}
+
 void stream::have_read(error_code ec, std::size_t n) {
-    if (ec) {
+    if (ec && heard_) {
         home_.on_broken(*this, ec);
+    } else if (ec) {
+        home_.on_broken(*this, ec, ec.message() + ", before any answer (does it want TLS there?)");
+    } else if (!left_ && is_tls(n)) {
+        home_.on_broken(*this, asio::error::no_protocol_option,
+                        "the server wants TLS on this port (rediss://)", errc::tls_failed);
     } else {
         home_.on_read(*this, n);
     }
@@ -177,11 +195,17 @@ void stream::have_written(error_code ec, std::size_t n) {
     }
 }
 
-void stream::close() noexcept {
-    left_ = true;
+void stream::close() noexcept { drop(); }
+
+void stream::drop() noexcept {
+    stop_connecting();
     error_code ignored;
-    resolver_.cancel();
     socket_.close(ignored);
+}
+
+void stream::stop_connecting() noexcept {
+    left_ = true;
+    resolver_.cancel();
 }
 
 }  // namespace conch::impl

@@ -28,24 +28,30 @@ using protocol = boost::asio::generic::stream_protocol;
 
 /// One connection, or the attempt to make one: a socket and what is being written to it. All its
 /// handlers share it with the client, which ignores what comes from a stream that it left. They
-/// only note what happened; the rest is done on the client's lane.
+/// only note what happened; the rest is done on the client's lane. This one sends and receives what
+/// it is given as it is; those that derive from it encrypt it.
 class stream : public std::enable_shared_from_this<stream> {
 public:
     /// `place`: whose connection it is, of those of the client.
     stream(client_core& home, std::size_t place, std::uint64_t number);
+    stream(const stream&) = delete;
+    stream& operator=(const stream&) = delete;
+    virtual ~stream() = default;
 
     std::size_t place() const noexcept { return place_; }
     std::uint64_t number() const noexcept { return number_; }
     /// Resolves the host and tries its addresses in turn.
     void connect(const wire::address& to);
-    void read();
+    virtual void read();
     bool writing() const noexcept { return writing_; }
     std::string& output() noexcept { return output_; }
     /// Writes `output()`, at once if it can.
-    void write();
-    void close() noexcept;
+    virtual void write();
+    virtual void close() noexcept;
+    /// Closes where no handler runs any more: the execution context is being destroyed.
+    void drop() noexcept;
 
-private:
+protected:
     /// The end of one asynchronous operation of the socket or the resolver: there is one of each
     /// kind at a time.
     struct ending : event {
@@ -56,6 +62,26 @@ private:
     };
     template <void (stream::*Then)(error_code, std::size_t)>
     static void pass_on(event& e);
+    /// Passes the ending of this stream to the lane. The caller keeps the client alive.
+    void end(ending& e, std::shared_ptr<stream> self, error_code ec, std::size_t n = 0);
+
+    /// The socket is connected; then the stream is, or something is to be done before that.
+    virtual void opened();
+    virtual void have_read(error_code ec, std::size_t n);
+    virtual void have_written(error_code ec, std::size_t n);
+    void stop_connecting() noexcept;
+
+    client_core& home_;  // kept by each pending handler
+    boost::asio::basic_stream_socket<protocol, boost::asio::any_io_executor> socket_;
+    bool left_ = false;
+    bool writing_ = false;
+    bool heard_ = false;  // anything from the server
+    std::string output_{};
+    ending opening_;  // resolving, then connecting
+    ending reading_;
+    ending sending_;
+
+private:
     /// A handler: passes the ending to the lane.
     auto note(ending& e, handler_memory& memory);
 
@@ -64,24 +90,16 @@ private:
     void write_rest();
     void resolved(error_code ec, std::size_t);
     void connected(error_code ec, std::size_t);
-    void have_read(error_code ec, std::size_t n);
-    void have_written(error_code ec, std::size_t n);
+    bool is_tls(std::size_t n);
 
-    client_core& home_;  // kept by each pending handler
     const std::size_t place_;
     std::uint64_t number_;
-    boost::asio::basic_stream_socket<protocol, boost::asio::any_io_executor> socket_;
     boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::any_io_executor> resolver_;
     std::vector<protocol::endpoint> addresses_{};
     std::size_t next_address_ = 0;
     bool tcp_ = true;
-    bool left_ = false;
-    bool writing_ = false;
-    std::string output_{};
-    std::size_t written_ = 0;  // of the output
-    ending opening_;           // resolving, then connecting
-    ending reading_;
-    ending sending_;
+    const char* input_ = nullptr;  // where what is read goes
+    std::size_t written_ = 0;      // of the output
     handler_memory read_memory_{};
     handler_memory write_memory_{};
 };

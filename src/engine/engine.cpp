@@ -302,7 +302,9 @@ void lock_engine::close() {
 
 void lock_engine::connected(std::size_t i) { link(i).connected(); }
 
-void lock_engine::connection_broken(std::string_view why, std::size_t i) { link(i).broken(why); }
+void lock_engine::connection_broken(std::string_view why, errc lasting, std::size_t i) {
+    link(i).broken(why, lasting);
+}
 
 void lock_engine::received(std::size_t i) { link(i).received(); }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::engine {
@@ -75,7 +76,9 @@ public:
     /// Where to.
     const wire::address& target(std::size_t i = 0) const noexcept { return link(i).target(); }
     void connected(std::size_t i = 0);
-    void connection_broken(std::string_view why, std::size_t i = 0);
+    void connection_broken(std::string_view why, errc lasting = {}, std::size_t i = 0);
+    /// Whom the next connection to the server that has the locks is greeted as.
+    void log_in_as(credentials c) { link(0).log_in_as(std::move(c)); }
     core::byte_buffer& input(std::size_t i = 0) noexcept { return link(i).input(); }
     /// What it brought may be too much for one turn: the next begins at once then.
     void received(std::size_t i = 0);

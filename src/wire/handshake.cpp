@@ -28,7 +28,11 @@ const call_type handshake::type{
 handshake::greeting::greeting() noexcept : call{handshake::type} {}
 
 handshake::handshake(const config& settings, role expected, void* owner, function on_done) noexcept
-    : settings_{settings}, expected_{expected}, owner_{owner}, done_{on_done} {}
+    : settings_{settings},
+      expected_{expected},
+      user_{settings.username, settings.password},
+      owner_{owner},
+      done_{on_done} {}
 
 void handshake::start(pipeline& p) {
     begun_ = ended_ = 0;
@@ -66,10 +70,12 @@ void handshake::encode(call& c, resp::writer& w) {
     const config& s = g.home->settings_;
     switch (g.what) {
         case step::hello: {
-            const bool secret = !s.password.empty();
+            const credentials& user = g.home->user_;
+            const bool secret = !user.password.empty();
             w.command((secret ? 5u : 2u) + (s.client_name.empty() ? 0u : 2u)).arg("HELLO").arg(3);
             if (secret) {
-                w.arg("AUTH").arg(s.username.empty() ? "default" : s.username).arg(s.password);
+                w.arg("AUTH").arg(user.username.empty() ? "default" : user.username);
+                w.arg(user.password);
             }
             if (!s.client_name.empty()) {
                 w.arg("SETNAME").arg(s.client_name);

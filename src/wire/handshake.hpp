@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace conch::wire {
 
@@ -27,6 +28,8 @@ public:
 
     handshake(const config& settings, role expected, void* owner, function on_done) noexcept;
 
+    /// From the next start on; without it, as the settings say.
+    void log_in_as(credentials c) { user_ = std::move(c); }
     void start(pipeline& p);
 
     /// `errc{}` if the connection may be used.
@@ -61,6 +64,7 @@ private:
 
     const config& settings_;
     const role expected_;
+    credentials user_;
     void* owner_;
     function done_;
     std::array<greeting, 4 + preloaded_scripts> steps_{};

@@ -131,14 +131,20 @@ void link::remember_old() {
     unfenced_.emplace_back(*this, epoch_, greeting_.client_id(), greeting_.run_id());
 }
 
-void link::broken(std::string_view why) {
+void link::broken(std::string_view why, errc lasting) {
     if (state_ == state::closed || wanted_ == 0) {
         return;
     }
     if (state_ == state::connecting || state_ == state::greeting) {
         last_words_ = why;
     }
+    if (lasting == errc{}) {
+        down(why);
+        return;
+    }
+    failure_ = lasting;
     down(why);
+    events_.lost(events_.owner, lasting);
 }
 
 // From any state with a connection, or with one being made.
@@ -226,6 +232,9 @@ void link::on_timer(void* self) {
         case state::connecting:
         case state::greeting:
             l.last_words_ = "the server didn't answer in time";
+            if (l.settings_.tls && l.state_ == state::connecting) {
+                l.last_words_ += " (does it speak TLS on this port?)";
+            }
             l.down(l.last_words_);
             return;
         case state::ready: l.watch(); return;

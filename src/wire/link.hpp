@@ -99,8 +99,10 @@ public:
     void set_now(time_point now) noexcept { now_ = now; }
     void join_from(std::size_t fewest) noexcept { pipeline_.join_from(fewest); }
     void connected();
-    /// The wanted connection could not be made, or broke.
-    void broken(std::string_view why);
+    /// The wanted connection could not be made, or broke. `lasting`: so will the next.
+    void broken(std::string_view why, errc lasting = {});
+    /// Whom the next connection is greeted as.
+    void log_in_as(credentials c) { greeting_.log_in_as(std::move(c)); }
     core::byte_buffer& input() noexcept { return input_; }
     const core::byte_buffer& input() const noexcept { return input_; }
     /// Bytes were committed to `input()`: handles what they say, or the first part of it.

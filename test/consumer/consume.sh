@@ -137,6 +137,15 @@ add_subdirectory() {
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
 
+# without_tls: needs no OpenSSL, and says so to who wants TLS
+without_tls() {
+    local folder="$CONCH_WORK/without_tls"
+    builds "$here/without_tls" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" -DCONCH_TLS=OFF \
+        -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+    readelf -d "$folder/without_tls" | grep -q 'NEEDED.*lib\(ssl\|crypto\)' && fail "it has OpenSSL"
+    "$folder/without_tls" || fail "TLS is not refused"
+}
+
 # fetch_content: shared
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"

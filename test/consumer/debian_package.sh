@@ -32,6 +32,7 @@ field Description 'Redis'
 if command -v dpkg-shlibdeps >/dev/null; then
     field Depends 'libc6 \(>= '
     field Depends 'libstdc\+\+6'
+    [ "$CONCH_TLS" = OFF ] || field Depends 'libssl[0-9]'
 fi
 
 dpkg-deb --fsys-tarfile "$package" | tar -t | sed 's|^\.||' | grep -v '/$' | sort >"$work/files"

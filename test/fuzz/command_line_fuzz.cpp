@@ -61,7 +61,8 @@ void check_server(const server_choice& s) {
     FUZZ_CHECK(s.settings.operation_timeout > s.first_answer);
     const std::string label = server_label(s.settings);
     FUZZ_CHECK(fit_for_a_terminal(label));
-    FUZZ_CHECK(label.starts_with("redis://") || label.starts_with("unix://"));
+    FUZZ_CHECK(label.starts_with(s.settings.tls ? "rediss://" : "redis://") ||
+               label.starts_with("unix://"));
 }
 
 void check_command(const command_plan& plan, const word_list& words) {

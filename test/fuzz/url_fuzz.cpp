@@ -41,14 +41,30 @@ std::string encoded_part(std::string_view text) {
     return out;
 }
 
+std::string tls_query(const conch::tls_options& t) {
+    std::string out = t.verify ? "?insecure=false" : "?insecure=true";
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) {
+            out += '&' + std::string{name} + '=' + encoded_part(value);
+        }
+    };
+    add("cacert", t.ca_file);
+    add("cacertdir", t.ca_path);
+    add("cert", t.certificate_file);
+    add("key", t.private_key_file);
+    add("sni", t.server_name);
+    return out;
+}
+
 std::string to_url(const config& c) {
-    std::string out = c.unix_path.empty() ? "redis://" : "unix://";
+    std::string out = c.tls ? "rediss://" : c.unix_path.empty() ? "redis://" : "unix://";
     if (!c.password.empty()) {
         out += encoded_part(c.username) + ':' + encoded_part(c.password) + '@';
     }
     const std::string database = std::to_string(c.database);
     if (c.unix_path.empty()) {
-        return out + encoded_part(c.host) + ':' + std::to_string(c.port) + '/' + database;
+        return out + encoded_part(c.host) + ':' + std::to_string(c.port) + '/' + database +
+               (c.tls ? tls_query(*c.tls) : "");
     }
     return out + encoded(c.unix_path) + "?db=" + database;
 }
@@ -66,7 +82,8 @@ std::optional<config> read_url(const std::string& url) {
 
 bool same(const config& a, const config& b) {
     return a.host == b.host && a.port == b.port && a.unix_path == b.unix_path &&
-           a.username == b.username && a.password == b.password && a.database == b.database;
+           a.username == b.username && a.password == b.password && a.database == b.database &&
+           a.tls == b.tls;
 }
 
 }  // namespace

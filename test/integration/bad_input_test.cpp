@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a program may get wrong is refused clearly, and before anything is sent.
+#include "driver/tls.hpp"
 #include "support/redis_test.hpp"
 
 #include <functional>
@@ -117,7 +118,8 @@ TEST_F(bad_input_test, settings_out_of_range_are_refused_by_the_constructor) {
         },
         [](config& s) { s.reconnect_delay_max = s.reconnect_delay_min - 1ns; },
         [](config& s) { s.reconnect_delay_max = 24h + 1ns; },
-        [](config& s) { s.username = "without a password"; },
+        [](config& s) { s.password.clear(); },
+        [](config& s) { s.credentials = [] { return credentials{"u", "p"}; }; },
         [](config& s) { s.unix_path = std::string(108, '/'); },
         [](config& s) {
             s.unix_path.clear();
@@ -186,7 +188,15 @@ INSTANTIATE_TEST_SUITE_P(
                       "unix:run/redis.sock", "unix://:s3cret@@/run/redis.sock", "unix://",
                       "unix:///", "unix://host/path", "unix:///a?db=x", "unix:///a?db=-1",
                       "unix:///a?db=", "unix:///a?port=1", "unix://user:s3cret@/tmp/x?db=no",
-                      "rediss//user:s3cret@host"));
+                      "rediss//user:s3cret@host", "rediss://", "rediss://user:s3cret@host/?db=1",
+                      "rediss://user:s3cret@host/?cacert=", "rediss://user:s3cret@host/?cacert",
+                      "rediss://user:s3cret@host/?cacert=a&cacert=b",
+                      "rediss://user:s3cret@host/?cert=a", "rediss://user:s3cret@host/?key=a",
+                      "rediss://user:s3cret@host/?insecure=yes",
+                      "rediss://user:s3cret@host/?insecure", "rediss://user:s3cret@host/?sni=a%20b",
+                      "rediss://user:s3cret@host/?cacert=%00",
+                      "rediss://user:s3cret@host/?sni=" + std::string(256, 'a'),
+                      "rediss://:s3cret@" + std::string(256, 'a')));
 
 TEST(good_url_test, every_part_of_a_tcp_url_is_read) {
     const config c = config::from_url("redis://al%40ice:p%3Aw%2F%25@example.org:7000/5");
@@ -222,6 +232,24 @@ TEST(good_url_test, an_address_of_version_6_is_read_without_its_brackets) {
     EXPECT_EQ(c.database, 2u);
 }
 
+TEST(good_url_test, tls_is_another_scheme_and_its_files_are_queries) {
+    if (!impl::has_tls()) {
+        GTEST_SKIP() << "built without TLS";
+    }
+    const config plain = config::from_url("rediss://u:p@example.org:7000/5");
+    EXPECT_EQ(plain.tls, tls_options{});
+    EXPECT_EQ(plain.host, "example.org");
+    EXPECT_EQ(plain.port, 7000);
+    EXPECT_EQ(plain.username, "u");
+    EXPECT_EQ(plain.database, 5u);
+    const config full = config::from_url(
+        "rediss://example.org?cacert=/a%20b&cacertdir=/c&cert=d&key=e&sni=f.org&insecure=true");
+    EXPECT_EQ(full.tls, (tls_options{false, "/a b", "/c", "d", "e", "f.org"}));
+    EXPECT_EQ(full.port, 6379);
+    EXPECT_FALSE(config::from_url("redis://example.org").tls);
+    EXPECT_TRUE(config::from_url("rediss://example.org?insecure=false").tls->verify);
+}
+
 TEST(good_url_test, a_unix_socket_has_a_path_and_a_database) {
     const config plain = config::from_url("unix:///run/redis.sock");
     EXPECT_EQ(plain.unix_path, "/run/redis.sock");
@@ -232,7 +260,7 @@ TEST(good_url_test, a_unix_socket_has_a_path_and_a_database) {
 }
 
 TEST_F(bad_input_test, a_client_works_from_the_url_of_its_server) {
-    client c{io, config::from_url(server.url() + "?db=1")};
+    client c{io, config::from_url(url() + "?db=1")};
     run([&]() -> asio::awaitable<void> { co_await warm_up(c); });
 }
 

@@ -88,7 +88,7 @@ TEST_F(holder_command_test, a_nested_run_of_another_lock_does_not_warn) {
 TEST_F(holder_command_test, what_outlives_its_run_is_not_warned_of_the_next_holder) {
     take_as_stranger(raw, "lock");
     program p{run_words({"-w", "0.1"}, {"true"}),
-              {{"CONCH_REDIS", server.url()},
+              {{"CONCH_REDIS", url()},
                {"CONCH_NAME", "lock"},
                {"CONCH_OWNER", "11111111-2222-3333-4444-555555555555"}}};
     expect_one_line(p.finish().err);
@@ -100,8 +100,7 @@ TEST_F(holder_command_test, the_script_of_the_manual_page_runs_under_its_lock_on
     std::ofstream{file} << "#!/bin/sh\ntest \"$CONCH_NAME\" = lock || exec \"$conch\" run lock "
                            "\"$0\" \"$@\"\necho \"$CONCH_NAME $1\"\n";
     ASSERT_EQ(::chmod(file.c_str(), 0700), 0);
-    const program::environment variables{{"CONCH_REDIS", server.url()},
-                                         {"conch", CONCH_PROGRAM_PATH}};
+    const program::environment variables{{"CONCH_REDIS", url()}, {"conch", CONCH_PROGRAM_PATH}};
     program alone{{file, "a b"}, variables};
     EXPECT_EQ(alone.finish().out, "lock a b\n");
     program inside{run_words({}, {file, "c"}), variables};

@@ -15,7 +15,7 @@ using namespace conch::test;
 class options_command_test : public command_fixture {
 protected:
     ended with(const words& arguments, program::environment variables) const {
-        variables.emplace("CONCH_REDIS", server.url());
+        variables.emplace("CONCH_REDIS", url());
         program p{conch(arguments), variables};
         return p.finish();
     }

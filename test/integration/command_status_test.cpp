@@ -95,18 +95,18 @@ TEST_F(status_command_test, without_redis_it_is_69_and_one_line) {
 
 TEST_F(status_command_test, conch_redis_names_the_server) {
     take_as_stranger(raw, "lock");
-    expect_in("locked", to_end({"status", "lock"}, server.url()).out);
+    expect_in("locked", to_end({"status", "lock"}, url()).out);
 }
 
 TEST_F(status_command_test, the_option_wins_over_conch_redis) {
     const cli::private_redis other;
     take_as_stranger(raw, "lock");
-    expect_in("locked", to_end({"status", "--redis", server.url(), "lock"}, other.url()).out);
-    expect_in("free", to_end({"status", "--redis", other.url(), "lock"}, server.url()).out);
+    expect_in("locked", to_end({"status", "--redis", url(), "lock"}, other.url()).out);
+    expect_in("free", to_end({"status", "--redis", other.url(), "lock"}, url()).out);
 }
 
 TEST_F(status_command_test, a_url_of_another_scheme_is_64_and_one_line) {
-    for (const char* url : {"http://127.0.0.1", "rediss://127.0.0.1", "127.0.0.1:6379"}) {
+    for (const char* url : {"http://127.0.0.1", "redist://127.0.0.1", "127.0.0.1:6379"}) {
         const ended end = to_end({"status", "--redis", url, "lock"});
         EXPECT_EQ(end.status, 64) << url;
         expect_one_line(end.err);

@@ -26,7 +26,7 @@ protected:
                                 variables()};
     }
     program::environment variables() const {
-        return {{"CONCH_REDIS", server.url()},
+        return {{"CONCH_REDIS", url()},
                 {"conch", CONCH_PROGRAM_PATH},
                 {"LC_ALL", "C"},
                 {"HISTFILE", ""}};

@@ -58,10 +58,10 @@ TEST_F(wait_command_test, verbose_tells_that_the_server_is_gone) {
     p.wait_for_error("conch run: no connection to " + server.socket_path());
 }
 
-TEST_F(wait_command_test, a_server_that_comes_back_and_wants_a_password_ends_the_wait) {
+TEST_F(wait_command_test, a_server_that_comes_back_and_wants_another_password_ends_the_wait) {
     program p{run_words({}, {"echo", "ran"}), here()};
     ASSERT_TRUE(waiter_listens());
-    raw.must({"CONFIG", "SET", "requirepass", "s3cret"});
+    raw.must({"ACL", "SETUSER", "conch", "resetpass", ">s3cret"});
     raw.must({"CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "yes"});
     raw.must({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
     const ended& end = p.finish();

@@ -60,7 +60,7 @@ protected:
         return std::stoull(answer.substr(head.size()));
     }
 
-    program example{{EXAMPLE_SERVER_PATH, "0", server.url()}};
+    program example{{EXAMPLE_SERVER_PATH, "0", url()}};
     std::uint16_t port = 0;
 };
 

@@ -13,7 +13,7 @@ using namespace conch::test;
 class examples_test : public redis_test {
 protected:
     std::string output_of(const std::string& name) {
-        program example{{std::string{EXAMPLES_FOLDER} + "/example_" + name, server.url()}};
+        program example{{std::string{EXAMPLES_FOLDER} + "/example_" + name, url()}};
         const ended& end = example.finish();
         EXPECT_EQ(end.status, 0);
         EXPECT_EQ(end.err, "");

@@ -22,6 +22,14 @@ protected:
         return s;
     }
 
+    /// Settings for the server's default user.
+    config with_password(const std::string& password) const {
+        config s = settings();
+        s.username.clear();
+        s.password = password;
+        return s;
+    }
+
     /// One lock and one unlock by this client; the key is there in between, and gone after it.
     void lock_and_unlock(client& c, const std::string& name = "held") {
         run([&]() -> asio::awaitable<void> {
@@ -82,16 +90,13 @@ TEST_F(hostile_server_test, a_key_of_another_type_is_an_error_for_waiters_too) {
 
 TEST_F(hostile_server_test, a_right_password_is_accepted) {
     raw.must({"CONFIG", "SET", "requirepass", "right"});
-    config s = settings();
-    s.password = "right";
-    client c{io, s};
+    client c{io, with_password("right")};
     lock_and_unlock(c);
 }
 
 TEST_F(hostile_server_test, a_wrong_password_is_told_at_once_and_never_repeated) {
     raw.must({"CONFIG", "SET", "requirepass", "right"});
-    config s = settings();
-    s.password = "s3cret-but-wrong";
+    config s = with_password("s3cret-but-wrong");
     s.operation_timeout = 60s;
     client c{io, s};
     const time_point start = clock::now();
@@ -103,8 +108,7 @@ TEST_F(hostile_server_test, a_wrong_password_is_told_at_once_and_never_repeated)
 
 TEST_F(hostile_server_test, a_query_with_a_wrong_password_is_told_at_once) {
     raw.must({"CONFIG", "SET", "requirepass", "right"});
-    config s = settings();
-    s.password = "wrong";
+    config s = with_password("wrong");
     s.operation_timeout = 60s;
     client c{io, s};
     run([&]() -> asio::awaitable<void> {
@@ -125,7 +129,7 @@ TEST_F(hostile_server_test, a_database_out_of_range_is_told_at_once) {
 
 TEST_F(hostile_server_test, a_missing_password_is_told) {
     raw.must({"CONFIG", "SET", "requirepass", "right"});
-    client c{io, settings()};
+    client c{io, with_password("")};
     EXPECT_EQ(lock_outcome(c), errc::authentication_failed);
 }
 

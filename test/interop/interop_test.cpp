@@ -52,7 +52,7 @@ void both_sides::SetUp() {
         std::cout << "SKIPPED: interop with Redisson: " << why << std::endl;
         GTEST_SKIP() << why;
     }
-    server_ = std::make_unique<cli::private_redis>(cli::private_redis::options{.tcp = true});
+    server_ = std::make_unique<cli::private_redis>(with_conch_user({.tcp = true}));
     java_ = another_java(java_watchdog);
     // Both sides have sent their scripts, so that the tests may count their calls.
     for (const char* command : {"lock", "unlock"}) {

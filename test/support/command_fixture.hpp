@@ -41,7 +41,7 @@ protected:
         all.insert(all.end(), command.begin(), command.end());
         return all;
     }
-    program::environment here() const { return {{"CONCH_REDIS", server.url()}}; }
+    program::environment here() const { return {{"CONCH_REDIS", url()}}; }
     std::string nowhere() const { return "unix://" + folder.path() + "/none.sock"; }
 
     ended run_to_end(const words& options, const words& command) const {

@@ -5,9 +5,47 @@
 
 namespace conch::test {
 
+const std::vector<std::string>& conch_rights() {
+    static const std::vector<std::string> rights{
+        "~*", "&redisson_lock__channel:*", "&conch_token_mutex_channel:*",
+        // every lock
+        "+evalsha", "+eval", "+script|load", "+ping", "+pttl", "+pexpire", "+hset", "+hdel",
+        "+hexists",
+        // waiting
+        "+publish", "+subscribe", "+unsubscribe",
+        // fencing tokens
+        "+get", "+set", "+time",
+        // who holds it
+        "+hlen", "+hgetall",
+        // plain locks
+        "+del", "+strlen",
+        // rate limits
+        "+incrby", "+exists", "+unlink", "+zadd", "+zscore", "+zrange", "+zrangebyscore",
+        "+zremrangebyscore",
+        // connections
+        "+select", "+info", "+client|kill"};
+    return rights;
+}
+
+cli::private_redis::options with_conch_user(cli::private_redis::options o) {
+    std::vector<std::string> line{"--user", std::string{conch_user}, "on",
+                                  '>' + std::string{conch_password}};
+    line.insert(line.end(), conch_rights().begin(), conch_rights().end());
+    o.arguments.insert(o.arguments.begin(), line.begin(), line.end());
+    return o;
+}
+
+std::string redis_test::url() const {
+    constexpr std::string_view scheme = "unix://";
+    return std::string{scheme}.append(conch_user) + ':' + std::string{conch_password} + '@' +
+           server.url().substr(scheme.size());
+}
+
 config settings_for(const std::string& socket_path, const std::string& client_name) {
     config c;
     c.unix_path = socket_path;
+    c.username = conch_user;
+    c.password = conch_password;
     c.client_name = client_name;
     c.connect_timeout = 2s;
     c.response_timeout = 2s;

@@ -16,8 +16,18 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace conch::test {
+
+/// The user of the ACL that conch needs, as the README has it: every client of the tests is this
+/// one, and what it may not do fails them.
+inline constexpr std::string_view conch_user = "conch";
+inline constexpr std::string_view conch_password = "pass-of-a-test";
+/// What it may do, as the words of ACL SETUSER.
+const std::vector<std::string>& conch_rights();
+/// Options of a server that knows this user.
+cli::private_redis::options with_conch_user(cli::private_redis::options o);
 
 /// Settings for a server on this socket, impatient enough for a test.
 config settings_for(const std::string& socket_path, const std::string& client_name = "conch");
@@ -27,11 +37,14 @@ class redis_test : public ::testing::Test {
 protected:
     redis_test() : redis_test(cli::private_redis::options{}) {}
     explicit redis_test(cli::private_redis::options o)
-        : server{std::move(o)}, raw{server.socket_path()} {}
+        : server{with_conch_user(std::move(o))}, raw{server.socket_path()} {}
 
     config settings(const std::string& client_name = "conch") const {
         return settings_for(server.socket_path(), client_name);
     }
+
+    /// The server's URL with this user.
+    std::string url() const;
 
     /// Waiters hear of a release by its message, or not at all.
     config push_only(const std::string& client_name = "conch") const {

@@ -14,7 +14,7 @@ SANS_IO = RANK['engine']
 
 # Public headers that hold plain values, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
-              'lock_status.hpp', 'observer.hpp', 'rate.hpp', 'stats.hpp'}
+              'lock_status.hpp', 'observer.hpp', 'rate.hpp', 'stats.hpp', 'tls.hpp'}
 # Public headers that reach Asio, for the driver.
 FOR_THE_DRIVER = {'impl/fwd.hpp', 'impl/operation.hpp'}
 

@@ -43,7 +43,7 @@ class Layering(Case):
 
     def test_values_of_the_public_headers_are_for_all_layers(self):
         for name in ('clock', 'error', 'config', 'options', 'owner', 'lock_status', 'stats',
-                     'observer'):
+                     'observer', 'tls'):
             self.accepts('src/core/a.cpp', f'#include <conch/{name}.hpp>\n')
 
     def test_handles_are_for_the_api(self):

@@ -59,6 +59,20 @@ TEST(wire_handshake, user_name_database_and_client_name_are_sent) {
     h.link.close();
 }
 
+TEST(wire_handshake, each_connection_may_be_anothers) {
+    link_harness h{{.client_name = ""}};
+    note n{plain_note, "x"};
+    h.submit(n);
+    h.link.log_in_as({"u", "first"});
+    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u first", "INFO server"}));
+    h.sent();
+    h.link.broken("reset");
+    h.wait_for_attempt();
+    h.link.log_in_as({"", "second"});
+    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH default second", "INFO server"}));
+    h.link.close();
+}
+
 TEST(wire_handshake, a_wrong_password_is_lasting) {
     EXPECT_EQ(failure_after(error("WRONGPASS invalid username-password pair")),
               errc::authentication_failed);

@@ -314,4 +314,32 @@ TEST_F(wire_link, closing_ends_every_call_as_lost) {
     EXPECT_EQ(h.timers.next(), conch::core::never);
 }
 
+TEST(wire_link_tls, a_failure_that_will_not_pass_is_told_and_connecting_goes_on) {
+    link_harness h;
+    note n{plain_note, "x"};
+    h.submit(n);
+    h.link.broken("a certificate", errc::tls_failed);
+    EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::tls_failed))});
+    EXPECT_EQ(h.link.last_words(), "a certificate");
+    EXPECT_EQ(h.link.why_down(), errc::tls_failed);
+    h.connect();
+    EXPECT_TRUE(h.link.ready());
+    h.link.close();
+}
+
+TEST(wire_link_tls, a_tls_handshake_without_answer_is_called_by_its_name) {
+    for (const bool tls : {true, false}) {
+        conch::config c;
+        if (tls) {
+            c.tls.emplace();
+        }
+        link_harness h{c};
+        note n{plain_note, "x"};
+        h.submit(n);
+        h.advance(c.connect_timeout);
+        EXPECT_EQ(h.link.last_words().find("TLS") != std::string::npos, tls);
+        h.link.close();
+    }
+}
+
 }  // namespace
