@@ -77,7 +77,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::invalid_lease:
         case errc::invalid_max_hold:
         case errc::invalid_stop_before:
-        case errc::invalid_permits: return exit_code::usage;
+        case errc::invalid_permits:
+        case errc::invalid_owner: return exit_code::usage;
         case errc::not_owner:
         case errc::already_released:
         case errc::client_closed:
