@@ -68,8 +68,8 @@ void quorum_holding::begin(std::span<vote::pointer> votes) {
     core_.add(*this);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         if (votes[i]) {
-            slots_[i].vote = std::exchange(votes[i], nullptr);
-            slots_[i].vote->hand_over(*this);
+            slots_[i].asked = std::exchange(votes[i], nullptr);
+            slots_[i].asked->hand_over(*this);
         }
         if (has(i)) {
             ends_ = std::max(ends_, slots_[i].of.valid_until());
@@ -124,7 +124,7 @@ void quorum_holding::member_ended(std::size_t member, std::uint64_t serial, erro
 }
 
 void quorum_holding::answered(std::size_t member, error_code ec, hold h) {
-    slots_[member].vote.reset();
+    slots_[member].asked.reset();
     slots_[member].closed = ec == errc::client_closed;
     if (!h) {
         return;
@@ -150,8 +150,8 @@ void quorum_holding::heal() {
         return;  // too late
     }
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-        if (!has(i) && !slots_[i].vote && !slots_[i].closed) {
-            slots_[i].vote =
+        if (!has(i) && !slots_[i].asked && !slots_[i].closed) {
+            slots_[i].asked =
                 vote::ask(core_.shared_from_this(), i, o, core_.answer_timeout(), *this);
         }
     }
@@ -173,8 +173,8 @@ void quorum_holding::stop() noexcept {
     core_.timers().cancel(deadline_);
     core_.timers().cancel(heal_);
     for (slot& s : slots_) {
-        if (s.vote) {
-            std::exchange(s.vote, nullptr)->withdraw();
+        if (s.asked) {
+            std::exchange(s.asked, nullptr)->withdraw();
         }
     }
 }

@@ -63,7 +63,7 @@ private:
     struct slot {
         hold of{};
         std::uint64_t serial = 0;  // of the hold
-        vote::pointer vote{};
+        vote::pointer asked{};
         bool closed = false;  // its client is
     };
 

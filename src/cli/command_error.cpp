@@ -36,6 +36,7 @@ std::string_view advice(errc e) noexcept {
         case errc::invalid_max_hold:
         case errc::invalid_stop_before:
         case errc::invalid_permits:
+        case errc::invalid_owner:
         case errc::server_error:
         case errc::server_too_old:
         case errc::permission_denied:
