@@ -126,7 +126,8 @@ void quorum_attempt::look_at_answers() {
         return;
     }
     withdraw_all();
-    if (v != verdict::unreachable) {
+    in_reach_ = v != verdict::unreachable;
+    if (in_reach_) {
         reached_ = clock::now();
     }
     if (v == verdict::failed) {
@@ -160,7 +161,7 @@ void quorum_attempt::not_reached() {
     if (patient && !out_of_time()) {
         pause();
     } else {
-        end(why_ ? why_ : make_error_code(errc::not_connected));
+        end(why_);
     }
 }
 
@@ -202,7 +203,13 @@ void quorum_attempt::give_back_all() {
     holding_->give_back();
 }
 
-void quorum_attempt::end_in_time() { end(try_only_ ? error_code{} : errc::timed_out); }
+void quorum_attempt::end_in_time() {
+    if (!in_reach_) {
+        end(why_);
+    } else {
+        end(try_only_ ? error_code{} : errc::timed_out);
+    }
+}
 
 void quorum_attempt::end(error_code ec) {
     const auto self = shared_from_this();

@@ -50,6 +50,7 @@ private:
     const bool try_only_;
     const time_point deadline_;
     time_point reached_ = clock::now();  // when a majority was last in reach
+    bool in_reach_ = true;               // it was, at the last look
     stage stage_ = stage::first_round;
     error_code why_{};  // the last error of a server
     boost::intrusive_ptr<quorum_holding> holding_;

@@ -12,6 +12,12 @@
 #include <utility>
 
 namespace conch::impl {
+namespace {
+
+/// For the members to tell first, which know why.
+constexpr duration tolerance = std::chrono::milliseconds{1};
+
+}  // namespace
 
 quorum_holding::quorum_holding(quorum_core& core, const lock_options& options)
     : core_{core},
@@ -95,17 +101,27 @@ void quorum_holding::join(std::size_t member) {
 void quorum_holding::note_deadline() {
     const time_point at = until();
     valid_until.store(at.time_since_epoch().count(), std::memory_order_release);
-    core_.timers().set(deadline_, at);
+    core_.timers().set(deadline_, core::after(at, tolerance));
 }
 
-// Its members tell this sooner, unless their own event loops hang.
+// Its members tell this themselves, unless their own event loops hang.
 void quorum_holding::on_deadline(void* self_) {
     auto& self = *static_cast<quorum_holding*>(self_);
     if (self.stands()) {
         self.note_deadline();
     } else {
-        self.end(errc::lease_expired);
+        self.end(self.why_no_majority());
     }
+}
+
+error_code quorum_holding::why_no_majority() const noexcept {
+    error_code why = errc::lease_expired;
+    for (const slot& s : slots_) {
+        if (const error_code told = s.of.lost_reason()) {
+            why = told;
+        }
+    }
+    return why;
 }
 
 void quorum_holding::member_ended(std::size_t member, std::uint64_t serial, error_code why) {
@@ -130,7 +146,7 @@ void quorum_holding::answered(std::size_t member, error_code ec, hold h) {
         return;
     }
     if (!stands()) {  // it must not come to life again
-        end(errc::lease_expired);
+        end(why_no_majority());
         return;
     }
     put(member, std::move(h));

@@ -79,6 +79,7 @@ private:
     /// The hold ends for the user: `why` is none where it was released or detached.
     void end(error_code why);
     error_code reason() const noexcept;
+    error_code why_no_majority() const noexcept;
     hold take(std::size_t member) noexcept;
     static void on_deadline(void* self);
     static void on_heal(void* self);

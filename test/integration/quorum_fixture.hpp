@@ -74,6 +74,16 @@ protected:
         return when([this, name, count] { return count_of(name) == count; });
     }
 
+    /// All servers have granted it, and nothing is on its way.
+    asio::awaitable<bool> held_by(const contender& c) {
+        const bool held = co_await when([&] {
+            return std::all_of(c.clients.begin(), c.clients.end(),
+                               [](const client& each) { return each.stats().holds_now == 1; });
+        });
+        co_await pass(20ms);
+        co_return held;
+    }
+
     void kill(std::initializer_list<std::size_t> which) {
         for (const std::size_t i : which) {
             servers[i]->kill();

@@ -112,7 +112,7 @@ TEST_F(quorum_grant_test, a_grant_that_comes_late_joins_the_hold) {
         const quorum_mutex m = a.lock("late", 10s);
         hold h = co_await m.async_lock({.lease = 1min});
         server(4).redis.thaw();
-        const bool joined = co_await comes_to("late", 5);
+        const bool joined = co_await held_by(a);
         EXPECT_TRUE(joined);
         kill({0, 1});
         co_await h.async_extend(5min);  // takes the late one for a majority
@@ -179,7 +179,7 @@ TEST_F(quorum_grant_test, a_hold_and_a_waiter_outlive_the_context) {
         step(gone, 20);
     }
     EXPECT_TRUE(h);
-    EXPECT_GT(h.remaining(), 0s);
+    EXPECT_FALSE(h.owns_lock());
     h.release();
     EXPECT_FALSE(h);
 }

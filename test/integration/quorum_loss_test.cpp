@@ -20,7 +20,7 @@ TEST_F(quorum_loss_test, three_dead_servers_of_five_are_a_loss_told_in_time) {
         co_await warm_up(a);
         const quorum_mutex m = a.lock("lost", 100ms);
         const hold h = co_await m.async_lock({.lease = 1s});
-        const bool taken = co_await comes_to("lost", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         const time_point start = clock::now();
         kill({1, 2, 4});
@@ -39,7 +39,7 @@ TEST_F(quorum_loss_test, slow_two_dead_servers_are_no_loss_and_rejoin_when_they_
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(a);
         const hold h = co_await a.lock("heals").async_lock({.lease = 600ms});
-        const bool taken = co_await comes_to("heals", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         kill({0, 1});
         co_await pass(1500ms);
@@ -60,7 +60,7 @@ TEST_F(quorum_loss_test, a_majority_that_forgot_the_lock_is_a_loss_when_it_says_
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(a);
         const hold h = co_await a.lock("forgotten").async_lock({.lease = 6s});
-        const bool taken = co_await comes_to("forgotten", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         for (std::size_t i = 0; i < 3; ++i) {
             server(i).raw.must({"DEL", "forgotten"});
@@ -79,7 +79,7 @@ TEST_F(quorum_loss_test, a_minority_that_forgot_the_lock_is_asked_again) {
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(a);
         const hold h = co_await a.lock("minority").async_lock({.lease = 600ms});
-        const bool taken = co_await comes_to("minority", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         server(0).raw.must({"DEL", "minority"});
         server(1).raw.must({"DEL", "minority"});
@@ -112,7 +112,7 @@ TEST_F(quorum_loss_test, a_stranger_may_force_the_lock_from_a_majority_and_not_f
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(a);
         hold h = co_await a.lock("forced").async_lock({.lease = 900ms});
-        const bool taken = co_await comes_to("forced", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         const mutex one{b.clients[0], "forced"};
         const bool minority = co_await one.async_force_unlock();
@@ -166,7 +166,7 @@ TEST_F(quorum_loss_test, an_extension_takes_a_majority) {
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(a);
         hold h = co_await a.lock("extended").async_lock({.lease = 5s});
-        const bool taken = co_await comes_to("extended", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         kill({0, 1});
         const auto [ec] = co_await h.async_extend(10min, as_result);
@@ -182,7 +182,7 @@ TEST_F(quorum_loss_test, detaching_leaves_the_keys_until_their_leases_end) {
     const contender a{io, servers};
     run([&]() -> asio::awaitable<void> {
         hold h = co_await a.lock("left").async_lock({.lease = 2s});
-        const bool taken = co_await comes_to("left", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         h.detach();
         EXPECT_FALSE(h);
@@ -198,7 +198,7 @@ TEST_F(quorum_loss_test, a_minority_of_clients_may_be_closed_and_all_of_them_end
     run([&]() -> asio::awaitable<void> {
         const quorum_mutex m = a.lock("closed");
         hold h = co_await m.async_lock({.lease = 600ms});
-        const bool taken = co_await comes_to("closed", 5);
+        const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
         co_await a.clients[0].async_shutdown();
         co_await a.clients[3].async_shutdown();
