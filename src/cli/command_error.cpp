@@ -52,8 +52,8 @@ command_error os_failure(const std::string& what, int error) {
     return {exit_code::os_error, what + ": " + std::generic_category().message(error)};
 }
 
-std::string explain(error_code ec, std::string_view server_words, const config& server) {
-    std::string text = "Redis at " + server_label(server) + ": " + ec.message();
+std::string explain(error_code ec, std::string_view server_words, std::string_view server_label) {
+    std::string text = "Redis at " + std::string{server_label} + ": " + ec.message();
     if (!server_words.empty()) {
         text += " (" + printable(server_words) + ')';
     }

@@ -44,8 +44,8 @@ TEST_F(quorum_contention_test, a_waiter_is_granted_when_the_holder_releases) {
     run([&]() -> asio::awaitable<void> {
         hold h = co_await a.lock("waits").async_lock();
         lock_attempt waiter = start_lock(b.lock("waits"));
-        const bool waiting = co_await when(
-            [&] { return server(0).raw.subscribers(channel_of("waits")) == 1; });
+        const bool waiting =
+            co_await when([&] { return server(0).raw.subscribers(channel_of("waits")) == 1; });
         EXPECT_TRUE(waiting);
         EXPECT_FALSE(waiter.done());
         co_await h.async_unlock();
@@ -63,8 +63,8 @@ TEST_F(quorum_contention_test, a_server_that_dies_under_the_line_does_not_hold_i
         const bool taken = co_await comes_to("line", 5);
         EXPECT_TRUE(taken);
         lock_attempt waiter = start_lock(b.lock("line", 100ms));
-        const bool waiting = co_await when(
-            [&] { return server(0).raw.subscribers(channel_of("line")) == 1; });
+        const bool waiting =
+            co_await when([&] { return server(0).raw.subscribers(channel_of("line")) == 1; });
         EXPECT_TRUE(waiting);
         server(0).redis.freeze();
         h.release();
