@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/contact.hpp"
 
+#include "cli/command_error.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
 

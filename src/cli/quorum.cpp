@@ -2,6 +2,7 @@
 #include "cli/quorum.hpp"
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace conch::cli {

@@ -186,6 +186,10 @@ TEST_F(quorum_loss_test, detaching_leaves_the_keys_until_their_leases_end) {
         EXPECT_TRUE(taken);
         h.detach();
         EXPECT_FALSE(h);
+        const auto [unlocked] = co_await h.async_unlock(as_result);
+        EXPECT_EQ(unlocked, errc::not_owner);
+        const auto [watched] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(watched, errc::not_owner);
         co_await pass(500ms);
         EXPECT_EQ(count_of("left"), 5u);
         const bool free = co_await comes_to("left", 0);
