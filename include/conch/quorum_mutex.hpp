@@ -34,14 +34,16 @@ struct quorum_options {
 /// - All servers are asked at once. The lock is granted as soon as a majority has granted it and
 ///   the earliest end of these leases, less the drift of clocks, is still ahead; if not, it is
 ///   released on all of them, also where no answer came. A slow or dead server delays nothing.
-/// - `hold::valid_until()` is the time until which a majority of its servers keeps it. Each renews
-///   by itself; a server that was late, dead or lost the lock is asked for it anew in the
-///   background, every third of the lease. The hold is lost when no majority is left: at once when
-///   that is said, at `valid_until()` at the latest.
+/// - `hold::valid_until()` is the time until which a majority of its servers keeps it; it goes back
+///   where one of them lost the lock. Each is renewed by its own client; a server that was late,
+///   dead or lost the lock is asked for it anew in the background, every third of the lease at the
+///   latest. The hold is lost when no majority is left: at once when that is said, at
+///   `valid_until()` at the latest.
 /// - A refused try waits at the first server, in the order given, that has answered, and is woken
 ///   from there by push; after half a second, or ten times `quorum_options::answer_timeout` if that
-///   is longer, it asks all again. A tie between contenders is broken in the same order, then by
-///   pauses of random length. There is no queue: no contender has a right to be the next.
+///   is longer, at the latest it asks all again. A tie between contenders is broken in the same
+///   order, then by pauses of random length. There is no queue: no contender has a right to be the
+///   next.
 /// - A grant, a release and an extension are confirmed when a majority has confirmed them.
 /// - Acquisitions do not nest: `lock_options::owner` is refused with `errc::invalid_owner`.
 /// - `errc::not_connected`: no majority has answered, to a try without wait, at the end of
@@ -51,13 +53,18 @@ struct quorum_options {
 ///   all servers, each once, in the order given and separated by blanks; `depth` and `ttl` are the
 ///   greatest. `errc::not_connected` if no majority has answered in `answer_timeout`.
 /// - `async_force_unlock()` takes the lock away on all servers that answer in `answer_timeout`.
-/// - Its own work, and handlers without an executor, run on the first client's executor.
+/// - Its own work, and handlers without an executor, run on the first client's executor. If the
+///   clients have several execution contexts, that one must be destroyed last. `stats`, observer
+///   and log of each client tell of its own server.
 ///
 /// What it does not promise: exclusion rests on servers that forget no lock within its lease. One
 /// that restarts without its data, or with data some time old (`appendfsync everysec`), may grant
 /// again what a majority of others never released. Start it again only when the longest lease has
 /// passed since it died, or persist with `appendfsync always`. As with one server, a paused process
 /// can't be told that its hold is over.
+///
+/// Thread safety: safe from any thread, one object too. Copies are the same lock; so are others of
+/// its name, which may be of other clients of the same servers.
 class quorum_mutex : public mutex {
 public:
     /// So many servers at most.

@@ -157,8 +157,8 @@ void quorum_core::take_inbox() {
 void quorum_core::start(operation& op) {
     const auto self = shared_from_this();
     const view_ptr view = std::move(op.view);
-    const bool of_hold = op.what == request::unlock || op.what == request::extend ||
-                         op.what == request::wait_lost;
+    const bool of_hold =
+        op.what == request::unlock || op.what == request::extend || op.what == request::wait_lost;
     if (of_hold && !view) {
         op.ec = errc::not_owner;
         op.finish(&op, true);
