@@ -36,9 +36,10 @@ struct quorum_options {
 ///   released on all of them, also where no answer came. A slow or dead server delays nothing.
 /// - `hold::valid_until()` is the time until which a majority of its servers keeps it; it goes back
 ///   where one of them lost the lock. Each is renewed by its own client; a server that was late,
-///   dead or lost the lock is asked for it anew in the background, every third of the lease at the
-///   latest. The hold is lost when no majority is left: at once when that is said, at
-///   `valid_until()` at the latest.
+///   dead or lost the lock is asked for it anew in the background, every third of the lease; where
+///   the lock was taken away, after half of the lease, when all have told whether it was there too.
+///   The hold is lost when no majority is left: at once when that is said, at `valid_until()` at
+///   the latest.
 /// - A refused try waits at the first server, in the order given, that has answered, and is woken
 ///   from there by push; after half a second, or ten times `quorum_options::answer_timeout` if that
 ///   is longer, at the latest it asks all again. A tie between contenders is broken in the same

@@ -135,8 +135,14 @@ void quorum_holding::member_ended(std::size_t member, std::uint64_t serial, erro
         return;
     }
     note_deadline();
-    const time_point soon = core::after(clock::now(), core_.answer_timeout());
-    core_.timers().set(heal_, std::min(soon, heal_.at));
+    const time_point now = clock::now();
+    if (why == errc::lock_lost) {
+        // A forced release is that of all, and each tells of it within a third of the lease: what
+        // is acquired anew before would undo it.
+        heal_after_ = core::after(now, *options_.lease / 2);
+    }
+    const time_point soon = std::min(heal_.at, core::after(now, core_.answer_timeout()));
+    core_.timers().set(heal_, std::max(soon, heal_after_));
 }
 
 void quorum_holding::answered(std::size_t member, error_code ec, hold h) {

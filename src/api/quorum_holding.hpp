@@ -88,6 +88,7 @@ private:
     lock_options options_;
     time_point ends_{};                    // by a fixed lease
     time_point most_ = time_point::max();  // by max_hold
+    time_point heal_after_{};
     bool held_ = false;
     mutable std::mutex mutex_{};  // of what `until()` reads: the holds in the slots, and this:
     bool ended_ = false;
