@@ -76,6 +76,25 @@ TEST_F(quorum_loss_test, a_majority_that_forgot_the_lock_is_a_loss_when_it_says_
     });
 }
 
+// A client notices at once what is forced by itself.
+TEST_F(quorum_loss_test, what_is_forced_on_one_server_after_the_other_is_not_healed) {
+    contender a{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(a);
+        const hold h = co_await a.lock("one-by-one", 30ms).async_lock({.lease = 9s});
+        const bool taken = co_await held_by(a);
+        EXPECT_TRUE(taken);
+        for (std::size_t i = 0; i < 3; ++i) {
+            EXPECT_TRUE(h.owns_lock());
+            const mutex one{a.clients[i], "one-by-one"};
+            const bool forced = co_await one.async_force_unlock();
+            EXPECT_TRUE(forced);
+            co_await pass(200ms);
+        }
+        EXPECT_EQ(h.lost_reason(), errc::lock_lost);
+    });
+}
+
 TEST_F(quorum_loss_test, a_minority_that_forgot_the_lock_is_asked_again) {
     contender a{io, servers};
     run([&]() -> asio::awaitable<void> {
