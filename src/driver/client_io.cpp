@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+// The connections of a client.
+#include "driver/client_core.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace conch::impl {
+namespace {
+
+namespace asio = boost::asio;
+
+}  // namespace
+
+void client_core::tend_connections() {
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        connection& c = connections_[i];
+        const std::uint64_t wanted = engine_.wanted_connection(i);
+        if (c.at && c.at->number() != wanted) {
+            c.at->close();
+            c = {};
+        }
+        if (!c.at && wanted != 0) {
+            const wire::address& to = engine_.target(i);
+            c.at = tls_ ? tls_->make_stream(*this, i, wanted, to.host)
+                        : std::make_shared<stream>(*this, i, wanted);
+            c.at->connect(to);
+        }
+    }
+}
+
+bool client_core::is_wanted(const stream& s) const noexcept {
+    return s.number() == engine_.wanted_connection(s.place());
+}
+
+void client_core::on_connected(stream& s) {
+    if (!is_current(s)) {
+        return;
+    }
+    connections_[s.place()].ready = true;
+    begin_turn();
+    if (is_wanted(s) && (s.place() != 0 || ask_credentials())) {
+        engine_.connected(s.place());
+    }
+    end_turn();
+}
+
+// Late, so that they are as new as can be.
+bool client_core::ask_credentials() {
+    if (!settings_.credentials) {
+        return true;
+    }
+    std::string_view bad;
+    try {
+        credentials now = settings_.credentials();
+        if (now.username.empty() || !now.password.empty()) {
+            engine_.log_in_as(std::move(now));
+            return true;
+        }
+        bad = "config::credentials gave a user without a password";
+    } catch (...) {  // whatever it says could hold the password
+        bad = "config::credentials threw an exception";
+    }
+    engine_.connection_broken(bad);
+    return false;
+}
+
+void client_core::on_read(stream& s, std::size_t n) {
+    if (!is_current(s)) {
+        return;
+    }
+    connections_[s.place()].reading = false;
+    begin_turn();
+    if (is_wanted(s)) {
+        engine_.input(s.place()).commit(n);
+        engine_.received(s.place());
+    }
+    end_turn();
+}
+
+void client_core::on_written(stream& s) {
+    if (is_current(s) && engine_.has_output(s.place())) {
+        begin_turn();
+        end_turn();
+    }
+}
+
+void client_core::on_broken(stream& s, error_code why, std::string_view words, errc lasting) {
+    if (!is_current(s) || why == asio::error::operation_aborted) {
+        return;
+    }
+    begin_turn();
+    if (is_wanted(s)) {
+        engine_.connection_broken(words.empty() ? why.message() : std::string{words}, lasting,
+                                  s.place());
+    }
+    end_turn();
+}
+
+void client_core::write() {
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        const connection& c = connections_[i];
+        while (c.ready && !c.at->writing() && engine_.has_output(i)) {
+            engine_.stage(c.at->output(), i);
+            c.at->write();
+        }
+    }
+}
+
+}  // namespace conch::impl
