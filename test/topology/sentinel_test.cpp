@@ -224,6 +224,39 @@ TEST_F(sentinel_test, slow_an_unknown_name_fails_soon_and_says_so) {
     });
 }
 
+TEST_F(sentinel_test, slow_sentinels_and_servers_each_have_a_user_of_their_own) {
+    for (std::size_t i = 0; i < sentinel_group::sentinel_count; ++i) {
+        raw_client raw{group.sentinel(i).socket_path()};
+        raw.must({"ACL", "SETUSER", "asks", "on", ">first", "+ping", "+subscribe",
+                  "+sentinel|get-master-addr-by-name", "&+switch-master"});
+    }
+    group.raw(0).must({"ACL", "SETUSER", "locks", "on", ">second", "~*", "&*", "+@all"});
+    config c = group.settings("c");
+    c.username = "locks";
+    c.password = "second";
+    c.sentinel->username = "asks";
+    c.sentinel->password = "first";
+    client good{io, c};
+    c.sentinel->password = "wrong";
+    client bad{io, c};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await mutex{good, "m"}.async_lock();
+        EXPECT_TRUE(h.owns_lock());
+        const reply list = group.raw(0).must({"CLIENT", "LIST"});
+        EXPECT_NE(list.text.find("name=c "), std::string::npos);
+        EXPECT_NE(list.text.find("user=locks"), std::string::npos);
+        raw_client raw{group.sentinel(0).socket_path()};
+        EXPECT_NE(raw.must({"CLIENT", "LIST"}).text.find("user=asks"), std::string::npos);
+        const bool listens = co_await when([&] {
+            return raw.must({"PUBSUB", "NUMSUB", "+switch-master"}).items.at(1).number > 0;
+        });
+        EXPECT_TRUE(listens);
+        const auto [ec, none] = co_await mutex{bad, "m"}.async_lock({}, as_result);
+        EXPECT_EQ(ec, errc::authentication_failed);
+        co_await h.async_unlock();
+    });
+}
+
 TEST_F(sentinel_test, slow_counters_stay_whole_over_failovers) {
     run([&]() -> asio::awaitable<void> {
         fenced_resource resource;
