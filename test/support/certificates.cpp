@@ -54,7 +54,8 @@ certificate certificate_authority::issue(const std::string& names, const validit
 std::string certificate_authority::hashed_folder() {
     const std::string folder = in("trusted");
     std::filesystem::create_directory(folder);
-    std::filesystem::copy_file(file_, folder + "/ca.pem");
+    std::filesystem::copy_file(file_, folder + "/ca.pem",
+                               std::filesystem::copy_options::overwrite_existing);
     openssl({"rehash", folder});
     return folder;
 }
