@@ -35,7 +35,9 @@ void check_sentinel(const config& c) {
         need(a.port != 0, "a port of sentinel.addresses is 0");
     }
     need(s.username.empty() || !s.password.empty(), "sentinel.username without a password");
-    need(positive(s.scan_interval), "sentinel.scan_interval must be positive");
+    need(s.scan_interval >= std::chrono::milliseconds{10} &&
+             s.scan_interval <= std::chrono::hours{1},
+         "sentinel.scan_interval must be from 10 ms to one hour");
 }
 
 void check_credentials(const config& c) {

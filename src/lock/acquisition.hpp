@@ -67,6 +67,7 @@ struct acquisition : house_hook, core::alarm {
     renewal* renewing = nullptr;
     std::uint32_t depth = 0;  ///< levels, and those on their way
     std::uint8_t place = 0;
+    std::uint8_t moves = 0;  ///< of the link, when the server last had it
     phase now = phase::trying;
     bool due : 1 = false;      ///< in the renewer's list
     bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again

@@ -167,6 +167,7 @@ void slot::granted(acquisition& a) {
         return;
     }
     live_ = &a;
+    a.moves = link().moves();
     if (contest_ && contest_->ours_since == time_point{}) {
         contest_->ours_since = house.now;
     }

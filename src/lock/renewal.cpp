@@ -32,7 +32,9 @@ duration wanted_lease(const acquisition& a, time_point now) {
             lease = std::max(lease, static_cast<const extension&>(p).lease);
         }
     }
-    return lease > duration::zero() ? lease_to_send(a, lease, now) : lease;
+    // A server that took over may have the key, but not the last that was done to it.
+    const bool restores = a.moves != a.home.link().moves();
+    return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
 }
 
 }  // namespace
@@ -218,6 +220,7 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
 
 void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) {
     a.refused = false;
+    a.moves = a.home.link().moves();
     if (i.lease > duration::zero()) {
         count(a, r);
         set_deadline(a, r.sent, i.lease);
@@ -247,7 +250,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     stats& counters = house_.counters;
     ++counters.renewals;
     const duration late = r.sent - core::after(a.extended, interval(a));
-    if (a.want.renew && late > duration::zero()) {
+    if (renews(a) && late > duration::zero()) {
         counters.renewal_lateness += late;
         counters.latest_renewal = std::max(counters.latest_renewal, late);
     }
@@ -255,8 +258,10 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
 
 void renewer::failed(acquisition& a, std::string_view words) {
     ++house_.counters.renewal_failures;
+    if (a.home.link().part_refused(words)) {
+        return;  // the next connection begins with a check
+    }
     a.refused = renews(a);
-    a.home.link().remember_words(words);
     house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         house_.complete(e, wire::to_errc(words));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/sentinel.hpp"
 
+#include "wire/server_error.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -59,7 +61,7 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
             jitter,
             log,
             ignored_,
-            {this, [](void*) {}, &sentinel::on_lost, &sentinel::on_astray}} {}
+            {this, [](void*) {}, [](void*, errc) {}, &sentinel::on_astray}} {}
 
 sentinel::~sentinel() { timers_.cancel(poll_); }
 
@@ -109,7 +111,7 @@ void sentinel::done(wire::call& c, const wire::outcome& o) {
         return;  // closed
     }
     if (o.refused()) {
-        s.fail(errc::server_error,
+        s.fail(wire::to_errc(o.reply.text()),
                "the sentinel refused to answer: " + std::string{o.reply.text()});
     } else {
         s.answered(o.reply);
@@ -126,8 +128,12 @@ void sentinel::answered(const resp::value& reply) {
         fail(errc::protocol_error, "the sentinel's answer is no address");
         return;
     }
-    failed_ = 0;
-    why_ = {};
+    if (at == std::exchange(missed_, {}) && !master_.ready() && options_.addresses.size() > 1) {
+        fail({}, "no master at " + at.text() + ", which the sentinel names");
+        return;
+    }
+    failed_ = refused_ = 0;
+    link_.worked();
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
         master_.move_to(at);
@@ -140,29 +146,27 @@ void sentinel::fail(errc why, const std::string& words) {
     link_.leave(words);
 }
 
-void sentinel::on_lost(void* self, errc why) {
-    auto& s = *static_cast<sentinel*>(self);
-    if (why != errc{}) {
-        s.why_ = why;
-    }
-}
-
 // On to the next one; when none of them was of use, after a pause.
-void sentinel::on_astray(void* self) {
+void sentinel::on_astray(void* self, bool /*was_ready*/) {
     auto& s = *static_cast<sentinel*>(self);
     const std::size_t all = s.options_.addresses.size();
+    const errc asked = std::exchange(s.why_, errc{});
+    const errc why = asked != errc{} ? asked : s.link_.lasting_failure();
+    s.refused_ += why != errc{} ? 1 : 0;
     s.asked_ = (s.asked_ + 1) % all;
-    const bool round_is_over = ++s.failed_ % all == 0;
-    if (!round_is_over) {
+    if (++s.failed_ % all != 0) {
         s.link_.move_to(s.address_of(s.asked_));
         s.ask();
         return;
     }
     s.link_.move_later(s.address_of(s.asked_));
     s.ask();
+    const bool none_helps = std::exchange(s.refused_, 0) == all;
+    if (s.master_.ready() || s.master_.target().known()) {
+        return;
+    }
     s.master_.remember_words(s.link_.last_words());
-    const errc why = std::exchange(s.why_, errc{});
-    if (why != errc{} && !s.master_.ready()) {
+    if (none_helps) {
         s.events_.lost(s.events_.owner, why);
     }
 }

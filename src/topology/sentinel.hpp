@@ -25,6 +25,8 @@ public:
 
     /// Asks soon; connects for it if need be.
     void ask();
+    /// No master was met there: a sentinel that names it again makes way for the next one.
+    void not_there(const wire::address& at) { missed_ = at; }
     /// The connection to the sentinel that is asked at present.
     wire::link& link() noexcept { return link_; }
     const wire::link& link() const noexcept { return link_; }
@@ -41,8 +43,7 @@ private:
     static void done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);
-    static void on_lost(void* self, errc why);
-    static void on_astray(void* self);
+    static void on_astray(void* self, bool was_ready);
     static const wire::call_type type;
 
     void answered(const resp::value& reply);
@@ -59,9 +60,11 @@ private:
     wire::link& master_;
     wire::link_events events_;
     stats ignored_{};
-    std::size_t asked_ = 0;   // which of them is
-    std::size_t failed_ = 0;  // so many of them in a row, since one answered
-    errc why_{};              // one of these would refuse again
+    std::size_t asked_ = 0;    // which of them is
+    std::size_t failed_ = 0;   // so many of them in a row, since one answered
+    std::size_t refused_ = 0;  // so many of these would refuse again
+    errc why_{};               // this one would
+    wire::address missed_{};   // where no master was met
     bool closed_ = false;
     question question_{*this};
     wire::listener listener_{this, &sentinel::on_news};

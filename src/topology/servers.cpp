@@ -53,9 +53,12 @@ void servers::on_lost(void* self, errc lasting_reason) {
     s.events_.lost(s.events_.owner, lasting_reason);
 }
 
-void servers::on_astray(void* self) {
+void servers::on_astray(void* self, bool was_ready) {
     auto& s = *static_cast<servers*>(self);
     if (s.sentinel_) {
+        if (!was_ready) {
+            s.sentinel_->not_there(s.main_.target());
+        }
         s.sentinel_->ask();
     }
 }

@@ -41,7 +41,7 @@ public:
 private:
     static void on_ready(void* self);
     static void on_lost(void* self, errc lasting_reason);
-    static void on_astray(void* self);
+    static void on_astray(void* self, bool was_ready);
 
     wire::link_events events_;
     wire::link main_;

@@ -28,16 +28,24 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
 void link::refused_together(std::size_t count, const resp::value& reply) {
     const refusal why = classify(reply.text());
     last_words_ = reply.text();
+    // All of them first: an answer may end the connection.
+    std::array<call*, pipeline::most_joined> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        all[i] = pipeline_.take_answered();
+    }
+    const bool of_replica = demoted(reply.text());
     std::array<call*, pipeline::most_joined> again;
     std::size_t size = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        call& c = *pipeline_.take_answered();
-        if (!c.wanted || why == refusal::passing || (why == refusal::no_script && c.by_body)) {
+        call& c = *all[i];
+        const bool goes_again = c.wanted && (of_replica || why == refusal::lasting ||
+                                             (why == refusal::no_script && !c.by_body));
+        if (!goes_again) {
             answer(c, reply);
             continue;
         }
-        c.by_body = why == refusal::no_script;
-        c.alone = why == refusal::lasting;
+        c.by_body = !of_replica && why == refusal::no_script;
+        c.alone = !of_replica && why == refusal::lasting;
         c.not_run();
         again[size++] = &c;
     }

@@ -42,10 +42,11 @@ void link::submit(call& c) {
 void link::connect() {
     if (!target_.known()) {
         state_ = state::homeless;
-        go_astray();
+        go_astray(false);
         return;
     }
     state_ = state::connecting;
+    lasting_ = {};
     wanted_ = ++epoch_;
     timers_.set(timer_, core::after(now_, settings_.connect_timeout));
 }
@@ -67,6 +68,7 @@ void link::on_greeted(void* self) {
         l.last_words_ = l.greeting_.words();
         const bool lasting = l.greeting_.failed_for_good();
         l.failure_ = why;
+        l.lasting_ = lasting ? why : errc{};
         l.down(l.greeting_.words());
         if (lasting) {
             l.events_.lost(l.events_.owner, why);
@@ -78,6 +80,12 @@ void link::on_greeted(void* self) {
     ++l.counters_.connects;
     l.log_(log_level::info, "connected to ", l.target_.text());
     l.told_.clear();
+    if (l.target_ != l.served_) {
+        if (l.served_.known()) {
+            ++l.moves_;
+        }
+        l.served_ = l.target_;
+    }
     l.fence_old();
     l.events_.ready(l.events_.owner);
     l.channels_.connection_ready();
@@ -96,38 +104,44 @@ void link::broken(std::string_view why, errc lasting) {
         down(why);
         return;
     }
-    failure_ = lasting;
+    failure_ = lasting_ = lasting;
     down(why);
     events_.lost(events_.owner, lasting);
 }
 
 // From any state with a connection, or with one being made.
 void link::down(std::string_view why) {
-    CONCH_CHECK(state_ != state::unused && state_ != state::closed);
     const bool was_ready = ready();
     tell(why);
-    if (was_ready) {
-        down_since_ = now_;
-        ++counters_.connection_losses;
-        remember_old();
-    }
-    wanted_ = 0;
-    pause();
-    delayed_.resume();
-    counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
-    channels_.connection_lost();
+    let_go(true);
     if (was_ready) {
         events_.lost(events_.owner, errc{});
     } else if (++attempts_; settings_.retry_attempts && attempts_ >= *settings_.retry_attempts) {
         events_.lost(events_.owner, why_down());
     }
-    go_astray();
+    go_astray(was_ready);
+}
+
+void link::let_go(bool pauses) {
+    CONCH_CHECK(state_ != state::unused && state_ != state::closed);
+    if (ready()) {
+        down_since_ = now_;
+        ++counters_.connection_losses;
+        remember_old();
+    }
+    wanted_ = 0;
+    if (pauses) {
+        pause();
+    }
+    delayed_.resume();
+    counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
+    channels_.connection_lost();
 }
 
 // The last thing that is done: the answer may come at once.
-void link::go_astray() {
+void link::go_astray(bool was_ready) {
     if (events_.astray) {
-        events_.astray(events_.owner);
+        events_.astray(events_.owner, was_ready);
     }
 }
 
@@ -143,13 +157,20 @@ void link::move_later(const address& to) {
     if (to == target_) {
         return;
     }
-    if (target_.known()) {
-        moved_at_ = now_;
+    if (wanted_ != 0) {
+        const bool was_ready = ready();
+        log_(log_level::info, "leaving ", target_.text(), " for ", to.text());
+        let_go(false);
+        timers_.cancel(timer_);
+        failures_ = attempts_ = 0;
+        failure_ = {};
+        target_ = to;
+        connect();
+        if (was_ready) {
+            events_.lost(events_.owner, errc{});
+        }
     }
     target_ = to;
-    if (wanted_ != 0) {
-        down("the server is at " + to.text() + " now");
-    }
 }
 
 // A failure is worth a warning once, not at each attempt to connect.
@@ -201,6 +222,9 @@ void link::on_timer(void* self) {
 // Arms the timer for the next look at the connection's health: an answer that is overdue ends it,
 // silence calls for a PING. The timer isn't moved for each command; it looks again when it fires.
 void link::watch() {
+    if (halted()) {
+        heard_ = now_;  // there is more, which this client has not looked at
+    }
     if (pipeline_.awaits_answer()) {
         const time_point overdue = core::after(heard_, settings_.response_timeout);
         if (now_ >= overdue) {
@@ -242,7 +266,7 @@ void link::go_on() {
     const std::uint64_t epoch = wanted_;
     halted_ = 0;
     for (handled_ = 0; wanted_ == epoch && epoch != 0;) {
-        if (handled_ >= most_handled) {
+        if (handled_ >= most_handled && !input_.data().empty()) {
             halted_ = epoch;
             return;
         }
@@ -312,8 +336,10 @@ void link::answer(call& c, const resp::value& reply) {
     if (!reply.is_error()) {
         if (c.type->order != priority::greeting) {
             delayed_.answered();
-            failures_ = 0;
             failure_ = {};
+            if (expected_ != role::sentinel) {  // its answers may be of no use
+                failures_ = 0;
+            }
         }
         c.type->done(c, outcome{outcome::kind::answered, reply});
         return;
@@ -346,7 +372,8 @@ void link::answer(call& c, const resp::value& reply) {
 // Where a master is wanted, a replica answers that it may not write: what was asked is asked again
 // of the one that took its place.
 bool link::demoted(std::string_view words) {
-    if (expected_ != role::master || to_errc(words) != errc::read_only) {
+    const bool of_replica = to_errc(words) == errc::read_only || words.starts_with("MASTERDOWN");
+    if (expected_ != role::master || !of_replica) {
         return false;
     }
     if (ready()) {
@@ -355,9 +382,9 @@ bool link::demoted(std::string_view words) {
     return true;
 }
 
-void link::remember_words(std::string_view words) {
+bool link::part_refused(std::string_view words) {
     last_words_ = words;
-    demoted(words);
+    return demoted(words);
 }
 
 void link::retry_later(call& c) {

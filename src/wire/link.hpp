@@ -32,9 +32,9 @@ struct link_events {
     void (*ready)(void* owner) = nullptr;
     /// The connection broke, or an attempt to connect failed for a reason that will not pass.
     void (*lost)(void* owner, errc lasting_reason) = nullptr;
-    /// It doesn't know where to connect, or is not connected any more, or could not be: who knows
-    /// better may say so with `move_to()`.
-    void (*astray)(void* owner) = nullptr;
+    /// It doesn't know where to connect, or is not connected any more (`was_ready`), or could not
+    /// be: who knows better may say so with `move_to()`.
+    void (*astray)(void* owner, bool was_ready) = nullptr;
 };
 
 /// Where a link begins, and what it must find there.
@@ -72,24 +72,29 @@ public:
     /// What to tell who waited too long for the answer to this call.
     errc why_unanswered(const call& c) const noexcept;
     const std::string& last_words() const noexcept { return last_words_; }
-    /// An answer to a part of a call was this error.
-    void remember_words(std::string_view words);
+    void remember_words(std::string_view words) { last_words_ = words; }
+    /// An answer to a part of a call was this error. True if a replica gave it where a master is
+    /// wanted: the connection is left, and what was asked may be asked again on the next.
+    bool part_refused(std::string_view words);
+    /// How many times another server took this one's place. May overflow.
+    std::uint8_t moves() const noexcept { return moves_; }
 
     // For the topology.
 
     /// The server is there from now on: leaves the one where it was, if it was another, and
-    /// connects at once. No-op if it is there already.
+    /// connects at once. No failure; no-op if it is there already.
     void move_to(const address& to);
     /// The same, but what is not connected waits for the end of its pause.
     void move_later(const address& to);
     /// Leaves this connection, for this reason.
     void leave(std::string_view why) { broken(why); }
-    bool unused() const noexcept { return state_ == state::unused; }
+    /// It answered as it should: the next pause is a short one.
+    void worked() noexcept { failures_ = 0; }
+    /// Why another attempt to connect would fail as the last did; none if it may not.
+    errc lasting_failure() const noexcept { return lasting_; }
 
     // For the driver.
 
-    /// When it last moved to another server; the epoch: never.
-    time_point moved_at() const noexcept { return moved_at_; }
     /// Where to connect.
     const address& target() const noexcept { return target_; }
 
@@ -159,7 +164,8 @@ private:
     void connect();
     void pause();
     void down(std::string_view why);
-    void go_astray();
+    void go_astray(bool was_ready);
+    void let_go(bool pauses);
     bool demoted(std::string_view words);
     void tell(std::string_view why);
     void nonsense(std::string_view what);
@@ -187,11 +193,13 @@ private:
     std::uint64_t wanted_ = 0;
     std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
     time_point down_since_{};
-    time_point moved_at_{};
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
     unsigned attempts_ = 0;  // to connect that failed since one succeeded
     errc failure_{};         // of the last connections; none once a command was answered
+    errc lasting_{};         // of the last attempt to connect
+    address served_{};       // where it was last ready
+    std::uint8_t moves_ = 0;
     std::string last_words_{};
     std::string told_{};  // in the log, since the last connection
 

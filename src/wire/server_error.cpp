@@ -19,6 +19,7 @@ constexpr std::array words_at_start{
     word{"MASTERDOWN", errc::server_unavailable, refusal::passing},
     word{"CLUSTERDOWN", errc::server_unavailable, refusal::passing},
     word{"TRYAGAIN", errc::server_unavailable, refusal::passing},
+    word{"NOREPLICAS", errc::server_unavailable, refusal::passing},
     word{"READONLY", errc::read_only, refusal::lasting},
     word{"OOM", errc::out_of_memory, refusal::lasting},
     word{"WRONGTYPE", errc::wrong_type, refusal::lasting},
@@ -31,6 +32,7 @@ constexpr std::array words_at_start{
 // A script's error is wrapped in other words by some versions of the server.
 constexpr std::array words_anywhere{
     word{"WRONGTYPE ", errc::wrong_type, refusal::lasting},
+    word{"NOREPLICAS ", errc::server_unavailable, refusal::passing},
     word{"OOM command", errc::out_of_memory, refusal::lasting},
     word{"READONLY ", errc::read_only, refusal::lasting},
     word{"The user executing the script can't", errc::permission_denied, refusal::lasting},

@@ -151,14 +151,25 @@ TEST_F(sentinel_test, slow_a_frozen_master_that_wakes_up_has_no_say) {
     run([&]() -> asio::awaitable<void> {
         const mutex of_a{a, "m", {.fenced = true}};
         const mutex of_b{b, "m", {.fenced = true}};
+        const mutex other{b, "n", {.fenced = true}};
         hold h = co_await of_a.async_lock({.lease = 60s});
+        hold warm = co_await other.async_lock();
+        co_await warm.async_unlock();
         EXPECT_TRUE(group.replicated(0));
         group.server(0).freeze();
+        hold of_other;
+        task_group in_its_socket{io.get_executor()};
+        const auto lock_other = [&]() -> asio::awaitable<void> {
+            of_other = co_await other.async_lock({.lease = 60s});
+        };
+        in_its_socket.spawn(lock_other());
         const std::size_t now = co_await next_master(0);
         const bool back = co_await when(
             [&] { return a.stats().connects == 2 && a.stats().renewals >= 1; }, long_patience);
         EXPECT_TRUE(back);
         EXPECT_TRUE(h.owns_lock());
+        co_await in_its_socket.join();
+        EXPECT_TRUE(group.raw(now).exists("n")) << "granted by the new master";
         group.server(0).thaw();
         hold none = co_await of_b.async_try_lock({.wait = 200ms});
         EXPECT_FALSE(none);
@@ -172,7 +183,36 @@ TEST_F(sentinel_test, slow_a_frozen_master_that_wakes_up_has_no_say) {
             long_patience);
         EXPECT_TRUE(demoted);
         EXPECT_TRUE(next.owns_lock());
+        EXPECT_TRUE(of_other.owns_lock());
+        EXPECT_EQ(group.raw(now).hlen("n"), 1);
         co_await next.async_unlock();
+        co_await of_other.async_unlock();
+        EXPECT_FALSE(group.raw(now).exists("n"));
+    });
+}
+
+TEST_F(sentinel_test, slow_an_extension_that_was_not_replicated_is_made_good) {
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await mutex{a, "m"}.async_lock({.lease = 20s, .renew = false});
+        EXPECT_TRUE(group.replicated(0));
+        group.server(1).freeze();
+        group.server(2).freeze();
+        EXPECT_EQ(group.raw(0).must({"CLIENT", "KILL", "TYPE", "replica"}).number, 2);
+        co_await h.async_extend(60s);
+        const time_point until = h.valid_until();
+        group.server(0).kill();
+        group.server(1).thaw();
+        group.server(2).thaw();
+        const std::size_t now = co_await next_master(0);
+        const bool longer = co_await when([&] { return group.raw(now).pttl("m") > 20'000; });
+        EXPECT_TRUE(longer) << "for as long as the holder was promised";
+        EXPECT_GE(h.valid_until(), until);
+        EXPECT_TRUE(h.owns_lock());
+        // What happens now has nothing to do with the failover.
+        const bool forced = co_await mutex{b, "m"}.async_force_unlock();
+        EXPECT_TRUE(forced);
+        const auto [why] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(why, errc::lock_lost);
     });
 }
 

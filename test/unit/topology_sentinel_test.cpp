@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-// Where the master is, as sentinels tell it.
+// Where the master is, as sentinels tell it, and the way there.
 namespace {
 
 using namespace conch::test;
@@ -247,6 +247,72 @@ TEST_F(topology_sentinel, a_silent_sentinel_has_a_second) {
     advance(1s);
     EXPECT_EQ(target(asked), "s2:26379");
     EXPECT_TRUE(wanted(asked));
+}
+
+TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_next) {
+    submit(a);
+    find_master("m1");
+    servers.main().broken("refused");
+    EXPECT_EQ(sent(asked), lines{asked_again});
+    reply(asked, at("m1"));
+    EXPECT_EQ(target(asked), "s2:26379");
+    find_master("m2");
+    EXPECT_EQ(target(main_link), "m2:6379");
+    EXPECT_TRUE(wanted(main_link));
+}
+
+TEST_F(topology_sentinel, one_that_names_a_replica_again_too) {
+    submit(a);
+    find_master("m1");
+    meet_master("slave");
+    sent(asked);
+    reply(asked, at("m1"));
+    EXPECT_EQ(target(asked), "s2:26379");
+}
+
+TEST_F(topology_sentinel, a_move_is_no_failed_attempt) {
+    settings.retry_attempts = 1;
+    submit(a);
+    find_master("m1");
+    ASSERT_TRUE(wanted(main_link)) << "connecting";
+    reply(asked, message("+switch-master", "m m1 6379 m2 6379"));
+    sent(asked);
+    reply(asked, at("m2"));
+    EXPECT_EQ(target(main_link), "m2:6379");
+    EXPECT_TRUE(wanted(main_link));
+    EXPECT_EQ(news, lines{});
+}
+
+TEST_F(topology_sentinel, what_one_of_them_refuses_the_others_may_not) {
+    submit(a);
+    meet_sentinel();
+    reply(asked, subscribed_to("+switch-master") + null());
+    servers.at(asked).broken("refused");
+    EXPECT_EQ(news, lines{}) << "it may know the name";
+}
+
+TEST_F(topology_sentinel, those_that_know_nothing_are_not_asked_without_pause) {
+    submit(a);
+    const auto from = now;
+    for (int i = 0; i < 20; ++i) {
+        for (int waited = 0; !wanted(asked) && waited < 100; ++waited) {
+            advance(timers.next() - now);
+        }
+        meet_sentinel();
+        reply(asked, subscribed_to("+switch-master") + null());
+    }
+    EXPECT_GT(now - from, 2s);
+}
+
+TEST_F(topology_sentinel, the_words_of_a_sentinel_are_not_those_of_a_master_that_is_there) {
+    submit(a);
+    find_master("m1");
+    meet_master();
+    sent(main_link);
+    reply(main_link, error("ERR of the master"));
+    servers.at(asked).broken("refused");
+    servers.at(asked).broken("refused");
+    EXPECT_EQ(servers.main().last_words(), "ERR of the master");
 }
 
 TEST_F(topology_sentinel, so_has_one_that_falls_silent) {

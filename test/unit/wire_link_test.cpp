@@ -103,6 +103,38 @@ TEST_F(wire_link, what_was_not_handled_is_gone_with_its_connection) {
     EXPECT_EQ(notes.back().ends, lines{":2"});
 }
 
+TEST_F(wire_link, a_turn_that_handles_all_there_is_does_not_make_another) {
+    ready();
+    std::deque<note> notes;
+    std::string answers;
+    for (std::size_t i = 0; i < conch::wire::pipeline::most_joined; ++i) {
+        h.submit(notes.emplace_back(plain_note, "n"));
+        answers += integer(1);
+    }
+    h.sent();
+    h.reply(answers);
+    EXPECT_EQ(notes.back().ends, lines{":1"});
+    EXPECT_FALSE(h.link.halted());
+}
+
+TEST_F(wire_link, a_client_that_is_slow_to_look_does_not_take_the_server_for_silent) {
+    ready();
+    std::deque<note> notes;
+    std::string answers;
+    for (std::size_t i = 0; i < conch::wire::pipeline::most_joined + 1; ++i) {
+        h.submit(notes.emplace_back(plain_note, "n"));
+        answers += integer(1);
+    }
+    h.sent();
+    h.reply(answers);
+    ASSERT_TRUE(h.link.halted());
+    const auto connection = h.link.wanted();
+    h.advance(1min);
+    EXPECT_EQ(h.link.wanted(), connection);
+    h.link.go_on();
+    EXPECT_EQ(notes.back().ends, lines{":1"});
+}
+
 TEST_F(wire_link, written_calls_are_replayed_in_order_on_the_next_connection) {
     ready();
     h.submit(a);
