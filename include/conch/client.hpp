@@ -93,6 +93,7 @@ private:
     client(boost::asio::any_io_executor executor, config settings, impl::this_build);
 
     friend class mutex;
+    friend class quorum_mutex;
     friend class rate_limiter;
     friend class impl::mutex_source;
     impl::core_ptr core_;

@@ -54,6 +54,8 @@ enum class errc {
     invalid_stop_before,
     /// No permits, or more than the limit.
     invalid_permits,
+    /// `lock_options::owner` is set for a `quorum_mutex`, whose acquisitions do not nest.
+    invalid_owner,
 
     /// The server refused with an error that has no code of its own here.
     server_error,

@@ -93,11 +93,12 @@ public:
 protected:
     /// Of another kind: see `token_mutex`.
     mutex(const client& redis, impl::spec_ptr spec) noexcept;
+    /// Of several servers: see `quorum_mutex`.
+    mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;
 
 private:
     friend class impl::mutex_source;
     friend class impl::section_guard;
-    mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;
 
     impl::core_ptr core_;
     impl::spec_ptr spec_;

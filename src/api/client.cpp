@@ -6,6 +6,13 @@
 #include "driver/identity.hpp"
 
 namespace conch {
+namespace {
+
+impl::client_core& own(const impl::core_ptr& core) noexcept {
+    return static_cast<impl::client_core&>(*core);
+}
+
+}  // namespace
 
 client::client(boost::asio::any_io_executor executor, config settings, impl::this_build) {
     impl::check_config(settings);
@@ -16,7 +23,7 @@ client::client(boost::asio::any_io_executor executor, config settings, impl::thi
 client& client::operator=(client&& other) noexcept {
     if (this != &other) {
         if (core_) {
-            core_->abandon();
+            own(core_).abandon();
         }
         core_ = std::move(other.core_);
     }
@@ -25,15 +32,15 @@ client& client::operator=(client&& other) noexcept {
 
 client::~client() {
     if (core_) {
-        core_->abandon();
+        own(core_).abandon();
     }
 }
 
-stats client::stats() const { return core_->counters(); }
+stats client::stats() const { return own(core_).counters(); }
 
-std::string client::last_server_error() const { return core_->last_words(); }
+std::string client::last_server_error() const { return own(core_).last_words(); }
 
-const std::string& client::id() const noexcept { return core_->id(); }
+const std::string& client::id() const noexcept { return own(core_).id(); }
 
 boost::asio::any_io_executor client::get_executor() const noexcept { return core_->executor(); }
 

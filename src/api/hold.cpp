@@ -2,7 +2,8 @@
 #include <conch/hold.hpp>
 
 #include "core/hold_view.hpp"
-#include "driver/client_core.hpp"
+#include "driver/backend.hpp"
+#include "driver/composite_view.hpp"
 
 #include <algorithm>
 
@@ -45,7 +46,7 @@ time_point hold::valid_until() const noexcept {
     if (!view_) {
         return {};
     }
-    return time_point{duration{view_->valid_until.load(std::memory_order_acquire)}};
+    return impl::end_of(*view_);
 }
 
 duration hold::remaining() const noexcept {

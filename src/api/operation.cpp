@@ -3,7 +3,7 @@
 
 #include "core/hold_view.hpp"
 #include "core/recycling.hpp"
-#include "driver/client_core.hpp"
+#include "driver/backend.hpp"
 
 #include <boost/asio/system_executor.hpp>
 
@@ -36,7 +36,7 @@ void submit(operation& op, this_build) noexcept {
     core->submit(op);
 }
 
-void request_cancel(const std::weak_ptr<client_core>& core, std::uint64_t ticket) noexcept {
+void request_cancel(const std::weak_ptr<backend>& core, std::uint64_t ticket) noexcept {
     if (const core_ptr c = core.lock()) {
         c->cancel(ticket);
     }

@@ -36,6 +36,7 @@ std::string_view advice(errc e) noexcept {
         case errc::invalid_max_hold:
         case errc::invalid_stop_before:
         case errc::invalid_permits:
+        case errc::invalid_owner:
         case errc::server_error:
         case errc::server_too_old:
         case errc::permission_denied:
@@ -51,8 +52,8 @@ command_error os_failure(const std::string& what, int error) {
     return {exit_code::os_error, what + ": " + std::generic_category().message(error)};
 }
 
-std::string explain(error_code ec, std::string_view server_words, const config& server) {
-    std::string text = "Redis at " + server_label(server) + ": " + ec.message();
+std::string explain(error_code ec, std::string_view server_words, std::string_view server_label) {
+    std::string text = "Redis at " + std::string{server_label} + ": " + ec.message();
     if (!server_words.empty()) {
         text += " (" + printable(server_words) + ')';
     }
@@ -77,7 +78,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::invalid_lease:
         case errc::invalid_max_hold:
         case errc::invalid_stop_before:
-        case errc::invalid_permits: return exit_code::usage;
+        case errc::invalid_permits:
+        case errc::invalid_owner: return exit_code::usage;
         case errc::not_owner:
         case errc::already_released:
         case errc::client_closed:

@@ -35,7 +35,7 @@ command_error os_failure(const std::string& what, int error);
 
 /// What went wrong with which server, in the server's own words where there are any
 /// (`client::last_server_error()`), and what to do about it.
-std::string explain(error_code ec, std::string_view server_words, const config& server);
+std::string explain(error_code ec, std::string_view server_words, std::string_view server_label);
 
 /// The exit status that stands for an error of the library.
 int exit_status_for(error_code ec) noexcept;

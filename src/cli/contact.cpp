@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/contact.hpp"
 
+#include "cli/command_error.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
@@ -23,14 +24,53 @@ using namespace std::chrono_literals;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr duration glance = 50ms;
 
+void read_servers(const po::variables_map& values, server_choice& server) {
+    server.plain = values.count("plain") != 0;
+    const word_list urls =
+        values.count("redis") != 0 ? values["redis"].as<word_list>() : word_list{};
+    if (urls.empty()) {
+        server.settings = choose_server({});
+        return;
+    }
+    for (const std::string& url : urls) {
+        if (url.empty()) {
+            throw usage_error("--redis must not be empty");
+        }
+        const config c = choose_server(url);
+        if (&url == &urls.front()) {
+            server.settings = c;
+        } else {
+            server.others.push_back(c);
+        }
+    }
+    std::vector<std::string> labels{server_label(server.settings)};
+    for (const config& c : server.others) {
+        labels.push_back(server_label(c));
+    }
+    std::sort(labels.begin(), labels.end());
+    if (const auto same = std::adjacent_find(labels.begin(), labels.end()); same != labels.end()) {
+        throw usage_error("--redis " + quoted(*same) +
+                          " is there twice: each is to be a server of "
+                          "its own");
+    }
+    if (urls.size() > quorum_mutex::max_clients) {
+        throw usage_error("there are more than " + std::to_string(quorum_mutex::max_clients) +
+                          " --redis");
+    }
+    if (server.plain && !server.others.empty()) {
+        throw usage_error("--plain goes with one --redis only");
+    }
+}
+
 }  // namespace
 
 void add_server_options(po::options_description& options) {
     auto add = options.add_options();
-    add("redis", po::value<std::string>()->value_name("URL"),
+    add("redis", po::value<word_list>()->value_name("URL"),
         "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379); others can see a "
         "password "
-        "here, not in $CONCH_REDIS");
+        "here, not in $CONCH_REDIS; run, status and release take several: a lock on a majority of "
+        "independent servers");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
         "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
 }
@@ -47,15 +87,23 @@ config with_log(config settings, log_sink sink) {
     return settings;
 }
 
-mutex lock_of(const client& redis, const std::string& name, const mutex_options& kind,
-              const server_choice& server) {
-    return server.plain ? token_mutex{redis, name, kind} : mutex{redis, name, kind};
+void expect_one_server(const server_choice& server, std::string_view command) {
+    if (!server.others.empty()) {
+        throw usage_error("\"conch " + std::string{command} + "\" takes one --redis");
+    }
+}
+
+std::string server_label(const server_choice& server) {
+    std::string text = server_label(server.settings);
+    for (const config& c : server.others) {
+        text += ", " + server_label(c);
+    }
+    return text;
 }
 
 server_choice read_server_options(const po::variables_map& values) {
     server_choice server;
-    server.settings = choose_server(text_option(values, "redis"));
-    server.plain = values.count("plain") != 0;
+    read_servers(values, server);
     if (const auto limit = seconds_option(values, "connect-timeout", 10ms, 1h)) {
         server.first_answer = *limit;
         server.after_failure = server.first_answer;
@@ -71,10 +119,17 @@ first_contact::first_contact(asio::io_context& io, const client& redis, const se
 
 asio::awaitable<first_contact::holder> first_contact::ask(const mutex& lock) {
     start();
-    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    auto [ec, status] = co_await lock.async_status(token);
+    holder result;
+    do {
+        auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+        auto [ec, status] = co_await lock.async_status(token);
+        result = {ec, std::move(status)};
+        // A quorum's answer is that of a moment.
+    } while (result.first == errc::not_connected && !server_.others.empty() && !too_late_);
     end();
-    holder result{too_late_ && ec ? error_code{errc::not_connected} : ec, std::move(status)};
+    if (too_late_ && result.first) {
+        result.first = errc::not_connected;
+    }
     co_return result;
 }
 
@@ -105,7 +160,9 @@ asio::awaitable<void> first_contact::lose_patience() {
     const time_point start = clock::now();
     for (;;) {
         // A server that was reached and can't serve yet, as it loads its data, is there.
-        const bool failed = redis_.stats().connects == 0 && !redis_.last_server_error().empty();
+        // One of many servers may be dead.
+        const bool failed = server_.others.empty() && redis_.stats().connects == 0 &&
+                            !redis_.last_server_error().empty();
         const duration limit =
             failed ? std::min(server_.after_failure, server_.first_answer) : server_.first_answer;
         const duration left = start + limit - clock::now();

@@ -12,7 +12,10 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace conch::cli {
 
@@ -23,6 +26,8 @@ struct server_choice {
     /// The same once an attempt to connect has failed (refused, no such host): whoever mistyped
     /// the URL need not wait. `first_answer`, if the user gave that.
     duration after_failure = std::chrono::milliseconds{500};
+    /// Not empty: the lock is that of a quorum, of these servers and the first.
+    std::vector<config> others{};
     bool plain = false;  ///< the lock is a plain key with a token, not a hash as Redisson's
 };
 
@@ -32,13 +37,13 @@ void add_server_options(boost::program_options::options_description& options);
 void add_lock_options(boost::program_options::options_description& options);
 /// Reads them; see `choose_server()`. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);
+/// Throws `usage_error` where there are several, which a `command` can't use.
+void expect_one_server(const server_choice& server, std::string_view command);
+/// Of all of them, for messages.
+std::string server_label(const server_choice& server);
 
 /// The settings, with a reader for the library's warnings.
 config with_log(config settings, log_sink sink);
-
-/// The lock of this name, of the kind that was chosen. Throws `std::invalid_argument`.
-mutex lock_of(const client& redis, const std::string& name, const mutex_options& kind,
-              const server_choice& server);
 
 /// The first question to the server. It finds out early whether there is a server at all; what
 /// comes later may be as patient as the library is.

@@ -188,7 +188,7 @@ asio::awaitable<void> worker::pause() {
 }
 
 void worker::fail(error_code ec) {
-    fail(exit_status_for(ec), explain(ec, redis_.last_server_error(), server_.settings));
+    fail(exit_status_for(ec), explain(ec, redis_.last_server_error(), server_label(server_)));
 }
 
 void worker::fail(int exit_status, const std::string& text) {

@@ -14,7 +14,8 @@ namespace conch::cli {
 one_lock::one_lock(const server_choice& choice, const std::string& name) try
     : server{choice},
       redis{io, choice.settings},
-      lock{lock_of(redis, name, {.fenced = true}, choice)},
+      others{io, choice},
+      lock{others.lock_of(redis, name, {.fenced = true})},
       contact{io, redis, server} {
 } catch (const std::invalid_argument& e) {
     throw usage_error(plain_reason(e.what()));
@@ -25,6 +26,7 @@ void one_lock::run(boost::asio::awaitable<void> body) {
     boost::asio::co_spawn(io, std::move(body), [this, &failed](std::exception_ptr error) {
         failed = error;
         redis.async_shutdown([](error_code) {});
+        others.shut_down();
     });
     io.run();
     if (failed) {
@@ -33,7 +35,8 @@ void one_lock::run(boost::asio::awaitable<void> body) {
 }
 
 command_error one_lock::failure(error_code ec) const {
-    return {exit_status_for(ec), explain(ec, redis.last_server_error(), server.settings)};
+    return {exit_status_for(ec),
+            explain(ec, others.last_server_error(redis), server_label(server))};
 }
 
 }  // namespace conch::cli

@@ -3,7 +3,7 @@
 #define CONCH_SRC_CLI_ONE_LOCK_HPP
 
 #include "cli/command_error.hpp"
-#include "cli/contact.hpp"
+#include "cli/quorum.hpp"
 
 #include <conch/conch.hpp>
 
@@ -27,6 +27,7 @@ struct one_lock {
     const server_choice& server;
     boost::asio::io_context io{1};
     client redis;
+    other_clients others;
     mutex lock;
     first_contact contact;
 };

@@ -66,7 +66,7 @@ void rate_session::judge(error_code ec, const rate_verdict& verdict) {
         exit_status_ = plan_.refused_status;
         return;
     }
-    std::string why = explain(ec, redis_.last_server_error(), plan_.server.settings);
+    std::string why = explain(ec, redis_.last_server_error(), server_label(plan_.server));
     if (ec == errc::outcome_unknown) {
         why += "; what was asked for may have been counted; nothing was run";
     }

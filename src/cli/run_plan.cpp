@@ -39,6 +39,11 @@ void read_run_options(const po::variables_map& values, run_plan& plan) {
     lock.max_hold = seconds_option(values, "max-hold", 10ms, one_year).value_or(forever);
     read_grace(values, plan);
     plan.kind.fenced = values.count("fenced") != 0;
+    if (plan.kind.fenced && !plan.server.others.empty()) {
+        throw usage_error(
+            "--fenced goes with one --redis only: tokens of several servers have no "
+            "common order");
+    }
 }
 
 }  // namespace

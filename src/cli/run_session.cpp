@@ -26,7 +26,9 @@ run_session::run_session(const run_plan& plan)
       plan_{plan},
       child_event_{io_, asio::steady_timer::time_point::max()},
       lease_timer_{io_},
-      mutex_{lock_of(redis_, plan.name, plan.kind, plan.server)} {}
+      others_{io_, plan.server,
+              [this](log_level, std::string_view line) { detail(printable(line)); }},
+      mutex_{others_.lock_of(redis_, plan.name, plan.kind)} {}
 
 int run_session::go() {
     try {
@@ -59,6 +61,7 @@ asio::awaitable<void> run_session::conduct() {
         co_await release();
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    others_.shut_down();
     co_await redis_.async_shutdown(token);
     ignore_signals();
     if (hurried_) {
@@ -178,7 +181,7 @@ int run_session::refused(error_code ec) {
         return plan_.refused_status;
     }
     say("no lock " + quoted(plan_.name) + ": " +
-        explain(ec, redis_.last_server_error(), plan_.server.settings));
+        explain(ec, others_.last_server_error(redis_), server_label(plan_.server)));
     return exit_status_for(ec);
 }
 
@@ -202,7 +205,7 @@ void run_session::report_loss(error_code reason) {
 bool run_session::is_ours(const lock_status& status) const {
     const char* const owner = std::getenv("CONCH_OWNER");
     return owner != nullptr && *owner != '\0' &&
-           status.holder.starts_with(std::string{owner} + ':');
+           status.holder.find(std::string{owner} + ':') != std::string::npos;
 }
 
 }  // namespace conch::cli

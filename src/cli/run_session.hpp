@@ -3,6 +3,7 @@
 #define CONCH_SRC_CLI_RUN_SESSION_HPP
 
 #include "cli/job.hpp"
+#include "cli/quorum.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/session.hpp"
 
@@ -48,6 +49,7 @@ private:
     const run_plan& plan_;
     boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
     boost::asio::steady_timer lease_timer_;  ///< cancelled when the guard has to look again
+    other_clients others_;
     mutex mutex_;
     hold hold_;
     job job_;

@@ -214,6 +214,7 @@ int watch(const word_list& words) {
         plan.count = parse_count("--count", text_option(values, "count"), 1'000'000'000);
     }
     plan.server = read_server_options(values);
+    expect_one_server(plan.server, "watch");
     return watcher{plan}.go();
 }
 

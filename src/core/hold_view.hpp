@@ -18,8 +18,8 @@ enum class hold_request : std::uint8_t { none, release, detach };
 /// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared
 /// by the engine and the public handle.
 struct hold_view {
-    hold_view(std::uint64_t token, time_point until) noexcept
-        : fence{token}, valid_until{until.time_since_epoch().count()} {}
+    hold_view(std::uint64_t token, time_point until, bool of_many = false) noexcept
+        : fence{token}, valid_until{until.time_since_epoch().count()}, composite{of_many} {}
     hold_view(const hold_view&) = delete;
     hold_view& operator=(const hold_view&) = delete;
 
@@ -33,6 +33,8 @@ struct hold_view {
     std::atomic<int> lost{0};
     /// By the user: what to do when the loop next turns.
     std::atomic<hold_request> asked{hold_request::none};
+    /// Made of holds of several clients: a `composite_view`.
+    const bool composite;
 
 protected:
     ~hold_view() = default;

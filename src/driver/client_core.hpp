@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 #define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 
+#include "driver/backend.hpp"
 #include "driver/client_service.hpp"
 #include "driver/context_gate.hpp"
 #include "driver/handler_memory.hpp"
@@ -17,7 +18,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,38 +31,30 @@ namespace conch::impl {
 
 /// One client at work: runs the engine on its lane, with a socket and one timer. Shared by the
 /// public handles and by its own pending handlers.
-class client_core : public std::enable_shared_from_this<client_core> {
+class client_core final : public backend, public std::enable_shared_from_this<client_core> {
 public:
     /// `settings` must have been checked.
     client_core(boost::asio::any_io_executor executor, config settings, std::string_view id,
                 std::uint64_t seed);
-    client_core(const client_core&) = delete;
-    client_core& operator=(const client_core&) = delete;
     ~client_core();
 
     // From any thread.
 
-    void submit(operation& op) noexcept;
-    void cancel(std::uint64_t ticket) noexcept;
-    /// The hold's `asked` was set.
-    void look_at(hold_view& view) noexcept;
+    void submit(operation& op) noexcept override;
+    void cancel(std::uint64_t ticket) noexcept override;
+    void look_at(hold_view& view) noexcept override;
     /// The client's handle is gone: shut down in the background.
     void abandon() noexcept;
-    const config& settings() const noexcept { return settings_; }
-    std::uint64_t next_ticket() noexcept {
-        return next_ticket_.fetch_add(1, std::memory_order_relaxed);
-    }
-    /// None once the execution context is gone.
-    boost::asio::any_io_executor executor() const noexcept;
-    /// False if the execution context is gone; else it stays until `leave_context()`.
-    bool enter_context() noexcept { return gate_.enter(); }
-    void leave_context() noexcept { gate_.leave(); }
+    const config& settings() const noexcept override { return settings_; }
+    boost::asio::any_io_executor executor() const noexcept override;
+    bool enter_context() noexcept override { return gate_.enter(); }
+    void leave_context() noexcept override { gate_.leave(); }
     const std::string& id() const noexcept { return id_; }
     stats counters() const;
     std::string last_words() const;
 
-    /// The execution context is being destroyed: no handler will run any more.
-    void context_gone() noexcept;
+    void context_gone() noexcept override;
+    core_ptr keep() noexcept override { return weak_from_this().lock(); }
 
     /// From a handler that keeps this.
     void pass(event& e) { lane_.pass(e); }
@@ -128,7 +120,6 @@ private:
     occasion timed_{*this, &client_core::on_timer};
     handler_memory wake_memory_{};
     handler_memory timer_memory_{};
-    std::atomic<std::uint64_t> next_ticket_{1};
 
     mutable std::mutex published_mutex_{};
     stats published_{};

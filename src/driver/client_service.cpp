@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "driver/client_service.hpp"
 
-#include "driver/client_core.hpp"
+#include "driver/backend.hpp"
 
 #include <memory>
 #include <utility>
 
 namespace conch::impl {
 
-void client_service::registry::add(client_core& core) {
+void client_service::registry::add(backend& core) {
     const std::lock_guard guard{mutex_};
     cores_.push_back(&core);
 }
 
-void client_service::registry::remove(client_core& core) noexcept {
+void client_service::registry::remove(backend& core) noexcept {
     {
         const std::lock_guard guard{mutex_};
         std::erase(cores_, &core);
@@ -24,8 +24,8 @@ void client_service::registry::remove(client_core& core) noexcept {
 std::vector<core_ptr> client_service::registry::take() {
     std::unique_lock guard{mutex_};
     std::vector<core_ptr> cores;
-    std::erase_if(cores_, [&](client_core* core) {
-        core_ptr shared = core->weak_from_this().lock();
+    std::erase_if(cores_, [&](backend* core) {
+        core_ptr shared = core->keep();
         if (!shared) {
             return false;
         }

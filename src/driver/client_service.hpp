@@ -11,11 +11,11 @@
 
 namespace conch::impl {
 
-class client_core;
+class backend;
 
-/// Knows the clients of an execution context, to end them when the context is destroyed: pending
-/// operations own their handlers, and handlers may own what keeps the client alive. It also lets
-/// holds and mutexes outlive the context.
+/// Knows the clients and quorums of an execution context, to end them when the context is
+/// destroyed: pending operations own their handlers, and handlers may own what keeps the client
+/// alive. It also lets holds and mutexes outlive the context.
 class client_service : public boost::asio::execution_context::service {
 public:
     using key_type = client_service;
@@ -26,16 +26,16 @@ public:
     /// Outlives the service where a client does.
     class registry {
     public:
-        void add(client_core& core);
+        void add(backend& core);
         /// The core uses the execution context no more.
-        void remove(client_core& core) noexcept;
+        void remove(backend& core) noexcept;
         /// Waits for those that are being destroyed; the registry is empty then.
-        std::vector<std::shared_ptr<client_core>> take();
+        std::vector<std::shared_ptr<backend>> take();
 
     private:
         std::mutex mutex_{};
         std::condition_variable removed_{};
-        std::vector<client_core*> cores_{};
+        std::vector<backend*> cores_{};
     };
     const std::shared_ptr<registry>& clients() const noexcept { return clients_; }
 

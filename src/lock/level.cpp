@@ -14,17 +14,3 @@ void* level::operator new(std::size_t size) { return core::allocate_recycled(siz
 void level::operator delete(void* p, std::size_t size) noexcept { core::free_recycled(p, size); }
 
 }  // namespace conch::lock
-
-namespace conch::impl {
-
-void intrusive_ptr_add_ref(hold_view* v) noexcept {
-    v->references.fetch_add(1, std::memory_order_relaxed);
-}
-
-void intrusive_ptr_release(hold_view* v) noexcept {
-    if (v->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        delete static_cast<lock::level*>(v);
-    }
-}
-
-}  // namespace conch::impl

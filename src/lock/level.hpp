@@ -26,7 +26,7 @@ struct level : boost::intrusive::list_base_hook<>, impl::hold_view {
     pending_list watchers{};
 };
 
-/// Each view is the base of a level. In the engine only: null once it ended.
+/// Each view that a client makes is the base of a level. In the engine only: null once it ended.
 inline level* level_of(impl::hold_view& v) noexcept {
     auto& l = static_cast<level&>(v);
     return l.of ? &l : nullptr;

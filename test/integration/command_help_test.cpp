@@ -107,7 +107,7 @@ std::string text_between(const std::string& from, const std::string& to, const s
 
 /// The options in a part of zsh's completion, with those in the arrays that it names.
 option_set offered_by_zsh(const std::string& text, const std::string& part) {
-    static const std::regex option{"['{,](--?[A-Za-z][a-z-]*)"};
+    static const std::regex option{"['{,]\\*?(--?[A-Za-z][a-z-]*)"};
     static const std::regex array{" \\$([a-z]+)|\\(\\$([a-z]+)"};
     option_set out;
     for (std::sregex_iterator i{part.begin(), part.end(), option}, end; i != end; ++i) {

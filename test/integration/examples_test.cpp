@@ -46,6 +46,18 @@ TEST_F(examples_test, token_mutex) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, quorum) {
+    const conch::cli::private_redis second;
+    const conch::cli::private_redis third;
+    program example{{std::string{EXAMPLES_FOLDER} + "/example_quorum", server.url(), second.url(),
+                     third.url()}};
+    const ended& end = example.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(end.out, "leads\n");
+    EXPECT_EQ(end.err, "");
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
 TEST_F(examples_test, rate_limiter) {
     EXPECT_EQ(output_of("rate_limiter"),
               "call 1 goes out, 1 left\n"

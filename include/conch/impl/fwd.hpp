@@ -15,7 +15,7 @@
 // What the public handles hold on to; defined in the compiled library.
 namespace conch::impl {
 
-class client_core;
+class backend;
 struct hold_view;
 class lock_spec;
 class rate_spec;
@@ -23,7 +23,7 @@ struct operation;
 class mutex_source;
 class section_guard;
 
-using core_ptr = std::shared_ptr<client_core>;
+using core_ptr = std::shared_ptr<backend>;
 using view_ptr = boost::intrusive_ptr<hold_view>;
 using spec_ptr = boost::intrusive_ptr<const lock_spec>;
 using rate_spec_ptr = boost::intrusive_ptr<const rate_spec>;
@@ -45,16 +45,17 @@ public:
     context_use& operator=(const context_use&) = delete;
 
 private:
-    client_core* core_;  ///< null if there is no context; must outlive this
+    backend* core_;  ///< null if there is no context; must outlive this
 };
 
 /// Memory of operations, recycled by each thread.
 void* allocate_operation(std::size_t size);
 void free_operation(void* p, std::size_t size) noexcept;
-/// Hands an operation to the client's strand; it will be finished exactly once, never in here.
+/// Hands an operation to the strand of the client, or of the quorum; it will be finished exactly
+/// once, never in here.
 void submit(operation&, this_build) noexcept;
 /// Asks for the cancellation of the operation with this ticket; any thread, at any time.
-void request_cancel(const std::weak_ptr<client_core>&, std::uint64_t ticket) noexcept;
+void request_cancel(const std::weak_ptr<backend>&, std::uint64_t ticket) noexcept;
 std::uint64_t next_ticket(const core_ptr&) noexcept;
 /// Of the client's `config`.
 duration default_lease(const core_ptr&) noexcept;

@@ -202,7 +202,7 @@ public:
     }
 
 private:
-    std::weak_ptr<client_core> core_;
+    std::weak_ptr<backend> core_;
     std::uint64_t ticket_;
 };
 

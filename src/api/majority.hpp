@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_API_MAJORITY_HPP
+#define CONCH_SRC_API_MAJORITY_HPP
+
+#include <conch/clock.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+
+// What a number of votes means.
+namespace conch::impl {
+
+/// Of so many servers. Any two majorities have one in common.
+constexpr std::size_t majority_of(std::size_t servers) noexcept { return servers / 2 + 1; }
+
+/// Until when `majority` of these are ahead; the epoch if there are fewer. Reorders them.
+inline time_point majority_until(std::span<time_point> ends, std::size_t majority) noexcept {
+    if (ends.size() < majority) {
+        return {};
+    }
+    const auto nth = ends.begin() + static_cast<std::ptrdiff_t>(majority - 1);
+    std::nth_element(ends.begin(), nth, ends.end(), std::greater<>{});
+    return *nth;
+}
+
+/// What came of one try.
+enum class answer {
+    none,     ///< not asked
+    pending,  ///< no answer yet
+    granted,
+    busy,
+    silent,  ///< no answer in time
+    failed   ///< an error that a further try would not mend
+};
+
+/// What came of a round.
+enum class verdict {
+    open,         ///< a majority is possible
+    granted,      ///< by a majority
+    busy,         ///< a majority can be reached, and refuses
+    unreachable,  ///< for now
+    failed        ///< so many errors that no majority is left
+};
+
+constexpr verdict judge(std::span<const answer> answers) noexcept {
+    const auto count = [&](answer a) {
+        return static_cast<std::size_t>(std::count(answers.begin(), answers.end(), a));
+    };
+    const std::size_t majority = majority_of(answers.size());
+    const std::size_t possible = count(answer::granted) + count(answer::pending);
+    if (count(answer::granted) >= majority) {
+        return verdict::granted;
+    }
+    if (possible >= majority) {
+        return verdict::open;
+    }
+    if (count(answer::failed) > answers.size() - majority) {
+        return verdict::failed;
+    }
+    return possible + count(answer::busy) >= majority ? verdict::busy : verdict::unreachable;
+}
+
+/// The first that is there: contenders that meet at it do not meet elsewhere.
+constexpr std::size_t first_to_answer(std::span<const answer> answers) noexcept {
+    const auto there = [](answer a) { return a == answer::granted || a == answer::busy; };
+    return static_cast<std::size_t>(std::find_if(answers.begin(), answers.end(), there) -
+                                    answers.begin());
+}
+
+}  // namespace conch::impl
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/quorum_mutex.hpp>
+
+#include "api/quorum_core.hpp"
+#include "lock/spec.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace conch {
+namespace {
+
+using std::chrono::milliseconds;
+
+[[noreturn]] void refuse(const char* why) {
+    throw std::invalid_argument{std::string{"conch::quorum_mutex: "} + why};
+}
+
+void check(std::span<const std::reference_wrapper<const client>> clients,
+           const quorum_options& options) {
+    if (clients.empty()) {
+        refuse("there is no client");
+    }
+    if (clients.size() > quorum_mutex::max_clients) {
+        refuse("there are more than 31 clients");
+    }
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (clients[i].get().id() == clients[j].get().id()) {
+                refuse("a client is there twice");
+            }
+        }
+    }
+    if (options.answer_timeout < milliseconds{1} ||
+        options.answer_timeout > std::chrono::minutes{1}) {
+        refuse("answer_timeout must be from 1 ms to one minute");
+    }
+}
+
+std::vector<mutex> members_of(std::span<const std::reference_wrapper<const client>> clients,
+                              std::string_view name) {
+    std::vector<mutex> members;
+    members.reserve(clients.size());
+    for (const client& c : clients) {
+        members.emplace_back(c, name);
+    }
+    return members;
+}
+
+}  // namespace
+
+quorum_mutex::quorum_mutex(std::span<const std::reference_wrapper<const client>> clients,
+                           std::string_view name, const quorum_options& options)
+    : mutex{[&]() -> impl::core_ptr {
+                check(clients, options);
+                return std::make_shared<impl::quorum_core>(
+                    clients.front().get().core_, members_of(clients, name), options.answer_timeout);
+            }(),
+            impl::lock_spec::make(impl::redisson_family, name, {})} {}
+
+}  // namespace conch

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "api/quorum_query.hpp"
+
+#include "api/quorum_tally.hpp"
+#include "core/time.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace conch::impl {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Asks all, for so long as one may take to answer.
+class query : public quorum_tally {
+public:
+    query(const std::shared_ptr<quorum_core>& core, operation& op)
+        : quorum_tally{core, op, kind::all}, stops_(core->size()) {}
+    void begin() {
+        core().add(shared_from_this());
+        expect_by(core::after(clock::now(), core().answer_timeout()), errc::not_connected);
+        for (std::size_t i = 0; i < core().size(); ++i) {
+            expect_one();
+            ask(i);
+        }
+    }
+
+protected:
+    virtual void ask(std::size_t member) = 0;
+    // Nobody wants the rest of the answers.
+    void over() override {
+        for (asio::cancellation_signal& s : stops_) {
+            s.emit(asio::cancellation_type::terminal);
+        }
+    }
+
+    std::vector<asio::cancellation_signal> stops_;
+};
+
+class status_query final : public query {
+public:
+    status_query(const std::shared_ptr<quorum_core>& core, operation& op)
+        : query{core, op}, answers_(core->size()) {}
+
+private:
+    void ask(std::size_t i) override {
+        const auto self = std::static_pointer_cast<status_query>(shared_from_this());
+        core().member(i).async_status(
+            core().handler(stops_[i], [self, i](error_code ec, lock_status s) {
+                if (!ec) {
+                    self->answers_[i] = std::move(s);
+                }
+                self->told(ec);
+            }));
+    }
+    void conclude() override {
+        std::vector<lock_status> all;
+        for (auto& a : answers_) {
+            if (a) {
+                all.push_back(std::move(*a));
+            }
+        }
+        static_cast<status_operation&>(op()).status = merge(all, core().majority());
+    }
+
+    std::vector<std::optional<lock_status>> answers_;
+};
+
+class force_query final : public query {
+public:
+    using query::query;
+
+private:
+    void ask(std::size_t i) override {
+        const auto self = std::static_pointer_cast<force_query>(shared_from_this());
+        core().member(i).async_force_unlock(
+            core().handler(stops_[i], [self](error_code ec, bool done) {
+                self->done_ = self->done_ || (!ec && done);
+                self->told(ec);
+            }));
+    }
+    void conclude() override { op().flag = done_; }
+
+    bool done_ = false;
+};
+
+}  // namespace
+
+lock_status merge(std::span<const lock_status> answers, std::size_t majority) {
+    lock_status all;
+    std::size_t free = 0;
+    bool expires = true;
+    std::vector<std::string_view> holders;
+    for (const lock_status& s : answers) {
+        if (!s.locked) {
+            ++free;
+            continue;
+        }
+        if (std::find(holders.begin(), holders.end(), s.holder) == holders.end()) {
+            holders.push_back(s.holder);
+            all.holder.append(all.holder.empty() ? "" : " ").append(s.holder);
+        }
+        all.depth = std::max(all.depth, s.depth);
+        expires = expires && s.ttl.has_value();
+        all.ttl = std::max(all.ttl, s.ttl);
+    }
+    all.locked = free < majority;
+    if (!expires) {
+        all.ttl.reset();
+    }
+    return all;
+}
+
+void start_status(const std::shared_ptr<quorum_core>& core, operation& op) {
+    std::make_shared<status_query>(core, op)->begin();
+}
+
+void start_force_unlock(const std::shared_ptr<quorum_core>& core, operation& op) {
+    std::make_shared<force_query>(core, op)->begin();
+}
+
+}  // namespace conch::impl

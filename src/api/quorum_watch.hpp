@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_API_QUORUM_WATCH_HPP
+#define CONCH_SRC_API_QUORUM_WATCH_HPP
+
+#include "api/quorum_task.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace conch::impl {
+
+class quorum_holding;
+
+/// One `async_wait_lost` of a quorum's hold: the same of each member; told when those that have not
+/// told of their end are no majority.
+class quorum_watch final : public quorum_task {
+public:
+    quorum_watch(const std::shared_ptr<quorum_core>& core, operation& op, quorum_holding& of);
+    ~quorum_watch() override;
+
+    /// This member too, from now on.
+    void watch(std::size_t member);
+    /// The hold has ended.
+    void end(error_code why);
+    void cancel() override;
+
+private:
+    struct notice {
+        std::uint64_t told = 0;  // serial of the member's hold
+        bool closing = false;    // so it told
+        boost::asio::cancellation_signal stop{};
+    };
+
+    void told(std::size_t member, std::uint64_t serial, error_code why);
+    void watch_renewed();
+    std::size_t silent() const noexcept;
+
+    const boost::intrusive_ptr<quorum_holding> of_;
+    const duration before_;
+    std::vector<notice> notices_;
+};
+
+}  // namespace conch::impl
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/quorum.hpp"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace conch::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A process connects for one lock alone.
+constexpr duration answer_timeout = 250ms;
+
+}  // namespace
+
+other_clients::other_clients(boost::asio::io_context& io, const server_choice& server,
+                             const log_sink& log)
+    : server_{server} {
+    for (config c : server.others) {
+        c.client_name = server.settings.client_name;
+        c.operation_timeout = server.settings.operation_timeout;
+        clients_.emplace_back(io, log ? with_log(std::move(c), log) : std::move(c));
+    }
+}
+
+mutex other_clients::lock_of(const client& first, const std::string& name,
+                             const mutex_options& kind) const {
+    if (server_.plain) {
+        return token_mutex{first, name, kind};
+    }
+    if (clients_.empty()) {
+        return mutex{first, name, kind};
+    }
+    std::vector<std::reference_wrapper<const client>> all{first};
+    all.insert(all.end(), clients_.begin(), clients_.end());
+    return quorum_mutex{all, name, {.answer_timeout = answer_timeout}};
+}
+
+void other_clients::shut_down() {
+    for (client& c : clients_) {
+        c.async_shutdown([](error_code) {});
+    }
+}
+
+std::string other_clients::last_server_error(const client& first) const {
+    std::string words = first.last_server_error();
+    for (const client& c : clients_) {
+        if (words.empty()) {
+            words = c.last_server_error();
+        }
+    }
+    return words;
+}
+
+}  // namespace conch::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// conch with several --redis: a lock on a majority of them.
+#include "integration/quorum_fixture.hpp"
+#include "support/command_fixture.hpp"
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class quorum_command_test : public command_fixture {
+protected:
+    quorum_command_test() {
+        for (int i = 0; i < 3; ++i) {
+            servers.push_back(std::make_unique<quorum_server>());
+        }
+    }
+
+    /// conch COMMAND --redis URL --redis URL --redis URL OPTION... lock REST...
+    words all_servers(const std::string& command, const words& options, const words& rest) const {
+        words all = conch({command});
+        for (const auto& s : servers) {
+            all.insert(all.end(), {"--redis", s->redis.url()});
+        }
+        all.insert(all.end(), options.begin(), options.end());
+        all.push_back("lock");
+        all.insert(all.end(), rest.begin(), rest.end());
+        return all;
+    }
+    ended to_the_end(const words& line) const {
+        program p{line, here()};
+        return p.finish();
+    }
+    std::size_t locked() {
+        std::size_t count = 0;
+        for (const auto& s : servers) {
+            count += s->redis.pid() > 0 && s->raw.exists("lock") ? 1u : 0u;
+        }
+        return count;
+    }
+
+    std::vector<std::unique_ptr<quorum_server>> servers{};
+};
+
+TEST_F(quorum_command_test, runs_a_command_while_a_majority_is_there) {
+    servers[0]->kill();
+    program p{all_servers("run", {}, until_end_of_input), here()};
+    p.wait_for("in\n");
+    EXPECT_EQ(locked(), 2u);
+    EXPECT_EQ(to_the_end(all_servers("run", {"-n"}, {"true"})).status, 1);
+    const ended status = to_the_end(all_servers("status", {}, {}));
+    EXPECT_EQ(status.status, 0);
+    expect_in("lock: locked", status.out);
+    p.end_input();
+    EXPECT_EQ(p.finish().status, 0);
+    EXPECT_EQ(locked(), 0u);
+}
+
+TEST_F(quorum_command_test, without_a_majority_there_is_no_lock) {
+    servers[0]->kill();
+    servers[2]->kill();
+    const ended e = to_the_end(all_servers("run", {"--connect-timeout", "0.5"}, {"echo", "no"}));
+    EXPECT_EQ(e.status, 69);
+    EXPECT_EQ(e.out, "");
+    expect_in(servers[2]->redis.url(), e.err);
+}
+
+TEST_F(quorum_command_test, a_forced_release_is_that_of_all_servers_and_ends_the_command) {
+    program p{all_servers("run", {"--lease", "1"}, until_end_of_input), here()};
+    p.wait_for("in\n");
+    const ended released = to_the_end(all_servers("release", {"--force"}, {}));
+    EXPECT_EQ(released.status, 0);
+    EXPECT_EQ(p.finish().status, 75);
+    EXPECT_EQ(to_the_end(all_servers("release", {"--force"}, {})).status, 1);
+}
+
+TEST_F(quorum_command_test, what_a_quorum_can_not_do_is_a_wrong_command_line) {
+    EXPECT_EQ(to_the_end(all_servers("run", {"--plain"}, {"true"})).status, 64);
+    EXPECT_EQ(to_the_end(all_servers("run", {"--fenced"}, {"true"})).status, 64);
+    EXPECT_EQ(to_the_end(all_servers("watch", {}, {})).status, 64);
+    EXPECT_EQ(to_the_end(all_servers("rate", {"--limit", "1", "--per", "1"}, {"true"})).status, 64);
+    const std::string twice = servers[0]->redis.url();
+    const ended e = to_end({"status", "--redis", twice, "--redis", twice, "lock"});
+    EXPECT_EQ(e.status, 64);
+    expect_in("twice", e.err);
+}
+
+}  // namespace

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "api/majority.hpp"
+#include "api/quorum_query.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::impl;
+using namespace std::chrono_literals;
+
+time_point at(int seconds) { return time_point{std::chrono::seconds{seconds}}; }
+
+time_point until(std::vector<time_point> ends, std::size_t majority) {
+    return majority_until(ends, majority);
+}
+
+verdict of(std::vector<answer> answers) { return judge(answers); }
+
+constexpr answer yes = answer::granted;
+constexpr answer busy = answer::busy;
+constexpr answer open = answer::pending;
+constexpr answer silent = answer::silent;
+constexpr answer failed = answer::failed;
+
+TEST(api_majority_test, any_two_majorities_have_one_in_common) {
+    for (std::size_t n = 1; n <= 31; ++n) {
+        EXPECT_GT(2 * majority_of(n), n);
+        EXPECT_LE(2 * (majority_of(n) - 1), n);
+    }
+}
+
+TEST(api_majority_test, a_majority_lasts_until_its_first_member_ends) {
+    EXPECT_EQ(until({at(5), at(1), at(9), at(7), at(3)}, 3), at(5));
+    EXPECT_EQ(until({at(9), at(7), at(3)}, 3), at(3));
+    EXPECT_EQ(until({at(9), at(7)}, 3), time_point{});
+    EXPECT_EQ(until({at(9)}, 1), at(9));
+}
+
+TEST(api_majority_test, a_majority_of_grants_is_one_whatever_the_rest_says) {
+    EXPECT_EQ(of({yes, yes, yes, open, open}), verdict::granted);
+    EXPECT_EQ(of({yes, busy, yes, failed, yes}), verdict::granted);
+    EXPECT_EQ(of({yes, yes, open, open, open}), verdict::open);
+    EXPECT_EQ(of({yes, yes, open, busy, busy}), verdict::open);
+}
+
+TEST(api_majority_test, a_round_ends_when_no_majority_is_possible) {
+    EXPECT_EQ(of({yes, yes, busy, busy, busy}), verdict::busy);
+    EXPECT_EQ(of({open, open, busy, busy, busy}), verdict::busy);
+    EXPECT_EQ(of({yes, yes, busy, silent, silent}), verdict::busy) << "three are there";
+    EXPECT_EQ(of({yes, yes, silent, silent, silent}), verdict::unreachable);
+    EXPECT_EQ(of({busy, busy, silent, silent, failed}), verdict::unreachable);
+    EXPECT_EQ(of({failed, failed, failed, open, open}), verdict::failed);
+    EXPECT_EQ(of({failed, failed, yes, yes, busy}), verdict::busy);
+    EXPECT_EQ(of({yes, busy}), verdict::busy);
+    EXPECT_EQ(of({yes, silent}), verdict::unreachable);
+    EXPECT_EQ(of({yes, failed}), verdict::failed);
+}
+
+TEST(api_majority_test, the_first_to_answer_is_the_first_in_the_order_given) {
+    EXPECT_EQ(first_to_answer(std::vector{silent, failed, busy, yes}), 2u);
+    EXPECT_EQ(first_to_answer(std::vector{yes, busy}), 0u);
+    EXPECT_EQ(first_to_answer(std::vector{silent, open}), 2u) << "none";
+}
+
+TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
+    const lock_status free;
+    const lock_status a{.locked = true, .holder = "a:1", .depth = 1, .ttl = 3s};
+    const lock_status b{.locked = true, .holder = "b:1", .depth = 2, .ttl = 9s};
+    const lock_status endless{.locked = true, .holder = "c:1", .depth = 1};
+    const lock_status split = merge(std::vector{a, b, a}, 2);
+    EXPECT_TRUE(split.locked);
+    EXPECT_EQ(split.holder, "a:1 b:1");
+    EXPECT_EQ(split.depth, 2u);
+    EXPECT_EQ(split.ttl, 9s);
+    EXPECT_FALSE(merge(std::vector{free, a, free}, 2).locked);
+    EXPECT_TRUE(merge(std::vector{free, a}, 2).locked) << "one is not known to be free";
+    EXPECT_FALSE(merge(std::vector{a, endless, a}, 2).ttl);
+}
+
+}  // namespace
