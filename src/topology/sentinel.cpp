@@ -83,6 +83,13 @@ void sentinel::ask() {
     }
 }
 
+void sentinel::not_there(const wire::address& at) {
+    if (at != missed_) {
+        missed_ = at;
+        missed_since_ = now_;
+    }
+}
+
 void sentinel::next_poll() {
     timers_.set(poll_, core::after(now_, jitter_.jitter(options_.scan_interval)));
 }
@@ -128,7 +135,9 @@ void sentinel::answered(const resp::value& reply) {
         fail(errc::protocol_error, "the sentinel's answer is no address");
         return;
     }
-    if (at == std::exchange(missed_, {}) && !master_.ready() && options_.addresses.size() > 1) {
+    const bool in_vain =
+        at == missed_ && !master_.ready() && now_ - missed_since_ >= options_.scan_interval;
+    if (in_vain && options_.addresses.size() > 1) {
         fail({}, "no master at " + at.text() + ", which the sentinel names");
         return;
     }
@@ -154,6 +163,7 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     const errc why = asked != errc{} ? asked : s.link_.lasting_failure();
     s.refused_ += why != errc{} ? 1 : 0;
     s.asked_ = (s.asked_ + 1) % all;
+    s.missed_ = {};
     if (++s.failed_ % all != 0) {
         s.link_.move_to(s.address_of(s.asked_));
         s.ask();

@@ -25,8 +25,8 @@ public:
 
     /// Asks soon; connects for it if need be.
     void ask();
-    /// No master was met there: a sentinel that names it again makes way for the next one.
-    void not_there(const wire::address& at) { missed_ = at; }
+    /// No master was met there: a sentinel that goes on to name it makes way for the next one.
+    void not_there(const wire::address& at);
     /// The connection to the sentinel that is asked at present.
     wire::link& link() noexcept { return link_; }
     const wire::link& link() const noexcept { return link_; }
@@ -65,6 +65,7 @@ private:
     std::size_t refused_ = 0;  // so many of these would refuse again
     errc why_{};               // this one would
     wire::address missed_{};   // where no master was met
+    time_point missed_since_{};
     bool closed_ = false;
     question question_{*this};
     wire::listener listener_{this, &sentinel::on_news};

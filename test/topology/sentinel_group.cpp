@@ -91,6 +91,15 @@ std::size_t sentinel_group::master_by(std::size_t i) const {
     return server_count;
 }
 
+bool sentinel_group::calm() const {
+    const std::size_t m = master_by(0);
+    if (m == server_count || master_by(1) != m || master_by(2) != m) {
+        return false;
+    }
+    const reply role = raw(m).command({"ROLE"});
+    return role.items.size() == 3 && role.items[0].text == "master" && !role.items[2].items.empty();
+}
+
 config sentinel_group::settings(const std::string& client_name) const {
     config c = config::from_url(url());
     c.client_name = client_name;

@@ -36,6 +36,8 @@ public:
 
     /// The server that sentinel `i` takes for the master; `server_count` if it names none of them.
     std::size_t master_by(std::size_t i) const;
+    /// The sentinels agree on a master that is one, and has a replica.
+    bool calm() const;
     /// All replicas of server `i` have what it has: what was written before is safe.
     bool replicated(std::size_t i) const;
 

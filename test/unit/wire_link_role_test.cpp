@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 // A link that wants a master, and meets replicas.
 namespace {
 
@@ -35,7 +37,8 @@ struct wire_link_role : testing::Test {
         h.wait_for_attempt();
         h.link.connected();
         h.sent();
-        std::string answers = hello(id) + array(bulk("master"), integer(0)) + info("1111");
+        std::string answers =
+            hello(id) + array(bulk("master"), integer(0)) + info("run " + std::to_string(id));
         for (std::size_t i = 0; i < conch::wire::preloaded_scripts; ++i) {
             answers += bulk("sha");
         }
