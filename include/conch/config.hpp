@@ -47,14 +47,14 @@ struct server_address {
 struct sentinel_options {
     /// The master's name in the sentinels' configuration (`sentinel monitor NAME ...`).
     std::string master{};
-    /// At least one. Usual port: 26379.
+    /// From 1 to 1,000. Usual port: 26379.
     std::vector<server_address> addresses{};
     /// User for AUTH at the sentinels; empty: "default".
     std::string username{};
     /// Password for AUTH at the sentinels; empty: no authentication there.
     std::string password{};
-    /// They are asked again after about so long (with jitter), as messages may be lost. Default
-    /// 1 s, as Redisson's `scanInterval`.
+    /// They are asked again after about so long (with jitter), as messages may be lost. From 10 ms
+    /// to an hour; default 1 s, as Redisson's `scanInterval`.
     duration scan_interval = std::chrono::seconds{1};
 };
 
@@ -84,8 +84,8 @@ struct config {
     std::string username{};
     /// Password for AUTH; empty: no authentication.
     std::string password{};
-    /// Asked for the server's address; `host`, `port` and `unix_path` are ignored then. `username`
-    /// and `password` are those of the master. Default: none.
+    /// Asked for the server's address; `host` and `port` are ignored then, `unix_path` must be empty.
+    /// `username` and `password` are those of the master. Default: none.
     std::optional<sentinel_options> sentinel{};
     /// Asked for user and password at each new connection, instead of the two above (which must be
     /// empty then), so that they may change. Called on the client's strand: it must not block. If
