@@ -75,7 +75,7 @@ std::optional<config> read_url(const std::string& url) {
     } catch (const std::invalid_argument& e) {
         const std::string_view words = e.what();
         FUZZ_CHECK(words.starts_with("conch::config::from_url: "));
-        FUZZ_CHECK(words.size() < 250);
+        FUZZ_CHECK(words.size() < 350);
         return std::nullopt;
     }
 }

@@ -18,7 +18,7 @@ namespace conch::test {
 
 /// A server, and the test's own view of it.
 struct quorum_server {
-    cli::private_redis redis{};
+    cli::private_redis redis{with_conch_user({})};
     raw_client raw{redis.socket_path()};
 
     void kill() { redis.kill(); }
