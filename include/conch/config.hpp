@@ -84,8 +84,8 @@ struct config {
     std::string username{};
     /// Password for AUTH; empty: no authentication.
     std::string password{};
-    /// Asked for the server's address; `host` and `port` are ignored then, `unix_path` must be empty.
-    /// `username` and `password` are those of the master. Default: none.
+    /// Asked for the server's address: `host` and `port` are ignored then, and `unix_path` must be
+    /// empty. `username` and `password` are those of the master. Default: none.
     std::optional<sentinel_options> sentinel{};
     /// Asked for user and password at each new connection, instead of the two above (which must be
     /// empty then), so that they may change. Called on the client's strand: it must not block. If

@@ -116,7 +116,9 @@ struct link_harness {
         static_cast<link_harness*>(self)->news.push_back(join("lost ", static_cast<int>(why)));
     }
 
-    static void on_astray(void* self, bool /*was_ready*/) { ++static_cast<link_harness*>(self)->astray; }
+    static void on_astray(void* self, bool /*was_ready*/) {
+        ++static_cast<link_harness*>(self)->astray;
+    }
 
     config settings;
     wire::role expected;
