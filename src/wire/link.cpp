@@ -138,41 +138,6 @@ void link::let_go(bool pauses) {
     channels_.connection_lost();
 }
 
-// The last thing that is done: the answer may come at once.
-void link::go_astray(bool was_ready) {
-    if (events_.astray) {
-        events_.astray(events_.owner, was_ready);
-    }
-}
-
-void link::move_to(const address& to) {
-    move_later(to);
-    if (state_ == state::pausing || state_ == state::homeless) {
-        timers_.cancel(timer_);
-        connect();
-    }
-}
-
-void link::move_later(const address& to) {
-    if (to == target_) {
-        return;
-    }
-    if (wanted_ != 0) {
-        const bool was_ready = ready();
-        log_(log_level::info, "leaving ", target_.text(), " for ", to.text());
-        let_go(false);
-        timers_.cancel(timer_);
-        failures_ = attempts_ = 0;
-        failure_ = {};
-        target_ = to;
-        connect();
-        if (was_ready) {
-            events_.lost(events_.owner, errc{});
-        }
-    }
-    target_ = to;
-}
-
 // A failure is worth a warning once, not at each attempt to connect.
 void link::tell(std::string_view why) {
     const log_level level = told_ == why ? log_level::debug : log_level::warning;
@@ -367,24 +332,6 @@ void link::answer(call& c, const resp::value& reply) {
         }
     }
     c.type->done(c, outcome{outcome::kind::refused, reply});
-}
-
-// Where a master is wanted, a replica answers that it may not write: what was asked is asked again
-// of the one that took its place.
-bool link::demoted(std::string_view words) {
-    const bool of_replica = to_errc(words) == errc::read_only || words.starts_with("MASTERDOWN");
-    if (expected_ != role::master || !of_replica) {
-        return false;
-    }
-    if (ready()) {
-        down("the server became a replica");
-    }
-    return true;
-}
-
-bool link::part_refused(std::string_view words) {
-    last_words_ = words;
-    return demoted(words);
 }
 
 void link::retry_later(call& c) {

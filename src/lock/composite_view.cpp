@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "driver/composite_view.hpp"
+#include "lock/composite_view.hpp"
 
 #include "lock/level.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_DRIVER_COMPOSITE_VIEW_HPP
-#define CONCH_SRC_DRIVER_COMPOSITE_VIEW_HPP
+#ifndef CONCH_SRC_LOCK_COMPOSITE_VIEW_HPP
+#define CONCH_SRC_LOCK_COMPOSITE_VIEW_HPP
 
 #include "core/hold_view.hpp"
 
