@@ -19,8 +19,17 @@ constexpr duration tolerance = std::chrono::milliseconds{1};
 
 }  // namespace
 
+const composite_view::kind quorum_holding::this_kind{
+    .until =
+        [](const composite_view& v) noexcept {
+            return static_cast<const quorum_holding&>(v).until();
+        },
+    .destroy = [](composite_view& v) noexcept { delete &static_cast<quorum_holding&>(v); },
+};
+
 quorum_holding::quorum_holding(quorum_core& core, const lock_options& options)
-    : core_{core},
+    : composite_view{this_kind},
+      core_{core},
       options_{options},
       slots_(core.size()),
       deadline_{this, &quorum_holding::on_deadline},

@@ -26,9 +26,9 @@ class quorum_holding final : public composite_view, private vote::asker {
 public:
     /// `options`: what members are asked for.
     quorum_holding(quorum_core& core, const lock_options& options);
-    ~quorum_holding() override;
+    ~quorum_holding();
 
-    time_point until() const noexcept override;
+    time_point until() const noexcept;
 
     bool has(std::size_t member) const noexcept { return static_cast<bool>(slots_[member].of); }
     void put(std::size_t member, hold h);
@@ -60,6 +60,8 @@ public:
     void remove(quorum_watch& w) noexcept;
 
 private:
+    static const kind this_kind;
+
     struct slot {
         hold of{};
         std::uint64_t serial = 0;  // of the hold

@@ -12,7 +12,8 @@ void intrusive_ptr_add_ref(hold_view* v) noexcept {
 void intrusive_ptr_release(hold_view* v) noexcept {
     if (v->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         if (v->composite) {
-            delete static_cast<composite_view*>(v);
+            auto& c = static_cast<composite_view&>(*v);
+            c.of.destroy(c);
         } else {
             delete static_cast<lock::level*>(v);
         }

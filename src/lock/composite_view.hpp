@@ -8,16 +8,25 @@ namespace conch::impl {
 
 /// Of a hold that is made of holds of several clients. All other views are those of levels.
 struct composite_view : hold_view {
-    composite_view() noexcept : hold_view{0, {}, true} {}
-    virtual ~composite_view() = default;
-    /// The hold's deadline, from any thread.
-    virtual time_point until() const noexcept = 0;
+    /// What there is to know of the kind that derives from it.
+    struct kind {
+        time_point (*until)(const composite_view& v) noexcept;  ///< from any thread
+        void (*destroy)(composite_view& v) noexcept;
+    };
+
+    explicit composite_view(const kind& k) noexcept : hold_view{0, {}, true}, of{k} {}
+
+    const kind& of;
+
+protected:
+    ~composite_view() = default;
 };
 
 /// The deadline of either kind.
 inline time_point end_of(const hold_view& v) noexcept {
     if (v.composite) {
-        return static_cast<const composite_view&>(v).until();
+        const auto& c = static_cast<const composite_view&>(v);
+        return c.of.until(c);
     }
     return time_point{duration{v.valid_until.load(std::memory_order_acquire)}};
 }
