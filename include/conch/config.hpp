@@ -31,8 +31,10 @@ using log_sink = std::function<void(log_level, std::string_view)>;
 struct server_address {
     /// Host name or address.
     std::string host{};
+    /// TCP port.
     std::uint16_t port = 0;
 
+    /// Both are the same.
     friend bool operator==(const server_address&, const server_address&) = default;
 };
 
