@@ -97,13 +97,15 @@ void link::broken(std::string_view why, errc lasting) {
     if (state_ == state::closed || wanted_ == 0) {
         return;
     }
-    if (state_ == state::connecting || state_ == state::greeting) {
+    const bool trying = state_ == state::connecting || state_ == state::greeting;
+    if (trying && failure_ == errc{}) {  // else the words stay that belong to the failure
         last_words_ = why;
     }
     if (lasting == errc{}) {
         down(why);
         return;
     }
+    last_words_ = why;
     failure_ = lasting_ = lasting;
     down(why);
     events_.lost(events_.owner, lasting);
@@ -130,6 +132,7 @@ void link::let_go(bool pauses) {
         remember_old();
     }
     wanted_ = 0;
+    state_ = state::pausing;
     if (pauses) {
         pause();
     }
@@ -146,7 +149,6 @@ void link::tell(std::string_view why) {
 }
 
 void link::pause() {
-    state_ = state::pausing;
     const duration d =
         doubled(settings_.reconnect_delay_min, failures_++, settings_.reconnect_delay_max);
     timers_.set(timer_, core::after(now_, jitter_.jitter(d)));

@@ -57,6 +57,28 @@ TEST_F(wire_link_health, a_failure_is_logged_with_its_place_and_once) {
     EXPECT_EQ(h.logged.size(), 3U) << "a connection was there in between";
 }
 
+TEST_F(wire_link_health, what_the_server_said_stays_until_it_serves_or_says_something_else) {
+    h.submit(a);
+    const auto end_of_file = [&] {
+        h.wait_for_attempt();
+        h.link.connected();
+        h.link.broken("end of file");
+        return h.link.last_words();
+    };
+    EXPECT_EQ(end_of_file(), "end of file");
+    h.wait_for_attempt();
+    h.link.connected();
+    h.sent();
+    h.reply(error("ERR max number of clients reached"));
+    EXPECT_EQ(end_of_file(), "ERR max number of clients reached");
+    EXPECT_EQ(h.link.why_down(), conch::errc::server_unavailable);
+    h.connect();
+    h.sent();
+    h.reply(ok());
+    h.link.broken("reset");
+    EXPECT_EQ(end_of_file(), "end of file");
+}
+
 TEST_F(wire_link_health, a_silent_connection_is_probed) {
     ready();
     h.advance(9999ms);

@@ -28,6 +28,19 @@ struct wire_link : testing::Test {
         h.reply(ok());
         a.ends.clear();
     }
+    /// Sends so many calls; the bytes that answer all of them.
+    std::string ask(std::size_t count) {
+        std::string answers;
+        for (std::size_t i = 0; i < count; ++i) {
+            h.submit(notes.emplace_back(plain_note, "n"));
+            answers += integer(1);
+        }
+        h.sent();
+        return answers;
+    }
+
+    static constexpr std::size_t one_turn = conch::wire::pipeline::most_joined;
+    std::deque<note> notes{};
 };
 
 TEST_F(wire_link, it_connects_on_first_use) {
@@ -59,18 +72,11 @@ TEST_F(wire_link, answers_reach_their_calls_in_order) {
 
 TEST_F(wire_link, what_is_too_much_for_one_turn_is_handled_in_later_ones) {
     ready();
-    constexpr std::size_t one_turn = conch::wire::pipeline::most_joined;
-    std::deque<note> notes;
-    std::string answers;
-    for (std::size_t i = 0; i < 2 * one_turn + 1; ++i) {
-        h.submit(notes.emplace_back(plain_note, "n"));
-        answers += integer(1);
-    }
+    const std::string answers = ask(2 * one_turn + 1);
     const auto answered = [&] {
         return std::count_if(notes.begin(), notes.end(),
                              [](const note& n) { return !n.ends.empty(); });
     };
-    h.sent();
     const auto before = h.counters.bytes_received;
     h.reply(answers);
     EXPECT_EQ(answered(), one_turn);
@@ -86,14 +92,7 @@ TEST_F(wire_link, what_is_too_much_for_one_turn_is_handled_in_later_ones) {
 
 TEST_F(wire_link, what_was_not_handled_is_gone_with_its_connection) {
     ready();
-    std::deque<note> notes;
-    std::string answers;
-    for (std::size_t i = 0; i < conch::wire::pipeline::most_joined + 1; ++i) {
-        h.submit(notes.emplace_back(plain_note, "n"));
-        answers += integer(1);
-    }
-    h.sent();
-    h.reply(answers);
+    h.reply(ask(one_turn + 1));
     h.link.broken("reset");
     EXPECT_FALSE(h.link.halted());
     h.connect(2, "other process");
@@ -105,28 +104,14 @@ TEST_F(wire_link, what_was_not_handled_is_gone_with_its_connection) {
 
 TEST_F(wire_link, a_turn_that_handles_all_there_is_does_not_make_another) {
     ready();
-    std::deque<note> notes;
-    std::string answers;
-    for (std::size_t i = 0; i < conch::wire::pipeline::most_joined; ++i) {
-        h.submit(notes.emplace_back(plain_note, "n"));
-        answers += integer(1);
-    }
-    h.sent();
-    h.reply(answers);
+    h.reply(ask(one_turn));
     EXPECT_EQ(notes.back().ends, lines{":1"});
     EXPECT_FALSE(h.link.halted());
 }
 
 TEST_F(wire_link, a_client_that_is_slow_to_look_does_not_take_the_server_for_silent) {
     ready();
-    std::deque<note> notes;
-    std::string answers;
-    for (std::size_t i = 0; i < conch::wire::pipeline::most_joined + 1; ++i) {
-        h.submit(notes.emplace_back(plain_note, "n"));
-        answers += integer(1);
-    }
-    h.sent();
-    h.reply(answers);
+    h.reply(ask(one_turn + 1));
     ASSERT_TRUE(h.link.halted());
     const auto connection = h.link.wanted();
     h.advance(1min);
