@@ -70,7 +70,12 @@ void both_sides::TearDown() {
 }
 
 std::unique_ptr<redisson> both_sides::another_java(std::chrono::milliseconds watchdog) {
-    return std::make_unique<redisson>(driver_folder, server_->tcp_url(), watchdog);
+    return java_at(server_->tcp_url(), watchdog);
+}
+
+std::unique_ptr<redisson> both_sides::java_at(const std::string& urls,
+                                              std::chrono::milliseconds watchdog) {
+    return std::make_unique<redisson>(driver_folder, urls, watchdog);
 }
 
 interop_test::interop_test()

@@ -44,6 +44,9 @@ public:
     redisson& java() { return *java_; }
     /// Another JVM, to be crashed.
     std::unique_ptr<redisson> another_java(std::chrono::milliseconds watchdog);
+    /// One that uses other servers: the URL of one, or those of nodes with commas between them.
+    static std::unique_ptr<redisson> java_at(const std::string& urls,
+                                             std::chrono::milliseconds watchdog);
 
 private:
     std::unique_ptr<cli::private_redis> server_{};

@@ -15,9 +15,11 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 
 /**
- * Redisson behind lines of text: {@code Driver URL WATCHDOG_TIMEOUT_MS}. A request is
+ * Redisson behind lines of text: {@code Driver URL WATCHDOG_TIMEOUT_MS}. Several URLs with commas
+ * between them are nodes of a cluster. A request is
  * {@code ID THREAD COMMAND [ARGUMENT...]}; its answer is {@code ID ok VALUE} or
  * {@code ID error CLASS MESSAGE}, in the order in which they become known. Names have no blanks;
  * times are in milliseconds. Each THREAD is a Java thread of its own, as Redisson's owners are, and
@@ -32,7 +34,14 @@ public final class Driver {
     private Driver(String url, long watchdogTimeout) {
         Config config = new Config();
         config.setLockWatchdogTimeout(watchdogTimeout).setThreads(4).setNettyThreads(4);
-        config.useSingleServer().setAddress(url).setConnectionMinimumIdleSize(2);
+        if (url.contains(",")) {
+            // What "increment" has written need not have reached a replica when it reads.
+            config.useClusterServers().addNodeAddress(url.split(",")).setReadMode(ReadMode.MASTER)
+                .setScanInterval(500).setMasterConnectionMinimumIdleSize(2)
+                .setSlaveConnectionMinimumIdleSize(1);
+        } else {
+            config.useSingleServer().setAddress(url).setConnectionMinimumIdleSize(2);
+        }
         redisson = Redisson.create(config);
     }
 
