@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSL-1.0
+// Locks whose slot moves to another node of the cluster.
+#include "support/fenced_resource.hpp"
+#include "topology/cluster_test.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class cluster_migration : public cluster_test {
+protected:
+    static constexpr std::size_t from = 0;
+    static constexpr std::size_t to = 1;
+
+    /// All of them are in one slot of `from`.
+    std::string named(const std::string& name) const { return name + '{' + tag + '}'; }
+    void begin() { group.begin_migration(slot, from, to); }
+    void move(const std::string& key) { group.move_key(key, from, to); }
+    void end() {
+        group.move_keys(slot, from, to);
+        group.end_migration(slot, from, to);
+    }
+    bool is_at(std::size_t node, const std::string& key) {
+        const auto keys = group.node(node).keys_in(slot);
+        return std::ranges::find(keys, key) != keys.end();
+    }
+
+    const std::string tag = group.name_in(from, "tag");
+    const unsigned slot = slot_of(tag);
+};
+
+TEST_F(cluster_migration, slow_a_waiter_follows_its_slot) {
+    run([&]() -> asio::awaitable<void> {
+        const std::string name = named("lock");
+        const mutex of_a{a, name};
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        lock_attempt waiting = start_lock(mutex{b, name});
+        co_await listens(name);
+        group.migrate(slot, to);
+        co_await listens(name);  // there
+        EXPECT_FALSE(waiting.done());
+        EXPECT_TRUE(h.owns_lock());
+        co_await h.async_unlock();
+        co_await done(waiting, "woken");
+        EXPECT_TRUE(is_at(to, name));
+    });
+    EXPECT_EQ(b.stats().wakes_by_poll, 0u);
+    EXPECT_EQ(b.stats().wakes_by_message, 1u);
+}
+
+TEST_F(cluster_migration, slow_a_release_on_the_way_counts_and_is_heard) {
+    run([&]() -> asio::awaitable<void> {
+        for (const bool moved : {false, true}) {
+            const std::string name = named(moved ? "moved" : "unmoved");
+            const mutex of_a{a, name};
+            const mutex of_b{b, name};
+            hold h = co_await of_a.async_lock({.lease = 60s});
+            lock_attempt waiting = start_lock(of_b);
+            co_await listens(name);
+            begin();
+            if (moved) {
+                move(name);
+            }
+            const auto [ec] = co_await h.async_unlock(as_result);
+            EXPECT_FALSE(ec) << ec.message();
+            end();
+            co_await done(waiting, moved ? "its key had moved" : "its key had not moved");
+            co_await waiting.value().async_unlock();
+            EXPECT_FALSE(is_at(from, name));
+            EXPECT_FALSE(is_at(to, name));
+            group.migrate(slot, from);
+        }
+    });
+    EXPECT_EQ(b.stats().wakes_by_poll, 0u);
+}
+
+TEST_F(cluster_migration, slow_a_lock_is_granted_once_on_the_way) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex moved_a{a, named("moved")};
+        const mutex moved_b{b, named("moved")};
+        const mutex new_a{a, named("new")};
+        const mutex new_b{b, named("new")};
+        hold moved = co_await moved_a.async_lock();
+        begin();
+        hold fresh = co_await new_a.async_lock();
+        EXPECT_TRUE(is_at(to, named("new"))) << "a key that is not there yet belongs there";
+        hold none = co_await new_b.async_try_lock();
+        EXPECT_FALSE(none);
+        none = co_await moved_b.async_try_lock();
+        EXPECT_FALSE(none);
+        move(named("moved"));
+        none = co_await moved_b.async_try_lock();
+        EXPECT_FALSE(none);
+        const lock_status seen = co_await moved_b.async_status();
+        EXPECT_TRUE(seen.holder.starts_with(a.id()));
+        end();
+        none = co_await moved_b.async_try_lock();
+        EXPECT_FALSE(none);
+        co_await moved.async_unlock();
+        co_await fresh.async_unlock();
+        EXPECT_FALSE(is_at(to, named("moved")));
+        EXPECT_FALSE(is_at(to, named("new")));
+    });
+}
+
+TEST_F(cluster_migration, slow_holds_of_a_half_moved_slot_are_renewed) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex one{a, named("moved")};
+        const mutex two{a, named("unmoved")};
+        hold moved = co_await one.async_lock({.lease = 3s});
+        hold unmoved = co_await two.async_lock({.lease = 3s});
+        begin();
+        move(named("moved"));
+        const time_point moved_until = moved.valid_until();
+        const time_point unmoved_until = unmoved.valid_until();
+        co_await renewed(a, 8);  // more than either lives without
+        EXPECT_GT(moved.valid_until(), moved_until);
+        EXPECT_GT(unmoved.valid_until(), unmoved_until);
+        EXPECT_TRUE(is_at(to, named("moved")));
+        EXPECT_TRUE(is_at(from, named("unmoved")));
+        end();
+        co_await renewed(a, 8);
+        EXPECT_TRUE(moved.owns_lock());
+        EXPECT_TRUE(unmoved.owns_lock());
+        EXPECT_GT(group.raw(to).pttl(named("moved")), 0);
+        EXPECT_GT(group.raw(to).pttl(named("unmoved")), 0);
+        co_await moved.async_unlock();
+        co_await unmoved.async_unlock();
+    });
+    EXPECT_EQ(a.stats().lost_expired + a.stats().lost_taken, 0u);
+}
+
+TEST_F(cluster_migration, slow_a_lock_and_its_fencing_token_may_be_apart) {
+    run([&]() -> asio::awaitable<void> {
+        for (const bool lock_first : {false, true}) {
+            const std::string name = named(lock_first ? "lock" : "token");
+            const mutex of_a{a, name, {.fenced = true}};
+            const mutex of_b{b, name, {.fenced = true}};
+            hold h = co_await of_a.async_lock({.lease = 60s});
+            lock_attempt waiting = start_lock(of_b);
+            co_await listens(name);
+            begin();
+            move(lock_first ? name : token_key_of(name));
+            plain_attempt unlocked = start_unlock(h);
+            lock_attempt another = start_lock(of_a);
+            const bool sent = co_await when([&] { return unlocked.done(); });
+            EXPECT_TRUE(sent) << "one key is all that a release needs";
+            end();
+            co_await done(waiting, "woken");
+            const std::uint64_t second = waiting.value().fence();
+            co_await waiting.value().async_unlock();
+            co_await done(another, "woken, too");
+            const std::uint64_t third_fence = another.value().fence();
+            co_await another.value().async_unlock();
+            EXPECT_NE(second, third_fence);
+            EXPECT_EQ(group.raw(to).get(token_key_of(name)),
+                      std::to_string(std::max(second, third_fence)));
+            group.migrate(slot, from);
+        }
+    });
+}
+
+class cluster_load : public cluster_migration {
+protected:
+    asio::awaitable<void> count_fenced(client& c) {
+        const mutex m{c, named("fenced"), {.fenced = true}};
+        while (go_on) {
+            hold h = co_await m.async_lock({.lease = 30s});
+            const claim mine{"fenced", h.fence(), h.valid_until(), 30s};
+            const auto read = resource.enter(mine, clock::now());
+            co_await pass(1ms);
+            fenced += resource.write(mine, read.value + 1, clock::now()).accepted ? 1 : 0;
+            co_await h.async_unlock();
+        }
+    }
+    asio::awaitable<void> count_plain(client& c) {
+        const mutex m{c, named("plain")};
+        while (go_on) {
+            hold h = co_await m.async_lock({.lease = 30s});
+            const std::uint64_t read = value;
+            co_await pass(1ms);
+            value = read + 1;
+            ++plain;
+            co_await h.async_unlock();
+        }
+    }
+    /// The slot goes to the other node, at work on the way and there.
+    asio::awaitable<void> go(std::size_t owner, std::size_t next) {
+        const std::uint64_t before = plain;
+        group.begin_migration(slot, owner, next);
+        const bool on_the_way = co_await when([&] { return plain >= before + 10; }, long_patience);
+        EXPECT_TRUE(on_the_way);
+        group.move_keys(slot, owner, next);
+        group.end_migration(slot, owner, next);
+        const std::uint64_t plain_before = plain;
+        const std::uint64_t fenced_before = fenced;
+        const bool there = co_await when(
+            [&] { return plain >= plain_before + 10 && fenced >= fenced_before + 10; },
+            long_patience);
+        EXPECT_TRUE(there);
+    }
+
+    fenced_resource resource{};
+    bool go_on = true;
+    std::uint64_t fenced = 0;
+    std::uint64_t plain = 0;
+    std::uint64_t value = 0;
+};
+
+TEST_F(cluster_load, slow_no_update_is_lost_while_the_slot_goes_to_and_fro) {
+    client c{io, push_only("c")};
+    run([&]() -> asio::awaitable<void> {
+        const mutex long_held{a, named("held")};
+        hold h = co_await long_held.async_lock({.lease = 3s});
+        lock_attempt waiting = start_lock(mutex{c, named("held")});
+        co_await listens(named("held"));
+        task_group workers{io.get_executor()};
+        for (client* each : {&a, &b, &b}) {
+            workers.spawn(count_fenced(*each));
+            workers.spawn(count_plain(*each));
+        }
+        for (int round = 0; round < 5; ++round) {
+            co_await go(from, to);
+            co_await go(to, from);
+        }
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_FALSE(waiting.done());
+        go_on = false;
+        co_await workers.join();
+        co_await listens(named("held"));
+        co_await h.async_unlock();
+        co_await done(waiting, "woken");
+    });
+    EXPECT_EQ(c.stats().wakes_by_poll, 0u);
+    EXPECT_EQ(value, plain);
+    const resource_report r = resource.report();
+    EXPECT_TRUE(r.sound());
+    EXPECT_EQ(r.written, fenced);
+    EXPECT_EQ(r.refused, 0u);
+}
+
+TEST_F(cluster_migration, slow_a_slot_of_a_new_node_is_found) {
+    run([&]() -> asio::awaitable<void> {
+        const std::string name = named("lock");
+        const mutex of_a{a, name};
+        hold h = co_await of_a.async_lock({.lease = 3s});
+        lock_attempt waiting = start_lock(mutex{b, name});
+        co_await listens(name);
+        const std::size_t added = co_await group.add_node();
+        group.migrate(slot, added);
+        co_await listens(name);
+        co_await renewed(a, 2);
+        EXPECT_TRUE(is_at(added, name));
+        co_await h.async_unlock();
+        co_await done(waiting, "woken");
+        co_await waiting.value().async_unlock();
+        EXPECT_FALSE(is_at(added, name));
+    });
+    EXPECT_EQ(b.stats().wakes_by_poll, 0u);
+}
+
+}  // namespace

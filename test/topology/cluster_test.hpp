@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_TOPOLOGY_CLUSTER_TEST_HPP
+#define CONCH_TEST_TOPOLOGY_CLUSTER_TEST_HPP
+
+#include "support/attempt.hpp"
+#include "support/run.hpp"
+#include "topology/cluster_group.hpp"
+
+#include <conch/conch.hpp>
+
+#include <gtest/gtest.h>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace conch::test {
+
+/// A cluster of its own for each test, and two clients of it.
+class cluster_test : public testing::Test {
+protected:
+    static constexpr std::chrono::seconds long_patience{60};
+
+    template <typename Body>
+    void run(Body&& body) {
+        run_test(io, body(), 2 * long_patience);
+    }
+
+    /// Waiters hear of a release by its message, or not at all.
+    config push_only(const std::string& client_name) const {
+        config c = group.settings(client_name);
+        c.max_poll_interval = 2 * long_patience;
+        return c;
+    }
+
+    /// So many connections to this node listen for releases of this lock, sharded or not.
+    std::int64_t shard_listeners(std::size_t node, const std::string& name) const {
+        return count(node, "SHARDNUMSUB", name);
+    }
+    std::int64_t plain_listeners(std::size_t node, const std::string& name) const {
+        return count(node, "NUMSUB", name);
+    }
+
+    /// The waiter hears of a release of this lock by the node that serves it.
+    asio::awaitable<void> listens(const std::string& name) const {
+        const std::size_t owner = group.owner_of(name);
+        const bool heard =
+            co_await when([&] { return shard_listeners(owner, name) == 1; }, long_patience);
+        EXPECT_TRUE(heard) << "nobody listens for " << name;
+    }
+    /// What waits is done, with no error.
+    template <typename Value>
+    static asio::awaitable<void> done(attempt<Value>& waiting, const char* what) {
+        const bool ended = co_await when([&] { return waiting.done(); }, long_patience);
+        EXPECT_TRUE(ended) << what;
+        EXPECT_FALSE(waiting.ec()) << what << ": " << waiting.ec().message();
+    }
+    /// This client has renewed so many leases more.
+    asio::awaitable<void> renewed(const client& c, std::uint64_t times) const {
+        const std::uint64_t before = c.stats().renewals;
+        const bool often =
+            co_await when([&] { return c.stats().renewals >= before + times; }, long_patience);
+        EXPECT_TRUE(often) << "leases are not renewed";
+    }
+
+    cluster_group group{};
+    asio::io_context io{};
+    client a{io, group.settings("a")};
+    client b{io, push_only("b")};
+
+private:
+    std::int64_t count(std::size_t node, const char* what, const std::string& name) const {
+        const reply r = group.raw(node).must({"PUBSUB", what, channel_of(name)});
+        return r.items.at(1).number;
+    }
+};
+
+}  // namespace conch::test
+
+#endif
