@@ -60,6 +60,36 @@ struct sentinel_options {
     duration scan_interval = std::chrono::seconds{1};
 };
 
+/// How releases are told in a cluster.
+enum class sharded_messages {
+    automatic,  ///< as `on` where the server knows PUBSUB SHARDNUMSUB (Redis 7), else as `off`
+    on,         ///< by SPUBLISH and SSUBSCRIBE, within one part of the cluster
+    off,        ///< by PUBLISH and SUBSCRIBE, throughout the cluster
+};
+
+/// Redis Cluster: each lock is at the master that has the hash slot of its name.
+///
+/// Nodes are asked in turn which master has which slots: at first, when a connection breaks or a
+/// node sends a command elsewhere, and every `scan_interval`. There is one connection to each
+/// master that has a lock of this client, and one to the node that is asked; replicas are never
+/// read. A lock whose slot moves to another master is held, renewed and released on; after a
+/// failover its holds are checked as with Sentinel, and the same may be lost: protect what matters
+/// by `hold::fence()`. A name whose hash tag Redisson's rule for derived names would break (`a{b`,
+/// `{}x`) is refused by the mutex.
+struct cluster_options {
+    /// Nodes to ask at first; one that can be reached is enough. From 1 to 1,000. Usual port: 6379.
+    std::vector<server_address> addresses{};
+    /// How often the slots are asked for (with jitter) though nothing seems wrong. From 10 ms to an
+    /// hour; default 2 s.
+    duration scan_interval = std::chrono::seconds{2};
+    /// All programs that share locks must agree, or they do not wake each other; `automatic` is
+    /// Redisson's default too. Default: automatic.
+    sharded_messages sharded = sharded_messages::automatic;
+    /// Where to reach a node that the cluster knows by this address, as through NAT. Called on the
+    /// client's strand: it must not block or throw. Lifetime: as of `config::log`. Default: there.
+    std::function<server_address(const server_address&)> map_address{};
+};
+
 /// Whom the server shall take the client for.
 struct credentials {
     /// User for AUTH; empty: Redis' user "default".
@@ -89,6 +119,9 @@ struct config {
     /// Asked for the server's address: `host` and `port` are ignored then, and `unix_path` must be
     /// empty. `username` and `password` are those of the master. Default: none.
     std::optional<sentinel_options> sentinel{};
+    /// Nodes of a cluster to begin with: `host` and `port` are ignored then; `unix_path` and
+    /// `sentinel` must be empty, and `database` 0. Default: none.
+    std::optional<cluster_options> cluster{};
     /// Asked for user and password at each new connection, instead of the two above (which must be
     /// empty then), so that they may change. Called on the client's strand: it must not block. If
     /// it throws, the attempt to connect has failed, and the exception is told to nobody. Lifetime:
@@ -156,8 +189,9 @@ struct config {
 
     /// Reads `redis://[user:password@]host[:port][/db]`, `unix:///path?db=N`, or
     /// `redis+sentinel://[user:password@]host[:port][,host[:port]]*/master[/db]` (user and password
-    /// are the master's; those of the sentinels: `?sentinel_user=U&sentinel_password=P`), with
-    /// percent encoding. `rediss://` is `redis://` with TLS; it may be followed by
+    /// are the master's; those of the sentinels: `?sentinel_user=U&sentinel_password=P`), or
+    /// `redis+cluster://[user:password@]host[:port][,host[:port]]*`, with percent encoding.
+    /// `rediss://` and `rediss+cluster://` are the same with TLS; they may be followed by
     /// `?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true`, all of them
     /// optional: `ca_file`, `ca_path`, `certificate_file`, `private_key_file`, `server_name` and
     /// `verify = false` of `tls_options`. Everything else keeps its default.

@@ -39,6 +39,7 @@ struct stats {
     std::uint64_t connects = 0;            ///< connections made
     std::uint64_t connection_losses = 0;   ///< connections that broke after they were made
     std::uint64_t in_doubt = 0;            ///< commands whose answer a broken connection took along
+    std::uint64_t redirections = 0;        ///< calls that a server of a cluster sent to another
     std::uint64_t old_fenced = 0;  ///< old connections that can do no more (CLIENT KILL answered)
     std::uint64_t unknown_pushes = 0;     ///< pushes that no subscription wanted
     std::uint64_t bytes_sent = 0;         ///< to the server

@@ -7,17 +7,33 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace conch::impl {
 namespace {
 
-void need(bool good, const char* what) {
+void need(bool good, std::string_view what) {
     if (!good) {
-        throw std::invalid_argument{std::string{"conch::config: "} + what};
+        throw std::invalid_argument{"conch::config: " + std::string{what}};
     }
 }
 
 bool positive(duration d) noexcept { return d > duration::zero(); }
+
+void check_addresses(const std::vector<server_address>& all, const std::string& name) {
+    need(!all.empty(), name + " is empty");
+    need(all.size() <= 1000, name + " has more than 1,000");
+    for (const server_address& a : all) {
+        need(!a.host.empty() && is_plain(a.host),
+             "a host of " + name + " is empty, or has spaces or special characters");
+        need(a.port != 0, "a port of " + name + " is 0");
+    }
+}
+
+bool is_scan_interval(duration d) noexcept {
+    return d >= std::chrono::milliseconds{10} && d <= std::chrono::hours{1};
+}
 
 void check_sentinel(const config& c) {
     if (!c.sentinel) {
@@ -27,17 +43,22 @@ void check_sentinel(const config& c) {
     need(c.unix_path.empty(), "sentinel and unix_path exclude each other");
     need(!s.master.empty() && is_plain(s.master),
          "sentinel.master is empty, or has spaces or special characters");
-    need(!s.addresses.empty(), "sentinel.addresses is empty");
-    need(s.addresses.size() <= 1000, "sentinel.addresses has more than 1,000");
-    for (const server_address& a : s.addresses) {
-        need(!a.host.empty() && is_plain(a.host),
-             "a host of sentinel.addresses is empty, or has spaces or special characters");
-        need(a.port != 0, "a port of sentinel.addresses is 0");
-    }
+    check_addresses(s.addresses, "sentinel.addresses");
     need(s.username.empty() || !s.password.empty(), "sentinel.username without a password");
-    need(s.scan_interval >= std::chrono::milliseconds{10} &&
-             s.scan_interval <= std::chrono::hours{1},
+    need(is_scan_interval(s.scan_interval),
          "sentinel.scan_interval must be from 10 ms to one hour");
+}
+
+void check_cluster(const config& c) {
+    if (!c.cluster) {
+        return;
+    }
+    const cluster_options& o = *c.cluster;
+    need(c.unix_path.empty(), "cluster and unix_path exclude each other");
+    need(!c.sentinel, "cluster and sentinel exclude each other");
+    need(c.database == 0, "a cluster has no database but 0");
+    check_addresses(o.addresses, "cluster.addresses");
+    need(is_scan_interval(o.scan_interval), "cluster.scan_interval must be from 10 ms to one hour");
 }
 
 void check_credentials(const config& c) {
@@ -71,10 +92,11 @@ bool is_plain(std::string_view name) noexcept {
 }
 
 void check_config(const config& c) {
-    const bool by_host = c.unix_path.empty() && !c.sentinel;
+    const bool by_host = c.unix_path.empty() && !c.sentinel && !c.cluster;
     need(!by_host || !c.host.empty(), "host is empty");
     need(!by_host || c.port != 0, "port is 0");
     check_sentinel(c);
+    check_cluster(c);
     need(c.unix_path.size() <= 107, "unix_path is longer than 107 bytes");
     need(c.unix_path.find('\0') == std::string::npos, "unix_path contains a zero byte");
     need(is_plain(c.host), "host may have no spaces or special characters");

@@ -20,8 +20,9 @@ namespace urls = boost::urls;
 [[noreturn]] void refuse(const std::string& why) {
     throw std::invalid_argument{
         "conch::config::from_url: " + why +
-        "; expected redis://[user:password@]host[:port][/db] (or rediss://), unix:///path?db=N or "
-        "redis+sentinel://[user:password@]host[:port],.../master[/db]"};
+        "; expected redis://[user:password@]host[:port][/db] (or rediss://), unix:///path?db=N, "
+        "redis+sentinel://[user:password@]host[:port],.../master[/db] or "
+        "redis+cluster://[user:password@]host[:port],... (or rediss+cluster://)"};
 }
 
 unsigned number(std::string_view text, unsigned most, const char* what) {
@@ -152,7 +153,10 @@ void read_unix(config& c, const urls::url_view& u) {
 }
 
 constexpr std::string_view sentinel_start = "redis+sentinel://";
+constexpr std::string_view cluster_start = "redis+cluster://";
+constexpr std::string_view tls_cluster_start = "rediss+cluster://";
 constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::uint16_t cluster_port = 6379;
 
 urls::url_view parse(std::string_view url) {
     const auto parsed = urls::parse_uri(urls::string_view{url.data(), url.size()});
@@ -165,16 +169,19 @@ urls::url_view parse(std::string_view url) {
     return *parsed;
 }
 
+// A slash that is encoded belongs to the name.
 void read_sentinel_path(config& c, const urls::url_view& u) {
-    const std::string path = absolute_path(u);
-    const std::string_view parts = std::string_view{path}.substr(path.empty() ? 0 : 1);
-    const std::size_t slash = parts.find('/');
-    c.sentinel->master = parts.substr(0, slash);
+    absolute_path(u);
+    const auto parts = u.segments();
+    c.sentinel->master = parts.empty() ? std::string{} : parts.front();
     if (c.sentinel->master.empty() || !impl::is_plain(c.sentinel->master)) {
         refuse("the name of the master is missing, or has spaces or special characters");
     }
-    if (slash != parts.npos && slash + 1 < parts.size()) {
-        c.database = number(parts.substr(slash + 1), most_databases, "the database");
+    if (parts.size() > 2) {
+        refuse("more than a master and a database follow the hosts");
+    }
+    if (parts.size() == 2 && !parts.back().empty()) {
+        c.database = number(parts.back(), most_databases, "the database");
     }
 }
 
@@ -195,31 +202,62 @@ void read_sentinel_query(sentinel_options& s, const urls::url_view& u) {
     }
 }
 
+/// The parts of a URL that names several hosts.
+struct several_hosts {
+    std::string single;  ///< a URL of the first host only
+    std::vector<server_address> addresses{};
+};
+
 // Several hosts are no authority to a parser of URLs: it sees the first of them.
-config read_sentinel(std::string_view url) {
-    const std::string_view rest = url.substr(sentinel_start.size());
+several_hosts read_hosts(std::string_view url, std::size_t start, std::uint16_t usual_port) {
+    const std::string_view rest = url.substr(start);
     const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
     const std::size_t at = authority.rfind('@');
     const std::size_t begin = at == authority.npos ? 0 : at + 1;
     std::string_view hosts = authority.substr(begin);
     const std::string_view first = hosts.substr(0, hosts.find(','));
-    std::string single{url.substr(0, sentinel_start.size() + begin + first.size())};
-    single += rest.substr(authority.size());
-    const urls::url_view u = parse(single);
+    several_hosts all{.single = std::string{url.substr(0, start + begin + first.size())}};
+    all.single += rest.substr(authority.size());
+    parse(all.single);
+    while (true) {
+        const std::size_t comma = hosts.find(',');
+        const std::string one = "redis://" + std::string{hosts.substr(0, comma)};
+        all.addresses.push_back(read_address(parse(one), usual_port));
+        if (comma == hosts.npos) {
+            return all;
+        }
+        hosts.remove_prefix(comma + 1);
+    }
+}
+
+config read_sentinel(std::string_view url) {
+    several_hosts hosts = read_hosts(url, sentinel_start.size(), sentinel_port);
+    const urls::url_view u = parse(hosts.single);
     config c;
     read_credentials(c, u);
     c.sentinel.emplace();
     read_sentinel_path(c, u);
     read_sentinel_query(*c.sentinel, u);
-    while (true) {
-        const std::size_t comma = hosts.find(',');
-        const std::string one = "redis://" + std::string{hosts.substr(0, comma)};
-        c.sentinel->addresses.push_back(read_address(parse(one), sentinel_port));
-        if (comma == hosts.npos) {
-            return c;
-        }
-        hosts.remove_prefix(comma + 1);
+    c.sentinel->addresses = std::move(hosts.addresses);
+    return c;
+}
+
+config read_cluster(std::string_view url, std::size_t start, bool secured) {
+    several_hosts hosts = read_hosts(url, start, cluster_port);
+    const urls::url_view u = parse(hosts.single);
+    config c;
+    read_credentials(c, u);
+    if (secured) {
+        read_tls(c, u);
+    } else if (u.has_query()) {
+        refuse("a redis+cluster:// URL has no query (a rediss+cluster:// URL may)");
     }
+    const std::string path = absolute_path(u);
+    if (!path.empty() && path != "/") {
+        refuse("a cluster has no databases but the first: nothing follows the hosts");
+    }
+    c.cluster.emplace().addresses = std::move(hosts.addresses);
+    return c;
 }
 
 }  // namespace
@@ -227,6 +265,12 @@ config read_sentinel(std::string_view url) {
 config config::from_url(std::string_view url) {
     if (url.starts_with(sentinel_start)) {
         return read_sentinel(url);
+    }
+    if (url.starts_with(cluster_start)) {
+        return read_cluster(url, cluster_start.size(), false);
+    }
+    if (url.starts_with(tls_cluster_start)) {
+        return read_cluster(url, tls_cluster_start.size(), true);
     }
     const urls::url_view u = parse(url);
     config c;

@@ -3,17 +3,32 @@
 #include <conch/mutex.hpp>
 #include <conch/token_mutex.hpp>
 
+#include "driver/backend.hpp"
 #include "lock/spec.hpp"
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace conch {
+namespace {
+
+impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
+    if (core && core->settings().cluster && !spec->in_one_part()) {
+        throw std::invalid_argument{std::string{spec->family().type_name} +
+                                    ": the name's hash tag is unclosed or empty, so that a cluster "
+                                    "can't keep what belongs to it in one place"};
+    }
+    return spec;
+}
+
+}  // namespace
 
 mutex::mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : core_{redis.core_}, spec_{impl::lock_spec::make(impl::redisson_family, name, options)} {}
+    : mutex{redis, impl::lock_spec::make(impl::redisson_family, name, options)} {}
 
-mutex::mutex(const client& redis, impl::spec_ptr spec) noexcept
-    : mutex{redis.core_, std::move(spec)} {}
+mutex::mutex(const client& redis, impl::spec_ptr spec)
+    : mutex{redis.core_, checked(redis.core_, std::move(spec))} {}
 
 mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
     : core_{std::move(core)}, spec_{std::move(spec)} {}
@@ -24,7 +39,7 @@ token_mutex::token_mutex(const client& redis, std::string_view name, const mutex
 impl::mutex_source::mutex_source(const client& redis) noexcept : core_{redis.core_} {}
 
 mutex impl::mutex_source::named(std::string_view name) const {
-    return {core_, lock_spec::make(redisson_family, name, {})};
+    return {core_, checked(core_, lock_spec::make(redisson_family, name, {}))};
 }
 
 std::string_view mutex::name() const noexcept { return spec_->name(); }

@@ -32,8 +32,9 @@ constexpr std::string_view overview =
     "  conch --version\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
-    "URLs: redis://[user:password@]host[:port][/db], unix:///path?db=N or\n"
-    "redis+sentinel://[user:password@]host[:port],.../master[/db]; rediss:// for TLS,\n"
+    "URLs: redis://[user:password@]host[:port][/db], unix:///path?db=N,\n"
+    "redis+sentinel://[user:password@]host[:port],.../master[/db] or\n"
+    "redis+cluster://[user:password@]host[:port],...; rediss:// or rediss+cluster:// for TLS,\n"
     "with ?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true if need be.\n";
 
 struct command {

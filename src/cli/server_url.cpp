@@ -36,12 +36,16 @@ std::string address_label(const server_address& a) {
     return printable(ipv6 ? '[' + a.host + ']' : a.host) + ':' + std::to_string(a.port);
 }
 
-std::string sentinel_label(const sentinel_options& s) {
+std::string labels(const std::vector<server_address>& addresses) {
     std::string all;
-    for (const server_address& a : s.addresses) {
+    for (const server_address& a : addresses) {
         all += (all.empty() ? "" : ",") + address_label(a);
     }
-    return "redis+sentinel://" + all + '/' + printable(s.master);
+    return all;
+}
+
+std::string sentinel_label(const sentinel_options& s) {
+    return "redis+sentinel://" + labels(s.addresses) + '/' + printable(s.master);
 }
 
 }  // namespace
@@ -92,6 +96,10 @@ std::string server_label(const config& server) {
     const std::string number = std::to_string(server.database);
     if (server.sentinel) {
         return sentinel_label(*server.sentinel) + (server.database != 0 ? '/' + number : "");
+    }
+    if (server.cluster) {
+        return (server.tls ? "rediss+cluster://" : "redis+cluster://") +
+               labels(server.cluster->addresses);
     }
     if (!server.unix_path.empty()) {
         return "unix://" + printable(server.unix_path) +

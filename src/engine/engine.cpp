@@ -293,7 +293,7 @@ void lock_engine::close() {
         lock::acquisition& a = house_.acquisitions.front();
         house_.timers.cancel(a.timer);
         if (a.call && a.call->where == wire::call::state::waiting) {
-            a.home.link().withdraw(*a.call);
+            house_.servers.withdraw(*a.call);
         }
         a.home.forget(a);
     }
@@ -350,7 +350,7 @@ stats lock_engine::counters() const {
     s.holds_now = house_.level_count;
     s.waiting_now = house_.waiters.live() + house_.permit_requests.live();
     s.slots_now = house_.slots.live();
-    s.subscriptions_now = link(0).channels().size();
+    s.subscriptions_now = house_.servers.subscriptions();
     return s;
 }
 

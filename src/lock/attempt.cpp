@@ -23,6 +23,11 @@ std::uint64_t token_of(std::string_view text) noexcept {
     return token;
 }
 
+// While a cluster moves the lock from one server to another, both of its keys must be on one.
+bool takes_token_key(const acquisition& a) noexcept {
+    return a.spec->fenced() && a.home.house.servers.clustered();
+}
+
 }  // namespace
 
 const wire::call_type slot::acquire_type{
@@ -44,7 +49,7 @@ const wire::joint_form slot::joint_acquire{
 
 const wire::joint_script* slot::script_of(const wire::call& c) {
     const acquisition& a = owner_of(c);
-    return a.home.takes_plainly(a) ? nullptr : &a.spec->family().acquire;
+    return a.home.takes_plainly(a) || takes_token_key(a) ? nullptr : &a.spec->family().acquire;
 }
 
 void slot::encode_args(const wire::call& c, resp::writer& w) {
@@ -61,6 +66,12 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
         w.command(6).arg("SET").arg(a.home.name());
         write_field(w, a);
         w.arg("NX").arg("PX").arg(core::ceil_millis(a.extended_by));
+        return;
+    }
+    if (takes_token_key(a)) {
+        wire::write_script(w, c, a.spec->family().acquire.one, 2, 4).arg(a.home.name());
+        write_name(w, a.spec->token_key());
+        encode_args(c, w);
         return;
     }
     wire::write_alone(c, w);
@@ -102,7 +113,7 @@ void slot::try_now() {
     untried_head_ = false;
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
-    link().submit(*a.call);
+    submit(*a.call);
 }
 
 void slot::on_patience_over(void* acquisition_) {

@@ -142,6 +142,21 @@ void slot::on_poll(void* self) {
     }
 }
 
+// A message may have been missed meanwhile.
+void slot::regrouped() {
+    if (live_) {
+        house.renewing.check(*live_);
+    }
+    if (!contest_ || !contest_->listener.to || link().channels().has(contest_->listener)) {
+        return;
+    }
+    wire::subscriptions::leave(contest_->listener);
+    link().channels().add(contest_->listener, spec->channel().text());
+    ++contest_->wakes;
+    by_message_ = false;
+    wake();
+}
+
 void slot::on_news(void* self, wire::news what) {
     slot& s = *static_cast<slot*>(self);
     switch (what) {

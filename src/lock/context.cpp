@@ -20,7 +20,8 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
               log,
               counters,
               now,
-              wire::link_events{this, &context::on_ready, &context::on_lost}} {}
+              topology::server_events{this, &context::on_ready, &context::on_lost,
+                                      &context::on_regrouped}} {}
 
 context::~context() { CONCH_CHECK(all_slots.empty() && acquisitions.empty() && limiters.empty()); }
 
@@ -89,26 +90,42 @@ void context::retire_idle() {
     idle_limiters.clear();
 }
 
-void context::on_ready(void* self) { static_cast<context*>(self)->renewing.check_all(); }
+void context::on_ready(void* self, wire::link& l) {
+    static_cast<context*>(self)->renewing.check_all(l);
+}
 
-void context::on_lost(void* self, errc lasting_reason) {
+void context::on_regrouped(void* self) {
+    auto& house = *static_cast<context*>(self);
+    for (slot* s : house.all_slots) {
+        if (house.servers.moved(s->spec->hash_slot())) {
+            s->regrouped();
+        }
+    }
+}
+
+void context::on_lost(void* self, wire::link& l, errc lasting_reason) {
     auto& house = *static_cast<context*>(self);
     if (lasting_reason == errc{}) {
         return;
     }
-    pending_list queries;
-    queries.swap(house.queries);
-    while (!queries.empty()) {
-        auto& q = static_cast<query&>(queries.front());
-        queries.pop_front();
-        give_up_query(q, lasting_reason);
+    const auto is_there = [&](std::uint16_t part) { return &house.servers.serving(part) == &l; };
+    for (auto it = house.queries.begin(); it != house.queries.end();) {
+        auto& q = static_cast<query&>(*it++);
+        if (is_there(q.spec->hash_slot())) {
+            q.pending_hook::unlink();
+            give_up_query(q, lasting_reason);
+        }
     }
-    for (const auto& [key, l] : house.limiters) {
-        l->give_up_all(lasting_reason);
+    for (const auto& [key, limit] : house.limiters) {
+        if (is_there(limit->hash_slot())) {
+            limit->give_up_all(lasting_reason);
+        }
     }
     const std::vector<slot*> all{house.all_slots.begin(), house.all_slots.end()};
     for (slot* s : all) {
-        s->give_up_all(lasting_reason);
+        if (is_there(s->spec->hash_slot())) {
+            s->give_up_all(lasting_reason);
+        }
     }
 }
 

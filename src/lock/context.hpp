@@ -145,8 +145,9 @@ struct context {
     topology::servers servers;
 
 private:
-    static void on_ready(void* self);
-    static void on_lost(void* self, errc lasting_reason);
+    static void on_ready(void* self, wire::link& l);
+    static void on_lost(void* self, wire::link& l, errc lasting_reason);
+    static void on_regrouped(void* self);
 };
 
 }  // namespace conch::lock

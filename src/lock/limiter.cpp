@@ -42,7 +42,7 @@ permit_request::~permit_request() { home.house.timers.cancel(deadline); }
 limiter::limiter(context& h, impl::rate_spec_ptr s)
     : house{h},
       spec{std::move(s)},
-      link_{h.servers.serving(spec->name())},
+      hash_slot_{wire::hash_slot_of(spec->name())},
       again_{this, &limiter::on_again},
       patience_{this, &limiter::on_patience_over} {}
 
@@ -78,7 +78,7 @@ void limiter::ask() {
         house.timers.set(patience_, core::after(house.now, house.settings.operation_timeout));
     }
     if (call_.where == wire::call::state::idle) {
-        link_.submit(call_);
+        house.servers.submit(call_, hash_slot_);
     }
 }
 
@@ -278,7 +278,7 @@ void limiter::left() {
     house.timers.cancel(again_);
     house.timers.cancel(patience_);
     if (call_.where == wire::call::state::waiting) {
-        link_.withdraw(call_);
+        house.servers.withdraw(call_);
     } else if (call_.where == wire::call::state::written) {
         call_.wanted = false;
     }
@@ -308,10 +308,11 @@ void limiter::on_patience_over(void* self) {
         return core::after(std::max(l.head().since, l.asking_since_),
                            l.house.settings.operation_timeout);
     };
+    const wire::link& link = l.house.servers.serving(l.hash_slot_);
     while (!l.queue_.empty() && over() <= l.house.now) {
         permit_request& r = l.head();
         const bool unknown = r.in_doubt || l.awaits(r);
-        l.end(r, unknown ? errc::outcome_unknown : l.link_.why_unanswered(l.call_));
+        l.end(r, unknown ? errc::outcome_unknown : link.why_unanswered(l.call_));
     }
     if (!l.queue_.empty()) {
         l.house.timers.set(l.patience_, over());

@@ -53,6 +53,8 @@ public:
     void give_up(permit_request& r, error_code why);
     void give_up_all(error_code why);
     bool idle() const noexcept;
+    /// Which part of a cluster has it.
+    std::uint16_t hash_slot() const noexcept { return hash_slot_; }
 
     context& house;
     const impl::rate_spec_ptr spec;
@@ -92,7 +94,7 @@ private:
     bool awaits(const permit_request& r) const noexcept;
     permit_request& head() noexcept { return static_cast<permit_request&>(queue_.front()); }
 
-    wire::link& link_;
+    const std::uint16_t hash_slot_;
     pending_list queue_{};
     counting call_{*this};
     std::vector<asked_for> batch_{};

@@ -50,7 +50,7 @@ void begin(acquisition& a, caller by, bool enters) {
     level_change& c = house.changes.make(by, a, enters);
     a.requests.push_back(c);
     house.timers.set(c.patience, core::after(house.now, house.settings.operation_timeout));
-    a.home.link().submit(c);
+    a.home.submit(c);
 }
 
 // A level that was entered for nobody, or not at all, is taken back.

@@ -15,14 +15,24 @@ void force_done(wire::call& c, const wire::outcome& o);
 
 void encode_status(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    wire::write_script(w, c, q.spec->family().status, 1, 1).arg(q.spec->name());
+    const bool both = q.spec->fenced() && q.house.servers.clustered();  // as in an acquire
+    wire::write_script(w, c, q.spec->family().status, both ? 2 : 1, 1).arg(q.spec->name());
+    if (both) {
+        write_name(w, q.spec->token_key());
+    }
     write_name(w, q.spec->token_key());
 }
 
 void encode_force(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    wire::write_script(w, c, q.spec->family().release.one, 1, 2).arg(q.spec->name()).arg(q.holder);
+    const bool sharded = q.house.servers.sharded();
+    wire::write_script(w, c, q.spec->family().release.one, 1, sharded ? 3 : 2)
+        .arg(q.spec->name())
+        .arg(q.holder);
     write_name(w, q.spec->channel());
+    if (sharded) {
+        w.arg("spublish");
+    }
 }
 
 constexpr wire::call_type status_type{
@@ -84,14 +94,14 @@ void finish(query& q, error_code ec, bool flag = false) {
 
 void on_patience_over(void* query_) {
     auto& q = *static_cast<query*>(query_);
-    give_up_query(q, q.house.servers.serving(q.spec->name()).why_unanswered(q));
+    give_up_query(q, q.house.servers.serving(q.spec->hash_slot()).why_unanswered(q));
 }
 
 void begin(context& house, const impl::spec_ptr& spec, caller by, bool force, lock_status* result) {
     query& q = house.query_pool.make(by, house, spec, force, result);
     house.queries.push_back(q);
     house.timers.set(q.patience, core::after(house.now, house.settings.operation_timeout));
-    house.servers.serving(spec->name()).submit(q);
+    house.servers.submit(q, spec->hash_slot());
 }
 
 void status_done(wire::call& c, const wire::outcome& o) {
@@ -118,7 +128,7 @@ void status_done(wire::call& c, const wire::outcome& o) {
     }
     q.holder = std::move(s.holder);
     q.type = &force_type;
-    q.house.servers.serving(q.spec->name()).submit(q);
+    q.house.servers.submit(q, q.spec->hash_slot());
 }
 
 void force_done(wire::call& c, const wire::outcome& o) {
@@ -165,7 +175,7 @@ void give_up_query(query& q, error_code why) {
     q.house.timers.cancel(q.patience);
     q.house.complete(q, why);
     if (q.where == wire::call::state::waiting) {
-        q.house.servers.serving(q.spec->name()).withdraw(q);
+        q.house.servers.withdraw(q);
         q.house.query_pool.free(q);
     } else {
         q.wanted = false;

@@ -14,14 +14,23 @@ namespace {
 constexpr duration round_delay_min = std::chrono::milliseconds{50};
 constexpr duration round_delay_max = std::chrono::seconds{1};
 
+bool is_sharded(const wire::call& c) noexcept { return owner_of(c).home.house.servers.sharded(); }
+
 constexpr wire::joint_form joint_release{
-    .script = [](const wire::call& c) { return &owner_of(c).spec->family().release; },
+    .script =
+        [](const wire::call& c) {
+            const impl::lock_family& family = owner_of(c).spec->family();
+            return is_sharded(c) ? &family.sharded_release : &family.release;
+        },
     .key = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
     .args =
         [](const wire::call& c, resp::writer& w) {
             const acquisition& a = owner_of(c);
             write_field(w, a);
             write_name(w, a.spec->channel());
+            if (is_sharded(c)) {
+                w.arg("spublish");
+            }
         },
 };
 
@@ -47,7 +56,7 @@ void finish(acquisition& a) {
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
     return a.call && a.call->suspect_epoch != 0 && a.home.house.now < a.call->suspect_until &&
-           a.home.link().may_still_run(a.call->suspect_epoch);
+           a.home.house.servers.may_still_run(a.call->suspect_epoch);
 }
 
 void next_round_later(acquisition& a) {
@@ -71,7 +80,7 @@ void on_release_timer(void* acquisition_) {
     const time_point gone = gone_by(a);
     if (a.call->where == wire::call::state::idle) {
         if (house.now < gone) {
-            a.home.link().submit(*a.call);
+            a.home.submit(*a.call);
             house.timers.set(a.timer, gone);
         } else {
             finish(a);
@@ -135,7 +144,7 @@ void start_release(acquisition& a, caller by) {
     a.timer.fire = &on_release_timer;
     a.extended = std::max(a.extended, house.now);
     house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a) : a.valid_until);
-    a.home.link().submit(*a.call);
+    a.home.submit(*a.call);
     a.home.hold_ended(a, true);
 }
 

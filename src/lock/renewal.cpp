@@ -75,9 +75,11 @@ void renewer::check(acquisition& a) {
     due_.push_back(&a);
 }
 
-void renewer::check_all() {
+void renewer::check_all(const wire::link& l) {
     for (acquisition& a : house_.acquisitions) {
-        check(a);
+        if (&a.home.link() == &l) {
+            check(a);
+        }
     }
 }
 
@@ -99,7 +101,7 @@ void renewer::leave(renewal& r, acquisition& a) {
         return;
     }
     if (r.where == wire::call::state::waiting) {
-        a.home.link().withdraw(r);
+        house_.servers.withdraw(r);
         pool_.free(r);
     } else {
         r.wanted = false;
@@ -119,21 +121,41 @@ void renewer::tick() {
 }
 
 void renewer::flush() {
-    if (!house_.servers.main().ready()) {
+    if (house_.servers.clustered()) {
+        flush_parts();
+    } else if (!house_.servers.main().ready()) {
         // The next connection begins with a check of all.
         for (acquisition* a : due_) {
             a->due = false;
         }
-        due_.clear();
-        return;
+    } else {
+        // One script for each family.
+        const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
+            return &a->spec->family() == &impl::redisson_family;
+        });
+        send_all({due_.begin(), other});
+        send_all({other, due_.end()});
     }
-    // One script for each family.
-    const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
-        return &a->spec->family() == &impl::redisson_family;
-    });
-    send_all({due_.begin(), other});
-    send_all({other, due_.end()});
     due_.clear();
+}
+
+// One for each family in each part of the cluster, side by side.
+void renewer::flush_parts() {
+    const auto rank = [](const acquisition* a) {
+        return std::pair{a->spec->hash_slot(), a->spec->family().plain};
+    };
+    std::sort(due_.begin(), due_.end(),
+              [&](const acquisition* a, const acquisition* b) { return rank(a) < rank(b); });
+    for (auto from = due_.begin(); from != due_.end();) {
+        const auto end = std::find_if(from, due_.end(),
+                                      [&](const acquisition* a) { return rank(a) != rank(*from); });
+        if ((*from)->home.link().ready()) {
+            send_all({from, end});
+        } else {
+            std::for_each(from, end, [](acquisition* a) { a->due = false; });
+        }
+        from = end;
+    }
 }
 
 void renewer::send_all(std::span<acquisition* const> due) {
@@ -144,7 +166,6 @@ void renewer::send_all(std::span<acquisition* const> due) {
 
 void renewer::send(std::span<acquisition* const> holds) {
     renewal& r = pool_.make(house_);
-    wire::link& link = holds.front()->home.link();
     r.script = holds.front()->spec->family().renew;
     for (acquisition* a : holds) {
         a->due = false;
@@ -154,7 +175,7 @@ void renewer::send(std::span<acquisition* const> holds) {
     }
     r.wanting = r.count;
     ++house_.counters.renewal_batches;
-    link.submit(r);
+    holds.front()->home.submit(r);
 }
 
 void renewer::encode(wire::call& c, resp::writer& w) {
@@ -164,6 +185,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     const auto ended =
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
+    r.divisible = r.count > 1;
     wire::write_script(w, c, r.script, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = static_cast<std::uint8_t>(i);
@@ -192,6 +214,9 @@ void renewer::done(wire::call& c, const wire::outcome& o) {
     for (std::uint32_t i = 0; i < r.count; ++i) {
         if (acquisition* a = r.items[i].of) {
             a->renewing = nullptr;
+            if (a->home.link().ready()) {
+                self.check(*a);  // it went with an old server: no new connection brings this about
+            }
         }
     }
     self.pool_.free(r);

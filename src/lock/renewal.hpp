@@ -14,6 +14,10 @@
 #include <string_view>
 #include <vector>
 
+namespace conch::wire {
+class link;
+}
+
 namespace conch::lock {
 
 /// One script that renews (or checks) up to 100 holds, of one family.
@@ -48,8 +52,8 @@ public:
     void schedule(acquisition& a);
     /// Asks the server about this hold in this turn: renews it if it shall be renewed.
     void check(acquisition& a);
-    /// The same for all holds.
-    void check_all();
+    /// The same for all holds that this server has.
+    void check_all(const wire::link& l);
     /// The hold ended.
     void drop(acquisition& a);
 
@@ -67,6 +71,7 @@ private:
     static const wire::call_type type;
     friend struct renewal;
 
+    void flush_parts();
     void send_all(std::span<acquisition* const> due);
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);

@@ -28,7 +28,9 @@ slot::slot(context& h, impl::spec_ptr s) : house{h}, spec{std::move(s)} {}
 
 slot::~slot() { end_contest(); }
 
-wire::link& slot::link() const noexcept { return house.servers.serving(name()); }
+wire::link& slot::link() const noexcept { return house.servers.serving(spec->hash_slot()); }
+
+void slot::submit(wire::call& c) { house.servers.submit(c, spec->hash_slot()); }
 
 slot::contest& slot::begin_contest() {
     if (!contest_) {
@@ -42,7 +44,7 @@ slot::contest& slot::begin_contest() {
 
 void slot::stop_listening() noexcept {
     house.timers.cancel(contest_->poll);
-    link().channels().remove(contest_->listener);
+    wire::subscriptions::leave(contest_->listener);
 }
 
 void slot::end_contest() noexcept {

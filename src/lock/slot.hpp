@@ -40,6 +40,10 @@ public:
     impl::spec_ptr spec;
 
     wire::link& link() const noexcept;
+    /// Sends a call to the server that has the lock.
+    void submit(wire::call& c);
+    /// Another server has the lock from now on: listens there, and looks at what it has.
+    void regrouped();
     core::frame_pool& frames() noexcept;
     std::string_view name() const noexcept { return spec->name(); }
     acquisition* live() const noexcept { return live_; }

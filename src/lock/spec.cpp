@@ -15,6 +15,7 @@ const lock_family redisson_family{
     .token_prefix = "redisson_lock_token:{",
     .acquire = {wire::script_id::acquire, wire::script_id::acquire_many, 4},
     .release = {wire::script_id::release, wire::script_id::release_many, 2},
+    .sharded_release = {wire::script_id::release, wire::script_id::release_many, 3},
     .renew = wire::script_id::renew,
     .nest = wire::script_id::nest,
     .status = wire::script_id::status,
@@ -27,6 +28,7 @@ const lock_family token_family{
     .token_prefix = "conch_token_mutex_fence:{",
     .acquire = {wire::script_id::token_acquire, wire::script_id::token_acquire_many, 4},
     .release = {wire::script_id::token_release, wire::script_id::token_release_many, 2},
+    .sharded_release = {wire::script_id::token_release, wire::script_id::token_release_many, 3},
     .renew = wire::script_id::token_renew,
     .nest = wire::script_id::token_nest,
     .status = wire::script_id::token_status,
@@ -54,10 +56,11 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
 lock_spec::lock_spec(const lock_family& family, std::string_view name,
                      const mutex_options& options) noexcept
     : family_{family},
-      token_ttl_ms_{options.fenced && options.fence_ttl ? core::ceil_millis(*options.fence_ttl)
-                                                        : 0},
-      name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 30) - 1)},
-      fenced_{options.fenced},
+      token_ttl_ms_{!options.fenced     ? -1
+                    : options.fence_ttl ? core::ceil_millis(*options.fence_ttl)
+                                        : 0},
+      name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
+      hash_slot_{wire::hash_slot_of(name) & ((1u << 14) - 1)},
       has_brace_{name.find('{') != std::string_view::npos} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
@@ -68,6 +71,13 @@ derived_name lock_spec::derived(std::string_view prefix) const noexcept {
         return {prefix.substr(0, prefix.size() - 1), name(), {}};
     }
     return {prefix, name(), "}"};
+}
+
+bool lock_spec::in_one_part() const {
+    const auto here = [&](std::string_view prefix) {
+        return wire::hash_slot_of(derived(prefix).text()) == hash_slot();
+    };
+    return here(family_.channel_prefix) && here(family_.token_prefix);
 }
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept {

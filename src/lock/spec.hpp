@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_LOCK_SPEC_HPP
 #define CONCH_SRC_LOCK_SPEC_HPP
 
+#include "wire/hash_slot.hpp"
 #include "wire/script.hpp"
 
 #include <conch/options.hpp>
@@ -24,6 +25,7 @@ struct lock_family {
     std::string_view token_prefix;    ///< the same
     wire::joint_script acquire;
     wire::joint_script release;
+    wire::joint_script sharded_release;  ///< the same, told by SPUBLISH
     wire::script_id renew;
     wire::script_id nest;
     wire::script_id status;
@@ -70,16 +72,20 @@ public:
     }
     /// No other family has it; other names of this one may.
     derived_name channel() const noexcept { return derived(family_.channel_prefix); }
-    bool fenced() const noexcept { return fenced_; }
+    bool fenced() const noexcept { return token_ttl_ms_ >= 0; }
+    /// Which part of a cluster has it.
+    std::uint16_t hash_slot() const noexcept { return hash_slot_; }
+    /// The same part has all that is derived from it. Else a cluster can't keep this lock.
+    bool in_one_part() const;
     /// Empty if not fenced.
     derived_name token_key() const noexcept {
-        return fenced_ ? derived(family_.token_prefix) : derived_name{};
+        return fenced() ? derived(family_.token_prefix) : derived_name{};
     }
-    /// 0: the token key never expires.
-    std::int64_t token_ttl_ms() const noexcept { return token_ttl_ms_; }
+    /// 0: the token key never expires, or there is none.
+    std::int64_t token_ttl_ms() const noexcept { return fenced() ? token_ttl_ms_ : 0; }
     /// Of two specs of one name: an acquisition by one takes the token that the other would.
     bool same_token(const lock_spec& other) const noexcept {
-        return fenced_ == other.fenced_ && token_ttl_ms_ == other.token_ttl_ms_;
+        return token_ttl_ms_ == other.token_ttl_ms_;
     }
 
 private:
@@ -91,10 +97,11 @@ private:
     derived_name derived(std::string_view prefix) const noexcept;
 
     const lock_family& family_;
-    std::int64_t token_ttl_ms_;
+    std::int64_t token_ttl_ms_;  // of a lock that is not fenced: -1
     mutable std::atomic<std::uint32_t> references_{0};
-    std::uint32_t name_size_ : 30;
-    std::uint32_t fenced_ : 1;
+    static_assert(longest_name < (1u << 17) && wire::hash_slots <= (1u << 14));
+    std::uint32_t name_size_ : 17;
+    std::uint32_t hash_slot_ : 14;
     std::uint32_t has_brace_ : 1;
 };
 

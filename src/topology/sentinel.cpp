@@ -55,13 +55,10 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       now_{now},
       master_{master},
       events_{events},
-      link_{settings_,
-            {address_of(0), wire::role::sentinel},
-            timers,
-            jitter,
-            log,
-            ignored_,
-            {this, [](void*) {}, [](void*, errc) {}, &sentinel::on_astray}} {}
+      link_{settings_, {address_of(0), wire::role::sentinel},
+            timers,    jitter,
+            log,       ignored_,
+            words_,    {this, [](void*) {}, [](void*, errc) {}, &sentinel::on_astray}} {}
 
 sentinel::~sentinel() { timers_.cancel(poll_); }
 

@@ -8,6 +8,7 @@
 #include <conch/stats.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace conch::topology {
 
@@ -70,6 +71,7 @@ private:
     question question_{*this};
     wire::listener listener_{this, &sentinel::on_news};
     core::timer poll_{this, &sentinel::on_poll};
+    std::string words_{};
     wire::link link_;
 };
 

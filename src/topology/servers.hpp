@@ -2,50 +2,119 @@
 #ifndef CONCH_SRC_TOPOLOGY_SERVERS_HPP
 #define CONCH_SRC_TOPOLOGY_SERVERS_HPP
 
+#include "topology/cluster.hpp"
 #include "topology/sentinel.hpp"
+#include "topology/slot_map.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace conch::topology {
 
-/// The connections of one client: which of them serves a key, and which there are. One server
-/// serves every key: that of the settings, or the master that sentinels name.
+/// What the locks hear of their servers.
+struct server_events {
+    void* owner = nullptr;
+    /// As `wire::link_events` has them, of this link.
+    void (*ready)(void* owner, wire::link& l) = nullptr;
+    void (*lost)(void* owner, wire::link& l, errc lasting_reason) = nullptr;
+    /// Parts of the cluster have other links than before: `servers::moved()` says which.
+    void (*regrouped)(void* owner) = nullptr;
+};
+
+/// The connections of one client: which of them serves a key, and which there are.
+///
+/// One server serves every key: that of the settings, or the master that sentinels name. Or the
+/// masters of a cluster do, each its own keys.
 class servers {
 public:
     servers(const config& settings, core::timer_heap& timers, core::random& jitter,
-            const core::log& log, stats& counters, const time_point& now, wire::link_events events);
+            const core::log& log, stats& counters, const time_point& now, server_events events);
     servers(const servers&) = delete;
     servers& operator=(const servers&) = delete;
 
     // For the locks.
 
-    wire::link& serving(std::string_view /*key*/) noexcept { return main_; }
-    wire::link& main() noexcept { return main_; }
-    const wire::link& main() const noexcept { return main_; }
-
-    // For the driver. The first is `main()`.
-
-    std::size_t count() const noexcept { return sentinel_ ? 2 : 1; }
-    wire::link& at(std::size_t i) noexcept { return i == 0 ? main_ : sentinel_->link(); }
-    const wire::link& at(std::size_t i) const noexcept {
-        return i == 0 ? main_ : sentinel_->link();
+    /// The link of the server with the keys of this part. In a cluster that changes.
+    wire::link& serving(std::uint16_t hash_slot) noexcept {
+        return map_ ? seats_[map_->owner(hash_slot)].link : main();
     }
+    /// Sends a call for a key of this part there.
+    void submit(wire::call& c, std::uint16_t hash_slot);
+    /// Takes back a call that waits, wherever that is.
+    void withdraw(wire::call& c) noexcept { main().withdraw(c); }
+    /// What was written on this connection of any of them, which broke, may still run.
+    bool may_still_run(std::uint64_t epoch) const noexcept;
+    bool clustered() const noexcept { return map_ != nullptr; }
+    /// Releases are told by SPUBLISH.
+    bool sharded() const noexcept { return sharded_; }
+    /// While `regrouped` is heard: this part has another link than before.
+    bool moved(std::uint16_t hash_slot) const noexcept { return map_ && map_->moved(hash_slot); }
+
+    // For the driver. The first is that of the only server, or of one of a cluster's.
+
+    wire::link& main() noexcept { return seats_.front().link; }
+    const wire::link& main() const noexcept { return seats_.front().link; }
+    std::size_t count() const noexcept { return seats_.size() + (guide() ? 1 : 0); }
+    wire::link& at(std::size_t i) noexcept {
+        return const_cast<wire::link&>(std::as_const(*this).at(i));
+    }
+    const wire::link& at(std::size_t i) const noexcept;
+    /// The one at this place logs in at a sentinel.
+    bool is_sentinel(std::size_t i) const noexcept { return sentinel_ && i == 1; }
     void set_now(time_point now) noexcept;
+    void join_from(std::size_t fewest) noexcept;
+    const std::string& last_words() const noexcept { return last_words_; }
+    std::size_t subscriptions() const noexcept;
     void close();
 
 private:
+    /// One server with locks.
+    struct seat {
+        seat(servers& s, wire::destination to);
+        servers& home;
+        wire::link link;
+    };
+
     static void on_ready(void* self);
     static void on_lost(void* self, errc lasting_reason);
     static void on_astray(void* self, bool was_ready);
+    static void on_redirected(void* self, wire::call& c, const wire::redirection& to);
+    static void on_learned(void* self, const std::vector<slot_range>& ranges);
+    static void on_lost_guide(void* self, errc lasting_reason);
 
-    wire::link_events events_;
-    wire::link main_;
+    const wire::link* guide() const noexcept;
+    std::uint16_t add_seat(const wire::address& at);
+    std::optional<std::uint16_t> seat_at(const wire::address& at) const noexcept;
+    std::uint16_t seat_for(const slot_range& r, const std::vector<slot_range>& all,
+                           std::vector<wire::address>& targets);
+    void learned(const std::vector<slot_range>& ranges);
+    void regroup();
+    void hand_over(seat& s, bool broken);
+    void follow(wire::call& c, wire::link& from, const wire::redirection& to);
+
+    const config& settings_;
+    core::timer_heap& timers_;
+    core::random& jitter_;
+    const core::log& log_;
+    stats& counters_;
+    const time_point& now_;
+    server_events events_;
+    std::string last_words_{};
+    std::deque<seat> seats_{};
+    std::unique_ptr<slot_map> map_{};
     std::optional<sentinel> sentinel_{};
+    std::optional<cluster> cluster_{};
+    std::size_t fewest_joined_ = 0;  // 0: as it is by itself
+    bool sharded_ = false;
 };
 
 }  // namespace conch::topology

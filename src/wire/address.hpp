@@ -31,6 +31,7 @@ enum class role : std::uint8_t {
     any,       ///< whatever answers at this address
     master,    ///< no replica
     sentinel,  ///< knows masters, runs no scripts
+    guide,     ///< a node of a cluster that is asked for its masters, and for nothing else
 };
 
 }  // namespace conch::wire

@@ -5,6 +5,7 @@
 #include "core/time.hpp"
 #include "resp/value.hpp"
 #include "resp/writer.hpp"
+#include "wire/hash_slot.hpp"
 #include "wire/script.hpp"
 
 #include <conch/error.hpp>
@@ -94,6 +95,17 @@ struct call : call_hook {
     bool by_body = false;
     /// The server refused it together with others: it leaves alone.
     bool alone = false;
+    /// It has several keys, and can be made anew for each: TRYAGAIN, which says that some of them
+    /// are elsewhere, ends it as refused.
+    bool divisible = false;
+    /// The server it is for doesn't own its key yet: ASKING goes before it.
+    bool asking = false;
+    /// The next answer is that of ASKING.
+    bool asked = false;
+    /// How many times in a row it was sent on to another server.
+    std::uint8_t redirects = 0;
+    /// Which part of a cluster it is for.
+    std::uint16_t hash_slot = no_hash_slot;
     /// So many calls behind it have their answers in the same reply.
     std::uint16_t joined = 0;
     /// The last passing refusal (LOADING and its kin), or none.

@@ -26,6 +26,12 @@ public:
     void add(call& c);
     /// All are sent again, in the order that they had.
     void resume() noexcept;
+    /// Moves calls to `gone`, in their order, where `leaves` says so.
+    template <typename Predicate>
+    void take(call_list& gone, Predicate leaves) noexcept {
+        pipeline::take_from(calls_, gone, leaves);
+    }
+    bool empty() const noexcept { return calls_.empty(); }
     /// The server answered: the next pause is a short one.
     void answered() noexcept { times_ = 0; }
 

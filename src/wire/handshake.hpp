@@ -18,9 +18,9 @@ namespace conch::wire {
 
 /// What a connection begins with, in one write: HELLO 3 with AUTH and SETNAME, SELECT, ROLE (where
 /// it must be a master), INFO server (for the run id), SCRIPT LOAD of each script; HELLO alone
-/// before a sentinel. A script that can't be loaded, or a run id that can't be read, is no failure:
-/// scripts are then sent when they are missed, and the old connection is not fenced. Nor is a ROLE
-/// that this user may not ask for.
+/// before a sentinel, or a node that is only asked for masters. A script that can't be loaded, or a
+/// run id that can't be read, is no failure: scripts are then sent when they are missed, and the
+/// old connection is not fenced. Nor is a ROLE that this user may not ask for.
 class handshake {
 public:
     /// Calls `on_done(owner)` once all is answered, or one step failed.

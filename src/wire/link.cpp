@@ -15,7 +15,7 @@ constexpr std::size_t write_limit = 256u << 10;
 }  // namespace
 
 link::link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
-           const core::log& log, stats& counters, link_events events)
+           const core::log& log, stats& counters, std::string& last_words, link_events events)
     : settings_{settings},
       timers_{timers},
       jitter_{jitter},
@@ -24,6 +24,8 @@ link::link(const config& settings, destination to, core::timer_heap& timers, cor
       events_{events},
       target_{std::move(to.at)},
       expected_{to.expected},
+      epoch_{to.first_epoch},
+      last_words_{last_words},
       greeting_{settings, to.expected, this, &link::on_greeted},
       timer_{this, &link::on_timer} {
     ping_.home = this;
@@ -33,6 +35,10 @@ link::~link() { timers_.cancel(timer_); }
 
 void link::submit(call& c) {
     pipeline_.submit(c);
+    use();
+}
+
+void link::use() {
     if (state_ == state::unused) {
         down_since_ = now_;
         connect();
@@ -275,6 +281,10 @@ void link::handle(const resp::value& message) {
         return;
     }
     heard_ = now_;
+    if (c->asked) {
+        c->asked = false;  // whatever it was: the answer to the call itself tells
+        return;
+    }
     handled_ += c->joined;
     if (c->joined > 0) {
         answer_joined(c->joined + std::size_t{1}, message);
@@ -304,7 +314,7 @@ void link::answer(call& c, const resp::value& reply) {
         if (c.type->order != priority::greeting) {
             delayed_.answered();
             failure_ = {};
-            if (expected_ != role::sentinel) {  // its answers may be of no use
+            if (expected_ != role::sentinel && expected_ != role::guide) {  // may be of no use
                 failures_ = 0;
             }
         }
@@ -313,6 +323,9 @@ void link::answer(call& c, const resp::value& reply) {
     }
     const std::string_view words = reply.text();
     last_words_ = words;
+    if (redirect(c, words)) {
+        return;
+    }
     if (c.type->order != priority::greeting && demoted(words)) {
         if (c.wanted) {
             c.not_run();
@@ -329,16 +342,21 @@ void link::answer(call& c, const resp::value& reply) {
                     return;
                 }
                 break;
-            case refusal::passing: retry_later(c); return;
+            case refusal::passing:
+                if (c.divisible && is_divided(words)) {
+                    break;
+                }
+                c.not_run();
+                retry_later(c, to_errc(words));
+                return;
             case refusal::lasting: break;
         }
     }
     c.type->done(c, outcome{outcome::kind::refused, reply});
 }
 
-void link::retry_later(call& c) {
-    c.trouble = to_errc(last_words_);
-    c.not_run();
+void link::retry_later(call& c, errc trouble) {
+    c.trouble = trouble;
     delayed_.add(c);
 }
 

@@ -10,6 +10,7 @@
 #include "wire/delayed_calls.hpp"
 #include "wire/handshake.hpp"
 #include "wire/pipeline.hpp"
+#include "wire/redirection.hpp"
 #include "wire/subscriptions.hpp"
 
 #include <conch/config.hpp>
@@ -35,12 +36,17 @@ struct link_events {
     /// It doesn't know where to connect, or is not connected any more (`was_ready`), or could not
     /// be: who knows better may say so with `move_to()`.
     void (*astray)(void* owner, bool was_ready) = nullptr;
+    /// The server sends a call elsewhere: `adopt()`s it where it belongs, or delays it here. Null:
+    /// there is nowhere else.
+    void (*redirected)(void* owner, call& c, const redirection& to) = nullptr;
 };
 
 /// Where a link begins, and what it must find there.
 struct destination {
     address at{};
     role expected = role::any;
+    /// Its connections are numbered from the next one on: no other link's have the same numbers.
+    std::uint64_t first_epoch = 0;
 };
 
 /// One server (or what took its place), reached by one connection after the other. Bytes and time
@@ -48,7 +54,7 @@ struct destination {
 class link {
 public:
     link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
-         const core::log& log, stats& counters, link_events events);
+         const core::log& log, stats& counters, std::string& last_words, link_events events);
     link(const link&) = delete;
     link& operator=(const link&) = delete;
     ~link();
@@ -88,6 +94,19 @@ public:
     void move_later(const address& to);
     /// Leaves this connection, for this reason.
     void leave(std::string_view why) { broken(why); }
+    /// Takes a call of another link, as it is.
+    void adopt(call& c);
+    /// Asks again after a pause; the call is nowhere.
+    void retry_later(call& c, errc trouble);
+    /// Moves what waits to `gone`, in its order, where `leaves` says so.
+    template <typename Predicate>
+    void take_waiting(call_list& gone, Predicate leaves) noexcept {
+        pipeline_.take_waiting(gone, leaves);
+        delayed_.take(gone, leaves);
+    }
+    /// Nothing is asked of it any more: without a connection until the next call, and without a
+    /// place. No-op where something is.
+    void rest();
     /// It answered as it should: the next pause is a short one.
     void worked() noexcept { failures_ = 0; }
     /// Why another attempt to connect would fail as the last did; none if it may not.
@@ -162,6 +181,7 @@ private:
     static const call_type kill_type;
 
     void connect();
+    void use();
     void pause();
     void down(std::string_view why);
     void go_astray(bool was_ready);
@@ -174,7 +194,7 @@ private:
     void answer(call& c, const resp::value& reply);
     void answer_joined(std::size_t count, const resp::value& replies);
     void refused_together(std::size_t count, const resp::value& reply);
-    void retry_later(call& c);
+    bool redirect(call& c, std::string_view words);
     void fence_old();
     void remember_old();
     void watch();
@@ -200,7 +220,7 @@ private:
     errc lasting_{};         // of the last attempt to connect
     address served_{};       // where it was last ready
     std::uint8_t moves_ = 0;
-    std::string last_words_{};
+    std::string& last_words_;
     std::string told_{};  // in the log, since the last connection
 
     std::list<old_connection> unfenced_{};

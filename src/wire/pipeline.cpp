@@ -13,6 +13,8 @@ void pipeline::begin(call& c) noexcept {
     c.wanted = true;
     c.by_body = false;
     c.alone = false;
+    c.asking = false;
+    c.redirects = 0;
     c.trouble = {};
     c.copies = 0;
     c.lost_epoch = 0;
@@ -32,6 +34,12 @@ void pipeline::submit_again(call& c) noexcept {
     CONCH_CHECK(c.where == call::state::idle && c.wanted);
     c.where = call::state::waiting;
     waiting(c).push_front(c);
+}
+
+void pipeline::adopt(call& c) noexcept {
+    CONCH_CHECK(c.where == call::state::idle && c.wanted);
+    c.where = call::state::waiting;
+    waiting(c).push_back(c);
 }
 
 void pipeline::withdraw(call& c) noexcept {
@@ -60,6 +68,10 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
                 written(*c, now);
             }
             first.joined = static_cast<std::uint16_t>(calls.size() - 1);
+            if (first.asking) {
+                first.asked = true;
+                w.command(1).arg("ASKING");
+            }
             if (calls.size() == 1) {
                 first.type->encode(first, w);
             } else {
@@ -79,19 +91,21 @@ void pipeline::written(call& c, time_point now) noexcept {
     }
     c.serial = ++serial_;
     c.joined = 0;
+    c.asked = false;
     written_.push_back(c);
 }
 
 // The first call, and those behind it that leave as one script with it.
 std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) const noexcept {
     const auto script_of = [](const call& c) {
-        return c.type->joint && !c.alone ? c.type->joint->script(c) : nullptr;
+        return c.type->joint && !c.alone && !c.asking ? c.type->joint->script(c) : nullptr;
     };
     const call& first = from.front();
     const joint_script* const script = script_of(first);
     std::size_t count = 0;
     for (auto c = from.begin(); c != from.end() && count < to.size(); ++c) {
-        if (count > 0 && (!script || script_of(*c) != script || c->by_body != first.by_body)) {
+        if (count > 0 && (!script || script_of(*c) != script || c->by_body != first.by_body ||
+                          c->hash_slot != first.hash_slot)) {
             break;
         }
         to[count++] = &*c;

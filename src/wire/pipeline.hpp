@@ -30,6 +30,25 @@ public:
     void submit_first(call& c) noexcept;
     /// Puts a call back before the others, to be sent again.
     void submit_again(call& c) noexcept;
+    /// Puts a call of another pipeline behind the others, as it is.
+    void adopt(call& c) noexcept;
+    /// Moves what waits to `gone`, in its order, where `leaves` says so; nothing of a greeting.
+    template <typename Predicate>
+    void take_waiting(call_list& gone, Predicate leaves) noexcept {
+        for (std::size_t i = 1; i < waiting_.size(); ++i) {
+            take_from(waiting_[i], gone, leaves);
+        }
+    }
+    template <typename Predicate>
+    static void take_from(call_list& all, call_list& gone, Predicate leaves) noexcept {
+        for (auto it = all.begin(); it != all.end();) {
+            call& c = *it++;
+            if (leaves(c)) {
+                c.unlink();
+                gone.push_back(c);
+            }
+        }
+    }
     /// Takes back a call that waits. It is idle then, whether it was written before or not.
     void withdraw(call& c) noexcept;
 
@@ -41,6 +60,11 @@ public:
     /// Puts calls back that a reply to all of them has answered: they leave again, in their order.
     void submit_again(std::span<call* const> calls) noexcept;
 
+    /// There is nothing in it.
+    bool empty() const noexcept {
+        return written_.empty() && waiting_[0].empty() && waiting_[1].empty() &&
+               waiting_[2].empty();
+    }
     bool awaits_answer() const noexcept { return !written_.empty(); }
     /// The call that the next reply answers; null if none is awaited.
     call* next_answered() noexcept { return written_.empty() ? nullptr : &written_.front(); }

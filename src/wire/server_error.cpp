@@ -20,6 +20,8 @@ constexpr std::array words_at_start{
     word{"CLUSTERDOWN", errc::server_unavailable, refusal::passing},
     word{"TRYAGAIN", errc::server_unavailable, refusal::passing},
     word{"NOREPLICAS", errc::server_unavailable, refusal::passing},
+    word{"MOVED ", errc::server_unavailable, refusal::lasting},
+    word{"ASK ", errc::server_unavailable, refusal::lasting},
     word{"READONLY", errc::read_only, refusal::lasting},
     word{"OOM", errc::out_of_memory, refusal::lasting},
     word{"WRONGTYPE", errc::wrong_type, refusal::lasting},
@@ -63,6 +65,8 @@ refusal classify(std::string_view words) noexcept {
     const word* w = find(words);
     return w ? w->kind : refusal::lasting;
 }
+
+bool is_divided(std::string_view words) noexcept { return words.starts_with("TRYAGAIN"); }
 
 errc to_errc(std::string_view words) noexcept {
     const word* w = find(words);

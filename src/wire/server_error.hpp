@@ -18,6 +18,9 @@ enum class refusal : std::uint8_t {
 /// What an error reply means for the command that met it.
 refusal classify(std::string_view words) noexcept;
 
+/// Some keys of the command are on one server of a cluster and some on another: it did not run.
+bool is_divided(std::string_view words) noexcept;
+
 /// The code of an error reply.
 errc to_errc(std::string_view words) noexcept;
 

@@ -64,18 +64,29 @@ void subscriptions::remove(listener& l) {
     settle(s);
 }
 
+void subscriptions::leave(listener& l) {
+    if (l.to) {
+        l.to->home.remove(l);
+    }
+}
+
 bool subscriptions::is_answer(const call& c, const resp::value& push) noexcept {
     const auto& s = static_cast<const subscription&>(c);
     const bool begun = s.now == subscription::state::subscribing;
-    return push.size() >= 2 && push.at(0).text() == (begun ? "subscribe" : "unsubscribe") &&
-           push.at(1).text() == s.channel();
+    return push.size() >= 2 && push.at(1).text() == s.channel() &&
+           s.home.plain(push.at(0).text()) == (begun ? "subscribe" : "unsubscribe");
+}
+
+// What a push about a channel is called, as if that were no sharded one.
+std::string_view subscriptions::plain(std::string_view what) const noexcept {
+    return sharded_ && what.starts_with('s') ? what.substr(1) : what;
 }
 
 bool subscriptions::on_push(const resp::value& push) {
     if (push.size() < 3 || !push.at(0).is_text()) {
         return false;
     }
-    const std::string_view what = push.at(0).text();
+    const std::string_view what = plain(push.at(0).text());
     subscription* s = find(push.at(1).text());
     if (!s) {
         return false;
@@ -121,7 +132,8 @@ void subscriptions::connection_lost() {
 void subscriptions::encode(call& c, resp::writer& w) {
     const auto& s = static_cast<const subscription&>(c);
     const bool begin = s.now == subscription::state::subscribing;
-    w.command(2).arg(begin ? "SUBSCRIBE" : "UNSUBSCRIBE").arg(s.channel());
+    const std::string_view sharded = begin ? "SSUBSCRIBE" : "SUNSUBSCRIBE";
+    w.command(2).arg(sharded.substr(s.home.sharded_ ? 0 : 1)).arg(s.channel());
 }
 
 void subscriptions::done(call& c, const outcome& o) {

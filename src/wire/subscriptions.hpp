@@ -73,12 +73,19 @@ public:
     void add(listener& l, std::string_view channel);
     /// No-op if `l` listens to nothing.
     void remove(listener& l);
+    /// `l` listens to a channel of these.
+    bool has(const listener& l) const noexcept { return l.to && &l.to->home == this; }
 
     /// Whether `push` is the answer to this call, one of ours.
     static bool is_answer(const call& c, const resp::value& push) noexcept;
     /// A push that answers no call: a message, or a subscription that the server ended. False if
     /// it concerns no channel of ours.
     bool on_push(const resp::value& push);
+
+    /// The channels are those of a cluster's part (SSUBSCRIBE): decided before the first is added.
+    void shard(bool on) noexcept { sharded_ = on; }
+    /// Ends whatever this listener listens to. No-op if that is nothing.
+    static void leave(listener& l);
 
     /// The connection is new and ready: subscribes to everything that has listeners.
     void connection_ready();
@@ -107,6 +114,7 @@ private:
     static void done(call& c, const outcome& o);
     static const call_type type;
 
+    std::string_view plain(std::string_view what) const noexcept;
     subscription* find(std::string_view channel) const noexcept;
     // Does what the listeners and the state call for; before the other calls, if `first`.
     void settle(subscription& s, bool first = false);
@@ -136,6 +144,7 @@ private:
     };
 
     pipeline& pipeline_;
+    bool sharded_ = false;
     boost::unordered_flat_set<subscription*, hash, equal> all_{};
 };
 

@@ -32,6 +32,13 @@ TEST(sentinel_url, every_part_is_read) {
     EXPECT_NO_THROW(conch::impl::check_config(c));
 }
 
+TEST(sentinel_url, an_encoded_slash_belongs_to_the_name) {
+    const config c = config::from_url("redis+sentinel://s1/my%2F3");
+    EXPECT_EQ(c.sentinel->master, "my/3");
+    EXPECT_EQ(c.database, 0u);
+    EXPECT_THROW(config::from_url("redis+sentinel://s1/m/3/4"), std::invalid_argument);
+}
+
 TEST(sentinel_url, the_parts_that_are_absent_keep_their_defaults) {
     const config c = config::from_url("redis+sentinel://s1/m");
     ASSERT_TRUE(c.sentinel);

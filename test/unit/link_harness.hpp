@@ -132,8 +132,9 @@ struct link_harness {
     lines news{};
     time_point now{std::chrono::hours{1}};
     wire::destination to{wire::address::of(settings), expected};
-    wire::link link{
-        settings, to, timers, jitter, log, counters, {this, &on_ready, &on_lost, &on_astray}};
+    std::string words{};
+    wire::link link{settings, to,       timers, jitter,
+                    log,      counters, words,  {this, &on_ready, &on_lost, &on_astray}};
 };
 
 }  // namespace conch::test

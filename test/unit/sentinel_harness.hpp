@@ -2,24 +2,13 @@
 #ifndef CONCH_TEST_UNIT_SENTINEL_HARNESS_HPP
 #define CONCH_TEST_UNIT_SENTINEL_HARNESS_HPP
 
-#include "topology/servers.hpp"
-#include "unit/link_harness.hpp"
+#include "unit/topology_harness.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace conch::test {
-
-using namespace std::chrono_literals;
-
-inline constexpr std::size_t main_link = 0;
-inline constexpr std::size_t asked = 1;
 
 inline const lines question{"SUBSCRIBE +switch-master", "SENTINEL GET-MASTER-ADDR-BY-NAME m"};
 inline const std::string asked_again = question.back();
@@ -50,41 +39,11 @@ inline std::string at(std::string_view host, std::string_view port = "6379") {
     return array(bulk(host), bulk(port));
 }
 
-/// The links of one client on virtual time, and the hand that plays driver, sentinels and masters.
-struct topology_sentinel : testing::Test {
-    explicit topology_sentinel(std::size_t sentinels = 2) : settings{settings_with(sentinels)} {
-        servers.set_now(now);
-    }
-    ~topology_sentinel() override { servers.close(); }
+/// A client that asks sentinels.
+struct topology_sentinel : topology_harness {
+    explicit topology_sentinel(std::size_t sentinels = 2)
+        : topology_harness{settings_with(sentinels)} {}
 
-    void advance(duration d) {
-        const time_point until = now + d;
-        while (timers.next() <= until) {
-            now = std::max(now, timers.next());
-            servers.set_now(now);
-            while (core::timer* t = timers.pop_due(now)) {
-                t->fire(t->owner);
-            }
-        }
-        now = until;
-        servers.set_now(now);
-    }
-    lines sent(std::size_t i) {
-        std::string out;
-        while (servers.at(i).has_output()) {
-            servers.at(i).stage(out);
-        }
-        return texts(read_commands(out));
-    }
-    void reply(std::size_t i, const std::string& bytes) {
-        auto& link = servers.at(i);
-        const auto room = link.input().prepare(bytes.size());
-        std::copy(bytes.begin(), bytes.end(), room.begin());
-        link.input().commit(bytes.size());
-        link.received();
-    }
-    std::string target(std::size_t i) { return servers.at(i).target().text(); }
-    bool wanted(std::size_t i) { return servers.at(i).wanted() != 0; }
     void submit(note& n) { servers.main().submit(n); }
 
     /// The sentinel that is asked accepts; what it is asked then.
@@ -99,37 +58,9 @@ struct topology_sentinel : testing::Test {
         EXPECT_EQ(meet_sentinel(), question);
         reply(asked, subscribed_to("+switch-master") + at(host));
     }
-    /// The master accepts; what the greeting was.
     lines meet_master(std::string_view role = "master", std::string_view run = "1111") {
-        servers.main().connected();
-        lines greeting_sent = sent(main_link);
-        reply(main_link, hello(7) + ok() + array(bulk(role), integer(0)) + info(run));
-        for (std::size_t i = 0; i < wire::preloaded_scripts && wanted(main_link); ++i) {
-            reply(main_link, bulk("sha"));
-        }
-        return greeting_sent;
+        return meet(main_link, role, run);
     }
-
-    static void on_ready(void* self) {
-        static_cast<topology_sentinel*>(self)->news.push_back("ready");
-    }
-    static void on_lost(void* self, errc why) {
-        static_cast<topology_sentinel*>(self)->news.push_back(
-            why == errc{} ? "broken" : "lost: " + make_error_code(why).message());
-    }
-
-    config settings;
-    core::timer_heap timers{};
-    core::random jitter{1};
-    lines logged{};
-    core::log log{[this](log_level, std::string_view line) { logged.emplace_back(line); },
-                  log_level::info};
-    stats counters{};
-    lines news{};
-    time_point now{std::chrono::hours{1}};
-    note a{plain_note, "a"};
-    topology::servers servers{
-        settings, timers, jitter, log, counters, now, {this, &on_ready, &on_lost}};
 };
 
 }  // namespace conch::test

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "topology/cluster.hpp"
+
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace conch::topology {
+namespace {
+
+/// A node that doesn't answer must not hold up the question to the next one for long.
+constexpr duration longest_patience = std::chrono::seconds{1};
+/// More masters than any cluster has: what a node tells is nonsense then.
+constexpr std::size_t most_masters = 1000;
+
+bool is_slot(const resp::value& v) noexcept {
+    return v.is_integer() && v.integer() >= 0 &&
+           v.integer() < static_cast<std::int64_t>(wire::hash_slots);
+}
+
+wire::address address_of(const server_address& a) { return {a.host, a.port, {}}; }
+
+}  // namespace
+
+const wire::call_type cluster::slots_type{
+    .name = "cluster slots",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &cluster::encode_slots,
+    .done = &cluster::slots_done,
+};
+
+const wire::call_type cluster::sharded_type{
+    .name = "pubsub shardnumsub",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &cluster::encode_sharded,
+    .done = &cluster::sharded_done,
+};
+
+config cluster::settings_of(const config& all) {
+    config c = all;
+    c.connect_timeout = std::min(c.connect_timeout, longest_patience);
+    c.response_timeout = std::min(c.response_timeout, longest_patience);
+    c.retry_attempts.reset();
+    return c;
+}
+
+cluster::cluster(const config& settings, core::timer_heap& timers, core::random& jitter,
+                 const core::log& log, const time_point& now, std::string& last_words,
+                 cluster_events events)
+    : options_{*settings.cluster},
+      settings_{settings_of(settings)},
+      timers_{timers},
+      jitter_{jitter},
+      log_{log},
+      now_{now},
+      last_words_{last_words},
+      events_{events},
+      sharded_{options_.sharded == sharded_messages::on},
+      sharded_known_{options_.sharded != sharded_messages::automatic},
+      link_{settings_, {address_of(options_.addresses.front()), wire::role::guide},
+            timers,    jitter,
+            log,       ignored_,
+            words_,    {this, [](void*) {}, [](void*, errc) {}, &cluster::on_astray}} {
+    know({});
+}
+
+cluster::~cluster() { timers_.cancel(poll_); }
+
+wire::address cluster::reached(const wire::address& told) const {
+    if (!options_.map_address) {
+        return told;
+    }
+    try {
+        return address_of(options_.map_address({told.host, told.port}));
+    } catch (...) {
+        log_(log_level::error, "cluster.map_address threw an exception for ", told.text());
+        return told;
+    }
+}
+
+void cluster::ask() {
+    if (closed_) {
+        return;
+    }
+    if (!poll_.armed()) {
+        next_poll();
+    }
+    // Before the parts: who learns of them knows how to listen.
+    if (!sharded_known_ && shards_.where == wire::call::state::idle) {
+        link_.submit(shards_);
+    }
+    if (slots_.where == wire::call::state::idle) {
+        link_.submit(slots_);
+    }
+}
+
+void cluster::not_there(const wire::address& at) {
+    if (at != missed_) {
+        missed_ = at;
+        missed_since_ = now_;
+    }
+}
+
+void cluster::next_poll() {
+    timers_.set(poll_, core::after(now_, jitter_.jitter(options_.scan_interval)));
+}
+
+void cluster::on_poll(void* self) {
+    auto& c = *static_cast<cluster*>(self);
+    c.ask();
+    c.next_poll();
+}
+
+void cluster::encode_slots(wire::call&, resp::writer& w) {
+    w.command(2).arg("CLUSTER").arg("SLOTS");
+}
+
+void cluster::encode_sharded(wire::call&, resp::writer& w) {
+    w.command(3).arg("PUBSUB").arg("SHARDNUMSUB").arg("0");
+}
+
+// Redisson's rule: whatever error it is, messages are plain ones.
+void cluster::sharded_done(wire::call& c, const wire::outcome& o) {
+    cluster& self = static_cast<question&>(c).home;
+    if (!o.lost() && !self.sharded_known_) {
+        self.sharded_known_ = true;
+        self.sharded_ = o.answered();
+    }
+}
+
+void cluster::slots_done(wire::call& c, const wire::outcome& o) {
+    cluster& self = static_cast<question&>(c).home;
+    if (o.lost()) {
+        return;  // closed
+    }
+    if (o.refused()) {
+        self.fail(wire::to_errc(o.reply.text()),
+                  "CLUSTER SLOTS was refused: " + std::string{o.reply.text()});
+    } else {
+        self.answered(o.reply);
+    }
+}
+
+void cluster::answered(const resp::value& reply) {
+    const std::vector<slot_range> ranges = read(reply);
+    if (ranges.empty()) {
+        fail({}, "the node knows no master of any slot");
+        return;
+    }
+    if (names_missed(ranges) && now_ - missed_since_ >= options_.scan_interval &&
+        nodes_.size() > 1) {
+        fail({}, "no master at " + missed_.text() + ", which the node names");
+        return;
+    }
+    failed_ = refused_ = 0;
+    known_ = true;
+    link_.worked();
+    know(ranges);
+    events_.learned(events_.owner, ranges);
+}
+
+// What can't be understood is left out: those parts stay with whom they were.
+std::vector<slot_range> cluster::read(const resp::value& reply) const {
+    std::vector<slot_range> ranges;
+    for (std::size_t i = 0; i < reply.size() && ranges.size() < wire::hash_slots; ++i) {
+        const resp::value one = reply.at(i);
+        if (one.size() < 3 || !is_slot(one.at(0)) || !is_slot(one.at(1)) ||
+            one.at(0).integer() > one.at(1).integer()) {
+            continue;
+        }
+        const resp::value master = one.at(2);
+        const std::int64_t port =
+            master.size() >= 2 && master.at(1).is_integer() ? master.at(1).integer() : 0;
+        if (port <= 0 || port > 65535) {
+            continue;
+        }
+        const std::string_view host =
+            master.at(0).is_text() ? master.at(0).text() : std::string_view{};
+        if (host == "?") {
+            continue;
+        }
+        // A node that doesn't know its own address means the one where it was asked.
+        wire::address at{host.empty() ? link_.target().host : std::string{host},
+                         static_cast<std::uint16_t>(port),
+                         {}};
+        ranges.push_back({static_cast<std::uint16_t>(one.at(0).integer()),
+                          static_cast<std::uint16_t>(one.at(1).integer()), reached(at)});
+    }
+    return ranges;
+}
+
+bool cluster::names_missed(const std::vector<slot_range>& ranges) const {
+    return missed_.known() && std::any_of(ranges.begin(), ranges.end(),
+                                          [&](const slot_range& r) { return r.master == missed_; });
+}
+
+void cluster::know(const std::vector<slot_range>& ranges) {
+    const wire::address at = nodes_.empty() ? wire::address{} : nodes_[asked_];
+    nodes_.clear();
+    const auto add = [&](const wire::address& a) {
+        if (nodes_.size() < most_masters &&
+            std::find(nodes_.begin(), nodes_.end(), a) == nodes_.end()) {
+            nodes_.push_back(a);
+        }
+    };
+    for (const server_address& a : options_.addresses) {
+        add(address_of(a));
+    }
+    for (const slot_range& r : ranges) {
+        add(r.master);
+    }
+    const auto where = std::find(nodes_.begin(), nodes_.end(), at);
+    asked_ = where == nodes_.end() ? 0 : static_cast<std::size_t>(where - nodes_.begin());
+}
+
+void cluster::fail(errc why, const std::string& words) {
+    why_ = why;
+    link_.remember_words(words);
+    link_.leave(words);
+}
+
+// On to the next one; when none of them was of use, after a pause.
+void cluster::on_astray(void* self, bool /*was_ready*/) {
+    auto& c = *static_cast<cluster*>(self);
+    const std::size_t all = c.nodes_.size();
+    const errc asked = std::exchange(c.why_, errc{});
+    const errc why = asked != errc{} ? asked : c.link_.lasting_failure();
+    c.refused_ += why != errc{} ? 1 : 0;
+    c.asked_ = (c.asked_ + 1) % all;
+    c.missed_ = {};
+    const bool at_once = ++c.failed_ % all != 0;
+    const wire::address& next = c.nodes_[c.asked_];
+    at_once ? c.link_.move_to(next) : c.link_.move_later(next);
+    c.ask();
+    if (at_once) {
+        return;
+    }
+    const bool none_helps = std::exchange(c.refused_, 0) == all;
+    if (!c.known_) {
+        c.last_words_ = c.words_;
+        if (none_helps) {
+            c.events_.lost(c.events_.owner, why);
+        }
+    }
+}
+
+void cluster::close() {
+    closed_ = true;
+    timers_.cancel(poll_);
+    link_.close();
+}
+
+}  // namespace conch::topology

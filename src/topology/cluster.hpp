@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_TOPOLOGY_CLUSTER_HPP
+#define CONCH_SRC_TOPOLOGY_CLUSTER_HPP
+
+#include "topology/slot_map.hpp"
+#include "wire/link.hpp"
+
+#include <conch/config.hpp>
+#include <conch/stats.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace conch::topology {
+
+/// What is heard of a cluster.
+struct cluster_events {
+    void* owner = nullptr;
+    /// A node told which master has which parts; at least one has some.
+    void (*learned)(void* owner, const std::vector<slot_range>& ranges) = nullptr;
+    /// All nodes refuse to tell, and would again.
+    void (*lost)(void* owner, errc lasting_reason) = nullptr;
+};
+
+/// Asks nodes of a cluster, one after the other, which master has which parts: on a connection of
+/// its own, as those of the masters may be the trouble; when it is told to, and from time to time.
+class cluster {
+public:
+    /// Of `settings.cluster`. `last_words`: gets what a node says that refuses.
+    cluster(const config& settings, core::timer_heap& timers, core::random& jitter,
+            const core::log& log, const time_point& now, std::string& last_words,
+            cluster_events events);
+    cluster(const cluster&) = delete;
+    cluster& operator=(const cluster&) = delete;
+    ~cluster();
+
+    /// Asks soon; connects for it if need be.
+    void ask();
+    /// No master was met there: a node that goes on to name it makes way for the next one.
+    void not_there(const wire::address& at);
+    /// The node that this one tells of, as the client reaches it.
+    wire::address reached(const wire::address& told) const;
+    /// Release messages go by SPUBLISH. Known when `learned` is called.
+    bool sharded() const noexcept { return sharded_; }
+    wire::link& link() noexcept { return link_; }
+    const wire::link& link() const noexcept { return link_; }
+    void close();
+
+private:
+    struct question : wire::call {
+        question(const wire::call_type& t, cluster& c) noexcept : call{t}, home{c} {}
+        cluster& home;
+    };
+
+    static config settings_of(const config& all);
+    static void encode_slots(wire::call& c, resp::writer& w);
+    static void encode_sharded(wire::call& c, resp::writer& w);
+    static void slots_done(wire::call& c, const wire::outcome& o);
+    static void sharded_done(wire::call& c, const wire::outcome& o);
+    static void on_poll(void* self);
+    static void on_astray(void* self, bool was_ready);
+    static const wire::call_type slots_type;
+    static const wire::call_type sharded_type;
+
+    void answered(const resp::value& reply);
+    std::vector<slot_range> read(const resp::value& reply) const;
+    bool names_missed(const std::vector<slot_range>& ranges) const;
+    void know(const std::vector<slot_range>& ranges);
+    void fail(errc why, const std::string& words);
+    void next_poll();
+
+    const cluster_options& options_;
+    const config settings_;  // of the connection to a node
+    core::timer_heap& timers_;
+    core::random& jitter_;
+    const core::log& log_;
+    const time_point& now_;
+    std::string& last_words_;
+    cluster_events events_;
+    stats ignored_{};
+    std::vector<wire::address> nodes_{};  // to ask: those of the settings, then what became known
+    std::size_t asked_ = 0;               // which of them is
+    std::size_t failed_ = 0;              // so many of them in a row, since one answered
+    std::size_t refused_ = 0;             // so many of these would refuse again
+    errc why_{};                          // this one would
+    wire::address missed_{};              // where no master was met
+    time_point missed_since_{};
+    bool known_ = false;  // a node has told
+    bool sharded_ = false;
+    bool sharded_known_;
+    bool closed_ = false;
+    std::string words_{};
+    question slots_{slots_type, *this};
+    question shards_{sharded_type, *this};
+    core::timer poll_{this, &cluster::on_poll};
+    wire::link link_;
+};
+
+}  // namespace conch::topology
+
+#endif

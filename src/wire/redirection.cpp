@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wire/redirection.hpp"
+
+#include "wire/hash_slot.hpp"
+
+#include <charconv>
+
+namespace conch::wire {
+namespace {
+
+template <typename Number>
+std::optional<Number> read(std::string_view text) noexcept {
+    Number n{};
+    const char* const end = text.data() + text.size();
+    const auto [last, bad] = std::from_chars(text.data(), end, n);
+    return bad == std::errc{} && last == end ? std::optional{n} : std::nullopt;
+}
+
+}  // namespace
+
+std::uint16_t read_port(std::string_view text) noexcept {
+    return read<std::uint16_t>(text).value_or(std::uint16_t{0});
+}
+
+// "MOVED 3999 127.0.0.1:6381"; the host may have colons, or be empty.
+std::optional<redirection> read_redirection(std::string_view words) {
+    redirection r;
+    if (words.starts_with("ASK ")) {
+        r.once = true;
+        words.remove_prefix(4);
+    } else if (words.starts_with("MOVED ")) {
+        words.remove_prefix(6);
+    } else {
+        return std::nullopt;
+    }
+    const std::size_t space = words.find(' ');
+    const std::size_t colon = words.rfind(':');
+    const auto slot = read<std::uint16_t>(words.substr(0, space));
+    if (!slot || *slot >= hash_slots || space == words.npos || colon == words.npos ||
+        colon < space) {
+        return std::nullopt;
+    }
+    r.slot = *slot;
+    r.to.host = words.substr(space + 1, colon - space - 1);
+    r.to.port = read_port(words.substr(colon + 1));
+    return r.to.port != 0 && r.to.host != "?" ? std::optional{r} : std::nullopt;
+}
+
+}  // namespace conch::wire

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "api/check_config.hpp"
+
+#include <conch/config.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// Where the nodes of a cluster are: by URL, and by hand.
+namespace {
+
+using namespace std::chrono_literals;
+using conch::config;
+using conch::server_address;
+using addresses = std::vector<server_address>;
+
+TEST(cluster_url, every_part_is_read) {
+    const config c = config::from_url("redis+cluster://al%40ice:p%3Aw@n1:1,[::1]:2,n3/");
+    ASSERT_TRUE(c.cluster);
+    EXPECT_EQ(c.username, "al@ice");
+    EXPECT_EQ(c.password, "p:w");
+    EXPECT_EQ(c.cluster->addresses, (addresses{{"n1", 1}, {"::1", 2}, {"n3", 6379}}));
+    EXPECT_FALSE(c.tls);
+    EXPECT_NO_THROW(conch::impl::check_config(c));
+}
+
+TEST(cluster_url, the_parts_that_are_absent_keep_their_defaults) {
+    const config c = config::from_url("redis+cluster://n1");
+    ASSERT_TRUE(c.cluster);
+    EXPECT_EQ(c.cluster->addresses, (addresses{{"n1", 6379}}));
+    EXPECT_EQ(c.cluster->scan_interval, 2s);
+    EXPECT_EQ(c.cluster->sharded, conch::sharded_messages::automatic);
+    EXPECT_FALSE(c.cluster->map_address);
+}
+
+TEST(cluster_url, what_makes_no_sense_is_refused) {
+    for (const char* const url :
+         {"redis+cluster://", "redis+cluster:///", "redis+cluster://n1,", "redis+cluster://,n1",
+          "redis+cluster://n1:0", "redis+cluster://n1/1", "redis+cluster://n1/0",
+          "redis+cluster://n1?db=1", "redis+cluster://u@n1", "redis+cluster://n1#f"}) {
+        EXPECT_THROW(config::from_url(url), std::invalid_argument) << url;
+    }
+}
+
+TEST(cluster_options, are_checked) {
+    const auto refusal = [](const std::function<void(config&)>& mistake) -> std::string {
+        config c = config::from_url("redis+cluster://n1");
+        mistake(c);
+        try {
+            conch::impl::check_config(c);
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(refusal([](config&) {}), "");
+    EXPECT_EQ(refusal([](config& c) { c.database = 1; }),
+              "conch::config: a cluster has no database but 0");
+    EXPECT_EQ(refusal([](config& c) { c.cluster->addresses.clear(); }),
+              "conch::config: cluster.addresses is empty");
+    EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].port = 0; }),
+              "conch::config: a port of cluster.addresses is 0");
+    EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].host = "a b"; }),
+              "conch::config: a host of cluster.addresses is empty, or has spaces or special "
+              "characters");
+    EXPECT_EQ(refusal([](config& c) { c.cluster->scan_interval = 1ms; }),
+              "conch::config: cluster.scan_interval must be from 10 ms to one hour");
+    EXPECT_EQ(refusal([](config& c) { c.unix_path = "/x"; }),
+              "conch::config: cluster and unix_path exclude each other");
+    EXPECT_EQ(refusal([](config& c) { c.sentinel.emplace(); }).substr(0, 15), "conch::config: ");
+}
+
+}  // namespace

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/cluster_harness.hpp"
+
+// Which master has which part of a cluster, as its nodes tell it.
+namespace {
+
+using namespace conch::test;
+using conch::errc;
+
+const lines first_questions{"PUBSUB SHARDNUMSUB 0", "CLUSTER SLOTS"};
+const lines next_question{"CLUSTER SLOTS"};
+
+TEST_F(topology_cluster, the_first_call_asks_and_no_master_is_wanted_before) {
+    EXPECT_FALSE(wanted(asked));
+    EXPECT_EQ(timers.next(), conch::core::never);
+    submit(a, 7);
+    EXPECT_FALSE(wanted(main_link));
+    EXPECT_TRUE(wanted(asked));
+    EXPECT_EQ(target(asked), "n1:7000");
+    EXPECT_EQ(meet_node(), first_questions);
+}
+
+TEST_F(topology_cluster, each_call_goes_to_the_master_of_its_part) {
+    submit(a, 7);
+    submit(b, 16000);
+    learn_three();
+    EXPECT_EQ(serving(5460), "m1:7000");
+    EXPECT_EQ(serving(5461), "m2:7000");
+    EXPECT_FALSE(wanted(place_of("m2:7000"))) << "nothing is asked of it";
+    for (const char* const m : {"m1:7000", "m3:7000"}) {
+        EXPECT_EQ(meet(place_of(m)).at(1), "ROLE");
+    }
+    EXPECT_EQ(sent(place_of("m1:7000")), lines{"a"});
+    EXPECT_EQ(sent(place_of("m3:7000")), lines{"b"});
+}
+
+TEST_F(topology_cluster, a_master_that_took_the_place_of_another_takes_its_link) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    EXPECT_EQ(sent(main_link), lines{"a"});
+    const auto moves = servers.main().moves();
+    servers.main().broken("reset");
+    EXPECT_EQ(sent(asked), next_question);
+    tell(thirds("r1", "m2", "m3"));
+    EXPECT_EQ(target(main_link), "r1:7000");
+    meet(main_link, "master", "2222");
+    EXPECT_EQ(sent(main_link), lines{"a"}) << "replayed at the new master";
+    EXPECT_NE(servers.main().moves(), moves) << "what is held must be checked";
+}
+
+TEST_F(topology_cluster, a_call_that_was_moved_goes_where_it_was_sent) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, error("MOVED 7 m2:7000"));
+    EXPECT_EQ(a.ends, lines{});
+    meet(place_of("m2:7000"));
+    EXPECT_EQ(sent(place_of("m2:7000")), lines{"a"});
+    EXPECT_EQ(serving(7), "m2:7000");
+    EXPECT_EQ(serving(8), "m1:7000");
+    EXPECT_EQ(sent(asked), next_question);
+    EXPECT_EQ(counters.redirections, 1u);
+}
+
+TEST_F(topology_cluster, a_call_that_is_moved_to_an_unknown_master_waits_until_it_is_known) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, error("MOVED 7 r1:7000"));
+    EXPECT_EQ(servers.count(), 4u);
+    EXPECT_EQ(sent(asked), next_question);
+    tell(thirds("r1", "m2", "m3"));
+    EXPECT_EQ(target(main_link), "r1:7000");
+    meet(main_link, "master", "2222");
+    EXPECT_EQ(sent(main_link), lines{"a"});
+}
+
+TEST_F(topology_cluster, a_call_that_is_asked_for_elsewhere_goes_there_after_asking) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, error("ASK 7 m2:7000"));
+    const std::size_t there = place_of("m2:7000");
+    meet(there);
+    EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+    EXPECT_EQ(serving(7), "m1:7000") << "for this once";
+    reply(there, ok() + integer(5));
+    EXPECT_EQ(a.ends, lines{":5"});
+}
+
+TEST_F(topology_cluster, asking_is_said_again_on_the_next_connection) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, error("ASK 7 m9:7000"));
+    const std::size_t there = place_of("m9:7000");
+    meet(there);
+    EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+    servers.at(there).broken("reset");
+    EXPECT_EQ(sent(main_link), lines{"a"}) << "by then it may be anywhere: its part's master knows";
+}
+
+TEST_F(topology_cluster, a_call_that_is_sent_round_and_round_waits) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    int sends = 0;
+    std::size_t where = main_link;
+    for (; sends < 100 && !sent(where).empty(); ++sends) {
+        const std::size_t next = where == main_link ? place_of("m2:7000") : main_link;
+        reply(where, error("MOVED 7 " + target(next)));
+        if (wanted(next) && !servers.at(next).ready()) {
+            meet(next);
+        }
+        where = next;
+    }
+    EXPECT_LT(sends, 20);
+    EXPECT_EQ(a.ends, lines{});
+}
+
+TEST_F(topology_cluster, parts_that_move_take_what_waits_along) {
+    submit(a, 7);
+    learn_three();
+    meet(place_of("m1:7000"));
+    EXPECT_EQ(sent(main_link), lines{"a"});
+    reply(main_link, integer(1));
+    submit(b, 8);
+    advance(2s);
+    EXPECT_EQ(sent(asked), next_question);
+    tell(array(part_of(0, 6, "m1"), part_of(7, 10922, "m2"), part_of(10923, 16383, "m3")));
+    EXPECT_EQ(sent(main_link), lines{});
+    meet(place_of("m2:7000"));
+    EXPECT_EQ(sent(place_of("m2:7000")), lines{"b"});
+    EXPECT_EQ(servers.main().moves(), 0) << "a master that keeps its place";
+}
+
+TEST_F(topology_cluster, what_a_broken_connection_had_goes_to_the_present_master) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    advance(2s);
+    sent(asked);
+    tell(array(part_of(0, 6, "m1"), part_of(7, 10922, "m2"), part_of(10923, 16383, "m3")));
+    servers.main().broken("reset");
+    meet(place_of("m2:7000"));
+    EXPECT_EQ(sent(place_of("m2:7000")), lines{"a"});
+}
+
+TEST_F(topology_cluster, a_master_without_parts_is_left) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, integer(1));
+    submit(b, 6000);
+    const std::size_t second = place_of("m2:7000");
+    meet(second);
+    sent(second);
+    reply(second, integer(1));
+    advance(2s);
+    sent(asked);
+    tell(array(part_of(0, 10922, "m1"), part_of(10923, 16383, "m3")));
+    EXPECT_FALSE(wanted(second));
+    EXPECT_TRUE(wanted(main_link));
+}
+
+TEST_F(topology_cluster, the_next_node_is_asked_where_one_is_of_no_use) {
+    submit(a, 7);
+    servers.at(asked).broken("refused");
+    EXPECT_EQ(target(asked), "n2:7000");
+    EXPECT_EQ(meet_node(), first_questions);
+    tell(error("ERR unknown command") + error("ERR This instance has cluster support disabled"));
+    EXPECT_EQ(target(asked), "n1:7000");
+    EXPECT_EQ(news, lines{}) << "the first could not be reached: it may know more";
+}
+
+TEST_F(topology_cluster, nodes_that_all_refuse_are_told_of) {
+    submit(a, 7);
+    for (int i = 0; i < 2; ++i) {
+        meet_node();
+        tell(integer(0) + error("NOPERM no CLUSTER for you"));
+    }
+    EXPECT_EQ(news, lines{"lost: " + make_error_code(errc::permission_denied).message()});
+    EXPECT_NE(servers.last_words().find("NOPERM"), std::string::npos) << servers.last_words();
+}
+
+TEST_F(topology_cluster, nonsense_is_left_out) {
+    submit(a, 7);
+    meet_node();
+    tell(integer(0) + array(integer(5), part_of(3, 2, "m8"), part_of(0, 20000, "m8"),
+                            part_of(0, 1, "m8", 0), part_of(0, 1, "?"), part_of(0, 16383, "m1")));
+    EXPECT_EQ(serving(0), "m1:7000");
+    EXPECT_EQ(servers.count(), 2u);
+}
+
+TEST_F(topology_cluster, a_node_without_an_address_is_where_it_was_asked) {
+    submit(a, 7);
+    meet_node();
+    tell(integer(0) + array(part_of(0, 16383, "", 7001)));
+    EXPECT_EQ(serving(0), "n1:7001");
+}
+
+TEST_F(topology_cluster, messages_are_sharded_where_the_server_can) {
+    submit(a, 7);
+    meet_node();
+    tell(array() + thirds("m1", "m2", "m3"));
+    EXPECT_TRUE(servers.sharded());
+}
+
+TEST_F(topology_cluster, messages_are_plain_where_the_server_says_no) {
+    submit(a, 7);
+    meet_node();
+    tell(error("ERR Unknown subcommand") + thirds("m1", "m2", "m3"));
+    EXPECT_FALSE(servers.sharded());
+}
+
+conch::config mapped_settings() {
+    conch::config c = cluster_settings(1);
+    c.cluster->map_address = [](const conch::server_address& told) {
+        return conch::server_address{"outside-" + told.host,
+                                     static_cast<std::uint16_t>(told.port + 1)};
+    };
+    return c;
+}
+
+struct topology_mapped_cluster : topology_cluster {
+    topology_mapped_cluster() : topology_cluster{mapped_settings()} {}
+};
+
+TEST_F(topology_mapped_cluster, addresses_are_those_of_the_mapper) {
+    submit(a, 7);
+    learn_three();
+    EXPECT_EQ(serving(7), "outside-m1:7001");
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, error("MOVED 7 m2:7000"));
+    EXPECT_EQ(serving(7), "outside-m2:7001");
+}
+
+}  // namespace
