@@ -58,6 +58,15 @@ protected:
         EXPECT_TRUE(ended) << what;
         EXPECT_FALSE(waiting.ec()) << what << ": " << waiting.ec().message();
     }
+    /// A release is heard by the client `b`, by nothing but its message; as opposed to what it may
+    /// have found out while it waited, when the lease that it knew of should have ended.
+    asio::awaitable<void> wakes(hold& h, lock_attempt& waiting) const {
+        const stats before = b.stats();
+        co_await h.async_unlock();
+        co_await done(waiting, "woken");
+        EXPECT_EQ(b.stats().wakes_by_message, before.wakes_by_message + 1);
+        EXPECT_EQ(b.stats().wakes_by_poll, before.wakes_by_poll);
+    }
     /// This client has renewed so many leases more.
     asio::awaitable<void> renewed(const client& c, std::uint64_t times) const {
         const std::uint64_t before = c.stats().renewals;
