@@ -142,7 +142,7 @@ TEST_F(cluster_failover, slow_a_replica_that_takes_over_when_asked_costs_nobody_
         co_await h.async_unlock();
         co_await done(waiting, "woken");
     });
-    EXPECT_EQ(b.stats().wakes_by_poll, 0u);
+    EXPECT_GE(b.stats().wakes_by_message, 1u);
     EXPECT_EQ(a.stats().lost_expired + a.stats().lost_taken, 0u);
 }
 
