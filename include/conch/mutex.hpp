@@ -92,7 +92,7 @@ public:
 
 protected:
     /// Of another kind: see `token_mutex`.
-    mutex(const client& redis, impl::spec_ptr spec) noexcept;
+    mutex(const client& redis, impl::spec_ptr spec);
     /// Of several servers: see `quorum_mutex`.
     mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;
 

@@ -101,7 +101,7 @@ private:
     void end_shutdown();
     void deliver();
     void tend_connections();
-    bool ask_credentials();
+    bool ask_credentials(std::size_t place);
     void write();
     void arm_timer();
     void read();

@@ -40,14 +40,14 @@ void client_core::on_connected(stream& s) {
     }
     connections_[s.place()].ready = true;
     begin_turn();
-    if (is_wanted(s) && (s.place() != 0 || ask_credentials())) {
+    if (is_wanted(s) && (!engine_.has_locks(s.place()) || ask_credentials(s.place()))) {
         engine_.connected(s.place());
     }
     end_turn();
 }
 
 // Late, so that they are as new as can be.
-bool client_core::ask_credentials() {
+bool client_core::ask_credentials(std::size_t place) {
     if (!settings_.credentials) {
         return true;
     }
@@ -55,14 +55,14 @@ bool client_core::ask_credentials() {
     try {
         credentials now = settings_.credentials();
         if (now.username.empty() || !now.password.empty()) {
-            engine_.log_in_as(std::move(now));
+            engine_.log_in_as(std::move(now), place);
             return true;
         }
         bad = "config::credentials gave a user without a password";
     } catch (...) {  // whatever it says could hold the password
         bad = "config::credentials threw an exception";
     }
-    engine_.connection_broken(bad);
+    engine_.connection_broken(bad, {}, place);
     return false;
 }
 

@@ -68,7 +68,10 @@ public:
     // The driver's side.
 
     /// So many acquires, or releases, of one write at least leave as one script.
-    void join_from(std::size_t fewest) noexcept { house_.servers.main().join_from(fewest); }
+    void join_from(std::size_t fewest) noexcept {
+        house_.servers.main().join_from(fewest);
+        house_.servers.durable().join_from(fewest);
+    }
     /// How many connections there may be: each is known by its place, and the first is that of the
     /// server that has the locks.
     std::size_t links() const noexcept { return house_.servers.count(); }
@@ -77,8 +80,10 @@ public:
     const wire::address& target(std::size_t i = 0) const noexcept { return link(i).target(); }
     void connected(std::size_t i = 0);
     void connection_broken(std::string_view why, errc lasting = {}, std::size_t i = 0);
-    /// Whom the next connection to the server that has the locks is greeted as.
-    void log_in_as(credentials c) { link(0).log_in_as(std::move(c)); }
+    /// It leads to a server that has the locks.
+    bool has_locks(std::size_t i) const noexcept { return !house_.servers.is_sentinel(i); }
+    /// Whom the next of these connections is greeted as.
+    void log_in_as(credentials c, std::size_t i) { link(i).log_in_as(std::move(c)); }
     core::byte_buffer& input(std::size_t i = 0) noexcept { return link(i).input(); }
     /// What it brought may be too much for one turn: the next begins at once then.
     void received(std::size_t i = 0);
@@ -90,7 +95,7 @@ public:
     std::vector<lock::completion>& completions() noexcept { return house_.completions; }
 
     stats counters() const;
-    const std::string& last_words() const noexcept { return link(0).last_words(); }
+    const std::string& last_words() const noexcept { return house_.servers.last_words(); }
     /// Acquisitions that the server has or may still get.
     std::size_t unsettled() const noexcept { return house_.acquisition_pool.live(); }
     /// The one of this number is among them.

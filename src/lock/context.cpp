@@ -20,7 +20,8 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
               log,
               counters,
               now,
-              wire::link_events{this, &context::on_ready, &context::on_lost}} {}
+              wire::link_events{this, &context::on_ready, &context::on_lost},
+              wire::link_events{this, &context::on_durable_ready, &context::on_durable_lost}} {}
 
 context::~context() { CONCH_CHECK(all_slots.empty() && acquisitions.empty() && limiters.empty()); }
 
@@ -44,6 +45,28 @@ slot& context::slot_of(const impl::spec_ptr& spec) {
     slot& s = slots.make(*this, spec);
     all_slots.insert(&s);
     return s;
+}
+
+acquisition* context::held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept {
+    if (owner == 0) {
+        return nullptr;
+    }
+    for (const bool durable : {false, true}) {
+        const auto it = all_slots.find(slot_key{spec, durable});
+        if (acquisition* const a = it != all_slots.end() ? (*it)->held_by(owner) : nullptr) {
+            return a;
+        }
+    }
+    return nullptr;
+}
+
+void context::check_holds(const impl::lock_spec& spec) {
+    for (const bool durable : {false, true}) {
+        const auto it = all_slots.find(slot_key{spec, durable});
+        if (it != all_slots.end() && (*it)->live()) {
+            renewing.check(*(*it)->live());
+        }
+    }
 }
 
 limiter& context::limiter_of(const impl::rate_spec_ptr& spec) {
@@ -91,6 +114,12 @@ void context::retire_idle() {
 
 void context::on_ready(void* self) { static_cast<context*>(self)->renewing.check_all(); }
 
+void context::on_durable_ready(void* self) {
+    auto& house = *static_cast<context*>(self);
+    house.confirming.connection_ready();
+    house.renewing.check_all();
+}
+
 void context::on_lost(void* self, errc lasting_reason) {
     auto& house = *static_cast<context*>(self);
     if (lasting_reason == errc{}) {
@@ -106,9 +135,21 @@ void context::on_lost(void* self, errc lasting_reason) {
     for (const auto& [key, l] : house.limiters) {
         l->give_up_all(lasting_reason);
     }
-    const std::vector<slot*> all{house.all_slots.begin(), house.all_slots.end()};
+    house.give_up_slots(false, lasting_reason);
+}
+
+void context::on_durable_lost(void* self, errc lasting_reason) {
+    if (lasting_reason != errc{}) {
+        static_cast<context*>(self)->give_up_slots(true, lasting_reason);
+    }
+}
+
+void context::give_up_slots(bool durable, errc why) {
+    const std::vector<slot*> all{all_slots.begin(), all_slots.end()};
     for (slot* s : all) {
-        s->give_up_all(lasting_reason);
+        if (slot_key{*s->spec}.durable == durable) {
+            s->give_up_all(why);
+        }
     }
 }
 

@@ -119,20 +119,20 @@ void renewer::tick() {
 }
 
 void renewer::flush() {
-    if (!house_.servers.main().ready()) {
-        // The next connection begins with a check of all.
-        for (acquisition* a : due_) {
-            a->due = false;
+    // One script for each family of each connection.
+    for (auto from = due_.begin(); from != due_.end();) {
+        const wire::link& link = (*from)->home.link();
+        const impl::lock_family& family = (*from)->spec->family();
+        const auto other = std::partition(from, due_.end(), [&](const acquisition* a) {
+            return &a->spec->family() == &family && &a->home.link() == &link;
+        });
+        if (link.ready()) {
+            send_all({from, other});
+        } else {  // the next connection begins with a check of all
+            std::for_each(from, other, [](acquisition* a) { a->due = false; });
         }
-        due_.clear();
-        return;
+        from = other;
     }
-    // One script for each family.
-    const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
-        return &a->spec->family() == &impl::redisson_family;
-    });
-    send_all({due_.begin(), other});
-    send_all({other, due_.end()});
     due_.clear();
 }
 
@@ -155,6 +155,11 @@ void renewer::send(std::span<acquisition* const> holds) {
     r.wanting = r.count;
     ++house_.counters.renewal_batches;
     link.submit(r);
+    for (const acquisition* a : holds) {
+        if (a->spec->replicas() && wanted_lease(*a, house_.now) > duration::zero()) {
+            house_.confirming.follow(a->spec->replicas());
+        }
+    }
 }
 
 void renewer::encode(wire::call& c, resp::writer& w) {
@@ -224,6 +229,7 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     if (i.lease > duration::zero()) {
         count(a, r);
         set_deadline(a, r.sent, i.lease);
+        house_.confirming.renewed(a.spec->replicas(), r.serial);
     }
     bool more = false;
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {

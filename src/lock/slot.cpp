@@ -28,7 +28,9 @@ slot::slot(context& h, impl::spec_ptr s) : house{h}, spec{std::move(s)} {}
 
 slot::~slot() { end_contest(); }
 
-wire::link& slot::link() const noexcept { return house.servers.serving(name()); }
+wire::link& slot::link() const noexcept {
+    return house.servers.serving(name(), static_cast<bool>(spec->replicas()));
+}
 
 slot::contest& slot::begin_contest() {
     if (!contest_) {

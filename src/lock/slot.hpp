@@ -12,7 +12,8 @@
 
 namespace conch::lock {
 
-/// One lock name in this client: its local queue, its holds, its one contender, its subscription.
+/// One lock name in this client (one more, if some of its mutexes wait for replicas and others do
+/// not): its local queue, its holds, its one contender, its subscription.
 ///
 /// At most one try is on its way and wanted. A try is made directly while it may succeed at once;
 /// when one was answered "busy", a contend() conversation takes over, until nobody waits.
@@ -44,6 +45,8 @@ public:
     std::string_view name() const noexcept { return spec->name(); }
     acquisition* live() const noexcept { return live_; }
     bool has_waiters() const noexcept { return !waiters_.empty(); }
+    /// Whether enough replicas have the acquisition that was tried, and if not, why.
+    void confirmed(acquisition& a, errc why);
     /// The live hold's last level was released: the next waiter gets the acquisition as it is, with
     /// no word to the server. False if it may not.
     bool pass_on(acquisition& a);

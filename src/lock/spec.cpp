@@ -4,6 +4,7 @@
 #include "core/recycling.hpp"
 #include "core/time.hpp"
 
+#include <chrono>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -47,6 +48,13 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
     if (options.fence_ttl && *options.fence_ttl <= duration::zero()) {
         refuse("fence_ttl must be positive");
     }
+    if (options.replicas.at_least > most_replicas) {
+        refuse("replicas.at_least is above 1,000");
+    }
+    if (options.replicas.within < std::chrono::milliseconds{1} ||
+        options.replicas.within > std::chrono::minutes{1}) {
+        refuse("replicas.within must be from 1 ms to one minute");
+    }
     void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
     return spec_ptr{::new (memory) lock_spec{family, name, options}};
 }
@@ -56,9 +64,13 @@ lock_spec::lock_spec(const lock_family& family, std::string_view name,
     : family_{family},
       token_ttl_ms_{options.fenced && options.fence_ttl ? core::ceil_millis(*options.fence_ttl)
                                                         : 0},
-      name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 30) - 1)},
+      within_ms_{options.replicas.at_least == 0
+                     ? 0
+                     : static_cast<std::uint16_t>(core::ceil_millis(options.replicas.within))},
+      name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
       fenced_{options.fenced},
-      has_brace_{name.find('{') != std::string_view::npos} {
+      has_brace_{name.find('{') != std::string_view::npos},
+      at_least_{options.replicas.at_least & ((1u << 10) - 1)} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 

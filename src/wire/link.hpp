@@ -58,6 +58,9 @@ public:
     /// Sends the call as soon as it can, and connects for it if need be. `c.type->done` is called
     /// exactly once, unless it is withdrawn.
     void submit(call& c);
+    /// Sends a call once more that was answered on an earlier connection, before the others: what
+    /// it did there may be gone with it.
+    void repeat(call& c);
     /// Takes back a call that waits.
     void withdraw(call& c) noexcept { pipeline_.withdraw(c); }
     subscriptions& channels() noexcept { return channels_; }
@@ -72,7 +75,12 @@ public:
     /// What to tell who waited too long for the answer to this call.
     errc why_unanswered(const call& c) const noexcept;
     const std::string& last_words() const noexcept { return last_words_; }
-    void remember_words(std::string_view words) { last_words_ = words; }
+    /// When they were said.
+    time_point spoke_at() const noexcept { return spoke_at_; }
+    void remember_words(std::string_view words) {
+        last_words_ = words;
+        spoke_at_ = now_;
+    }
     /// An answer to a part of a call was this error. True if a replica gave it where a master is
     /// wanted: the connection is left, and what was asked may be asked again on the next.
     bool part_refused(std::string_view words);
@@ -201,6 +209,7 @@ private:
     address served_{};       // where it was last ready
     std::uint8_t moves_ = 0;
     std::string last_words_{};
+    time_point spoke_at_{};
     std::string told_{};  // in the log, since the last connection
 
     std::list<old_connection> unfenced_{};

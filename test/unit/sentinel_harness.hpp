@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 inline constexpr std::size_t main_link = 0;
 inline constexpr std::size_t asked = 1;
+inline constexpr std::size_t durable_link = 2;
 
 inline const lines question{"SUBSCRIBE +switch-master", "SENTINEL GET-MASTER-ADDR-BY-NAME m"};
 inline const std::string asked_again = question.back();
@@ -86,6 +87,7 @@ struct topology_sentinel : testing::Test {
     std::string target(std::size_t i) { return servers.at(i).target().text(); }
     bool wanted(std::size_t i) { return servers.at(i).wanted() != 0; }
     void submit(note& n) { servers.main().submit(n); }
+    void submit_durable(note& n) { servers.durable().submit(n); }
 
     /// The sentinel that is asked accepts; what it is asked then.
     lines meet_sentinel() {
@@ -100,12 +102,13 @@ struct topology_sentinel : testing::Test {
         reply(asked, subscribed_to("+switch-master") + at(host));
     }
     /// The master accepts; what the greeting was.
-    lines meet_master(std::string_view role = "master", std::string_view run = "1111") {
-        servers.main().connected();
-        lines greeting_sent = sent(main_link);
-        reply(main_link, hello(7) + ok() + array(bulk(role), integer(0)) + info(run));
-        for (std::size_t i = 0; i < wire::preloaded_scripts && wanted(main_link); ++i) {
-            reply(main_link, bulk("sha"));
+    lines meet_master(std::string_view role = "master", std::string_view run = "1111",
+                      std::size_t link = main_link) {
+        servers.at(link).connected();
+        lines greeting_sent = sent(link);
+        reply(link, hello(7) + ok() + array(bulk(role), integer(0)) + info(run));
+        for (std::size_t i = 0; i < wire::preloaded_scripts && wanted(link); ++i) {
+            reply(link, bulk("sha"));
         }
         return greeting_sent;
     }
@@ -118,6 +121,14 @@ struct topology_sentinel : testing::Test {
             why == errc{} ? "broken" : "lost: " + make_error_code(why).message());
     }
 
+    static void on_durable_ready(void* self) {
+        static_cast<topology_sentinel*>(self)->durable_news.push_back("ready");
+    }
+    static void on_durable_lost(void* self, errc why) {
+        static_cast<topology_sentinel*>(self)->durable_news.push_back(
+            why == errc{} ? "broken" : "lost: " + make_error_code(why).message());
+    }
+
     config settings;
     core::timer_heap timers{};
     core::random jitter{1};
@@ -126,10 +137,17 @@ struct topology_sentinel : testing::Test {
                   log_level::info};
     stats counters{};
     lines news{};
+    lines durable_news{};
     time_point now{std::chrono::hours{1}};
     note a{plain_note, "a"};
-    topology::servers servers{
-        settings, timers, jitter, log, counters, now, {this, &on_ready, &on_lost}};
+    topology::servers servers{settings,
+                              timers,
+                              jitter,
+                              log,
+                              counters,
+                              now,
+                              {this, &on_ready, &on_lost},
+                              {this, &on_durable_ready, &on_durable_lost}};
 };
 
 }  // namespace conch::test
