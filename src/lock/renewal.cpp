@@ -119,26 +119,30 @@ void renewer::tick() {
 }
 
 void renewer::flush() {
-    // One script for each family of each connection.
-    for (auto from = due_.begin(); from != due_.end();) {
-        const wire::link& link = (*from)->home.link();
-        const impl::lock_family& family = (*from)->spec->family();
-        const auto other = std::partition(from, due_.end(), [&](const acquisition* a) {
-            return &a->spec->family() == &family && &a->home.link() == &link;
-        });
-        if (link.ready()) {
-            send_all({from, other});
-        } else {  // the next connection begins with a check of all
-            std::for_each(from, other, [](acquisition* a) { a->due = false; });
-        }
-        from = other;
-    }
+    // One script for each family.
+    const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
+        return &a->spec->family() == &impl::redisson_family;
+    });
+    send_all({due_.begin(), other});
+    send_all({other, due_.end()});
     due_.clear();
 }
 
-void renewer::send_all(std::span<acquisition* const> due) {
-    for (std::size_t from = 0; from < due.size(); from += renewal::most) {
-        send(due.subspan(from, std::min(due.size() - from, renewal::most)));
+// And for each connection.
+void renewer::send_all(std::span<acquisition*> due) {
+    while (!due.empty()) {
+        const wire::link& link = due.front()->home.link();
+        const auto others = std::partition(
+            due.begin(), due.end(), [&](const acquisition* a) { return &a->home.link() == &link; });
+        const std::span<acquisition*> same{due.begin(), others};
+        due = due.subspan(same.size());
+        if (!link.ready()) {  // the next connection begins with a check of all
+            std::for_each(same.begin(), same.end(), [](acquisition* a) { a->due = false; });
+            continue;
+        }
+        for (std::size_t from = 0; from < same.size(); from += renewal::most) {
+            send(same.subspan(from, std::min(same.size() - from, renewal::most)));
+        }
     }
 }
 

@@ -67,7 +67,7 @@ private:
     static const wire::call_type type;
     friend struct renewal;
 
-    void send_all(std::span<acquisition* const> due);
+    void send_all(std::span<acquisition*> due);
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);

@@ -10,6 +10,14 @@
 #include <stdexcept>
 
 namespace conch::impl {
+namespace {
+
+std::uint64_t millis(duration d) noexcept {
+    return static_cast<std::uint64_t>(core::ceil_millis(d));
+}
+
+}  // namespace
+
 const lock_family redisson_family{
     .type_name = "conch::mutex",
     .channel_prefix = "redisson_lock__channel:{",
@@ -62,11 +70,10 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
 lock_spec::lock_spec(const lock_family& family, std::string_view name,
                      const mutex_options& options) noexcept
     : family_{family},
-      token_ttl_ms_{options.fenced && options.fence_ttl ? core::ceil_millis(*options.fence_ttl)
-                                                        : 0},
-      within_ms_{options.replicas.at_least == 0
-                     ? 0
-                     : static_cast<std::uint16_t>(core::ceil_millis(options.replicas.within))},
+      token_ttl_ms_{millis(options.fenced ? options.fence_ttl.value_or(duration{}) : duration{}) &
+                    ((std::uint64_t{1} << 48) - 1)},
+      within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
+                 ((1u << 16) - 1)},
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
       fenced_{options.fenced},
       has_brace_{name.find('{') != std::string_view::npos},

@@ -86,7 +86,7 @@ public:
         return fenced_ ? derived(family_.token_prefix) : derived_name{};
     }
     /// 0: the token key never expires.
-    std::int64_t token_ttl_ms() const noexcept { return token_ttl_ms_; }
+    std::int64_t token_ttl_ms() const noexcept { return static_cast<std::int64_t>(token_ttl_ms_); }
     replication replicas() const noexcept {
         return {static_cast<std::uint16_t>(at_least_), static_cast<std::uint16_t>(within_ms_)};
     }
@@ -106,7 +106,7 @@ private:
 
     const lock_family& family_;
     // Of any `duration` there are fewer than 2^44 ms.
-    std::int64_t token_ttl_ms_ : 48;
+    std::uint64_t token_ttl_ms_ : 48;
     std::uint64_t within_ms_ : 16;
     mutable std::atomic<std::uint32_t> references_{0};
     std::uint32_t name_size_ : 17;
