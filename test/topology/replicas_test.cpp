@@ -145,7 +145,7 @@ TEST_F(replicas_test, what_was_lost_between_both_answers_is_asked_for_anew) {
         error_code ended;
         task_group waiting{io.get_executor()};
         const auto waiter = [&]() -> asio::awaitable<void> {
-            const auto [ec, h] = co_await m.async_lock({}, as_result);
+            auto [ec, h] = co_await m.async_lock({}, as_result);
             ended = ec;
             done = true;
             EXPECT_EQ(replicas_with("m"), 2u);
@@ -188,7 +188,7 @@ TEST(replicas_and_sentinels, slow_a_lock_that_all_replicas_have_outlives_its_mas
             [&] { return a.stats().connects == 2 && a.stats().renewals >= 1; }, long_patience);
         EXPECT_TRUE(back) << "its own connection follows the master";
         EXPECT_TRUE(h.owns_lock());
-        hold none = co_await of_b.async_try_lock({}, asio::use_awaitable);
+        hold none = co_await of_b.async_try_lock();
         EXPECT_FALSE(none);
         const bool calm = co_await when([&] { return group.calm(); }, long_patience);
         EXPECT_TRUE(calm) << "the new master has a replica again";

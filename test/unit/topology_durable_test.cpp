@@ -70,7 +70,8 @@ TEST_F(topology_durable, hears_that_no_sentinel_knows_the_master) {
         reply(asked, subscribed_to("+switch-master") + null());
     }
     ASSERT_FALSE(durable_news.empty());
-    EXPECT_EQ(durable_news.back(), "lost: " + make_error_code(errc::unknown_master).message());
+    EXPECT_EQ(durable_news.back(),
+              "lost: " + make_error_code(conch::errc::unknown_master).message());
     EXPECT_EQ(servers.last_words(), "the sentinel knows no master named m");
 }
 
