@@ -46,7 +46,8 @@ enum class errc {
 
     /// `lock_options::wait` is negative, or the time for `hold::async_wait_lost`.
     invalid_wait,
-    /// `lock_options::lease` is under 10 ms (100 ms with renewal on), or above one year.
+    /// `lock_options::lease` is under 10 ms (100 ms with renewal on), under four times
+    /// `replica_options::within`, or above one year.
     invalid_lease,
     /// `lock_options::max_hold` is under 10 ms.
     invalid_max_hold,
@@ -84,6 +85,9 @@ enum class errc {
     /// TLS failed in a way that will not pass: a certificate that is not trusted, expired or made
     /// for another name, one that the server demands, or a peer that does not speak TLS.
     tls_failed,
+    /// Fewer than `replica_options::at_least` replicas acknowledged the acquisition in time.
+    /// Nothing is held: it is released again.
+    not_replicated,
 };
 
 /// The category of `errc`: name "conch".

@@ -10,6 +10,20 @@
 
 namespace conch {
 
+/// Which replicas an acquisition must have reached before it is granted: Redis' WAIT, in the same
+/// write behind it. Trivially destructible.
+///
+/// This narrows what a failover may lose, and closes nothing: see the README. What is acknowledged
+/// lies in a replica's memory; Sentinel may promote another replica, if not all have acknowledged.
+struct replica_options {
+    /// So many replicas must have acknowledged it, from 1 to 1,000; if fewer have in time, it is
+    /// released again and ends as `errc::not_replicated`. Default: 0, none is asked for.
+    unsigned at_least = 0;
+    /// How long they have for it, from 1 ms to one minute, but no more than half of
+    /// `config::response_timeout`, nor a quarter of any lease. Default 100 ms.
+    duration within = std::chrono::milliseconds{100};
+};
+
 /// What a mutex is, the same for each of its acquisitions.
 struct mutex_options {
     /// Take a fencing token with each acquisition (`hold::fence()`), in the same script. Shares
@@ -18,6 +32,13 @@ struct mutex_options {
     /// The token key expires so long after the last acquisition; tokens grow nevertheless, as
     /// they start at the server's time. Default: never expires, as Redisson's.
     std::optional<duration> fence_ttl{};
+    /// Grant only what replicas have acknowledged. Such locks share a connection of their own, as
+    /// the server does nothing else on it meanwhile: what they do waits for those before them for
+    /// up to `within`, other locks don't. A renewal asks too; one that too few have acknowledged is
+    /// counted (`stats::renewals_not_replicated`) and logged, and the hold goes on. Releases,
+    /// extensions and nested acquisitions ask nobody. All mutexes of a name should say the same:
+    /// those that ask and those that don't wait for each other as two clients do. Default: off.
+    replica_options replicas{};
 };
 
 /// How one acquisition waits and lives. Trivially destructible, so that GCC 12 does not destroy it
@@ -27,7 +48,8 @@ struct lock_options {
     /// Not negative. Default: `forever` for `async_lock`, zero for `async_try_lock`.
     std::optional<duration> wait{};
     /// The lease: the key's time to live, counted from the sending of the command. From
-    /// 10 ms (100 ms if `renew`) to one year. Default: `config::default_lease`.
+    /// 10 ms (100 ms if `renew`) to one year, and at least four times `replica_options::within`
+    /// where that is asked for. Default: `config::default_lease`.
     std::optional<duration> lease{};
     /// Renew the lease every third of it for as long as the hold lives. Default:
     /// `config::default_renew`. Off is Redisson's fixed `leaseTime`; every third of it the server

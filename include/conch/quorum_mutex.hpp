@@ -16,7 +16,8 @@ namespace conch {
 
 /// What a quorum is, the same for each of its acquisitions. No `fenced`: tokens that independent
 /// servers count form no one order, and two majorities may share a single server, whose count is
-/// not the greatest. `hold::fence()` is 0: protect the resource in another way.
+/// not the greatest. `hold::fence()` is 0: protect the resource in another way. No `replicas`
+/// either: the servers are independent, and the majority is what keeps the lock over a death.
 struct quorum_options {
     /// How long one server may take to answer one try before it counts as dead for this time. Much
     /// less than the lease, more than a round trip, and a connection's beginning where the first

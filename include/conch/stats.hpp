@@ -20,6 +20,7 @@ struct stats {
     std::uint64_t cancelled = 0;           ///< acquires cancelled by their caller
     std::uint64_t releases = 0;            ///< holds released: confirmed, or passed on
     std::uint64_t compensations = 0;       ///< acquires granted to nobody and released again
+    std::uint64_t not_replicated = 0;      ///< of these: too few replicas acknowledged them
     std::uint64_t hand_offs = 0;           ///< locks passed to a local waiter
     std::uint64_t wakes_by_message = 0;    ///< tries made because a release message came
     std::uint64_t wakes_by_poll = 0;       ///< tries made because no message came in time
@@ -27,19 +28,21 @@ struct stats {
     std::uint64_t renewals = 0;            ///< leases renewed
     std::uint64_t renewal_batches = 0;     ///< renewal scripts sent
     std::uint64_t renewal_failures = 0;    ///< renewals answered with an error, then retried
-    duration renewal_lateness{};           ///< how late the renewals left, all together
-    duration latest_renewal{};             ///< the latest of them
-    std::uint64_t lost_expired = 0;        ///< holds lost: lease ended unrenewed
-    std::uint64_t lost_refused = 0;        ///< holds lost: the server refused the renewals
-    std::uint64_t lost_taken = 0;          ///< holds lost: not the server's holder any more
-    std::uint64_t lost_max_hold = 0;       ///< holds ended by `max_hold`
-    std::uint64_t permits_granted = 0;     ///< requests granted by a rate limit
-    std::uint64_t permits_refused = 0;     ///< tries refused by one
-    std::uint64_t script_calls = 0;        ///< scripts sent, repeated ones too
-    std::uint64_t connects = 0;            ///< connections made
-    std::uint64_t connection_losses = 0;   ///< connections that broke after they were made
-    std::uint64_t in_doubt = 0;            ///< commands whose answer a broken connection took along
-    std::uint64_t redirections = 0;        ///< calls that a server of a cluster sent to another
+    /// Renewals that too few replicas acknowledged.
+    std::uint64_t renewals_not_replicated = 0;
+    duration renewal_lateness{};          ///< how late the renewals left, all together
+    duration latest_renewal{};            ///< the latest of them
+    std::uint64_t lost_expired = 0;       ///< holds lost: lease ended unrenewed
+    std::uint64_t lost_refused = 0;       ///< holds lost: the server refused the renewals
+    std::uint64_t lost_taken = 0;         ///< holds lost: not the server's holder any more
+    std::uint64_t lost_max_hold = 0;      ///< holds ended by `max_hold`
+    std::uint64_t permits_granted = 0;    ///< requests granted by a rate limit
+    std::uint64_t permits_refused = 0;    ///< tries refused by one
+    std::uint64_t script_calls = 0;       ///< scripts sent, repeated ones too
+    std::uint64_t connects = 0;           ///< connections made
+    std::uint64_t connection_losses = 0;  ///< connections that broke after they were made
+    std::uint64_t in_doubt = 0;           ///< commands whose answer a broken connection took along
+    std::uint64_t redirections = 0;       ///< calls that a server of a cluster sent to another
     std::uint64_t old_fenced = 0;  ///< old connections that can do no more (CLIENT KILL answered)
     std::uint64_t unknown_pushes = 0;     ///< pushes that no subscription wanted
     std::uint64_t bytes_sent = 0;         ///< to the server

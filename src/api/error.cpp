@@ -23,7 +23,8 @@ const char* text(errc e) noexcept {
         case errc::overloaded: return "too many operations are pending";
         case errc::invalid_wait: return "invalid option: a time to wait must not be negative";
         case errc::invalid_lease:
-            return "invalid option: lease must be from 10 ms (with renewal: 100 ms) to one year";
+            return "invalid option: lease must be from 10 ms (with renewal: 100 ms; with replicas: "
+                   "four times `within`) to one year";
         case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";
         case errc::invalid_stop_before:
             return "invalid option: stop_before must be from zero to half the lease (or max_hold)";
@@ -46,6 +47,7 @@ const char* text(errc e) noexcept {
         case errc::lost_in_failover:
             return "the server that took over in a failover doesn't have the lock";
         case errc::tls_failed: return "TLS failed";
+        case errc::not_replicated: return "too few replicas acknowledged the lock in time";
     }
     return "unknown error";
 }

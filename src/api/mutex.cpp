@@ -6,6 +6,7 @@
 #include "driver/backend.hpp"
 #include "lock/spec.hpp"
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,11 +15,24 @@ namespace conch {
 namespace {
 
 impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
-    if (core && core->settings().cluster && !spec->in_one_part()) {
-        throw std::invalid_argument{std::string{spec->family().type_name} +
-                                    ": the name's hash tag is unclosed or empty, so that a cluster "
-                                    "can't keep what belongs to it in one place"};
+    const auto need = [&](bool good, const char* why) {
+        if (!good) {
+            throw std::invalid_argument{std::string{spec->family().type_name} + ": " + why};
+        }
+    };
+    if (!core) {
+        return spec;
     }
+    const config& settings = core->settings();
+    if (settings.cluster) {
+        need(spec->in_one_part(),
+             "the name's hash tag is unclosed or empty, so that a cluster can't keep what belongs "
+             "to it in one place");
+        need(!spec->replicas(), "replicas can't be asked in a cluster");
+    }
+    // A server that waits for its replicas shall not be held for dead.
+    need(std::chrono::milliseconds{spec->replicas().within_ms} <= settings.response_timeout / 2,
+         "replicas.within is longer than half of config::response_timeout");
     return spec;
 }
 

@@ -44,7 +44,8 @@ std::string_view advice(errc e) noexcept {
         case errc::server_too_old:
         case errc::permission_denied:
         case errc::out_of_memory:
-        case errc::server_unavailable: break;
+        case errc::server_unavailable:
+        case errc::not_replicated: break;
     }
     return "";
 }
@@ -100,7 +101,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::wrong_type:
         case errc::protocol_error:
         case errc::unknown_master:
-        case errc::tls_failed: return exit_code::unavailable;
+        case errc::tls_failed:
+        case errc::not_replicated: return exit_code::unavailable;
     }
     return exit_code::software;
 }

@@ -96,7 +96,12 @@ void lock_engine::refuse(lock::caller by, errc why) {
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                           lock::caller by, std::uint64_t owner) {
-    const errc bad = check_options(options, house_.settings);
+    errc bad = check_options(options, house_.settings);
+    // Else a renewal could wait behind a WAIT until it is too late.
+    if (bad == errc{} && lease_of(options, house_.settings) <
+                             4 * std::chrono::milliseconds{spec->replicas().within_ms}) {
+        bad = errc::invalid_lease;
+    }
     if (bad != errc{}) {
         refuse(by, bad);
         return;
@@ -109,12 +114,12 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
     if (!admit(by)) {
         return;
     }
-    lock::slot& s = house_.slot_of(spec);
     const lock::terms want = terms_of(options, house_.settings, try_only, owner);
-    if (lock::acquisition* outer = s.held_by(want.owner)) {
+    if (lock::acquisition* outer = house_.held_by(*spec, want.owner)) {
         lock::enter_level(*outer, by);
         return;
     }
+    lock::slot& s = house_.slot_of(spec);
     s.acquire(house_.waiters.make(by, s, spec, want, house_.now), want.wait);
     house_.may_be_idle(s);
 }
@@ -342,7 +347,7 @@ inventory lock_engine::belongings() const noexcept {
             .limiters = house_.limiter_pool.live(),
             .renewals = house_.renewing.on_their_way(),
             .timers = house_.timers.size() + house_.renewals.size(),
-            .input_room = link(0).input().capacity()};
+            .input_room = house_.servers.input_room()};
 }
 
 stats lock_engine::counters() const {

@@ -72,6 +72,7 @@ struct acquisition : house_hook, core::alarm {
     bool due : 1 = false;      ///< in the renewer's list
     bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused : 1 = false;  ///< the last answer to a renewal was an error
+    bool thin : 1 = false;     ///< too few replicas have what was done to it last
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
     pending_list requests{};  ///< extensions and changes of the depth

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/check.hpp"
+#include "lock/confirming.hpp"
 #include "lock/context.hpp"
 #include "lock/holding.hpp"
 #include "lock/nesting.hpp"
@@ -114,6 +115,7 @@ void slot::try_now() {
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
     submit(*a.call);
+    house.confirming.follow(a.spec->replicas());
 }
 
 void slot::on_patience_over(void* acquisition_) {
@@ -125,7 +127,7 @@ void slot::on_patience_over(void* acquisition_) {
     // A younger waiter may have inherited the try; a copy that was just sent may yet be answered,
     // but a server that drops each connection doesn't prolong this for ever.
     time_point until = core::after(w.since, timeout);
-    if (a.call->where == wire::call::state::written) {
+    if (a.call->where == wire::call::state::written || is_unconfirmed(*a.call)) {
         until = std::max(until, std::min(core::after(a.call->sent, timeout),
                                          core::after(a.call->begun, 2 * timeout)));
     }
@@ -147,7 +149,12 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     round_trip_ns_ = static_cast<std::uint32_t>(std::min(round_trip, longest_round_trip).count());
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
-        granted(a);
+        if (a.spec->replicas()) {
+            house.confirming.granted(a);
+            house.timers.set(a.timer, patience(head()));
+        } else {
+            granted(a);
+        }
         return;
     }
     trying_ = nullptr;
@@ -165,6 +172,19 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         compensate(a);  // unintelligible: it may have taken the lock
         failed(errc::protocol_error);
     }
+}
+
+void slot::confirmed(acquisition& a, errc why) {
+    CONCH_CHECK(trying_ == &a && has_waiters());
+    house.timers.cancel(a.timer);
+    if (why == errc{}) {
+        granted(a);
+        return;
+    }
+    house.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
+    trying_ = nullptr;
+    compensate(a);
+    failed(why);
 }
 
 void slot::granted(acquisition& a) {
@@ -254,15 +274,16 @@ void slot::failed(error_code why) {
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     const asked& wanted = w.want;
-    return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->same_token(*w.spec);
+    return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->takes_as(*w.spec);
 }
 
 // Not if a resource or another process shall see the change; nor if the hold is in doubt or due to
-// be renewed, or a new grant would be.
+// be renewed, or a new grant would be; nor if it is not where the next holder wants it to be.
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const asked& now = a.want;
     const asked& next = w.want;
-    return !a.spec->fenced() && !w.spec->fenced() && now.renew && next.renew && now.owner == 0 &&
+    return !a.spec->fenced() && !w.spec->fenced() && !a.thin &&
+           a.spec->replicas() == w.spec->replicas() && now.renew && next.renew && now.owner == 0 &&
            next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
            !a.refused && !a.due && !a.renewing && a.requests.empty() && link().ready() &&
            core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3 &&
@@ -275,6 +296,11 @@ void slot::abandon(acquisition& a) {
     house.timers.cancel(a.timer);
     a.now = acquisition::phase::abandoned;
     a.call->wanted = false;
+    if (is_unconfirmed(*a.call)) {
+        a.call->unlink();
+        compensate(a);
+        return;
+    }
     if (a.call->where != wire::call::state::waiting) {
         return;  // written: the answer, or the loss of the connection, will tell
     }

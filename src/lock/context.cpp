@@ -47,6 +47,28 @@ slot& context::slot_of(const impl::spec_ptr& spec) {
     return s;
 }
 
+acquisition* context::held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept {
+    if (owner == 0) {
+        return nullptr;
+    }
+    for (const bool durable : {false, true}) {
+        const auto it = all_slots.find(slot_key{spec, durable});
+        if (acquisition* const a = it != all_slots.end() ? (*it)->held_by(owner) : nullptr) {
+            return a;
+        }
+    }
+    return nullptr;
+}
+
+void context::check_holds(const impl::lock_spec& spec) {
+    for (const bool durable : {false, true}) {
+        const auto it = all_slots.find(slot_key{spec, durable});
+        if (it != all_slots.end() && (*it)->live()) {
+            renewing.check(*(*it)->live());
+        }
+    }
+}
+
 limiter& context::limiter_of(const impl::rate_spec_ptr& spec) {
     const auto it = limiters.find(limiter_key{spec.get()});
     if (it != limiters.end()) {
@@ -91,13 +113,17 @@ void context::retire_idle() {
 }
 
 void context::on_ready(void* self, wire::link& l) {
-    static_cast<context*>(self)->renewing.check_all(l);
+    auto& house = *static_cast<context*>(self);
+    if (house.servers.is_durable(l)) {
+        house.confirming.connection_ready();
+    }
+    house.renewing.check_all(l);
 }
 
 void context::on_regrouped(void* self) {
     auto& house = *static_cast<context*>(self);
     for (slot* s : house.all_slots) {
-        if (house.servers.moved(s->spec->hash_slot())) {
+        if (house.servers.moved(s->hash_slot())) {
             s->regrouped();
         }
     }
@@ -123,7 +149,7 @@ void context::on_lost(void* self, wire::link& l, errc lasting_reason) {
     }
     const std::vector<slot*> all{house.all_slots.begin(), house.all_slots.end()};
     for (slot* s : all) {
-        if (is_there(s->spec->hash_slot())) {
+        if (&s->link() == &l) {
             s->give_up_all(lasting_reason);
         }
     }

@@ -9,6 +9,7 @@
 #include "core/task.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/acquisition.hpp"
+#include "lock/confirming.hpp"
 #include "lock/limiter.hpp"
 #include "lock/pending.hpp"
 #include "lock/renewal.hpp"
@@ -44,9 +45,12 @@ struct completion {
 struct slot_key {
     const impl::lock_family* family;
     std::string_view name;
+    bool durable;  ///< on a connection of its own
 
     explicit slot_key(const impl::lock_spec& spec) noexcept
-        : family{&spec.family()}, name{spec.name()} {}
+        : slot_key{spec, static_cast<bool>(spec.replicas())} {}
+    slot_key(const impl::lock_spec& spec, bool d) noexcept
+        : family{&spec.family()}, name{spec.name()}, durable{d} {}
     friend bool operator==(const slot_key&, const slot_key&) = default;
 };
 
@@ -93,6 +97,10 @@ struct context {
     void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
+    /// The hold of this owner, by whichever mutex of this lock; null if there is none.
+    acquisition* held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept;
+    /// This client's holds of this lock may be gone: asks the server.
+    void check_holds(const impl::lock_spec& spec);
     /// The queue of this limit; made if there is none.
     limiter& limiter_of(const impl::rate_spec_ptr& spec);
     /// The slot may have nothing left to do: looked at when the turn ends.
@@ -142,6 +150,7 @@ struct context {
     boost::unordered_flat_map<limiter_key, limiter*> limiters{};
     std::vector<limiter*> idle_limiters{};
     renewer renewing{*this};
+    confirmer confirming{*this};
     topology::servers servers;
 
 private:

@@ -142,11 +142,7 @@ void force_done(wire::call& c, const wire::outcome& o) {
         return;
     }
     // If the holder is one of this client's, it shall know at once.
-    slot& s = q.house.slot_of(q.spec);
-    if (s.live()) {
-        q.house.renewing.check(*s.live());
-    }
-    q.house.may_be_idle(s);
+    q.house.check_holds(*q.spec);
     const bool replayed = q.lost_epoch != 0;
     finish(q, {}, o.reply.integer() >= 0 || replayed);
 }

@@ -123,11 +123,6 @@ void renewer::tick() {
 void renewer::flush() {
     if (house_.servers.clustered()) {
         flush_parts();
-    } else if (!house_.servers.main().ready()) {
-        // The next connection begins with a check of all.
-        for (acquisition* a : due_) {
-            a->due = false;
-        }
     } else {
         // One script for each family.
         const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
@@ -142,25 +137,34 @@ void renewer::flush() {
 // One for each family in each part of the cluster, side by side.
 void renewer::flush_parts() {
     const auto rank = [](const acquisition* a) {
-        return std::pair{a->spec->hash_slot(), a->spec->family().plain};
+        return std::pair{a->home.hash_slot(), a->spec->family().plain};
     };
     std::sort(due_.begin(), due_.end(),
               [&](const acquisition* a, const acquisition* b) { return rank(a) < rank(b); });
     for (auto from = due_.begin(); from != due_.end();) {
         const auto end = std::find_if(from, due_.end(),
                                       [&](const acquisition* a) { return rank(a) != rank(*from); });
-        if ((*from)->home.link().ready()) {
-            send_all({from, end});
-        } else {
-            std::for_each(from, end, [](acquisition* a) { a->due = false; });
-        }
+        send_all({from, end});
         from = end;
     }
 }
 
-void renewer::send_all(std::span<acquisition* const> due) {
-    for (std::size_t from = 0; from < due.size(); from += renewal::most) {
-        send(due.subspan(from, std::min(due.size() - from, renewal::most)));
+// And for each connection.
+void renewer::send_all(std::span<acquisition*> due) {
+    while (!due.empty()) {
+        wire::link& link = due.front()->home.link();
+        const auto others = std::partition(
+            due.begin(), due.end(), [&](const acquisition* a) { return &a->home.link() == &link; });
+        const std::span<acquisition*> same{due.begin(), others};
+        due = due.subspan(same.size());
+        if (!link.ready()) {  // the next connection begins with a check of all
+            link.use();
+            std::for_each(same.begin(), same.end(), [](acquisition* a) { a->due = false; });
+            continue;
+        }
+        for (std::size_t from = 0; from < same.size(); from += renewal::most) {
+            send(same.subspan(from, std::min(same.size() - from, renewal::most)));
+        }
     }
 }
 
@@ -176,6 +180,11 @@ void renewer::send(std::span<acquisition* const> holds) {
     r.wanting = r.count;
     ++house_.counters.renewal_batches;
     holds.front()->home.submit(r);
+    for (const acquisition* a : holds) {
+        if (a->spec->replicas() && wanted_lease(*a, house_.now) > duration::zero()) {
+            house_.confirming.follow(a->spec->replicas());
+        }
+    }
 }
 
 void renewer::encode(wire::call& c, resp::writer& w) {
@@ -249,6 +258,7 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     if (i.lease > duration::zero()) {
         count(a, r);
         set_deadline(a, r.sent, i.lease);
+        house_.confirming.renewed(a.spec->replicas(), r.serial);
     }
     bool more = false;
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {

@@ -72,7 +72,7 @@ private:
     friend struct renewal;
 
     void flush_parts();
-    void send_all(std::span<acquisition* const> due);
+    void send_all(std::span<acquisition*> due);
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);

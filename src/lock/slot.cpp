@@ -24,13 +24,20 @@ waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point 
       since{now},
       deadline{this, &slot::on_wait_over} {}
 
-slot::slot(context& h, impl::spec_ptr s) : house{h}, spec{std::move(s)} {}
+slot::slot(context& h, impl::spec_ptr s)
+    : house{h},
+      spec{std::move(s)},
+      hash_slot_{h.servers.clustered() ? spec->hash_slot() : wire::no_hash_slot} {}
 
 slot::~slot() { end_contest(); }
 
-wire::link& slot::link() const noexcept { return house.servers.serving(spec->hash_slot()); }
+wire::link& slot::link() const noexcept {
+    return house.servers.serving(hash_slot_, static_cast<bool>(spec->replicas()));
+}
 
-void slot::submit(wire::call& c) { house.servers.submit(c, spec->hash_slot()); }
+void slot::submit(wire::call& c) {
+    house.servers.submit(c, hash_slot_, static_cast<bool>(spec->replicas()));
+}
 
 slot::contest& slot::begin_contest() {
     if (!contest_) {

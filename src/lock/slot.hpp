@@ -12,7 +12,8 @@
 
 namespace conch::lock {
 
-/// One lock name in this client: its local queue, its holds, its one contender, its subscription.
+/// One lock name in this client (one more, if some of its mutexes wait for replicas and others do
+/// not): its local queue, its holds, its one contender, its subscription.
 ///
 /// At most one try is on its way and wanted. A try is made directly while it may succeed at once;
 /// when one was answered "busy", a contend() conversation takes over, until nobody waits.
@@ -42,12 +43,16 @@ public:
     wire::link& link() const noexcept;
     /// Sends a call to the server that has the lock.
     void submit(wire::call& c);
+    /// Which part of a cluster has the lock, where there is a cluster.
+    std::uint16_t hash_slot() const noexcept { return hash_slot_; }
     /// Another server has the lock from now on: listens there, and looks at what it has.
     void regrouped();
     core::frame_pool& frames() noexcept;
     std::string_view name() const noexcept { return spec->name(); }
     acquisition* live() const noexcept { return live_; }
     bool has_waiters() const noexcept { return !waiters_.empty(); }
+    /// Whether enough replicas have the acquisition that was tried, and if not, why.
+    void confirmed(acquisition& a, errc why);
     /// The live hold's last level was released: the next waiter gets the acquisition as it is, with
     /// no word to the server. False if it may not.
     bool pass_on(acquisition& a);
@@ -141,7 +146,8 @@ private:
     contest* contest_ = nullptr;
     std::uint32_t acquisitions_ = 0;   ///< that are not forgotten
     std::uint32_t round_trip_ns_ = 0;  ///< of the last try; a second at most
-    std::uint8_t vain_turns_ = 0;      ///< turns in a row that nobody took
+    const std::uint16_t hash_slot_;
+    std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
     bool contending_ : 1 = false;
     bool last_busy_ : 1 = false;  ///< the last try was answered "busy"
     bool poll_due_ : 1 = false;

@@ -4,11 +4,20 @@
 #include "core/recycling.hpp"
 #include "core/time.hpp"
 
+#include <chrono>
 #include <memory>
 #include <new>
 #include <stdexcept>
 
 namespace conch::impl {
+namespace {
+
+std::uint64_t millis(duration d) noexcept {
+    return static_cast<std::uint64_t>(core::ceil_millis(d));
+}
+
+}  // namespace
+
 const lock_family redisson_family{
     .type_name = "conch::mutex",
     .channel_prefix = "redisson_lock__channel:{",
@@ -49,6 +58,13 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
     if (options.fence_ttl && *options.fence_ttl <= duration::zero()) {
         refuse("fence_ttl must be positive");
     }
+    if (options.replicas.at_least > most_replicas) {
+        refuse("replicas.at_least is above 1,000");
+    }
+    if (options.replicas.within < std::chrono::milliseconds{1} ||
+        options.replicas.within > std::chrono::minutes{1}) {
+        refuse("replicas.within must be from 1 ms to one minute");
+    }
     void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
     return spec_ptr{::new (memory) lock_spec{family, name, options}};
 }
@@ -56,12 +72,14 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
 lock_spec::lock_spec(const lock_family& family, std::string_view name,
                      const mutex_options& options) noexcept
     : family_{family},
-      token_ttl_ms_{!options.fenced     ? -1
-                    : options.fence_ttl ? core::ceil_millis(*options.fence_ttl)
-                                        : 0},
+      token_ttl_ms_{millis(options.fenced ? options.fence_ttl.value_or(duration{}) : duration{}) &
+                    ((std::uint64_t{1} << 48) - 1)},
+      within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
+                 ((1u << 16) - 1)},
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
-      hash_slot_{wire::hash_slot_of(name) & ((1u << 14) - 1)},
-      has_brace_{name.find('{') != std::string_view::npos} {
+      fenced_{options.fenced},
+      has_brace_{name.find('{') != std::string_view::npos},
+      at_least_{options.replicas.at_least & ((1u << 10) - 1)} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 

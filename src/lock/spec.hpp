@@ -47,6 +47,15 @@ struct derived_name {
     std::string text() const { return std::string{before}.append(name).append(after); }
 };
 
+/// How many replicas must have an acquisition, and how long they have to say so.
+struct replication {
+    std::uint16_t at_least = 0;  ///< 0: none
+    std::uint16_t within_ms = 0;
+
+    explicit operator bool() const noexcept { return at_least != 0; }
+    friend bool operator==(const replication&, const replication&) = default;
+};
+
 class lock_spec;
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept;
@@ -59,6 +68,7 @@ using spec_ptr = boost::intrusive_ptr<const lock_spec>;
 class lock_spec {
 public:
     static constexpr std::size_t longest_name = 64u << 10;
+    static constexpr unsigned most_replicas = 1000;
 
     /// Throws `std::invalid_argument` for a bad name or option.
     static spec_ptr make(const lock_family& family, std::string_view name,
@@ -72,20 +82,24 @@ public:
     }
     /// No other family has it; other names of this one may.
     derived_name channel() const noexcept { return derived(family_.channel_prefix); }
-    bool fenced() const noexcept { return token_ttl_ms_ >= 0; }
+    bool fenced() const noexcept { return fenced_; }
     /// Which part of a cluster has it.
-    std::uint16_t hash_slot() const noexcept { return hash_slot_; }
+    std::uint16_t hash_slot() const noexcept { return wire::hash_slot_of(name()); }
     /// The same part has all that is derived from it. Else a cluster can't keep this lock.
     bool in_one_part() const;
     /// Empty if not fenced.
     derived_name token_key() const noexcept {
         return fenced() ? derived(family_.token_prefix) : derived_name{};
     }
-    /// 0: the token key never expires, or there is none.
-    std::int64_t token_ttl_ms() const noexcept { return fenced() ? token_ttl_ms_ : 0; }
-    /// Of two specs of one name: an acquisition by one takes the token that the other would.
-    bool same_token(const lock_spec& other) const noexcept {
-        return token_ttl_ms_ == other.token_ttl_ms_;
+    /// 0: the token key never expires.
+    std::int64_t token_ttl_ms() const noexcept { return static_cast<std::int64_t>(token_ttl_ms_); }
+    replication replicas() const noexcept {
+        return {static_cast<std::uint16_t>(at_least_), static_cast<std::uint16_t>(within_ms_)};
+    }
+    /// Of two specs of one name: an acquisition by one is as good for the other.
+    bool takes_as(const lock_spec& other) const noexcept {
+        return fenced_ == other.fenced_ && token_ttl_ms_ == other.token_ttl_ms_ &&
+               replicas() == other.replicas();
     }
 
 private:
@@ -97,12 +111,14 @@ private:
     derived_name derived(std::string_view prefix) const noexcept;
 
     const lock_family& family_;
-    std::int64_t token_ttl_ms_;  // of a lock that is not fenced: -1
+    // Of any `duration` there are fewer than 2^44 ms.
+    std::uint64_t token_ttl_ms_ : 48;
+    std::uint64_t within_ms_ : 16;
     mutable std::atomic<std::uint32_t> references_{0};
-    static_assert(longest_name < (1u << 17) && wire::hash_slots <= (1u << 14));
     std::uint32_t name_size_ : 17;
-    std::uint32_t hash_slot_ : 14;
+    std::uint32_t fenced_ : 1;
     std::uint32_t has_brace_ : 1;
+    std::uint32_t at_least_ : 10;
 };
 
 }  // namespace conch::impl

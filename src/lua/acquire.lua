@@ -10,7 +10,8 @@
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, the holder's remaining time in ms (-1: without expiry).
 -- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock. A
--- repeated run sets the TTL again where it has become shorter, and gives the same token.
+-- repeated run sets the TTL again, never to less, and gives the same token; it always writes, so
+-- that a WAIT behind it waits for all of this.
 local left = redis.call('pttl', KEYS[1])
 local repeated = false
 if left ~= -2 then
@@ -38,14 +39,12 @@ end
 if not repeated then
     redis.call('hset', KEYS[1], ARGV[1], 1)
 end
-if left < tonumber(ARGV[2]) then
-    local set = redis.pcall('pexpire', KEYS[1], ARGV[2])
-    if type(set) ~= 'number' then
-        -- A lock without expiry would never be free again.
-        if not repeated then
-            redis.call('hdel', KEYS[1], ARGV[1])
-        end
-        return set
+local set = redis.pcall('pexpire', KEYS[1], math.max(left, ARGV[2]))
+if type(set) ~= 'number' then
+    -- A lock without expiry would never be free again.
+    if not repeated then
+        redis.call('hdel', KEYS[1], ARGV[1])
     end
+    return set
 end
 return token

@@ -10,7 +10,8 @@
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, the holder's remaining time in ms (-1: without expiry).
 -- Idempotent: the token is fresh, so that finding it means that this acquisition took the lock. A
--- repeated run sets the TTL again where it has become shorter, and gives the same fencing token.
+-- repeated run sets the TTL again, never to less, and gives the same fencing token; it always
+-- writes, so that a WAIT behind it waits for all of this.
 local holder = redis.call('get', KEYS[1])
 if holder and holder ~= ARGV[1] then
     return redis.call('pttl', KEYS[1])
@@ -30,7 +31,6 @@ if ARGV[3] ~= '' then
         end
     end
 end
-if not holder or redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then
-    redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
-end
+local left = holder and redis.call('pttl', KEYS[1]) or 0
+redis.call('set', KEYS[1], ARGV[1], 'px', math.max(left, ARGV[2]))
 return fence

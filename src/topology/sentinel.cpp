@@ -46,7 +46,7 @@ config sentinel::settings_of(const config& all) {
 
 sentinel::sentinel(const config& settings, core::timer_heap& timers, core::random& jitter,
                    const core::log& log, const time_point& now, wire::link& master,
-                   wire::link_events events)
+                   wire::link& durable, wire::link_events events)
     : options_{*settings.sentinel},
       settings_{settings_of(settings)},
       timers_{timers},
@@ -54,6 +54,7 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       log_{log},
       now_{now},
       master_{master},
+      durable_{durable},
       events_{events},
       link_{settings_, {address_of(0), wire::role::sentinel},
             timers,    jitter,
@@ -132,8 +133,8 @@ void sentinel::answered(const resp::value& reply) {
         fail(errc::protocol_error, "the sentinel's answer is no address");
         return;
     }
-    const bool in_vain =
-        at == missed_ && !master_.ready() && now_ - missed_since_ >= options_.scan_interval;
+    const bool in_vain = at == missed_ && !master_.ready() && !durable_.ready() &&
+                         now_ - missed_since_ >= options_.scan_interval;
     if (in_vain && options_.addresses.size() > 1) {
         fail({}, "no master at " + at.text() + ", which the sentinel names");
         return;
@@ -143,6 +144,9 @@ void sentinel::answered(const resp::value& reply) {
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
         master_.move_to(at);
+    }
+    if (at != durable_.target()) {
+        durable_.move_to(at);
     }
 }
 

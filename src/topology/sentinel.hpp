@@ -12,13 +12,13 @@
 
 namespace conch::topology {
 
-/// Asks sentinels, one after the other, where the master is, and tells its link: when that has no
+/// Asks sentinels, one after the other, where the master is, and tells its links: when one has no
 /// connection, when a sentinel announces a failover, and from time to time.
 class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.
     sentinel(const config& settings, core::timer_heap& timers, core::random& jitter,
-             const core::log& log, const time_point& now, wire::link& master,
+             const core::log& log, const time_point& now, wire::link& master, wire::link& durable,
              wire::link_events events);
     sentinel(const sentinel&) = delete;
     sentinel& operator=(const sentinel&) = delete;
@@ -59,6 +59,7 @@ private:
     const core::log& log_;
     const time_point& now_;
     wire::link& master_;
+    wire::link& durable_;  // to the same
     wire::link_events events_;
     stats ignored_{};
     std::size_t asked_ = 0;    // which of them is

@@ -12,6 +12,10 @@ constexpr unsigned seat_shift = 48;
 /// A call that is sent from one server to the next so often waits before it goes on.
 constexpr unsigned most_redirects = 16;
 
+std::uint64_t first_epoch(std::size_t seat) noexcept {
+    return static_cast<std::uint64_t>(seat) << seat_shift;
+}
+
 wire::destination start_of(const config& c) {
     if (c.sentinel || c.cluster) {
         return {{}, wire::role::master};
@@ -44,8 +48,13 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
       events_{events},
       map_{settings.cluster ? std::make_unique<slot_map>() : nullptr} {
     seats_.emplace_back(*this, start_of(settings));
+    if (!clustered()) {
+        wire::destination same = start_of(settings);
+        same.first_epoch = first_epoch(1);
+        seats_.emplace_back(*this, std::move(same));
+    }
     if (settings.sentinel) {
-        sentinel_.emplace(settings, timers, jitter, log, now, main(),
+        sentinel_.emplace(settings, timers, jitter, log, now, main(), durable(),
                           wire::link_events{this, nullptr, &servers::on_lost_guide});
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
@@ -53,9 +62,9 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
     }
 }
 
-void servers::submit(wire::call& c, std::uint16_t hash_slot) {
+void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
     c.hash_slot = clustered() ? hash_slot : wire::no_hash_slot;
-    serving(hash_slot).submit(c);
+    serving(hash_slot, durable).submit(c);
 }
 
 bool servers::may_still_run(std::uint64_t epoch) const noexcept {
@@ -92,6 +101,14 @@ std::size_t servers::subscriptions() const noexcept {
     return sum;
 }
 
+std::size_t servers::input_room() const noexcept {
+    std::size_t sum = 0;
+    for (const seat& s : seats_) {
+        sum += s.link.input().capacity();
+    }
+    return sum;
+}
+
 void servers::close() {
     for (seat& s : seats_) {
         s.link.close();
@@ -117,6 +134,9 @@ void servers::on_lost(void* self, errc lasting_reason) {
 void servers::on_lost_guide(void* self, errc lasting_reason) {
     auto& s = *static_cast<servers*>(self);
     s.events_.lost(s.events_.owner, s.main(), lasting_reason);
+    if (!s.clustered()) {
+        s.events_.lost(s.events_.owner, s.durable(), lasting_reason);
+    }
 }
 
 void servers::on_astray(void* self, bool was_ready) {
@@ -185,8 +205,8 @@ std::uint16_t servers::add_seat(const wire::address& at) {
         ++i;
     }
     if (i == seats_.size()) {
-        const std::uint64_t first = static_cast<std::uint64_t>(i) << seat_shift;
-        seat& s = seats_.emplace_back(*this, wire::destination{at, wire::role::master, first});
+        seat& s =
+            seats_.emplace_back(*this, wire::destination{at, wire::role::master, first_epoch(i)});
         s.link.set_now(now_);
         s.link.channels().shard(sharded_);
         if (fewest_joined_ != 0) {

@@ -32,8 +32,9 @@ struct server_events {
 
 /// The connections of one client: which of them serves a key, and which there are.
 ///
-/// One server serves every key: that of the settings, or the master that sentinels name. Or the
-/// masters of a cluster do, each its own keys.
+/// One server serves every key: that of the settings, or the master that sentinels name. It has a
+/// connection of its own for locks that wait for replicas, as that blocks a connection; not before
+/// one is used. Or the masters of a cluster serve, each its own keys.
 class servers {
 public:
     servers(const config& settings, core::timer_heap& timers, core::random& jitter,
@@ -44,11 +45,17 @@ public:
     // For the locks.
 
     /// The link of the server with the keys of this part. In a cluster that changes.
-    wire::link& serving(std::uint16_t hash_slot) noexcept {
-        return map_ ? seats_[map_->owner(hash_slot)].link : main();
+    /// `durable`: what is written shall be waited for.
+    wire::link& serving(std::uint16_t hash_slot, bool durable = false) noexcept {
+        return map_ ? seats_[map_->owner(hash_slot)].link : durable ? this->durable() : main();
     }
     /// Sends a call for a key of this part there.
-    void submit(wire::call& c, std::uint16_t hash_slot);
+    void submit(wire::call& c, std::uint16_t hash_slot, bool durable = false);
+    /// Not in a cluster.
+    wire::link& durable() noexcept { return seats_[1].link; }
+    bool is_durable(const wire::link& l) const noexcept {
+        return !clustered() && &l == &seats_[1].link;
+    }
     /// Takes back a call that waits, wherever that is.
     void withdraw(wire::call& c) noexcept { main().withdraw(c); }
     /// What was written on this connection of any of them, which broke, may still run.
@@ -74,6 +81,8 @@ public:
     void join_from(std::size_t fewest) noexcept;
     const std::string& last_words() const noexcept { return last_words_; }
     std::size_t subscriptions() const noexcept;
+    /// How many bytes what comes from the servers may take.
+    std::size_t input_room() const noexcept;
     void close();
 
 private:

@@ -27,7 +27,7 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
 // is no reason to refuse the others.
 void link::refused_together(std::size_t count, const resp::value& reply) {
     const refusal why = is_divided(reply.text()) ? refusal::lasting : classify(reply.text());
-    last_words_ = reply.text();
+    remember_words(reply.text());
     // All of them first: an answer may end the connection.
     std::array<call*, pipeline::most_joined> all;
     for (std::size_t i = 0; i < count; ++i) {

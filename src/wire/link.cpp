@@ -45,6 +45,12 @@ void link::use() {
     }
 }
 
+void link::repeat(call& c) {
+    c.lost_epoch = epoch_;
+    c.lost_at = now_;
+    pipeline_.submit_again(c);
+}
+
 void link::connect() {
     if (!target_.known()) {
         state_ = state::homeless;
@@ -71,7 +77,7 @@ void link::on_greeted(void* self) {
     link& l = *static_cast<link*>(self);
     const errc why = l.greeting_.failure();
     if (why != errc{}) {
-        l.last_words_ = l.greeting_.words();
+        l.remember_words(l.greeting_.words());
         const bool lasting = l.greeting_.failed_for_good();
         l.failure_ = why;
         l.lasting_ = lasting ? why : errc{};
@@ -105,13 +111,13 @@ void link::broken(std::string_view why, errc lasting) {
     }
     const bool trying = state_ == state::connecting || state_ == state::greeting;
     if (trying && failure_ == errc{}) {  // else the words stay that belong to the failure
-        last_words_ = why;
+        remember_words(why);
     }
     if (lasting == errc{}) {
         down(why);
         return;
     }
-    last_words_ = why;
+    remember_words(why);
     failure_ = lasting_ = lasting;
     down(why);
     events_.lost(events_.owner, lasting);
@@ -179,7 +185,7 @@ void link::on_timer(void* self) {
         case state::pausing: l.connect(); return;
         case state::connecting:
         case state::greeting:
-            l.last_words_ = "the server didn't answer in time";
+            l.remember_words("the server didn't answer in time");
             if (l.settings_.tls && l.state_ == state::connecting) {
                 l.last_words_ += " (does it speak TLS on this port?)";
             }
@@ -201,7 +207,7 @@ void link::watch() {
     if (pipeline_.awaits_answer()) {
         const time_point overdue = core::after(heard_, settings_.response_timeout);
         if (now_ >= overdue) {
-            last_words_ = "the server didn't answer in time";
+            remember_words("the server didn't answer in time");
             down(last_words_);
             return;
         }
@@ -259,7 +265,7 @@ void link::go_on() {
 
 void link::nonsense(std::string_view what) {
     failure_ = errc::protocol_error;
-    last_words_ = what;
+    remember_words(what);
     down(last_words_);
 }
 
@@ -322,7 +328,7 @@ void link::answer(call& c, const resp::value& reply) {
         return;
     }
     const std::string_view words = reply.text();
-    last_words_ = words;
+    remember_words(words);
     if (redirect(c, words)) {
         return;
     }

@@ -64,6 +64,11 @@ public:
     /// Sends the call as soon as it can, and connects for it if need be. `c.type->done` is called
     /// exactly once, unless it is withdrawn.
     void submit(call& c);
+    /// Sends a call once more that was answered on an earlier connection, before the others: what
+    /// it did there may be gone with it.
+    void repeat(call& c);
+    /// Connects, if it never was asked to.
+    void use();
     /// Takes back a call that waits.
     void withdraw(call& c) noexcept { pipeline_.withdraw(c); }
     subscriptions& channels() noexcept { return channels_; }
@@ -181,7 +186,6 @@ private:
     static const call_type kill_type;
 
     void connect();
-    void use();
     void pause();
     void down(std::string_view why);
     void go_astray(bool was_ready);

@@ -54,7 +54,7 @@ bool link::demoted(std::string_view words) {
 }
 
 bool link::part_refused(std::string_view words) {
-    last_words_ = words;
+    remember_words(words);
     return demoted(words);
 }
 

@@ -22,6 +22,8 @@ constexpr std::array words_at_start{
     word{"NOREPLICAS", errc::server_unavailable, refusal::passing},
     word{"MOVED ", errc::server_unavailable, refusal::lasting},
     word{"ASK ", errc::server_unavailable, refusal::lasting},
+    // To who is blocked in a command while a master becomes a replica.
+    word{"UNBLOCKED", errc::server_unavailable, refusal::passing},
     word{"READONLY", errc::read_only, refusal::lasting},
     word{"OOM", errc::out_of_memory, refusal::lasting},
     word{"WRONGTYPE", errc::wrong_type, refusal::lasting},
@@ -37,6 +39,7 @@ constexpr std::array words_anywhere{
     word{"NOREPLICAS ", errc::server_unavailable, refusal::passing},
     word{"OOM command", errc::out_of_memory, refusal::lasting},
     word{"READONLY ", errc::read_only, refusal::lasting},
+    word{"WAIT cannot be used with replica", errc::read_only, refusal::lasting},
     word{"The user executing the script can't", errc::permission_denied, refusal::lasting},
     word{"NOPERM ", errc::permission_denied, refusal::lasting},
     word{"max number of clients", errc::server_unavailable, refusal::passing},

@@ -111,6 +111,8 @@ asio::awaitable<void> acl_test::use_all() {
     co_await use_lock(lock);
     co_await use_lock(plain);
     co_await contend(lock, of_other);
+    co_await mutex{c, "asks", {.replicas = {.at_least = 1, .within = 1ms}}}.async_lock(brief,
+                                                                                       as_result);
     co_await contend(plain, plain_of_other);
     co_await use_rates(c);
     const std::uint64_t before = c.stats().connects;

@@ -46,6 +46,11 @@ TEST_F(examples_test, token_mutex) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, replicas) {
+    EXPECT_EQ(output_of("replicas"), "not held: too few replicas acknowledged the lock in time\n");
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
 TEST_F(examples_test, quorum) {
     const conch::cli::private_redis second;
     const conch::cli::private_redis third;

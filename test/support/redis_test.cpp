@@ -19,6 +19,8 @@ const std::vector<std::string>& conch_rights() {
         "+hlen", "+hgetall",
         // plain locks
         "+del", "+strlen",
+        // locks that replicas must have
+        "+wait",
         // rate limits
         "+incrby", "+exists", "+unlink", "+zadd", "+zscore", "+zrange", "+zrangebyscore",
         "+zremrangebyscore",

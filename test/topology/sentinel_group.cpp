@@ -8,7 +8,6 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace conch::test {
 namespace {
@@ -25,11 +24,6 @@ std::string field(const reply& flat, const std::string& name) {
     return {};
 }
 
-std::vector<std::string> arguments_of_replica(const cli::private_redis& master) {
-    return {"--replicaof", "127.0.0.1", std::to_string(master.port()), "--repl-diskless-sync-delay",
-            "0"};
-}
-
 std::string configuration(const cli::private_redis& master) {
     const std::string port = std::to_string(master.port());
     return "sentinel monitor conch-test 127.0.0.1 " + port +
@@ -42,19 +36,10 @@ std::string configuration(const cli::private_redis& master) {
 }  // namespace
 
 sentinel_group::sentinel_group() {
-    servers_.emplace_back(
-        cli::private_redis::options{.tcp = true, .arguments = {"--repl-diskless-sync-delay", "0"}});
-    while (servers_.size() < server_count) {
-        servers_.emplace_back(cli::private_redis::options{
-            .tcp = true, .arguments = arguments_of_replica(servers_.front())});
-    }
     asio::io_context io;
-    if (!run_until(io, [&] { return replicated(0); }, start_limit)) {
-        throw std::runtime_error{"the replicas did not join the master"};
-    }
     while (sentinels_.size() < sentinel_count) {
-        sentinels_.emplace_back(
-            cli::private_redis::options{.tcp = true, .sentinel = configuration(servers_.front())});
+        sentinels_.emplace_back(cli::private_redis::options{
+            .tcp = true, .sentinel = configuration(servers_.server(0))});
     }
     if (!run_until(io, [&] { return complete(); }, start_limit)) {
         throw std::runtime_error{"the sentinels did not find each other"};
@@ -74,17 +59,11 @@ bool sentinel_group::complete() const {
     return true;
 }
 
-bool sentinel_group::replicated(std::size_t i) const {
-    raw_client raw{servers_[i].socket_path()};
-    raw.must({"SET", "written-to-be-replicated", ""});
-    return raw.must({"WAIT", std::to_string(server_count - 1), "100"}).number == server_count - 1;
-}
-
 std::size_t sentinel_group::master_by(std::size_t i) const {
     raw_client raw{sentinels_[i].socket_path()};
     const reply at = raw.must({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", "conch-test"});
-    for (std::size_t s = 0; s < servers_.size() && at.items.size() == 2; ++s) {
-        if (at.items[1].text == std::to_string(servers_[s].port())) {
+    for (std::size_t s = 0; s < server_count && at.items.size() == 2; ++s) {
+        if (at.items[1].text == std::to_string(servers_.server(s).port())) {
             return s;
         }
     }

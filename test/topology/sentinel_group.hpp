@@ -4,6 +4,7 @@
 
 #include "cli/private_redis.hpp"
 #include "support/raw_client.hpp"
+#include "topology/replica_group.hpp"
 
 #include <conch/config.hpp>
 
@@ -18,7 +19,7 @@ namespace conch::test {
 /// sentinels hold a silent master for dead after half a second.
 class sentinel_group {
 public:
-    static constexpr std::size_t server_count = 3;
+    static constexpr std::size_t server_count = replica_group::server_count;
     static constexpr std::size_t sentinel_count = 3;
 
     /// Returns when the replicas have joined and the sentinels know each other.
@@ -29,22 +30,22 @@ public:
     std::string url() const;
 
     /// The first is the master at first.
-    cli::private_redis& server(std::size_t i) { return servers_[i]; }
+    cli::private_redis& server(std::size_t i) { return servers_.server(i); }
     cli::private_redis& sentinel(std::size_t i) { return sentinels_[i]; }
     /// A connection of the test's own; made anew by each call.
-    raw_client raw(std::size_t i) const { return raw_client{servers_[i].socket_path()}; }
+    raw_client raw(std::size_t i) const { return servers_.raw(i); }
 
     /// The server that sentinel `i` takes for the master; `server_count` if it names none of them.
     std::size_t master_by(std::size_t i) const;
     /// The sentinels agree on a master that is one, and has a replica.
     bool calm() const;
     /// All replicas of server `i` have what it has: what was written before is safe.
-    bool replicated(std::size_t i) const;
+    bool replicated(std::size_t i) const { return servers_.replicated(i); }
 
 private:
     bool complete() const;
 
-    std::deque<cli::private_redis> servers_{};
+    replica_group servers_{};
     std::deque<cli::private_redis> sentinels_{};
 };
 

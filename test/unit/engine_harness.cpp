@@ -19,8 +19,8 @@ config quiet() {
     return c;
 }
 
-engine_harness::engine_harness(config c, std::uint64_t seed)
-    : settings{std::move(c)}, engine{settings, "c", seed} {
+engine_harness::engine_harness(config c, std::uint64_t seed, std::size_t place)
+    : settings{std::move(c)}, engine{settings, "c", seed}, place_{place} {
     turn();
 }
 
@@ -31,7 +31,7 @@ engine_harness::~engine_harness() {
         EXPECT_EQ(operations_[i].running, nullptr) << "operation " << i;
     }
     EXPECT_EQ(engine.next_deadline(), core::never);
-    EXPECT_FALSE(engine.has_output());
+    EXPECT_FALSE(engine.has_output(place_));
     const stats s = counters();
     EXPECT_EQ(s.slots_now, 0u);
     EXPECT_EQ(s.subscriptions_now, 0u);
@@ -48,7 +48,7 @@ void engine_harness::end() {
     engine.end_turn();
     in_turn_ = false;
     collect();
-    if (engine.wanted_connection() != connected_) {
+    if (engine.wanted_connection(place_) != connected_) {
         connected_ = 0;
     }
     if (!blocked_) {
@@ -69,9 +69,9 @@ void engine_harness::collect() {
 }
 
 void engine_harness::write() {
-    while (connected_ != 0 && engine.has_output()) {
+    while (connected_ != 0 && engine.has_output(place_)) {
         std::string out;
-        engine.stage(out);
+        engine.stage(out, place_);
         ++writes_;
         for (command& c : read_commands(out)) {
             sent_.push_back(std::move(c));
@@ -96,7 +96,7 @@ void engine_harness::advance(duration d) {
 }
 
 void engine_harness::wait_for_attempt() {
-    for (int i = 0; engine.wanted_connection() == 0; ++i) {
+    for (int i = 0; engine.wanted_connection(place_) == 0; ++i) {
         ASSERT_LT(i, 2000) << "no connection is wanted";
         advance(std::chrono::milliseconds{1});
     }
@@ -106,8 +106,8 @@ void engine_harness::open() {
     wait_for_attempt();
     const std::vector<command> before = std::exchange(sent_, {});
     turn([&] {
-        connected_ = engine.wanted_connection();
-        engine.connected();
+        connected_ = engine.wanted_connection(place_);
+        engine.connected(place_);
     });
     const std::size_t steps = (settings.database != 0 ? 3 : 2) + wire::preloaded_scripts;
     EXPECT_EQ(sent_.size(), steps) << "something was written before the greeting was answered";
@@ -125,16 +125,16 @@ void engine_harness::connect_and_refuse(std::string_view words) {
 }
 
 void engine_harness::break_connection() {
-    turn([&] { engine.connection_broken("reset by peer"); });
+    turn([&] { engine.connection_broken("reset by peer", {}, place_); });
 }
 
 void engine_harness::feed(const std::string& bytes) {
     turn([&] {
         ASSERT_NE(connected_, 0u) << "there is no connection to read from";
-        const auto room = engine.input().prepare(bytes.size());
+        const auto room = engine.input(place_).prepare(bytes.size());
         std::copy(bytes.begin(), bytes.end(), room.begin());
-        engine.input().commit(bytes.size());
-        engine.received();
+        engine.input(place_).commit(bytes.size());
+        engine.received(place_);
     });
     while (engine.halted() && !in_turn_) {
         turn();

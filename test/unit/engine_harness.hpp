@@ -42,7 +42,8 @@ class engine_harness {
 public:
     static constexpr std::string_view run_id = "1111";
 
-    explicit engine_harness(config c = quiet(), std::uint64_t seed = 1);
+    /// `place`: which of the engine's connections this hand plays; the others are never made.
+    explicit engine_harness(config c = quiet(), std::uint64_t seed = 1, std::size_t place = 0);
     engine_harness(const engine_harness&) = delete;
     engine_harness& operator=(const engine_harness&) = delete;
     ~engine_harness();
@@ -137,6 +138,7 @@ private:
     void feed(const std::string& bytes);
     operation& add() { return operations_.emplace_back(); }
 
+    const std::size_t place_;
     time_point now_ = start;
     bool in_turn_ = false;
     bool blocked_ = false;

@@ -45,6 +45,7 @@ struct topology_sentinel : topology_harness {
         : topology_harness{settings_with(sentinels)} {}
 
     void submit(note& n) { servers.main().submit(n); }
+    void submit_durable(note& n) { servers.durable().submit(n); }
 
     /// The sentinel that is asked accepts; what it is asked then.
     lines meet_sentinel() {
@@ -58,8 +59,9 @@ struct topology_sentinel : topology_harness {
         EXPECT_EQ(meet_sentinel(), question);
         reply(asked, subscribed_to("+switch-master") + at(host));
     }
-    lines meet_master(std::string_view role = "master", std::string_view run = "1111") {
-        return meet(main_link, role, run);
+    lines meet_master(std::string_view role = "master", std::string_view run = "1111",
+                      std::size_t link = main_link) {
+        return meet(link, role, run);
     }
 };
 

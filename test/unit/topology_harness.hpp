@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 inline constexpr std::size_t main_link = 0;
 inline constexpr std::size_t asked = 1;  ///< that of a sentinel, or of a cluster's node
+inline constexpr std::size_t durable_link = 2;
 
 /// The links of one client on virtual time, and the hand that plays its driver and its servers.
 struct topology_harness : testing::Test {
@@ -66,14 +67,14 @@ struct topology_harness : testing::Test {
         return greeting_sent;
     }
 
-    static void on_ready(void* self, wire::link&) {
-        static_cast<topology_harness*>(self)->news.push_back("ready");
+    lines& news_of(const wire::link& l) { return servers.is_durable(l) ? durable_news : news; }
+    static void on_ready(void* self, wire::link& l) {
+        static_cast<topology_harness*>(self)->news_of(l).push_back("ready");
     }
-    static void on_lost(void* self, wire::link&, errc why) {
-        static_cast<topology_harness*>(self)->news.push_back(
+    static void on_lost(void* self, wire::link& l, errc why) {
+        static_cast<topology_harness*>(self)->news_of(l).push_back(
             why == errc{} ? "broken" : "lost: " + make_error_code(why).message());
     }
-
     static void on_regrouped(void* self) {
         static_cast<topology_harness*>(self)->news.push_back("regrouped");
     }
@@ -86,6 +87,7 @@ struct topology_harness : testing::Test {
                   log_level::info};
     stats counters{};
     lines news{};
+    lines durable_news{};
     time_point now{std::chrono::hours{1}};
     note a{plain_note, "a"};
     topology::servers servers{

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_LOCK_CONFIRMING_HPP
+#define CONCH_SRC_LOCK_CONFIRMING_HPP
+
+#include "lock/acquisition.hpp"
+#include "wire/call.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace conch::lock {
+
+/// A WAIT: asks how many replicas have all that was written before it on its connection. The server
+/// does nothing else on that connection until it answers, so at most one of each kind is on its
+/// way: what is written meanwhile shares the next.
+struct confirmation : wire::call {
+    /// What one answer is about.
+    struct burden {
+        wire::call_list acquires{};  ///< granted; their slots wait for the answer
+        std::uint64_t renewals = 0;
+
+        bool empty() const noexcept { return acquires.empty() && renewals == 0; }
+    };
+
+    confirmation(context& h, impl::replication t) noexcept;
+    /// The answer will be about what was written so far as `serial`.
+    bool covers(std::uint64_t serial) const noexcept;
+
+    context& house;
+    const impl::replication terms;
+    burden now{};
+    burden next{};       ///< what was written too late for the one on its way
+    bool again = false;  ///< there is, or will be, something for another one
+};
+
+/// Asks whether enough replicas have what locks did that want to know.
+class confirmer {
+public:
+    explicit confirmer(context& house) noexcept : house_{house} {}
+    confirmer(const confirmer&) = delete;
+    confirmer& operator=(const confirmer&) = delete;
+    ~confirmer();
+
+    /// A WAIT leaves behind all that was submitted so far. No-op without terms.
+    void follow(impl::replication terms);
+    /// The acquire was granted: its slot hears whether enough replicas have it, unless its call is
+    /// unlinked before.
+    void granted(acquisition& a);
+    /// A renewal of this place in the order of writes was confirmed by the server.
+    void renewed(impl::replication terms, std::uint64_t serial);
+    /// A new connection: WAIT says nothing there of what was written on the old one, so that it is
+    /// written again.
+    void connection_ready();
+
+private:
+    static constexpr std::size_t most_kept = 8;
+
+    static void encode(wire::call& c, resp::writer& w);
+    static void done(wire::call& c, const wire::outcome& o);
+    static const wire::call_type type;
+    friend struct confirmation;
+
+    confirmation& of(impl::replication terms);
+    confirmation::burden& burden_of(confirmation& c, std::uint64_t serial);
+    void submit(confirmation& c);
+    void judge(const confirmation& c, confirmation::burden& judged, const wire::outcome& o);
+    void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
+    void forget_idle();
+
+    context& house_;
+    std::vector<std::unique_ptr<confirmation>> all_{};
+};
+
+/// The acquire was granted, and it is not known yet whether enough replicas have it.
+inline bool is_unconfirmed(const acquisition_call& c) noexcept {
+    return c.where == wire::call::state::idle && c.is_linked();
+}
+
+}  // namespace conch::lock
+
+#endif
