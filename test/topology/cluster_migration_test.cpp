@@ -261,4 +261,21 @@ TEST_F(cluster_migration, slow_a_slot_of_a_new_node_is_found) {
     });
 }
 
+// Nobody has asked the new node for anything when the renewal is due.
+TEST_F(cluster_migration, slow_a_hold_is_renewed_at_a_new_node_that_the_client_was_told_of) {
+    config curious = group.settings("c");
+    curious.cluster->scan_interval = 20ms;
+    client c{io, curious};
+    run([&]() -> asio::awaitable<void> {
+        const std::size_t added = co_await group.add_node();
+        const mutex m{c, named("lock")};
+        hold h = co_await m.async_lock({.lease = 6s});
+        group.migrate(slot, added);
+        co_await renewed(c, 2);
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_TRUE(is_at(added, named("lock")));
+    });
+    EXPECT_EQ(c.stats().lost_expired, 0u);
+}
+
 }  // namespace
