@@ -103,7 +103,7 @@ def topologies(results: Path) -> str:
     rows = [['', 'pairs/s, 1 coroutine', 'ratio to its limit', 'round trips of a pair',
              'hand-off, p50']]
     for name, title in TOPOLOGIES.items():
-        pairs, passes = (measured(results / f'{benchmark}-{name}.json')
+        pairs, passes = (measured(results / f'topology-{benchmark}-{name}.json')
                          for benchmark in ('uncontended', 'handoff'))
         ratio = cell(pairs.get('ratio'))
         if pairs.get('limit') == 'without TLS':

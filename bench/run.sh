@@ -36,10 +36,11 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF -D
 cmake --build "$folder" --target conch_bench conch_peer
 mkdir -p "$results"
 
-# show: what was measured, as pictures and, if it is in its place, in the README
+# show: what was measured, as pictures (none is of topologies) and, if it is in its place, in the
+# README
 show() {
     local status=0
-    python3 -B bench/plot.py "$results" || status=1
+    [ "$what" = topologies ] || python3 -B bench/plot.py "$results" || status=1
     if [ "$results" -ef bench/results ]; then python3 -B bench/readme.py || status=1; fi
     return "$status"
 }
@@ -56,7 +57,7 @@ run() {
     local name=$1 part
     shift
     part=$results/$name.json.part
-    printf '%-24s conch_bench %s\n' "$name" "$*"
+    printf '%-30s conch_bench %s\n' "$name" "$*"
     if "$folder/bin/conch_bench" "$@" --json >"$part"; then
         mv "$part" "$results/$name.json"
     else
@@ -81,8 +82,8 @@ machine() {
 topologies() {
     local topology
     for topology in single tls sentinel cluster; do
-        run "uncontended-$topology" uncontended --topology "$topology" --coroutines 1
-        run "handoff-$topology" handoff --topology "$topology"
+        run "topology-uncontended-$topology" uncontended --topology "$topology" --coroutines 1
+        run "topology-handoff-$topology" handoff --topology "$topology"
     done
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_run.hpp"
 #include "cli/private_redis.hpp"
+#include "driver/tls.hpp"
 #include "support/certificates.hpp"
 #include "support/run.hpp"
 #include "topology/cluster_group.hpp"
@@ -29,13 +30,19 @@ boost::json::object run_alone(const words& servers) {
     return figures_of(line);
 }
 
-class each_topology : public ::testing::TestWithParam<const char*> {};
+class each_topology : public ::testing::TestWithParam<const char*> {
+protected:
+    bool unknown() const { return std::string{GetParam()} == "tls" && !impl::has_tls(); }
+};
 
 INSTANTIATE_TEST_SUITE_P(bench, each_topology,
                          ::testing::Values("single", "tls", "sentinel", "cluster"),
                          [](const auto& one) { return std::string{one.param}; });
 
 TEST_P(each_topology, takes_two_round_trips_for_a_pair) {
+    if (unknown()) {
+        GTEST_SKIP() << "built without TLS";
+    }
     const auto o = run_alone({"--topology", GetParam()});
     EXPECT_EQ(o.at("topology").as_string(), GetParam());
     EXPECT_NEAR(number(o, "round_trips_per_pair"), 2, 0.01);
@@ -45,6 +52,9 @@ TEST_P(each_topology, takes_two_round_trips_for_a_pair) {
 }
 
 TEST_P(each_topology, hands_locks_off_by_messages) {
+    if (unknown()) {
+        GTEST_SKIP() << "built without TLS";
+    }
     const auto o = figures_of("handoff", {"--topology", GetParam()});
     EXPECT_EQ(o.at("topology").as_string(), GetParam());
     for (const char* field : {"p50_us", "raw_p50_us", "ratio_p50", "by_message"}) {
@@ -72,6 +82,9 @@ TEST(bench_topologies, a_cluster_that_is_given_says_where_the_limit_is) {
 }
 
 TEST(bench_topologies, where_there_is_only_tls_the_limit_is_not_measured) {
+    if (!impl::has_tls()) {
+        GTEST_SKIP() << "built without TLS";
+    }
     certificate_authority authority;
     const certificate shown = authority.issue("IP:127.0.0.1");
     const cli::private_redis server{
