@@ -48,6 +48,12 @@ public:
     std::map<std::string, double> values_{};
 };
 
+/// What a benchmark can measure with.
+enum class server_kind {
+    plain,  ///< one server, without TLS
+    any,    ///< whatever conch can
+};
+
 /// One benchmark.
 struct sub_command {
     const char* name;
@@ -55,6 +61,7 @@ struct sub_command {
     const char* text;     ///< what is measured, what its limit is, what the figures are
     std::vector<parameter> parameters;
     report (*run)(const server_choice& where, const arguments& how);
+    server_kind kind = server_kind::plain;
 };
 
 /// Runs it as the words say, and prints what they want. Throws `usage_error`.

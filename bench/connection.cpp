@@ -26,7 +26,11 @@ std::int64_t to_number(std::string_view text) {
 
 std::int64_t message::number() const { return to_number(text); }
 
-connection::connection(const config& server) : socket_{server} { greet(socket_, server); }
+connection::connection(const config& server, greeted how) : socket_{server} {
+    if (how == greeted::yes) {
+        greet(socket_, server);
+    }
+}
 
 message connection::command(const std::vector<std::string_view>& words) {
     std::string out;
@@ -34,7 +38,7 @@ message connection::command(const std::vector<std::string_view>& words) {
     socket_.send(out);
     message m = receive();
     if (m.type == '-') {
-        throw std::runtime_error{std::string{words.at(0)} + ": " + m.text};
+        throw server_refusal{std::string{words.at(0)} + ": " + m.text};
     }
     return m;
 }

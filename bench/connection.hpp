@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,19 @@ struct message {
     std::int64_t number() const;
 };
 
+/// The server answered a command with an error.
+struct server_refusal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 /// A blocking connection for what is not measured, or is no faster otherwise: one command, one
-/// answer, and messages of subscriptions. Has said `greeting()`.
+/// answer, and messages of subscriptions. Has said `greeting()`, unless it is to be silent.
 class connection {
 public:
-    explicit connection(const config& server);
+    enum class greeted { yes, no };
+    explicit connection(const config& server, greeted how = greeted::yes);
 
-    /// Throws if the answer is an error.
+    /// Throws `server_refusal` if the answer is an error.
     message command(const std::vector<std::string_view>& words);
     /// Bytes that are encoded already.
     void send(std::string_view bytes) { socket_.send(bytes); }

@@ -66,7 +66,7 @@ private:
     hold_times times_;
     event_loop loop_;
     client client_;
-    mutex lock_{client_, "conch-bench:hand-off"};
+    mutex lock_{client_, std::string{tag} + ":hand-off"};
     hold hold_;
     asio::steady_timer pause_{loop_.context()};
 };
@@ -74,16 +74,16 @@ private:
 /// One process, by hand.
 class raw_player {
 public:
-    raw_player(const config& server, pass_log& log, std::size_t me)
-        : log_{log}, me_{me}, times_{me}, commands_{server}, messages_{server}, buffer_(4096) {
-        greet(commands_, server);
-        greet(messages_, server);
+    raw_player(const direct_access& to, pass_log& log, std::size_t me)
+        : log_{log}, me_{me}, times_{me}, commands_{to.home}, messages_{to.home}, buffer_(4096) {
+        greet(commands_, to.home);
+        greet(messages_, to.home);
         std::string subscribe;
-        append_command(subscribe, {"SUBSCRIBE", channel(me)});
+        append_command(subscribe, {to.sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel(me)});
         messages_.send(subscribe);
         messages_.receive(buffer_);
-        append_acquire(acquire_, name, field_of(me));
-        append_release(release_, name, field_of(me), channel(1 - me));
+        append_acquire(acquire_, name(), field_of(me));
+        append_release(release_, name(), field_of(me), channel(1 - me), to.sharded);
     }
 
     void run(const pass_order& o) {
@@ -117,10 +117,10 @@ public:
     }
 
 private:
-    static constexpr const char* name = "conch-bench:raw-hand-off";
+    static std::string name() { return std::string{tag} + ":raw-hand-off"; }
 
     // Each has its own, so that nobody is told of its own release.
-    static std::string channel(std::size_t of) { return channel_of(name) + std::to_string(of); }
+    static std::string channel(std::size_t of) { return channel_of(name()) + std::to_string(of); }
 
     void ask(std::string_view command) {
         commands_.send(command);
@@ -156,8 +156,8 @@ void pass_through_conch(const config& server, pass_log& log, std::size_t me, wir
     obey(player, parent);
 }
 
-void pass_by_hand(const config& server, pass_log& log, std::size_t me, wire_end& parent) {
-    raw_player player{server, log, me};
+void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent) {
+    raw_player player{to, log, me};
     obey(player, parent);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CONCH_BENCH_HAND_OFF_HPP
 #define CONCH_BENCH_HAND_OFF_HPP
 
+#include "direct_access.hpp"
 #include "event_loop.hpp"
 #include "support/child_process.hpp"
 #include "worker.hpp"
@@ -60,7 +61,7 @@ void pass_through_conch(const config& server, pass_log& log, std::size_t me, wir
 
 /// The same with two blocking sockets in each process, one of which is subscribed: the release
 /// script, the message, and the acquire script, encoded beforehand.
-void pass_by_hand(const config& server, pass_log& log, std::size_t me, wire_end& parent);
+void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent);
 
 }  // namespace conch::bench
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
+#include "deployment.hpp"
 #include "hand_off.hpp"
+#include "round_trips.hpp"
 #include "rounds.hpp"
 #include "statistics.hpp"
+
+#include <optional>
 
 namespace conch::bench {
 namespace {
@@ -10,8 +14,8 @@ namespace {
 /// Two processes, and what they wrote down.
 class pair_of_processes {
 public:
-    template <typename Body>
-    pair_of_processes(const config& server, Body body)
+    template <typename Server, typename Body>
+    pair_of_processes(const Server& server, Body body)
         : first_{[&](wire_end& parent) { body(server, *log_, 0, parent); }},
           second_{[&](wire_end& parent) { body(server, *log_, 1, parent); }} {}
 
@@ -69,30 +73,48 @@ std::vector<double> distribution(const std::vector<double>& values) {
 }
 
 report run(const server_choice& where, const arguments& how) {
-    const server redis{where};
+    const deployment servers{where};
     const pass_order o{.count = how.count("passes"), .shortest_hold = how.nanoseconds("hold")};
-    pair_of_processes own{redis.settings(), &pass_through_conch};
-    pair_of_processes raw{redis.settings(), &pass_by_hand};
+    pair_of_processes own{servers.settings(), &pass_through_conch};
+    std::optional<pair_of_processes> raw;
     own.play(o);
-    raw.play(o);
+    if (servers.direct()) {
+        raw.emplace(*servers.direct(), &pass_by_hand);
+        raw->play(o);
+    }
+    round_trips trips{servers};
 
     side ours, theirs;
+    const auto play_ours = [&] {
+        ours.add(own.play(o));
+        return o.count;
+    };
     take_turns(
-        how.count("rounds"), [&] { ours.add(own.play(o)); }, [&] { theirs.add(raw.play(o)); });
+        how.count("rounds"), [&] { trips.during(play_ours); },
+        [&] {
+            if (raw) {
+                theirs.add(raw->play(o));
+            }
+        });
 
     report r;
+    servers.describe(r);
     r.add_count("passes", o.count);
-    r.add("p50_us", median(ours.p50s), "us");
-    r.add("p99_us", median(ours.p99s), "us");
-    r.add("raw_p50_us", median(theirs.p50s), "us");
-    r.add("raw_p99_us", median(theirs.p99s), "us");
-    r.add("raw_message_p50_us", median(theirs.told_p50s), "us");
-    r.add("ratio_p50", median(ratios(ours.p50s, theirs.p50s)), "", 3);
-    r.add("ratio_p99", median(ratios(ours.p99s, theirs.p99s)), "", 3);
+    r.add_median("p50_us", ours.p50s, "us");
+    r.add_median("p99_us", ours.p99s, "us");
+    r.add_median("raw_p50_us", theirs.p50s, "us");
+    r.add_median("raw_p99_us", theirs.p99s, "us");
+    r.add_median("raw_message_p50_us", theirs.told_p50s, "us");
+    r.add_median("ratio_p50", ratios(ours.p50s, theirs.p50s), "", 3);
+    r.add_median("ratio_p99", ratios(ours.p99s, theirs.p99s), "", 3);
+    trips.add_to(r, "round_trips_per_pass");
     r.add("by_message",
-          static_cast<double>(ours.all.size()) / static_cast<double>(theirs.all.size()), "", 3);
+          static_cast<double>(ours.all.size()) / static_cast<double>(o.count * how.count("rounds")),
+          "", 3);
     r.add_series("percentiles_us", distribution(ours.all));
-    r.add_series("raw_percentiles_us", distribution(theirs.all));
+    if (raw) {
+        r.add_series("raw_percentiles_us", distribution(theirs.all));
+    }
     return r;
 }
 
@@ -106,10 +128,15 @@ sub_command handoff_command() {
         "to the grant in the other, which waits. The limit: two processes with blocking sockets,\n"
         "one to its own subscription; the release script, its message, then the acquire script.\n"
         "\n"
+        "topology, limit      what was measured with; whether the limit reached it as conch did,\n"
+        "                     without TLS, or not at all, where there is TLS alone: it isn't\n"
+        "                     measured then\n"
         "p50_us, p99_us       of a pass; raw_: of the limit\n"
         "raw_message_p50_us   the first part of the limit: until the message has come; the\n"
         "                     rest is one script's round trip\n"
         "ratio_p50, ratio_p99 of the two, in one round\n"
+        "round_trips_per_pass script calls and other commands for the lock, of both, as all\n"
+        "                     servers count them\n"
         "by_message           share of the passes of conch that count: a message ended the\n"
         "                     other's waiting. The rest found it not yet waiting\n"
         "percentiles_us       1 to 100, of the passes of all rounds (JSON only); raw_ too\n",
@@ -118,7 +145,8 @@ sub_command handoff_command() {
           0.0001, 1, parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
           least_rounds, 10'001}},
-        &run};
+        &run,
+        server_kind::any};
 }
 
 }  // namespace conch::bench

@@ -148,8 +148,8 @@ report run(const server_choice& where, const arguments& how) {
         }
         return r;
     }
-    if (where) {
-        measure(valgrind, how, *where, r);
+    if (where.url) {
+        measure(valgrind, how, *where.url, r);
     } else {
         const cli::private_redis own;
         measure(valgrind, how, own.url(), r);
@@ -207,7 +207,7 @@ report run_slices(const server_choice& where, const arguments& how) {
     const server redis{where};
     const slice_length length{.pairs = how.count("pairs")};
     pair_loop own{redis.settings(), how.count("coroutines")};
-    raw_baseline raw{redis.settings(), how.count("coroutines")};
+    raw_baseline raw{find_direct_access(redis.settings()), how.count("coroutines")};
     own.run(length);
     raw.run(length);
 

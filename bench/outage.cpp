@@ -7,8 +7,8 @@ namespace conch::bench {
 
 outage::outage(const server_choice& where, std::vector<std::string> client_names)
     : client_names_{std::move(client_names)} {
-    if (where) {
-        settings_ = config::from_url(*where);
+    if (where.url) {
+        settings_ = config::from_url(*where.url);
         control_.emplace(settings_);
         return;
     }

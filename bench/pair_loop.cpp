@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "pair_loop.hpp"
 
+#include "direct_access.hpp"
+
 #include <utility>
 
 namespace conch::bench {
@@ -8,7 +10,7 @@ namespace conch::bench {
 pair_loop::pair_loop(const config& server, std::size_t coroutines)
     : client_{loop_.context(), server} {
     for (std::size_t i = 0; i < coroutines; ++i) {
-        mutexes_.emplace_back(client_, "conch-bench:own:" + std::to_string(i));
+        mutexes_.emplace_back(client_, std::string{tag} + ":own:" + std::to_string(i));
     }
 }
 

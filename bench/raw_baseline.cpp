@@ -13,24 +13,24 @@ namespace {
 
 constexpr std::size_t buffer_size = 64 * 1024;
 
-std::string name_of(std::size_t slot) { return "conch-bench:raw:" + std::to_string(slot); }
+std::string name_of(std::size_t slot) { return std::string{tag} + ":raw:" + std::to_string(slot); }
 
 }  // namespace
 
-raw_baseline::raw_baseline(const config& server, std::size_t depth)
-    : socket_{server}, depth_{depth}, begun_(depth), buffer_(buffer_size) {
-    greet(socket_, server);
-    encode(depth);
+raw_baseline::raw_baseline(const direct_access& to, std::size_t depth)
+    : socket_{to.home}, depth_{depth}, begun_(depth), buffer_(buffer_size) {
+    greet(socket_, to.home);
+    encode(depth, to.sharded);
 }
 
-void raw_baseline::encode(std::size_t depth) {
+void raw_baseline::encode(std::size_t depth, bool sharded) {
     for (std::size_t i = 0; i < depth; ++i) {
         starts_.push_back(commands_.size());
         append_acquire(commands_, name_of(i), field_of(i));
     }
     for (std::size_t i = 0; i < depth; ++i) {
         starts_.push_back(commands_.size());
-        append_release(commands_, name_of(i), field_of(i), channel_of(name_of(i)));
+        append_release(commands_, name_of(i), field_of(i), channel_of(name_of(i)), sharded);
     }
     starts_.push_back(commands_.size());
 }

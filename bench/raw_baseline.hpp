@@ -2,11 +2,10 @@
 #ifndef CONCH_BENCH_RAW_BASELINE_HPP
 #define CONCH_BENCH_RAW_BASELINE_HPP
 
+#include "direct_access.hpp"
 #include "reply_counter.hpp"
 #include "slice.hpp"
 #include "socket.hpp"
-
-#include <conch/config.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -21,7 +20,7 @@ namespace conch::bench {
 class raw_baseline {
 public:
     /// `depth` commands are under way at any time, each on a lock of its own.
-    raw_baseline(const config& server, std::size_t depth);
+    raw_baseline(const direct_access& to, std::size_t depth);
 
     /// Runs until the end, then until each lock is released again.
     slice run(const slice_length& length);
@@ -29,7 +28,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
-    void encode(std::size_t depth);
+    void encode(std::size_t depth, bool sharded);
     void allow(std::size_t commands, clock::time_point now);
     void flush();
     std::size_t read_replies();

@@ -28,7 +28,9 @@ std::string field_of(std::size_t number) {
 }
 
 std::string channel_of(std::string_view name) {
-    return "redisson_lock__channel:{" + std::string{name} + '}';
+    const std::string prefix = "redisson_lock__channel:";
+    const std::string text{name};
+    return prefix + (text.find('{') == text.npos ? '{' + text + '}' : text);
 }
 
 void append_acquire(std::string& out, std::string_view name, std::string_view field,
@@ -38,9 +40,13 @@ void append_acquire(std::string& out, std::string_view name, std::string_view fi
 }
 
 void append_release(std::string& out, std::string_view name, std::string_view field,
-                    std::string_view channel) {
-    append_command(out,
-                   {"EVALSHA", get_script(script_id::release).sha1, "1", name, field, channel});
+                    std::string_view channel, bool sharded) {
+    std::vector<std::string_view> words{
+        "EVALSHA", get_script(script_id::release).sha1, "1", name, field, channel};
+    if (sharded) {
+        words.push_back("spublish");
+    }
+    append_command(out, words);
 }
 
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,

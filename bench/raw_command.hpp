@@ -17,13 +17,14 @@ void append_command(std::string& out, std::initializer_list<std::string_view> wo
 /// Of the shape and length that conch writes.
 std::string field_of(std::size_t number);
 
-/// The channel of the release messages, for names without braces.
+/// The channel of the release messages.
 std::string channel_of(std::string_view name);
 
 void append_acquire(std::string& out, std::string_view name, std::string_view field,
                     std::string_view lease_ms = "30000");
+/// `sharded`: told by SPUBLISH.
 void append_release(std::string& out, std::string_view name, std::string_view field,
-                    std::string_view channel);
+                    std::string_view channel, bool sharded = false);
 
 /// Of locks whose fields are `field_of(first)` and the following ones.
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,

@@ -67,6 +67,10 @@ ROWS = [
 ]
 
 
+TOPOLOGIES = {'single': 'one server', 'tls': 'one server, TLS',
+              'sentinel': 'Sentinel: a master, two replicas', 'cluster': 'Cluster: three masters'}
+
+
 def cell(value: Optional[float], unit: str = '') -> str:
     if value is None:
         return NOT_MEASURED
@@ -93,6 +97,25 @@ def speed(results: Path) -> str:
     machine = read(results / 'machine.json')
     return (f'{markdown(rows)}\n\n{machine["cpu"]}, {machine["cores"]} cores; Redis '
             f'{machine["redis"]}, {machine["compiler"]}.')
+
+
+def topologies(results: Path) -> str:
+    rows = [['', 'pairs/s, 1 coroutine', 'ratio to its limit', 'round trips of a pair',
+             'hand-off, p50']]
+    for name, title in TOPOLOGIES.items():
+        pairs, passes = (measured(results / f'topology-{benchmark}-{name}.json')
+                         for benchmark in ('uncontended', 'handoff'))
+        ratio = cell(pairs.get('ratio'))
+        if pairs.get('limit') == 'without TLS':
+            ratio += ' (limit without TLS)'
+        rows.append([title, cell(pairs.get('pairs_per_s')), ratio,
+                     cell(pairs.get('round_trips_per_pair')), cell(passes.get('p50_us'), 'us')])
+    return markdown(rows)
+
+
+def measured(path: Path) -> Dict:
+    """Nothing, where nothing was measured."""
+    return read(path) if path.exists() else {}
 
 
 def peer_cell(entry: Dict, figure: str, is_reference: bool) -> str:
@@ -137,6 +160,7 @@ def main() -> int:
     old = readme.read_text()
     try:
         new = with_table(old, 'speed', speed(results))
+        new = with_table(new, 'topologies', topologies(results))
         new = with_table(new, 'peers', peers(results))
     except Missing as e:
         print(f'readme: {e}', file=sys.stderr)

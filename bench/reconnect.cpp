@@ -66,7 +66,7 @@ report run(const server_choice& where, const arguments& how) {
         });
 
     report r;
-    r.add_text("fault", where ? "connections killed" : "restart");
+    r.add_text("fault", where.url ? "connections killed" : "restart");
     r.add_count("holds", count);
     r.add_count("waiters", count);
     r.add_count("lost", lost);

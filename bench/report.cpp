@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "report.hpp"
 
+#include "statistics.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -19,6 +21,15 @@ void report::add(std::string_view name, double value, std::string_view unit, int
     char text[64];
     std::snprintf(text, sizeof text, "%.*f", decimals, value);
     rows_.push_back({std::string{name}, text, std::string{unit}});
+}
+
+void report::add_median(std::string_view name, const std::vector<double>& values,
+                        std::string_view unit, int decimals) {
+    if (values.empty()) {
+        add_unknown(name);
+    } else {
+        add(name, median(values), unit, decimals);
+    }
 }
 
 void report::add_count(std::string_view name, std::uint64_t value, std::string_view unit) {

@@ -16,6 +16,9 @@ class report {
 public:
     /// `unit` and `decimals` are for the table alone.
     void add(std::string_view name, double value, std::string_view unit = {}, int decimals = 1);
+    /// The median of these; where there is none, it could not be measured.
+    void add_median(std::string_view name, const std::vector<double>& values,
+                    std::string_view unit = {}, int decimals = 1);
     void add_count(std::string_view name, std::uint64_t value, std::string_view unit = {});
     void add_text(std::string_view name, std::string_view text);
     /// What could not be measured: null in the object, never zero.

@@ -4,6 +4,7 @@
 
 #include "interruption.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -24,10 +25,10 @@ void take_turns(std::size_t rounds, Own own, Raw raw) {
     }
 }
 
-/// Of the values of each round.
+/// Of the values of each round that both have.
 inline std::vector<double> ratios(const std::vector<double>& of, const std::vector<double>& to) {
     std::vector<double> out;
-    for (std::size_t i = 0; i < of.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(of.size(), to.size()); ++i) {
         out.push_back(of[i] / to[i]);
     }
     return out;

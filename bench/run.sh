@@ -4,7 +4,9 @@
 # servers. What each says is in bench/results/*.json afterwards, plots of it are in *.svg beside;
 # nothing else should run meanwhile.
 #
-#   bash bench/run.sh [RESULTS]             takes about ten minutes; RESULTS: another folder
+#   bash bench/run.sh [RESULTS]             takes about twelve minutes; RESULTS: another folder
+#   bash bench/run.sh --topologies [RESULTS]
+#                                           only one server, TLS, Sentinel and Cluster: two minutes
 #   bash bench/run.sh --peers [RESULTS]     instead conch beside other libraries, by turns, in one
 #                                           table and in peers.json: about as long. Installs them
 #                                           into the build folder, from where pip, npm, Maven and
@@ -16,13 +18,15 @@ set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-peers=
-if [ "${1:-}" = --peers ]; then
-    peers=yes
-    shift
-fi
+what=all
+case ${1:-} in
+    --peers | --topologies)
+        what=${1#--}
+        shift
+        ;;
+esac
 if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
-    sed -n '3,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
 fi
 results=${1:-bench/results}
@@ -32,15 +36,16 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF -D
 cmake --build "$folder" --target conch_bench conch_peer
 mkdir -p "$results"
 
-# show: what was measured, as pictures and, if it is in its place, in the README
+# show: what was measured, as pictures (none is of topologies) and, if it is in its place, in the
+# README
 show() {
     local status=0
-    python3 -B bench/plot.py "$results" || status=1
+    [ "$what" = topologies ] || python3 -B bench/plot.py "$results" || status=1
     if [ "$results" -ef bench/results ]; then python3 -B bench/readme.py || status=1; fi
     return "$status"
 }
 
-if [ "$peers" ]; then
+if [ "$what" = peers ]; then
     python3 -B bench/peers/peers.py --build "$folder" --json "$results/peers.json"
     show
     exit
@@ -52,7 +57,7 @@ run() {
     local name=$1 part
     shift
     part=$results/$name.json.part
-    printf '%-24s conch_bench %s\n' "$name" "$*"
+    printf '%-30s conch_bench %s\n' "$name" "$*"
     if "$folder/bin/conch_bench" "$@" --json >"$part"; then
         mv "$part" "$results/$name.json"
     else
@@ -73,6 +78,30 @@ machine() {
         "$(git rev-parse --short HEAD 2>/dev/null || true)"
 }
 
+# topologies: the same over TCP, wherever the servers are
+topologies() {
+    local topology
+    for topology in single tls sentinel cluster; do
+        run "topology-uncontended-$topology" uncontended --topology "$topology" --coroutines 1
+        run "topology-handoff-$topology" handoff --topology "$topology"
+    done
+}
+
+# finish: shows it, and tells what has failed
+finish() {
+    show || failed+=("the plots or the tables")
+    if [ "${#failed[@]}" != 0 ]; then
+        printf 'FAILED: %s\n' "${failed[@]}"
+        exit 1
+    fi
+}
+
+if [ "$what" = topologies ]; then
+    topologies
+    finish
+    exit
+fi
+
 machine >"$results/machine.json"
 for coroutines in 1 16 128 1024 10000; do
     seconds=0.5
@@ -92,14 +121,11 @@ run handoff handoff --passes 500
 for holds in 1000 10000 100000; do
     run "holds-$holds" holds --holds "$holds" --lease 3
 done
+topologies
 run names-10000 names --names 10000
 run reconnect-10000 reconnect --holds 10000
 for coroutines in 1 128; do
     run "instructions-$coroutines" instructions --coroutines "$coroutines"
 done
 
-show || failed+=("the plots or the tables")
-if [ "${#failed[@]}" != 0 ]; then
-    printf 'FAILED: %s\n' "${failed[@]}"
-    exit 1
-fi
+finish

@@ -4,8 +4,8 @@
 namespace conch::bench {
 
 server::server(const server_choice& choice) {
-    if (choice) {
-        settings_ = config::from_url(*choice);
+    if (choice.url) {
+        settings_ = config::from_url(*choice.url);
     } else {
         own_.emplace();
         settings_ = config::from_url(own_->url());

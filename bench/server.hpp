@@ -11,8 +11,14 @@
 
 namespace conch::bench {
 
-/// Where to measure: the URL that was given, or none.
-using server_choice = std::optional<std::string>;
+/// How servers stand in for each other, and how they are reached.
+enum class topology { single, tls, sentinel, cluster };
+
+/// Where to measure: the URL that was given, or servers of our own: as wanted, or one.
+struct server_choice {
+    std::optional<std::string> url{};
+    std::optional<topology> own{};
+};
 
 /// The server that is measured with: the chosen one, or one of our own that ends with this object.
 class server {

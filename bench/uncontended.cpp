@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
+#include "deployment.hpp"
 #include "pair_loop.hpp"
 #include "raw_baseline.hpp"
+#include "round_trips.hpp"
 #include "rounds.hpp"
 #include "statistics.hpp"
+
+#include <optional>
 
 namespace conch::bench {
 namespace {
@@ -23,34 +27,49 @@ struct side {
 };
 
 report run(const server_choice& where, const arguments& how) {
-    const server redis{where};
+    const deployment servers{where};
     const std::size_t coroutines = how.count("coroutines");
     const slice_length length{.time = how.seconds("seconds")};
-    pair_loop own{redis.settings(), coroutines};
-    raw_baseline raw{redis.settings(), coroutines};
+    pair_loop own{servers.settings(), coroutines};
+    std::optional<raw_baseline> raw;
+    round_trips trips{servers};
     own.run(length);
-    raw.run(length);
+    if (servers.direct()) {
+        raw.emplace(*servers.direct(), coroutines);
+        raw->run(length);
+    }
 
     side ours, theirs;
+    const auto run_ours = [&] {
+        const slice s = own.run(length);
+        ours.add(s);
+        return s.latencies_us.size();
+    };
     take_turns(
-        how.count("rounds"), [&] { ours.add(own.run(length)); },
-        [&] { theirs.add(raw.run(length)); });
+        how.count("rounds"), [&] { trips.during(run_ours); },
+        [&] {
+            if (raw) {
+                theirs.add(raw->run(length));
+            }
+        });
 
     report r;
+    servers.describe(r);
     r.add_count("coroutines", coroutines);
-    r.add("pairs_per_s", median(ours.rates), "/s", 0);
-    r.add("raw_pairs_per_s", median(theirs.rates), "/s", 0);
-    r.add("ratio", median(ratios(ours.rates, theirs.rates)), "", 3);
-    r.add("p50_us", median(ours.p50s), "us");
-    r.add("p99_us", median(ours.p99s), "us");
-    r.add("p999_us", median(ours.p999s), "us");
-    r.add("raw_p50_us", median(theirs.p50s), "us");
-    r.add("raw_p99_us", median(theirs.p99s), "us");
-    r.add("raw_p999_us", median(theirs.p999s), "us");
-    r.add("latency_ratio", median(ratios(ours.p50s, theirs.p50s)), "", 3);
-    r.add("cpu_us_per_pair", median(ours.cpus), "us", 2);
-    r.add("raw_cpu_us_per_pair", median(theirs.cpus), "us", 2);
-    r.add("allocations_per_pair", median(ours.allocations), "", 3);
+    r.add_median("pairs_per_s", ours.rates, "/s", 0);
+    r.add_median("raw_pairs_per_s", theirs.rates, "/s", 0);
+    r.add_median("ratio", ratios(ours.rates, theirs.rates), "", 3);
+    trips.add_to(r, "round_trips_per_pair");
+    r.add_median("p50_us", ours.p50s, "us");
+    r.add_median("p99_us", ours.p99s, "us");
+    r.add_median("p999_us", ours.p999s, "us");
+    r.add_median("raw_p50_us", theirs.p50s, "us");
+    r.add_median("raw_p99_us", theirs.p99s, "us");
+    r.add_median("raw_p999_us", theirs.p999s, "us");
+    r.add_median("latency_ratio", ratios(ours.p50s, theirs.p50s), "", 3);
+    r.add_median("cpu_us_per_pair", ours.cpus, "us", 2);
+    r.add_median("raw_cpu_us_per_pair", theirs.cpus, "us", 2);
+    r.add_median("allocations_per_pair", ours.allocations, "", 3);
     r.add_series("ratios", ratios(ours.rates, theirs.rates));
     return r;
 }
@@ -63,10 +82,18 @@ sub_command uncontended_command() {
         "lock + unlock pairs through one connection, each on a lock of its own",
         "Coroutines of one client on one thread lock and unlock, each its own lock. The limit:\n"
         "the same script calls, encoded beforehand, in a sliding window of the same depth over\n"
-        "one blocking socket.\n"
+        "one blocking socket, to the server that has the locks. All names have one hash tag, so\n"
+        "of a cluster one node is measured.\n"
         "\n"
+        "topology, limit                what was measured with; whether the limit reached it as\n"
+        "                               conch did, without TLS, or not at all, where there is TLS\n"
+        "                               alone: it isn't measured then\n"
         "pairs_per_s, raw_pairs_per_s   lock + unlock pairs per second\n"
         "ratio                          of the two, in one round\n"
+        "round_trips_per_pair           script calls and other commands for locks, as all servers\n"
+        "                               count them (none that is made by the clock, such as\n"
+        "                               PING): what one coroutine waits for. Of many, one call\n"
+        "                               may serve several pairs\n"
         "p50_us, p99_us, p999_us        a pair: from the call of async_lock to the end of\n"
         "                               async_unlock; raw_: from the write of the acquire to\n"
         "                               the reply to the release\n"
@@ -81,7 +108,8 @@ sub_command uncontended_command() {
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
           least_rounds, 10'001}},
-        &run};
+        &run,
+        server_kind::any};
 }
 
 }  // namespace conch::bench

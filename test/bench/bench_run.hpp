@@ -50,7 +50,9 @@ inline words line_of(const small_bench& b, const words& more) {
     return line;
 }
 
-/// The object that it prints. Throws if that is not all, or the status is not 0.
+/// The object that this line prints; the same for one of `small_benches`. Throws if that is not
+/// all, or the status is not 0.
+boost::json::object figures_of(words line);
 boost::json::object figures_of(const std::string& name, const words& more = {});
 
 }  // namespace conch::test

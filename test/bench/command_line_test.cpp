@@ -84,7 +84,12 @@ TEST(bench_command_line, refuses_what_it_does_not_understand_in_one_line_with_st
                                    {"holds", "--lease", "soon"},
                                    {"handoff", "--json", "--json"},
                                    {"names", "--redis", "http://127.0.0.1"},
-                                   {"names", "--redis"}};
+                                   {"names", "--redis"},
+                                   {"names", "--redis", "rediss://127.0.0.1"},
+                                   {"names", "--redis", "redis+cluster://127.0.0.1"},
+                                   {"names", "--topology", "cluster"},
+                                   {"handoff", "--topology", "ring"},
+                                   {"handoff", "--topology", "tls", "--redis", "redis://a"}};
     for (const words& line : wrong) {
         const ended end = run_bench(line);
         EXPECT_EQ(end.status, 2) << ::testing::PrintToString(line);

@@ -10,9 +10,7 @@
 
 namespace conch::test {
 
-namespace {
-
-boost::json::object run(words line) {
+boost::json::object figures_of(words line) {
     line.emplace_back("--json");
     const ended end = run_bench(line);
     if (end.status != 0 || !end.err.empty()) {
@@ -21,13 +19,11 @@ boost::json::object run(words line) {
     return boost::json::parse(end.out).as_object();
 }
 
-}  // namespace
-
 boost::json::object figures_of(const std::string& name, const words& more) {
     const auto& all = small_benches();
     const auto b = std::find_if(all.begin(), all.end(),
                                 [&](const small_bench& one) { return one.name == name; });
-    return run(line_of(*b, more));
+    return figures_of(line_of(*b, more));
 }
 
 namespace {
@@ -36,7 +32,7 @@ double number(const boost::json::object& o, const char* field) {
     return o.at(field).to_number<double>();
 }
 
-double figure_of(const words& line, const char* field) { return number(run(line), field); }
+double figure_of(const words& line, const char* field) { return number(figures_of(line), field); }
 
 void expect_positive(const boost::json::object& o, const std::vector<const char*>& fields) {
     for (const char* field : fields) {

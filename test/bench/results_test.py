@@ -98,6 +98,12 @@ class Plots(Case):
         self.run_script('plot.py', self.folder)
         self.assertEqual(len(self.curves('handoff-peers.svg')), 2)
 
+    def test_topologies_are_no_points_of_a_curve(self):
+        self.change('topology-uncontended-tls', coroutines=1, pairs_per_s=5000.0,
+                    raw_pairs_per_s=9000.0)
+        self.run_script('plot.py', self.folder)
+        self.assertEqual([len(c) for c in self.curves('throughput.svg')], [5, 5])
+
     def test_what_was_not_measured_is_left_out(self):
         self.change('uncontended-16', pairs_per_s=None)
         self.run_script('plot.py', self.folder)
@@ -144,7 +150,7 @@ class Tables(Case):
         self.change('peers', **PEERS_RESULTS)
         self.readme = self.folder / 'README.md'
         places = (f'{readme.BEGIN.format(n)}\nold\n{readme.END.format(n)}\n'
-                  for n in ('speed', 'peers'))
+                  for n in ('speed', 'topologies', 'peers'))
         self.readme.write_text('before\n' + 'between\n'.join(places) + 'after\n')
 
     def write(self, *words, status=0):
@@ -154,7 +160,8 @@ class Tables(Case):
     def test_they_take_the_place_of_the_old_ones_and_nothing_else(self):
         text, _ = self.write()
         self.assertNotIn('\nold\n', text)
-        self.assertRegex(text, r'(?s)^before\n<!.*->\nbetween\n<!.*->\nafter\n$')
+        table = '<!.*->\n'
+        self.assertRegex(text, rf'(?s)^before\n{table}between\n{table}between\n{table}after\n$')
         self.assertEqual(self.write()[0], text)
 
     def test_there_is_a_row_for_each_figure_with_its_limit_and_ratio(self):
@@ -162,13 +169,28 @@ class Tables(Case):
         self.assertIn('| uncontended, 128 coroutines: pairs | 128,000 /s | 140,800 /s | 0.25 |\n',
                       text)
         self.assertIn('| the same, lost | 0.25 |  |  |\n', text)
-        self.assertEqual(len(re.findall(r'(?m)^\| .*\|$', text)), len(readme.ROWS) + 6)
+        self.assertEqual(len(re.findall(r'(?m)^\| .*\|$', text)),
+                         len(readme.ROWS) + len(readme.TOPOLOGIES) + 8)
 
     def test_peers_stand_beside_conch_with_the_ratio_to_it(self):
         text, _ = self.write()
         self.assertIn('|  | conch 9 | other 7 | gone |\n', text)
         self.assertIn('| hand-off: p50, us | 250 | 500 (2.00) | not measured |\n', text)
         self.assertIn('* gone: not measured: no go in PATH\n', text)
+
+    def test_each_topology_has_its_rate_its_ratio_its_round_trips_and_its_hand_off(self):
+        self.change('topology-uncontended-cluster', limit='as conch', pairs_per_s=5000.0,
+                    ratio=0.75, round_trips_per_pair=2.0004)
+        self.change('topology-handoff-cluster', p50_us=150.4)
+        self.assertIn('| Cluster: three masters | 5,000 | 0.75 | 2.00 | 150 us |\n',
+                      self.write()[0])
+
+    def test_a_limit_that_goes_without_tls_is_said_to(self):
+        self.change('topology-uncontended-tls', limit='without TLS', pairs_per_s=5000.0, ratio=0.75)
+        self.assertIn('| 5,000 | 0.75 (limit without TLS) | not measured |', self.write()[0])
+
+    def test_a_topology_that_was_not_measured_has_no_numbers(self):
+        self.assertIn(f'| one server |{" not measured |" * 4}\n', self.write()[0])
 
     def test_a_count_has_no_decimals(self):
         self.change('names-10000', connections=1)
