@@ -116,7 +116,7 @@ void context::on_ready(void* self) { static_cast<context*>(self)->renewing.check
 
 void context::on_durable_ready(void* self) {
     auto& house = *static_cast<context*>(self);
-    house.confirming.connection_ready();
+    house.confirming.connection_ready(house.servers.durable());
     house.renewing.check_all();
 }
 
