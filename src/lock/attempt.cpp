@@ -115,7 +115,21 @@ void slot::try_now() {
     last_busy_ = false;
     house.timers.set(a.timer, patience(w));
     submit(*a.call);
-    house.confirming.follow(a.spec->replicas());
+    if (a.spec->replicas()) {
+        house.confirming.follow(link(), a.spec->replicas());
+    }
+}
+
+// A younger waiter may have inherited the try; a copy that was just sent may yet be answered, but a
+// server that drops each connection doesn't prolong this for ever.
+time_point slot::patience_with(const acquisition& a) noexcept {
+    const duration timeout = house.settings.operation_timeout;
+    const time_point until = core::after(head().since, timeout);
+    if (a.call->where != wire::call::state::written && !is_unconfirmed(*a.call)) {
+        return until;
+    }
+    return std::max(until, std::min(core::after(a.call->sent, timeout),
+                                    core::after(a.call->begun, 2 * timeout)));
 }
 
 void slot::on_patience_over(void* acquisition_) {
@@ -123,14 +137,7 @@ void slot::on_patience_over(void* acquisition_) {
     slot& s = a.home;
     CONCH_CHECK(s.trying_ == &a);
     waiter& w = s.head();
-    const duration timeout = s.house.settings.operation_timeout;
-    // A younger waiter may have inherited the try; a copy that was just sent may yet be answered,
-    // but a server that drops each connection doesn't prolong this for ever.
-    time_point until = core::after(w.since, timeout);
-    if (a.call->where == wire::call::state::written || is_unconfirmed(*a.call)) {
-        until = std::max(until, std::min(core::after(a.call->sent, timeout),
-                                         core::after(a.call->begun, 2 * timeout)));
-    }
+    const time_point until = s.patience_with(a);
     if (until > s.house.now) {
         s.house.timers.set(a.timer, until);
         return;
@@ -151,7 +158,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         a.fence = token_of(o.reply.text());
         if (a.spec->replicas()) {
             house.confirming.granted(a);
-            house.timers.set(a.timer, patience(head()));
+            house.timers.set(a.timer, patience_with(a));
         } else {
             granted(a);
         }

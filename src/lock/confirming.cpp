@@ -37,8 +37,8 @@ const wire::call_type confirmer::type{
     .done = &confirmer::done,
 };
 
-confirmation::confirmation(context& h, impl::replication t) noexcept
-    : wire::call{confirmer::type}, house{h}, terms{t} {}
+confirmation::confirmation(context& h, wire::link& l, impl::replication t) noexcept
+    : wire::call{confirmer::type}, house{h}, link{l}, terms{t} {}
 
 // What the server has answered on this connection was written on it. A later call has a greater
 // number.
@@ -54,27 +54,24 @@ confirmer::~confirmer() {
     }
 }
 
-confirmation& confirmer::of(impl::replication terms) {
+confirmation& confirmer::of(wire::link& link, impl::replication terms) {
     for (const auto& c : all_) {
-        if (c->terms == terms) {
+        if (&c->link == &link && c->terms == terms) {
             return *c;
         }
     }
-    return *all_.emplace_back(std::make_unique<confirmation>(house_, terms));
+    return *all_.emplace_back(std::make_unique<confirmation>(house_, link, terms));
 }
 
 void confirmer::submit(confirmation& c) {
     if (c.where == state::waiting) {
-        house_.servers.durable().withdraw(c);
+        c.link.withdraw(c);
     }
-    house_.servers.durable().submit(c);
+    c.link.submit(c);
 }
 
-void confirmer::follow(impl::replication terms) {
-    if (!terms) {
-        return;
-    }
-    confirmation& c = of(terms);
+void confirmer::follow(wire::link& link, impl::replication terms) {
+    confirmation& c = of(link, terms);
     if (c.where == state::written) {
         c.again = true;
     } else {
@@ -83,7 +80,8 @@ void confirmer::follow(impl::replication terms) {
 }
 
 // In place of a WAIT that left before, or never, there will be another.
-confirmation::burden& confirmer::burden_of(confirmation& c, std::uint64_t serial) {
+confirmation::burden& confirmer::burden_of(const acquisition& a, std::uint64_t serial) {
+    confirmation& c = of(a.home.link(), a.spec->replicas());
     if (c.covers(serial)) {
         return c.now;
     }
@@ -96,17 +94,18 @@ confirmation::burden& confirmer::burden_of(confirmation& c, std::uint64_t serial
 }
 
 void confirmer::granted(acquisition& a) {
-    burden_of(of(a.spec->replicas()), a.call->serial).acquires.push_back(*a.call);
+    burden_of(a, a.call->serial).acquires.push_back(*a.call);
 }
 
-void confirmer::renewed(impl::replication terms, std::uint64_t serial) {
-    if (terms) {
-        ++burden_of(of(terms), serial).renewals;
-    }
+void confirmer::renewed(const acquisition& a, std::uint64_t serial) {
+    ++burden_of(a, serial).renewals;
 }
 
-void confirmer::connection_ready() {
+void confirmer::connection_ready(wire::link& link) {
     for (const auto& c : all_) {
+        if (&c->link != &link) {
+            continue;
+        }
         wire::call_list again;
         again.splice(again.end(), c->now.acquires);
         again.splice(again.end(), c->next.acquires);
@@ -116,7 +115,7 @@ void confirmer::connection_ready() {
         while (!again.empty()) {
             wire::call& last = again.back();
             again.pop_back();
-            house_.servers.durable().repeat(last);
+            link.repeat(last);
         }
         if (wanted) {
             submit(*c);
@@ -142,7 +141,7 @@ void confirmer::done(wire::call& call, const wire::outcome& o) {
     c.now.renewals = std::exchange(c.next.renewals, 0);
     // First, so that what the verdict leads to finds it waiting.
     if (std::exchange(c.again, false)) {
-        self.submit(c);
+        submit(c);
     }
     self.judge(c, judged, o);
     self.forget_idle();

@@ -4,6 +4,7 @@
 
 #include "lock/acquisition.hpp"
 #include "wire/call.hpp"
+#include "wire/link.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -23,11 +24,12 @@ struct confirmation : wire::call {
         bool empty() const noexcept { return acquires.empty() && renewals == 0; }
     };
 
-    confirmation(context& h, impl::replication t) noexcept;
+    confirmation(context& h, wire::link& l, impl::replication t) noexcept;
     /// The answer will be about what was written so far as `serial`.
     bool covers(std::uint64_t serial) const noexcept;
 
     context& house;
+    wire::link& link;
     const impl::replication terms;
     burden now{};
     burden next{};       ///< what was written too late for the one on its way
@@ -42,16 +44,16 @@ public:
     confirmer& operator=(const confirmer&) = delete;
     ~confirmer();
 
-    /// A WAIT leaves behind all that was submitted so far. No-op without terms.
-    void follow(impl::replication terms);
+    /// A WAIT leaves behind all that was submitted to this link so far.
+    void follow(wire::link& link, impl::replication terms);
     /// The acquire was granted: its slot hears whether enough replicas have it, unless its call is
     /// unlinked before.
     void granted(acquisition& a);
-    /// A renewal of this place in the order of writes was confirmed by the server.
-    void renewed(impl::replication terms, std::uint64_t serial);
+    /// The server confirmed a renewal, which has this place in the order of writes.
+    void renewed(const acquisition& a, std::uint64_t serial);
     /// A new connection: WAIT says nothing there of what was written on the old one, so that it is
     /// written again.
-    void connection_ready();
+    void connection_ready(wire::link& link);
 
 private:
     static constexpr std::size_t most_kept = 8;
@@ -61,9 +63,9 @@ private:
     static const wire::call_type type;
     friend struct confirmation;
 
-    confirmation& of(impl::replication terms);
-    confirmation::burden& burden_of(confirmation& c, std::uint64_t serial);
-    void submit(confirmation& c);
+    confirmation& of(wire::link& link, impl::replication terms);
+    confirmation::burden& burden_of(const acquisition& a, std::uint64_t serial);
+    static void submit(confirmation& c);
     void judge(const confirmation& c, confirmation::burden& judged, const wire::outcome& o);
     void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
     void forget_idle();

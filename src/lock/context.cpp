@@ -114,9 +114,7 @@ void context::retire_idle() {
 
 void context::on_ready(void* self, wire::link& l) {
     auto& house = *static_cast<context*>(self);
-    if (house.servers.is_durable(l)) {
-        house.confirming.connection_ready();
-    }
+    house.confirming.connection_ready(l);
     house.renewing.check_all(l);
 }
 

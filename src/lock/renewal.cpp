@@ -182,7 +182,7 @@ void renewer::send(std::span<acquisition* const> holds) {
     holds.front()->home.submit(r);
     for (const acquisition* a : holds) {
         if (a->spec->replicas() && wanted_lease(*a, house_.now) > duration::zero()) {
-            house_.confirming.follow(a->spec->replicas());
+            house_.confirming.follow(a->home.link(), a->spec->replicas());
         }
     }
 }
@@ -258,7 +258,9 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
     if (i.lease > duration::zero()) {
         count(a, r);
         set_deadline(a, r.sent, i.lease);
-        house_.confirming.renewed(a.spec->replicas(), r.serial);
+        if (a.spec->replicas()) {
+            house_.confirming.renewed(a, r.serial);
+        }
     }
     bool more = false;
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {

@@ -114,6 +114,7 @@ private:
     bool fits(const acquisition& a, const waiter& w) const noexcept;
     bool fits_as_it_is(const acquisition& a, const waiter& w) const noexcept;
     time_point patience(const waiter& w) const noexcept;
+    time_point patience_with(const acquisition& a) noexcept;
     void nest_others(acquisition& a);
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     void leave(waiter& w, error_code why, impl::view_ptr view = {});

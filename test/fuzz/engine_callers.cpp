@@ -197,6 +197,9 @@ void engine_world::granted(request& r) {
     }
     FUZZ_CHECK(!gone_by_now(*r.view));
     FUZZ_CHECK(record_of(level->of->number).name == r.name);
+    if (is_durable() && honest) {
+        FUZZ_CHECK(server_.acknowledged.contains("c:" + std::to_string(level->of->number)));
+    }
     if (r.fenced && honest && level->of->levels.size() == 1 && !r.nests) {
         FUZZ_CHECK(r.view->fence > last_fence_[r.name]);
         last_fence_[r.name] = r.view->fence;

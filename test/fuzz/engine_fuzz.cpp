@@ -140,6 +140,10 @@ void caller_event(engine_world& w, byte_source& in, std::size_t which) {
         case 5: with_hold(w, in, [&](std::size_t h) { w.wait_lost(h, one_of(in, early)); }); return;
         case 6: {
             const std::size_t name = in.below(2 * engine_world::names.size());
+            if (w.is_durable()) {  // the other connection would be asked
+                w.replicas(name % 3);
+                return;
+            }
             name % 2 != 0 ? w.force_unlock(name / 2) : w.status(name / 2);
             return;
         }
@@ -151,6 +155,10 @@ void caller_event(engine_world& w, byte_source& in, std::size_t which) {
         case 8: with_hold(w, in, [&](std::size_t h) { w.detach(h); }); return;
         default: {
             const std::size_t what = in.below(4);
+            if (w.is_durable()) {
+                w.replicas(what % 2);
+                return;
+            }
             w.permits(what % engine_world::limits, in.below(8), one_of(in, waits), what >= 2);
             return;
         }
@@ -249,7 +257,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     byte_source in{data, size};
     const config settings = read_config(in);
     const unsigned how = in.byte();
-    engine_world w{settings, how};
+    engine_world w{settings, how, (how & 128u) != 0};
     w.serves = w.connects = (how & 1u) == 0;
     for (std::size_t n = 0; n < most_events && !in.empty(); ++n) {
         event(w, in, (how & 2u) != 0);

@@ -19,8 +19,9 @@ constexpr std::size_t most_output = 512u << 10;
 
 }  // namespace
 
-engine_world::engine_world(config settings, std::uint64_t seed)
-    : settings_{[&] {
+engine_world::engine_world(config settings, std::uint64_t seed, bool durable)
+    : place_{durable ? std::size_t{1} : std::size_t{0}},
+      settings_{[&] {
           settings.observer = {std::shared_ptr<void>{}, &observer_};
           return std::move(settings);
       }()},
@@ -28,8 +29,11 @@ engine_world::engine_world(config settings, std::uint64_t seed)
     engine_.join_from(2);
     for (std::size_t i = 0; i < names.size(); ++i) {
         for (const bool fenced : {false, true}) {
-            specs_[i][fenced ? 1 : 0] = impl::lock_spec::make(
-                i == 2 ? impl::token_family : impl::redisson_family, names[i], {.fenced = fenced});
+            specs_[i][fenced ? 1 : 0] =
+                impl::lock_spec::make(i == 2 ? impl::token_family : impl::redisson_family, names[i],
+                                      {.fenced = fenced,
+                                       .replicas = {.at_least = durable ? 1u : 0u,
+                                                    .within = std::chrono::milliseconds{2}}});
         }
     }
     rates_[0] = impl::rate_spec_ptr{
@@ -47,7 +51,7 @@ engine_world::~engine_world() {
 void engine_world::after_turn() {
     FUZZ_CHECK(++turns_at_once_ < most_turns_at_once);
     collect();
-    if (connected_ != 0 && engine_.wanted_connection() != connected_) {
+    if (connected_ != 0 && engine_.wanted_connection(place_) != connected_) {
         drop_connection(fate::later);
     }
     write();
@@ -59,7 +63,7 @@ void engine_world::settle() {
     if (in_batch_) {
         return;
     }
-    if (connects && connected_ == 0 && engine_.wanted_connection() != 0) {
+    if (connects && connected_ == 0 && engine_.wanted_connection(place_) != 0) {
         connect();
         return;
     }
@@ -110,9 +114,9 @@ void engine_world::write() {
     if (blocked_ || connected_ == 0) {
         return;
     }
-    while (engine_.has_output()) {
+    while (engine_.has_output(place_)) {
         std::string out;
-        engine_.stage(out);
+        engine_.stage(out, place_);
         FUZZ_CHECK(!out.empty() && out.size() < most_output);
         for (words& command : cut_commands(out)) {
             note(command);
@@ -129,15 +133,15 @@ void engine_world::block_writes(bool blocked) {
 }
 
 void engine_world::connect() {
-    if (connected_ != 0 || engine_.wanted_connection() == 0) {
+    if (connected_ != 0 || engine_.wanted_connection(place_) == 0) {
         return;
     }
-    connected_ = engine_.wanted_connection();
+    connected_ = engine_.wanted_connection(place_);
     session_ = {};
     arriving_.clear();
     connects_before_ = engine_.counters().connects;
     server_.subscriber = &session_;
-    turn([&] { engine_.connected(); });
+    turn([&] { engine_.connected(place_); });
 }
 
 void engine_world::break_connection(fate of_unread) {
@@ -145,7 +149,7 @@ void engine_world::break_connection(fate of_unread) {
     if (connected_ != 0) {
         drop_connection(of_unread);
     }
-    turn([&] { engine_.connection_broken("reset by peer"); });
+    turn([&] { engine_.connection_broken("reset by peer", {}, place_); });
 }
 
 void engine_world::drop_connection(fate of_unread) {
@@ -277,10 +281,10 @@ void engine_world::feed_raw(std::string_view bytes) {
 
 void engine_world::feed(std::string_view bytes) {
     turn([&] {
-        const auto room = engine_.input().prepare(bytes.size());
+        const auto room = engine_.input(place_).prepare(bytes.size());
         std::copy(bytes.begin(), bytes.end(), room.begin());
-        engine_.input().commit(bytes.size());
-        engine_.received();
+        engine_.input(place_).commit(bytes.size());
+        engine_.received(place_);
     });
 }
 

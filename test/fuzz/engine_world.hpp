@@ -55,7 +55,8 @@ public:
 
     static constexpr std::size_t limits = 2;  ///< of each kind one
 
-    explicit engine_world(config settings, std::uint64_t seed);
+    /// `durable`: all locks want a replica, and only their connection is played.
+    explicit engine_world(config settings, std::uint64_t seed, bool durable = false);
     engine_world(const engine_world&) = delete;
     engine_world& operator=(const engine_world&) = delete;
     ~engine_world();
@@ -76,6 +77,9 @@ public:
     void permits(std::size_t limit, std::uint64_t n, duration wait, bool try_only);
     void cancel(std::size_t request_);
     void shutdown(duration drain);
+    /// So many replicas acknowledge what they are asked about.
+    void replicas(std::size_t n) { server_.replicas = static_cast<std::int64_t>(n); }
+    bool is_durable() const noexcept { return place_ != 0; }
     std::size_t hold_count() const noexcept { return holds_.size(); }
     std::size_t open_count() const noexcept { return open_.size(); }
 
@@ -166,6 +170,7 @@ private:
     void check_released();
     void check_missed();
 
+    const std::size_t place_;  ///< of the connection that is played
     config settings_;
     counting_observer observer_;
     time_point now_{std::chrono::hours{1}};

@@ -137,7 +137,16 @@ void server_model::restart(bool with_data) {
     last_id_ = 0;
 }
 
+// What is taken anew is known to no replica.
+void server_model::written(const std::string& field, bool anew) {
+    if (anew) {
+        acknowledged.erase(field);
+    }
+    by_->unacknowledged.push_back(field);
+}
+
 std::string server_model::run(const words& command, session& by, time_point now) {
+    by_ = &by;
     if (const auto id = script_of(command)) {
         bool& known = loaded_[static_cast<std::size_t>(*id)];
         if (command[0] == "EVALSHA" && !known) {
@@ -178,7 +187,16 @@ std::string server_model::run(const words& command, session& by, time_point now)
         }
         take(command[1], command[2], now);
         raise(keys_[command[1]], number_in(command[5]), now);
+        written(command[2], true);
         return "+OK\r\n";
+    }
+    if (what == "WAIT") {
+        FUZZ_CHECK(command.size() == 3 && command[1] == "1");
+        if (replicas > 0) {
+            acknowledged.insert(by.unacknowledged.begin(), by.unacknowledged.end());
+            by.unacknowledged.clear();
+        }
+        return integer(replicas);
     }
     if (what == "CLIENT") {
         killed.push_back(number_in(command.at(3)));
@@ -269,6 +287,7 @@ std::string server_model::acquire(const words& w, time_point now) {
         return integer(time_left(*k, now));
     }
     const std::string fence = token(w[3], k != nullptr, now);
+    written(w[1], k == nullptr);
     if (!k) {
         take(w[0], w[1], now);
         k = &keys_[w[0]];

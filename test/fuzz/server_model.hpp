@@ -35,6 +35,9 @@ struct session {
     std::set<std::string> channels{};
     std::deque<words> unread{};         ///< written by the client, not yet run
     std::deque<std::string> answers{};  ///< to be delivered
+    /// The fields that were taken on this connection, and that replicas have not acknowledged
+    /// since.
+    std::vector<std::string> unacknowledged{};
 };
 
 /// A Redis that knows what the scripts of this library do, on virtual time.
@@ -65,6 +68,9 @@ public:
     std::vector<std::string> missed{};
     /// Requests for permits.
     std::uint64_t requests_granted = 0;
+    /// How many replicas acknowledge what WAIT asks about, and the fields of which one did.
+    std::int64_t replicas = 1;
+    std::set<std::string> acknowledged{};
     /// Who hears of messages: the client's present connection.
     session* subscriber = nullptr;
 
@@ -79,12 +85,15 @@ private:
     std::string each(const words& command, time_point now);
     std::string token(const std::string& name, bool repeated, time_point now);
 
+    void written(const std::string& field, bool anew);
+
     std::map<std::string, key> keys_{};
     std::map<std::string, std::uint64_t> tokens_{};
     std::map<std::string, std::deque<std::pair<time_point, std::int64_t>>> permits_{};
     std::array<bool, wire::script_count> loaded_{};
     int process_ = 1;
     std::int64_t last_id_ = 0;
+    session* by_ = nullptr;  ///< whose command runs
 };
 
 // The server's words.

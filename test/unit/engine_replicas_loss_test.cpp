@@ -107,6 +107,13 @@ TEST_F(engine_replicas_loss, a_wait_that_a_failover_ended_is_asked_again) {
     EXPECT_EQ(h.sent(), (lines{acquire_of("a", 1), wait_one}));
 }
 
+TEST_F(engine_replicas_loss, a_replica_in_the_place_of_the_master_is_told) {
+    operation& op = h.lock("a");
+    h.connect();
+    h.reply(granted(), error("ERR WAIT cannot be used with replica instances."));
+    EXPECT_TRUE(op.ended(errc::read_only));
+}
+
 TEST_F(engine_replicas_loss, an_acknowledgement_after_the_lease_grants_nothing) {
     operation& op = h.lock("a", {.lease = 400ms});
     h.connect();

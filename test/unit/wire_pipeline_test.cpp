@@ -22,9 +22,7 @@ struct probe : call {
     lines& ends;
 };
 
-void encode(call& c, conch::resp::writer& w) {
-    w.command(1).arg(static_cast<probe&>(c).name);
-}
+void encode(call& c, conch::resp::writer& w) { w.command(1).arg(static_cast<probe&>(c).name); }
 
 void done(call& c, const outcome& o) {
     auto& p = static_cast<probe&>(c);

@@ -48,6 +48,12 @@ constexpr row rows[] = {
     {"ERR Error running script (call to f_abc): @user_script:5: "
      "-READONLY You can't write against a read only replica.",
      errc::read_only, refusal::lasting},
+    {"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a "
+     "replica is configured to be writable (which is not the default) writes to replicas are just "
+     "local and are not propagated.",
+     errc::read_only, refusal::lasting},
+    {"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+     errc::server_unavailable, refusal::passing},
     {"OOM command not allowed when used memory > 'maxmemory'.", errc::out_of_memory,
      refusal::lasting},
     {"ERR Error running script (call to f_abc): @user_script:9: "
