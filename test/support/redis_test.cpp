@@ -5,30 +5,6 @@
 
 namespace conch::test {
 
-const std::vector<std::string>& conch_rights() {
-    static const std::vector<std::string> rights{
-        "~*", "&redisson_lock__channel:*", "&conch_token_mutex_channel:*",
-        // every lock
-        "+evalsha", "+eval", "+script|load", "+ping", "+pttl", "+pexpire", "+hset", "+hdel",
-        "+hexists",
-        // waiting
-        "+publish", "+subscribe", "+unsubscribe",
-        // fencing tokens
-        "+get", "+set", "+time",
-        // who holds it
-        "+hlen", "+hgetall",
-        // plain locks
-        "+del", "+strlen",
-        // locks that replicas must have
-        "+wait",
-        // rate limits
-        "+incrby", "+exists", "+unlink", "+zadd", "+zscore", "+zrange", "+zrangebyscore",
-        "+zremrangebyscore",
-        // connections
-        "+select", "+info", "+client|kill"};
-    return rights;
-}
-
 cli::private_redis::options with_conch_user(cli::private_redis::options o) {
     std::vector<std::string> line{"--user", std::string{conch_user}, "on",
                                   '>' + std::string{conch_password}};

@@ -4,6 +4,7 @@
 
 #include "cli/private_redis.hpp"
 #include "support/raw_client.hpp"
+#include "support/rights.hpp"
 #include "support/run.hpp"
 
 #include <conch/conch.hpp>
@@ -20,12 +21,6 @@
 
 namespace conch::test {
 
-/// The user of the ACL that conch needs, as the README has it: every client of the tests is this
-/// one, and what it may not do fails them.
-inline constexpr std::string_view conch_user = "conch";
-inline constexpr std::string_view conch_password = "pass-of-a-test";
-/// What it may do, as the words of ACL SETUSER.
-const std::vector<std::string>& conch_rights();
 /// Options of a server that knows this user.
 cli::private_redis::options with_conch_user(cli::private_redis::options o);
 

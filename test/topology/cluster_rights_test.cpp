@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// The least that a user must be allowed in a cluster: what the README says.
+#include "support/rights.hpp"
+#include "topology/cluster_test.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace conch::test {
+namespace {
+
+class cluster_rights_test : public cluster_test {
+protected:
+    /// Each node knows the user, who may do all that conch needs but this.
+    config user_without(const std::string& right) {
+        std::vector<std::string> words{"ACL", "SETUSER", std::string{conch_user}, "on",
+                                       '>' + std::string{conch_password}};
+        for (const std::vector<std::string>& rights : {conch_rights(), cluster_rights()}) {
+            std::copy_if(rights.begin(), rights.end(), std::back_inserter(words),
+                         [&](const std::string& r) { return r != right; });
+        }
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            group.raw(i).must(words);
+        }
+        config c = push_only("user");
+        c.username = conch_user;
+        c.password = conch_password;
+        return c;
+    }
+    asio::awaitable<void> wait_and_be_woken(client& c) {
+        const std::string name = group.name_in(1);
+        const mutex of_a{a, name};
+        hold h = co_await of_a.async_lock();
+        lock_attempt waiting = start_lock(mutex{c, name, {.fenced = true}});
+        co_await listens(name);
+        co_await h.async_unlock();
+        co_await done(waiting, "woken");
+        const auto [ec] = co_await waiting.value().async_unlock(as_result);
+        EXPECT_FALSE(ec) << ec.message();
+    }
+};
+
+TEST_F(cluster_rights_test, slow_what_the_readme_says_is_enough) {
+    client c{io, user_without("")};
+    run([&]() -> asio::awaitable<void> {
+        co_await wait_and_be_woken(c);
+        const std::string name = group.name_in(0, "moving");
+        const unsigned slot = slot_of(name);
+        const mutex m{c, name};
+        group.begin_migration(slot, 0, 1);
+        hold h = co_await m.async_lock();
+        const auto [ec] = co_await h.async_unlock(as_result);
+        EXPECT_FALSE(ec) << ec.message();
+        group.end_migration(slot, 0, 1);
+    });
+    EXPECT_GE(c.stats().wakes_by_message, 1u);
+    EXPECT_EQ(c.last_server_error().find("NOPERM"), std::string::npos) << c.last_server_error();
+}
+
+TEST_F(cluster_rights_test, slow_who_may_not_ask_for_the_slots_is_told) {
+    client c{io, user_without("+cluster|slots")};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "orders"};
+        const auto [ec, h] = co_await m.async_lock({}, as_result);
+        EXPECT_EQ(ec, errc::permission_denied);
+        EXPECT_NE(c.last_server_error().find("NOPERM"), std::string::npos) << c.last_server_error();
+    });
+}
+
+}  // namespace
+}  // namespace conch::test
