@@ -310,6 +310,8 @@ void engine_world::delete_key(std::size_t name) {
 
 void engine_world::send_push(std::size_t name, std::string_view what) {
     if (connected_ != 0) {
+        // It may be taken for the answer to a command that was refused.
+        honest = honest && what != "subscribe" && what != "unsubscribe";
         session_.answers.push_back(push(what, specs_[name][0]->channel().text(), bulk("0")));
         settle();
     }

@@ -116,14 +116,15 @@ TEST_F(engine_replicas, what_was_answered_behind_a_wait_is_judged_by_the_next) {
 }
 
 TEST_F(engine_replicas, acquires_of_one_write_share_a_wait) {
+    use("c", one_replica);
+    hold("c");
     operation* first = nullptr;
     operation* second = nullptr;
     h.turn([&] {
         first = &h.lock("a");
         second = &h.lock("b");
     });
-    h.connect();
-    EXPECT_EQ(h.sent(), (lines{acquire_of("a", 1), acquire_of("b", 2), wait_one}));
+    EXPECT_EQ(h.sent(), (lines{acquire_of("a", 2), acquire_of("b", 3), wait_one}));
     h.reply(granted(), granted());
     EXPECT_FALSE(first->done());
     h.reply(integer(1));

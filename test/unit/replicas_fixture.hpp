@@ -41,7 +41,13 @@ struct replicas_fixture : testing::Test {
         return op.view;
     }
 
-    engine_harness h{quiet(), 1, durable_link};
+    static config passing() {
+        config c = quiet();
+        c.max_pass_time = std::chrono::hours{1};
+        return c;
+    }
+
+    engine_harness h{passing(), 1, durable_link};
 };
 
 }  // namespace conch::test
