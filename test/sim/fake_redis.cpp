@@ -67,6 +67,12 @@ constexpr std::string_view channels_refused = "channels used as arguments";
 constexpr const char* key_refused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
 
+/// Of a script with the key of a lock, and that of its fencing token.
+bool names_a_token(arguments a) noexcept {
+    return a.size() > 4 && (a[4].starts_with("redisson_lock_token:{") ||
+                            a[4].starts_with("conch_token_mutex_fence:{"));
+}
+
 bool subscribes(const command& c) noexcept {
     return c.name == "subscribe" || c.name == "ssubscribe";
 }
@@ -229,7 +235,7 @@ const std::string* fake_redis::refused(const command& c, bool in_script, bool wr
 
 bool fake_redis::batch_is_refused(const command& c, arguments a) noexcept {
     const bool hit = batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
-                     to_integer(a[2]).value_or(0) > 1;
+                     to_integer(a[2]).value_or(0) > (names_a_token(a) ? 2 : 1);
     feel(hit ? batches_refused_by_ : nullptr);
     return hit;
 }

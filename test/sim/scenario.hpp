@@ -101,13 +101,18 @@ struct scenario {
         return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
                has(fault::no_permission) || mixes_types();
     }
-    /// A client may be without a server that answers.
+    /// Another server may take the place of one.
+    bool replaces_servers() const noexcept {
+        return run_as != deployment::alone && (has(fault::failover) || has(fault::role_swap));
+    }
+    /// A client may be without a server that answers. Where a master is wanted, one that may not
+    /// write is left.
     bool disconnects() const noexcept {
         return has(fault::reset_before) || has(fault::reset_after) || has(fault::silent_cut) ||
                has(fault::clog_up) || has(fault::clog_down) || has(fault::partition) ||
                has(fault::straggle) || has(fault::stall) || has(fault::restart) ||
                has(fault::restart_empty) || has(fault::failover) || has(fault::pause) ||
-               has(fault::role_swap);
+               has(fault::role_swap) || (run_as != deployment::alone && has(fault::read_only));
     }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
