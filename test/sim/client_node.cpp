@@ -13,6 +13,15 @@ namespace {
 constexpr duration longest_sleep = std::chrono::seconds{1};
 constexpr std::int64_t million = 1'000'000;
 
+// The network knows a connection by its link's place and by the number that this gave it.
+constexpr unsigned place_shift = 56;
+
+std::uint64_t tag_of(std::size_t place, std::uint64_t number) noexcept {
+    return number | static_cast<std::uint64_t>(place) << place_shift;
+}
+
+std::size_t place_of(std::uint64_t tag) noexcept { return tag >> place_shift; }
+
 }  // namespace
 
 client_node::client_node(world& w, network& n, client_events& e, const config& settings,
@@ -52,7 +61,7 @@ void client_node::begin() { engine_.begin_turn(local_now()); }
 void client_node::end() {
     engine_.end_turn();
     close_in_time();
-    tend_connection();
+    tend_connections();
     write();
     arm_timer();
     events_.turned(index_);
@@ -77,43 +86,69 @@ void client_node::close_in_time() {
     }
 }
 
-void client_node::tend_connection() {
-    const std::uint64_t wanted = engine_.wanted_connection();
-    if (connection_ != 0 && connection_ != wanted) {
-        network_.close(index_, connection_);
-        connection_ = 0;
-        connected_ = false;
-        writing_ = false;
+bool client_node::connected() const noexcept {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [](const connection& c) { return c.connected; });
+}
+
+bool client_node::wants_connection() const noexcept {
+    for (std::size_t i = 0; i < engine_.links(); ++i) {
+        if (engine_.wanted_connection(i) != 0) {
+            return true;
+        }
     }
-    if (connection_ == 0 && wanted != 0) {
-        connection_ = wanted;
-        network_.connect(index_, wanted);
+    return false;
+}
+
+bool client_node::is_current(std::uint64_t tag) const noexcept {
+    const std::size_t place = place_of(tag);
+    return place < connections_.size() && connections_[place].number != 0 &&
+           tag_of(place, connections_[place].number) == tag;
+}
+
+void client_node::tend_connections() {
+    connections_.resize(engine_.links());
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        connection& c = connections_[i];
+        const std::uint64_t wanted = engine_.wanted_connection(i);
+        if (c.number != 0 && c.number != wanted) {
+            network_.close(index_, tag_of(i, c.number));
+            c = {};
+        }
+        if (c.number == 0 && wanted != 0) {
+            c.number = wanted;
+            network_.connect(index_, tag_of(i, wanted), engine_.target(i).port);
+        }
     }
 }
 
 void client_node::write() {
-    if (!connected_ || writing_ || !engine_.has_output()) {
-        return;
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        connection& c = connections_[i];
+        if (!c.connected || c.writing || !engine_.has_output(i)) {
+            continue;
+        }
+        std::string out;
+        engine_.stage(out, i);
+        c.writing = true;
+        network_.send(index_, tag_of(i, c.number), out);
+        world_.plan<&client_node::written>(world_.now() + world_.chance.between(0, 20 * micros),
+                                           this, tag_of(i, c.number));
     }
-    std::string out;
-    engine_.stage(out);
-    writing_ = true;
-    network_.send(index_, connection_, out);
-    world_.plan<&client_node::written>(world_.now() + world_.chance.between(0, 20 * micros), this,
-                                       connection_);
 }
 
-void client_node::written(std::uint64_t number, std::uint64_t) {
-    if (dead_ || number != connection_) {
+void client_node::written(std::uint64_t tag, std::uint64_t) {
+    if (dead_ || !is_current(tag)) {
         return;
     }
+    const std::size_t place = place_of(tag);
     if (!running()) {
-        feel(engine_.has_output() ? paused_.by : nullptr);
-        world_.plan<&client_node::written>(paused_.until, this, number);
+        feel(engine_.has_output(place) ? paused_.by : nullptr);
+        world_.plan<&client_node::written>(paused_.until, this, tag);
         return;
     }
-    writing_ = false;
-    if (engine_.has_output()) {
+    connections_[place].writing = false;
+    if (engine_.has_output(place)) {
         turn([] {});
     }
 }
@@ -195,7 +230,7 @@ void client_node::pause(instant until, effect* e) {
 
 bool client_node::late() const noexcept {
     const bool unread = std::any_of(waiting_.begin(), waiting_.end(),
-                                    [&](const arrival& a) { return a.number == connection_; });
+                                    [&](const arrival& a) { return is_current(a.number); });
     return !dead_ && (unread || next_look() < local_now());
 }
 
@@ -210,7 +245,9 @@ void client_node::go_on(std::uint64_t, std::uint64_t) {
     const bool reads_first = world_.chance.once_in(2);
     timer_at_ = -1;
     ++timer_generation_;
-    writing_ = false;
+    for (connection& c : connections_) {
+        c.writing = false;
+    }
     if (!reads_first) {
         turn([] {});
     }
@@ -235,42 +272,42 @@ void client_node::die(bool heard) {
     if (!heard) {
         network_.cut_silently(index_);
     }
-    if (connection_ != 0) {
-        network_.close(index_, connection_);
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+        if (connections_[i].number != 0) {
+            network_.close(index_, tag_of(i, connections_[i].number));
+        }
     }
     ended_.clear();
     waiting_.clear();
 }
 
 void client_node::take(const arrival& a) {
-    if (a.number != connection_) {
+    if (!is_current(a.number)) {
         return;
     }
+    const std::size_t place = place_of(a.number);
+    const auto if_wanted = [&](auto&& input) {
+        turn([&] {
+            if (connections_[place].number == engine_.wanted_connection(place)) {
+                input();
+            }
+        });
+    };
     switch (a.what) {
         case arrival::kind::opened:
-            connected_ = true;
-            turn([&] {
-                if (a.number == engine_.wanted_connection()) {
-                    engine_.connected();
-                }
-            });
+            connections_[place].connected = true;
+            if_wanted([&] { engine_.connected(place); });
             return;
         case arrival::kind::bytes:
-            turn([&] {
-                if (a.number == engine_.wanted_connection()) {
-                    const auto room = engine_.input().prepare(a.bytes.size());
-                    std::copy(a.bytes.begin(), a.bytes.end(), room.begin());
-                    engine_.input().commit(a.bytes.size());
-                    engine_.received();
-                }
+            if_wanted([&] {
+                const auto room = engine_.input(place).prepare(a.bytes.size());
+                std::copy(a.bytes.begin(), a.bytes.end(), room.begin());
+                engine_.input(place).commit(a.bytes.size());
+                engine_.received(place);
             });
             return;
         case arrival::kind::broken:
-            turn([&] {
-                if (a.number == engine_.wanted_connection()) {
-                    engine_.connection_broken("reset by peer");
-                }
-            });
+            if_wanted([&] { engine_.connection_broken("reset by peer", {}, place); });
             return;
     }
 }

@@ -139,7 +139,9 @@ public:
     bool drained() const noexcept { return drained_; }
     instant closing_since() const noexcept { return closing_since_; }
     time_point drain_end() const noexcept { return drain_end_; }
-    bool connected() const noexcept { return connected_; }
+    bool connected() const noexcept;
+    /// Any of its connections should be there.
+    bool wants_connection() const noexcept;
 
     // Faults.
 
@@ -164,6 +166,13 @@ private:
         std::string bytes{};
     };
 
+    /// That of one of the engine's links.
+    struct connection {
+        std::uint64_t number = 0;  // 0: none
+        bool connected = false;
+        bool writing = false;
+    };
+
     void begin();
     void end();
     void close_in_time();
@@ -172,9 +181,10 @@ private:
     void go_on(std::uint64_t, std::uint64_t);
     bool late() const noexcept;
     time_point next_look() const noexcept;
-    void tend_connection();
+    bool is_current(std::uint64_t tag) const noexcept;
+    void tend_connections();
     void write();
-    void written(std::uint64_t number, std::uint64_t);
+    void written(std::uint64_t tag, std::uint64_t);
     void arm_timer();
     void on_timer(std::uint64_t generation, std::uint64_t);
     void hand_out();
@@ -188,9 +198,7 @@ private:
     const config settings_;
     std::uint64_t index_;
     engine::lock_engine engine_;
-    std::uint64_t connection_ = 0;  // 0: none
-    bool connected_ = false;
-    bool writing_ = false;
+    std::vector<connection> connections_{};  // by place
     instant timer_at_ = -1;  // -1: not armed
     std::uint64_t timer_generation_ = 0;
     standstill paused_{};

@@ -67,6 +67,16 @@ constexpr std::string_view channels_refused = "channels used as arguments";
 constexpr const char* key_refused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
 
+/// Of a script with the key of a lock, and that of its fencing token.
+bool names_a_token(arguments a) noexcept {
+    return a.size() > 4 && (a[4].starts_with("redisson_lock_token:{") ||
+                            a[4].starts_with("conch_token_mutex_fence:{"));
+}
+
+bool subscribes(const command& c) noexcept {
+    return c.name == "subscribe" || c.name == "ssubscribe";
+}
+
 std::string unknown(arguments a) {
     std::string words = "ERR unknown command '" + std::string{a[0].substr(0, 128)} +
                         "', with args beginning with: ";
@@ -87,7 +97,8 @@ using command_map = text_map<const command*>;
 
 command_map all_commands() {
     command_map all;
-    for (const auto group : {key_commands(), type_commands(), zset_commands(), server_commands()}) {
+    for (const auto group : {key_commands(), type_commands(), zset_commands(), server_commands(),
+                             fleet_commands()}) {
         for (const command& c : group) {
             all[std::string{c.name}] = &c;
         }
@@ -120,11 +131,16 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
 }
 
 fake_redis::fake_redis(const settings& s)
-    : how_{s}, random_{s.seed}, run_id_{random_hex(random_)} {}
+    : how_{s}, random_{s.seed} {
+    for (std::size_t i = 0; i < fleet_.processes(); ++i) {
+        run_ids_.push_back(random_hex(random_));
+    }
+}
 
-fake_redis::connection fake_redis::connect() {
+fake_redis::connection fake_redis::connect(fleet::process at) {
     session& s = sessions_[++last_id_];
     s.id = last_id_;
+    s.at = at;
     s.authenticated = how_.password.empty();
     return s.id;
 }
@@ -133,7 +149,9 @@ void fake_redis::disconnect(connection c) { sessions_.erase(c); }
 
 void fake_redis::set_now(std::int64_t now_us) {
     now_us_ = now_us;
-    data_.set_now(now_us / 1000);
+    for (keyspace& k : data_) {
+        k.set_now(now_us / 1000);
+    }
 }
 
 void fake_redis::receive(connection c, std::string_view bytes, std::int64_t now_us) {
@@ -143,6 +161,7 @@ void fake_redis::receive(connection c, std::string_view bytes, std::int64_t now_
         return;
     }
     session& s = it->second;
+    now_at_ = s.at;
     s.unread.append(bytes);
     const std::string input = std::exchange(s.unread, {});
     std::string_view rest = input;
@@ -173,17 +192,23 @@ void fake_redis::run(session& s, arguments a) {
                               "' command");
     } else if (!s.authenticated && c->name != "hello" && c->name != "auth") {
         answer = reply::error("NOAUTH Authentication required.");
-    } else if (const std::string* no = refused(*c, false, false)) {
+    } else if (const auto role = refused_by_role(s, *c)) {
+        answer = reply::error(*role);
+    } else if (const std::string* no = fleet_.is_sentinel(s.at) ? nullptr : refused(*c, false, false)) {
         answer = reply::error(*no);
-    } else if (subscriptions_refused_ && c->name == "subscribe") {
+    } else if (const auto elsewhere = sent_on(s, *c, a)) {
+        answer = reply::error(*elsewhere);
+    } else if (subscriptions_refused_ && subscribes(*c) && !fleet_.is_sentinel(s.at)) {
         feel(subscriptions_refused_by_);
-        answer = reply::error("NOPERM this user has no permissions to run the 'subscribe' command");
+        answer = reply::error("NOPERM this user has no permissions to run the '" +
+                              std::string{c->name} + "' command");
     } else if (batch_is_refused(*c, a)) {
         answer = reply::error(key_refused);
     } else {
-        data_.begin_command();
+        begin_command();
         answer = c->run(*this, s, a);
     }
+    s.asking = c && c->name == "asking" && !answer.is_error();
     if (answer.is_error() && witness_) {
         witness_->refused(s.id, a);
     }
@@ -200,7 +225,7 @@ const std::string* fake_redis::refused(const command& c, bool in_script, bool wr
     const std::string& words = *refusal_;
     const bool hit =
         words.starts_with("LOADING")        ? !in_script && (c.flags & command::while_loading) == 0
-        : words.ends_with(channels_refused) ? c.name == "subscribe" || c.name == "publish"
+        : words.ends_with(channels_refused) ? subscribes(c) || c.name == "publish" || c.name == "spublish"
         : words.starts_with("NOPERM")       ? c.name == "evalsha" || c.name == "eval"
         : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
                                             : (c.flags & command::grows) != 0 && !wrote;
@@ -210,7 +235,7 @@ const std::string* fake_redis::refused(const command& c, bool in_script, bool wr
 
 bool fake_redis::batch_is_refused(const command& c, arguments a) noexcept {
     const bool hit = batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
-                     to_integer(a[2]).value_or(0) > 1;
+                     to_integer(a[2]).value_or(0) > (names_a_token(a) ? 2 : 1);
     feel(hit ? batches_refused_by_ : nullptr);
     return hit;
 }
@@ -244,79 +269,54 @@ bool fake_redis::closed(connection c) const {
 void fake_redis::close(session& s) {
     s.closing = true;
     s.channels.clear();
+    s.shard_channels.clear();
     ready(s);
 }
 
-std::int64_t fake_redis::publish(std::string_view channel, std::string_view text) {
-    std::int64_t n = 0;
-    for (auto& [id, s] : sessions_) {
-        n += s.channels.contains(channel) ? 1 : 0;
-    }
-    if (n > 0 && messages_to_lose_ > 0) {
-        --messages_to_lose_;
-        feel(messages_lost_by_);
-        return n;
-    }
-    const reply message{reply::kind::push,
-                        0,
-                        {},
-                        {reply::bulk("message"), reply::bulk(channel), reply::bulk(text)}};
-    for (auto& [id, s] : sessions_) {
-        if (s.channels.contains(channel)) {
-            message.write(s.output, s.resp3);
-            ready(s);
-        }
-    }
-    return n;
+bool fake_redis::any_script() const noexcept {
+    return std::any_of(scripts_.begin(), scripts_.end(), [](const auto& s) { return !s.empty(); });
 }
 
-std::size_t fake_redis::end_subscriptions(std::string_view channel) {
-    std::size_t ended = 0;
-    for (auto& [id, s] : sessions_) {
-        const auto it = s.channels.find(channel);
-        if (it == s.channels.end()) {
-            continue;
-        }
-        s.channels.erase(it);
-        ++ended;
-        const reply end{reply::kind::push,
-                        0,
-                        {},
-                        {reply::bulk("unsubscribe"), reply::bulk(channel),
-                         reply::number(static_cast<std::int64_t>(s.channels.size()))}};
-        end.write(s.output, s.resp3);
-        ready(s);
-    }
-    return ended;
+bool fake_redis::any_expires(std::int64_t now_us) const {
+    return std::any_of(data_.begin(), data_.end(),
+                       [&](const keyspace& k) { return k.any_expires(now_us / 1000); });
 }
 
-void fake_redis::restart(bool keep_data) {
-    sessions_.clear();
-    ready_.clear();
-    scripts_.clear();
-    last_id_ = 0;
-    run_id_ = random_hex(random_);
+void fake_redis::begin_command() noexcept {
+    for (keyspace& k : data_) {
+        k.begin_command();
+    }
+}
+
+void fake_redis::restart(bool keep_data, fleet::process at) {
+    std::erase_if(sessions_, [&](const auto& s) { return s.second.at == at; });
+    scripts_[at].clear();
+    run_ids_[at] = random_hex(random_);
     refusal_.reset();
+    if (fleet_.processes() == 1) {
+        ready_.clear();
+        last_id_ = 0;
+    }
     if (!keep_data) {
-        data_.clear();
+        data_[fleet_.shard_of(at)].clear();
     }
 }
 
 bool fake_redis::persist(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    data_.begin_command();
-    const entry* e = data_.find(key);
+    begin_command();
+    const entry* e = home_of(key).find(key);
     if (!e || e->expires_ms < 0) {
         return false;
     }
-    data_.find_to_write(key)->expires_ms = -1;
+    home_of(key).find_to_write(key)->expires_ms = -1;
     return true;
 }
 
 void fake_redis::expire(std::string_view key, std::int64_t in_ms, std::int64_t now_us) {
     set_now(now_us);
-    data_.begin_command();
-    if (entry* e = data_.find_to_write(key)) {
+    begin_command();
+    if (entry* e = home_of(key).find_to_write(key)) {
         e->expires_ms = now_us / 1000 + in_ms;
     }
 }

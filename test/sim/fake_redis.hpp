@@ -4,6 +4,7 @@
 
 #include "sim/effect.hpp"
 #include "sim/redis/command.hpp"
+#include "sim/redis/fleet.hpp"
 #include "sim/redis/keyspace.hpp"
 #include "sim/redis/lua_host.hpp"
 
@@ -27,8 +28,11 @@ struct session {
     bool authenticated = false;
     bool closing = false;  ///< once its output is sent
     bool listed = false;   ///< as ready
+    bool asking = false;   ///< the next command may concern a part that is on its way here
+    fleet::process at = 0;
     std::string name{};
     std::set<std::string, std::less<>> channels{};
+    std::set<std::string, std::less<>> shard_channels{};
 };
 
 /// What commands find when they look for a field of a hash, or delete it; or scripts for a text
@@ -57,12 +61,15 @@ public:
     struct settings {
         std::string password{};  ///< of the user "default"; empty: none
         std::uint64_t seed = 1;  ///< of the run_id
+        deployment run_as = deployment::alone;
+        bool sharded = true;               ///< knows the messages of a cluster's parts
+        bool tries_again_at_once = false;  ///< which node answers TRYAGAIN: the old one
     };
 
     explicit fake_redis(const settings& s);
 
-    /// From 1 on, again after a restart.
-    connection connect();
+    /// From 1 on; again after a restart, if it is alone.
+    connection connect(fleet::process at = 0);
     /// The server sees the end of the socket.
     void disconnect(connection c);
     /// Runs each command that is complete, at this wall clock (microseconds since 1970).
@@ -76,11 +83,13 @@ public:
 
     // Faults: felt by the first whom they refuse something, or whose message is lost.
 
-    /// All connections end, scripts are gone, connections count from 1, the run_id is another.
-    void restart(bool keep_data);
+    /// All connections to this process end, its scripts are gone, its run_id is another; if there
+    /// are no others, connections count from 1.
+    void restart(bool keep_data, fleet::process at = 0);
     /// The last `k` commands that wrote never happened: a replica that lagged took over.
-    void lose_last_writes(std::size_t k) { data_.undo(k); }
-    void script_flush() { scripts_.clear(); }
+    void lose_last_writes(std::size_t k, std::size_t shard = 0) { data_[shard].undo(k); }
+    void script_flush() { scripts_.assign(scripts_.size(), {}); }
+    bool any_script() const noexcept;
     /// The next `n` messages are delivered to nobody; PUBLISH counts them as delivered.
     void lose_messages(std::uint64_t n, effect* e = nullptr) noexcept {
         messages_to_lose_ = n;
@@ -115,6 +124,22 @@ public:
     /// All sessions' subscriptions to this end, and they are told as if they had asked for it; how
     /// many there were.
     std::size_t end_subscriptions(std::string_view channel);
+
+    // What happens to the processes.
+
+    const fleet& processes() const noexcept { return fleet_; }
+    /// Keys of this part begin to go to that shard.
+    void begin_migration(std::uint16_t slot, std::size_t to, effect* e);
+    /// One of them does; false if none is left. `which`: chooses it.
+    bool move_a_key(std::uint64_t which);
+    /// The new shard has the part, then the old one knows.
+    void hand_over() { fleet_.hand_over(); }
+    void end_migration();
+    /// The replica of this shard becomes its master.
+    void promote(std::size_t shard);
+    /// This process hears of all changes: subscriptions to parts that it lost end.
+    void learn(fleet::process p);
+    void set_cluster_down(bool yes) noexcept { fleet_.set_down(yes); }
 
     /// Another client's PERSIST; false if there is no expiry to take away.
     bool persist(std::string_view key, std::int64_t now_us);
@@ -152,21 +177,26 @@ public:
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
     /// There is a key that is going to expire.
-    bool any_expires(std::int64_t now_us) const { return data_.any_expires(now_us / 1000); }
+    bool any_expires(std::int64_t now_us) const;
     std::size_t subscribers() const noexcept;
     std::uint64_t scripts_run() const noexcept { return scripts_run_; }
 
     // For the commands.
 
-    keyspace& data() noexcept { return data_; }
+    /// Those of the process that runs a command.
+    keyspace& data() noexcept { return data_[fleet_.shard_of(now_at_)]; }
     std::int64_t now_us() const noexcept { return now_us_; }
     const settings& how() const noexcept { return how_; }
-    const std::string& run_id() const noexcept { return run_id_; }
+    const std::string& run_id() const noexcept { return run_ids_[now_at_]; }
     std::map<connection, session>& sessions() noexcept { return sessions_; }
-    std::set<std::string, std::less<>>& scripts() noexcept { return scripts_; }
+    std::set<std::string, std::less<>>& scripts() noexcept { return scripts_[now_at_]; }
     /// How many sessions got it.
     std::int64_t publish(std::string_view channel, std::string_view text);
+    /// The same within a part of the cluster.
+    std::int64_t publish_sharded(std::string_view channel, std::string_view text);
     void close(session& s);
+    /// The words of an error, if this command is for another process, or for none just now.
+    std::optional<std::string> sent_on(const session& s, const command& c, arguments a);
     /// The words of a refusal, if this command is refused now. `wrote`: the script that calls it
     /// has written before.
     const std::string* refused(const command& c, bool in_script, bool wrote) noexcept;
@@ -191,12 +221,25 @@ private:
     void run(session& s, arguments a);
     void ready(session& s);
 
+    keyspace& home_of(std::string_view key);
+    void begin_command() noexcept;
+    std::int64_t deliver(std::string_view kind, std::string_view channel, std::string_view text,
+                         bool (*hears)(const fake_redis&, const session&, std::string_view));
+    static void end_subscription(session& s, std::string_view kind, std::string_view channel,
+                                 std::size_t left);
+    std::optional<std::string> refused_by_role(const session& s, const command& c) const;
+    std::string pointed(std::string_view word, std::uint16_t slot, fleet::process to);
+
     const settings how_;
     std::uint64_t random_;
-    std::string run_id_{};
-    keyspace data_{};
+    fleet fleet_{how_.run_as};
+    std::vector<std::string> run_ids_{};
+    fleet::process now_at_ = 0;  // runs a command
+    std::map<std::uint16_t, effect*> moved_by_{};
+    std::vector<keyspace> data_{fleet_.shards()};
     std::map<connection, session> sessions_{};
-    std::set<std::string, std::less<>> scripts_{};  // the SHA1 of those that are loaded
+    // The SHA1 of those that are loaded, by process.
+    std::vector<std::set<std::string, std::less<>>> scripts_{fleet_.processes()};
     std::vector<connection> ready_{};
     connection last_id_ = 0;
     std::int64_t now_us_ = 0;

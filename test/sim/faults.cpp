@@ -2,6 +2,7 @@
 #include "sim/faults.hpp"
 
 #include "sim/simulation.hpp"
+#include "wire/hash_slot.hpp"
 
 namespace conch::sim {
 namespace {
@@ -35,7 +36,7 @@ bool by_others(fault f) noexcept {
 fault_injector::fault_injector(simulation& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
-        if (s.how().has(f) && !by_others(f)) {
+        if (s.how().has(f) && !by_others(f) && happens_in(f, s.how().run_as)) {
             kinds_.push_back(f);
         }
     }
@@ -95,21 +96,19 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
         case fault::no_permission:
         case fault::no_channel:
         case fault::batch_refused: refuse(f, e); return;
-        case fault::stall: server.stall(until(), e); return;
-        case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3), e); return;
-        case fault::restart: server.restart(true, heard, until(), e); return;
-        case fault::restart_empty:
-            all_.forgot();  // also what a server that was down already had kept
-            server.restart(false, heard, until(), e);
-            return;
-        case fault::failover: {
-            all_.forgot();
-            const instant back = until();
-            server.fail_over(1 + w.chance.below(8), heard, back, e);
+        case fault::stall: {
+            const fleet::process p = any_process();
+            server.stall(until(), e, p);
             return;
         }
+        case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3), e); return;
+        case fault::restart:
+        case fault::restart_empty:
+        case fault::failover:
+        case fault::migration:
+        case fault::role_swap: act_on_process(f, heard, e); return;
         case fault::script_flush:
-            feel(server.redis().scripts().empty() ? nullptr : e);
+            feel(server.redis().any_script() ? e : nullptr);
             server.redis().script_flush();
             return;
         case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000), e); return;
@@ -130,7 +129,69 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
     }
 }
 
+bool fault_injector::alone() const noexcept {
+    return all_.how().run_as == deployment::alone;
+}
+
+// Of those that there are.
+fleet::process fault_injector::any_process() {
+    return alone() ? 0 : all_.the_world().chance.below(all_.server().redis().processes().processes());
+}
+
+void fault_injector::act_on_process(fault f, bool heard, effect* e) {
+    world& w = all_.the_world();
+    server_node& server = all_.server();
+    const fleet& f_all = server.redis().processes();
+    const std::size_t shard = alone() ? 0 : w.chance.below(f_all.shards());
+    if (f == fault::migration) {
+        const std::uint64_t name = w.chance.below(all_.how().names);
+        const std::uint16_t slot = wire::hash_slot_of(all_.spec(name)->name());
+        server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
+        return;
+    }
+    if (f == fault::role_swap) {
+        server.swap_roles(shard, e);
+        return;
+    }
+    if (f == fault::failover && !alone()) {
+        if (server.may_take_over(shard)) {
+            all_.forgot();
+            const std::size_t lost = w.chance.below(8);
+            const instant promoted = w.now() + w.chance.spread(millis, 1 * seconds);
+            server.take_over({shard, lost, heard, promoted, until()}, e);
+        }
+        return;
+    }
+    if (f == fault::restart) {
+        const fleet::process p = any_process();
+        if (server.may_restart(p)) {
+            server.restart(true, heard, until(), e, p);
+        }
+        return;
+    }
+    const fleet::process p = f_all.master(shard);
+    if (!server.may_restart(p)) {
+        return;
+    }
+    all_.forgot();  // also what a server that was down already had kept
+    const instant back = until();
+    if (f == fault::failover) {
+        server.fail_over(1 + w.chance.below(8), heard, back, e);
+    } else {
+        server.restart(false, heard, back, e, p);
+    }
+}
+
 void fault_injector::act_on_connection(fault f, std::uint64_t client, effect* e) {
+    network& net = all_.net();
+    if (!alone() && all_.the_world().chance.once_in(2)) {
+        net.aim_at(fleet::port_of(any_process()));
+    }
+    act_on_lines(f, client, e);
+    net.aim_at({});
+}
+
+void fault_injector::act_on_lines(fault f, std::uint64_t client, effect* e) {
     world& w = all_.the_world();
     network& net = all_.net();
     if (f == fault::reset_before || f == fault::reset_after) {

@@ -25,7 +25,11 @@ private:
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
     void act(fault f, std::uint64_t client, bool heard, effect* e);
+    void act_on_process(fault f, bool heard, effect* e);
     void act_on_connection(fault f, std::uint64_t client, effect* e);
+    void act_on_lines(fault f, std::uint64_t client, effect* e);
+    bool alone() const noexcept;
+    fleet::process any_process();
     void refuse(fault f, effect* e);
     void step_clock(std::int64_t us, effect* e);
     void end_refusal(std::uint64_t, std::uint64_t);

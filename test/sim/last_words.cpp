@@ -41,8 +41,10 @@ void handle(int signal_number) {
 
 }  // namespace
 
-std::string replay_of(const std::string& program, std::uint64_t seed, const std::string& mutant) {
+std::string replay_of(const std::string& program, std::uint64_t seed, deployment d,
+                      const std::string& mutant) {
     return program + " --seed " + std::to_string(seed) + " --count 1 --trace" +
+           (d == deployment::alone ? "" : " --server " + std::string{name_of(d)}) +
            (mutant.empty() ? "" : " --mutant " + mutant);
 }
 

@@ -23,10 +23,11 @@ std::size_t network::lines_open() const noexcept {
         std::count_if(lines_.begin(), lines_.end(), [](const auto& l) { return l->server_open; }));
 }
 
-void network::connect(std::uint64_t client, std::uint64_t number) {
+void network::connect(std::uint64_t client, std::uint64_t number, std::uint16_t port) {
     auto l = std::make_unique<line>();
     l->client = client;
     l->number = number;
+    l->port = port;
     lines_.push_back(std::move(l));
     world_.plan<&network::knock>(world_.now() + flight(), this, lines_.size() - 1);
 }
@@ -38,7 +39,7 @@ void network::knock(std::uint64_t id, std::uint64_t) {
         world_.plan<&network::knock>(clog.until, this, id);
         return;
     }
-    const bool accepted = server_.accepts();
+    const bool accepted = server_.accepts(id);
     if (accepted && l.client_open) {
         l.server_open = true;
         server_.accepted(id);
@@ -204,7 +205,7 @@ bool network::carries(const line& l, way w) const noexcept {
 
 void network::hold_up(std::uint64_t client, instant until, effect* e) {
     for (const auto& l : lines_) {
-        if (l->client == client && l->client_open && !l->connecting) {
+        if (is_aim(*l, client) && l->client_open && !l->connecting) {
             l->held.prolong(until, e);
         }
     }
@@ -217,7 +218,7 @@ void network::clog(std::uint64_t client, way w, instant until, effect* e) {
 void network::reset(std::uint64_t client, bool delivered, effect* e) {
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
-        if (l.client != client || !l.client_open || l.dead || l.connecting) {
+        if (!is_aim(l, client) || !l.client_open || l.dead || l.connecting) {
             continue;
         }
         feel(!delivered && carries(l, way::up) ? e : nullptr);
@@ -239,7 +240,7 @@ void network::reset(std::uint64_t client, bool delivered, effect* e) {
 void network::cut_silently(std::uint64_t client, effect* e) {
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
-        if (l.client == client && l.client_open && !l.dead) {
+        if (is_aim(l, client) && l.client_open && !l.dead) {
             feel(carries(l, way::up) || carries(l, way::down) ? e : nullptr);
             l.dead = true;
             l.to = {};
@@ -248,11 +249,11 @@ void network::cut_silently(std::uint64_t client, effect* e) {
     }
 }
 
-bool network::reset_all(bool heard) {
+bool network::reset_all(bool heard, std::optional<std::uint16_t> port) {
     bool any = false;
     for (std::size_t id = 0; id < lines_.size(); ++id) {
         line& l = *lines_[id];
-        if (!l.server_open && !l.client_open) {
+        if ((!l.server_open && !l.client_open) || (port && *port != l.port)) {
             continue;
         }
         any = any || (l.client_open && !l.dead);

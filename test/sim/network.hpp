@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ protected:
 
 /// The server's end; `line` is the network's number of the connection.
 struct server_end {
-    virtual bool accepts() = 0;
+    virtual bool accepts(std::uint64_t line) = 0;
     virtual void accepted(std::uint64_t line) = 0;
     virtual void bytes_arrived(std::uint64_t line, std::string_view bytes) = 0;
     virtual void hung_up(std::uint64_t line) = 0;
@@ -39,7 +40,7 @@ protected:
 
 enum class way : std::uint8_t { up, down };  ///< to the server, to the client
 
-/// TCP connections from clients to one server: bytes arrive in order, in pieces of any size, each
+/// TCP connections from clients to the ports of one machine: bytes arrive in order, in pieces of any size, each
 /// some time after it was sent, unless a fault has them come late or never. An end that closes
 /// still delivers what it has sent; a reset doesn't.
 class network {
@@ -59,7 +60,7 @@ public:
 
     // For the clients.
 
-    void connect(std::uint64_t client, std::uint64_t number);
+    void connect(std::uint64_t client, std::uint64_t number, std::uint16_t port = 0);
     void send(std::uint64_t client, std::uint64_t number, std::string_view bytes);
     void close(std::uint64_t client, std::uint64_t number);
 
@@ -81,13 +82,17 @@ public:
     void reset(std::uint64_t client, bool delivered, effect* e = nullptr);
     /// Nothing passes any more on the client's connection, and neither end hears of it.
     void cut_silently(std::uint64_t client, effect* e = nullptr);
-    /// All connections end. `heard`: the clients learn of it; else only when they next look. False
-    /// if no client had one that passed anything.
-    bool reset_all(bool heard);
+    /// Connections end: all, or those to this port. `heard`: the clients learn of it; else only
+    /// when they next look. False if no client had one that passed anything.
+    bool reset_all(bool heard, std::optional<std::uint16_t> port = {});
+    /// From now on what is done to a client's connections is done to those to this port; none: to
+    /// all of them.
+    void aim_at(std::optional<std::uint16_t> port) noexcept { aim_ = port; }
     /// No more clogs.
     void heal();
 
     std::uint64_t client_of(std::uint64_t id) const noexcept { return lines_[id]->client; }
+    std::uint16_t port_of(std::uint64_t id) const noexcept { return lines_[id]->port; }
     /// When the client's end of this line closed; -1 while it is open.
     instant closed_at(std::uint64_t id) const noexcept { return lines_[id]->closed_at; }
     /// The client has a connection that is no victim of a silent cut.
@@ -108,6 +113,7 @@ private:
     struct line {
         std::uint64_t client = 0;
         std::uint64_t number = 0;
+        std::uint16_t port = 0;
         bool connecting = true;
         bool client_open = true;
         instant closed_at = -1;
@@ -131,6 +137,9 @@ private:
         return w == way::up ? l.server_open : l.client_open;
     }
     bool carries(const line& l, way w) const noexcept;
+    bool is_aim(const line& l, std::uint64_t client) const noexcept {
+        return l.client == client && (!aim_ || *aim_ == l.port);
+    }
     instant flight() noexcept;
     void cut_up(std::uint64_t id, way w, std::string_view bytes, bool last);
     void post(std::uint64_t id, way w, piece p);
@@ -146,6 +155,7 @@ private:
     world& world_;
     server_end& server_;
     settings how_;
+    std::optional<std::uint16_t> aim_{};
     std::vector<client_end*> clients_{};
     std::vector<std::array<standstill, 2>> clogs_{};
     std::vector<std::unique_ptr<line>> lines_{};

@@ -65,12 +65,14 @@ std::string_view name_of(fault f) noexcept {
         case fault::persist: return "persist";
         case fault::unsubscribed: return "unsubscribed";
         case fault::no_kill: return "no_kill";
+        case fault::migration: return "migration";
+        case fault::role_swap: return "role_swap";
         case fault::count: break;
     }
     return "?";
 }
 
-scenario::scenario(dice& chance, dice more)
+scenario::scenario(dice& chance, dice more, deployment d)
     : faults{choose_faults(chance)},
       fault_pause{chance.spread(50 * millis, 1 * seconds)},
       chaos{chance.between(500 * millis, 3 * seconds)},
@@ -80,7 +82,8 @@ scenario::scenario(dice& chance, dice more)
       think{chance.spread(20 * millis, 500 * millis)},
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
-      detaching{chance.once_in(4)} {
+      detaching{chance.once_in(4)},
+      run_as{d} {
     clients += clients * users < 2 ? 1 : 0;
     together = has(fault::vandal) || (has(fault::batch_refused) && chance.once_in(2));
     fixed_leases = !together && chance.once_in(8);
@@ -145,6 +148,9 @@ scenario::scenario(dice& chance, dice more)
         users = 3 + more.below(6);
         think = std::min(think, more.spread(2 * millis, 50 * millis));
     }
+    if (run_as != deployment::alone) {
+        deploy(more);
+    }
 }
 
 // Mostly mutexes of names that have nothing to do with each other.
@@ -171,26 +177,6 @@ void scenario::name_locks(dice& chance) {
             faults[static_cast<std::size_t>(f)] = false;
         }
     }
-}
-
-instant scenario::settling() const noexcept {
-    // Connections that ended unheard.
-    const bool deaf = has(fault::silent_cut) || has(fault::restart) || has(fault::restart_empty) ||
-                      has(fault::failover) || has(fault::crash);
-    const duration notice = deaf ? settings.ping_interval + settings.response_timeout : duration{};
-    const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
-    const duration poll = misses_messages() ? settings.max_poll_interval : duration{};
-    return std::max({(notice + connect).count(), poll.count(), deaf ? net.keepalive : 0}) +
-           500 * millis;
-}
-
-instant scenario::promptness() const noexcept {
-    // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
-    const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
-    // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks each 100 ms.
-    const instant poll = has(fault::no_channel) ? 120 * millis : 0;
-    // And a waiter's clock that drifts while it waits for a lease to end.
-    return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50;
 }
 
 void scenario::set_limits(dice& chance) {

@@ -3,6 +3,7 @@
 #define CONCH_TEST_SIM_SCENARIO_HPP
 
 #include "sim/network.hpp"
+#include "sim/redis/fleet.hpp"
 #include "sim/world.hpp"
 
 #include <conch/config.hpp>
@@ -48,12 +49,16 @@ enum class fault : std::uint8_t {
     persist,        ///< a stranger takes a lock's expiry away
     unsubscribed,   ///< the server ends subscriptions by itself
     no_kill,        ///< all the time: CLIENT KILL is refused, so that old connections live on
+    migration,      ///< a part of a cluster goes to another master, one key after the other
+    role_swap,      ///< a master and its replica change places
     count,
 };
 
 inline constexpr std::size_t fault_count = static_cast<std::size_t>(fault::count);
 
 std::string_view name_of(fault f) noexcept;
+/// It can happen to a server that is run like this.
+bool happens_in(fault f, deployment d) noexcept;
 
 /// A lock's name, and whether it is a token_mutex.
 struct lock_name {
@@ -78,7 +83,7 @@ struct limit_terms {
 /// What the seed of a run chose.
 struct scenario {
     /// `more`: what came later draws from a chance of its own, so that it changes no other.
-    scenario(dice& chance, dice more);
+    scenario(dice& chance, dice more, deployment d = deployment::alone);
 
     bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
     /// A server that may forget what it confirmed: overlaps are declared, only fences protect.
@@ -96,12 +101,18 @@ struct scenario {
         return has(fault::read_only) || has(fault::loading) || has(fault::out_of_memory) ||
                has(fault::no_permission) || mixes_types();
     }
-    /// A client may be without a server that answers.
+    /// Another server may take the place of one.
+    bool replaces_servers() const noexcept {
+        return run_as != deployment::alone && (has(fault::failover) || has(fault::role_swap));
+    }
+    /// A client may be without a server that answers. Where a master is wanted, one that may not
+    /// write is left.
     bool disconnects() const noexcept {
         return has(fault::reset_before) || has(fault::reset_after) || has(fault::silent_cut) ||
                has(fault::clog_up) || has(fault::clog_down) || has(fault::partition) ||
                has(fault::straggle) || has(fault::stall) || has(fault::restart) ||
-               has(fault::restart_empty) || has(fault::failover) || has(fault::pause);
+               has(fault::restart_empty) || has(fault::failover) || has(fault::pause) ||
+               has(fault::role_swap) || (run_as != deployment::alone && has(fault::read_only));
     }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
@@ -131,12 +142,17 @@ struct scenario {
     std::size_t further_watchers = 0;  ///< of one hold, at most
     bool crowded = false;              ///< many users of a client want the same lock alike
 
+    deployment run_as = deployment::alone;
+    bool sharded = false;              ///< the cluster knows the messages of its parts
+    bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
+
     network::settings net{};
     conch::config settings{};
 
 private:
     void name_locks(dice& chance);
     void set_limits(dice& chance);
+    void deploy(dice& chance);
 };
 
 }  // namespace conch::sim

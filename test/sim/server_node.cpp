@@ -21,24 +21,23 @@ std::string_view script_named(std::string_view sha) noexcept {
 
 }  // namespace
 
-bool server_node::accepts() {
-    if (down_) {
-        feel(back_.by);
-    }
-    return !down_;
+bool server_node::accepts(std::uint64_t line) {
+    const machine& m = machines_[process_of(line)];
+    feel(m.down ? m.back.by : nullptr);
+    return !m.down;
 }
 
 void server_node::accepted(std::uint64_t line) {
-    const fake_redis::connection c = redis_.connect();
+    const fake_redis::connection c = redis_.connect(process_of(line));
     by_line_[line] = c;
     by_connection_[c] = line;
     opened_[line] = world_.now();
 }
 
 void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
-    if (stalls()) {
-        unread_.emplace_back(line, bytes);
-        feel(stalled_.by);
+    if (machine& m = machines_[process_of(line)]; stalls(process_of(line))) {
+        m.unread.emplace_back(line, bytes);
+        feel(m.stalled.by);
     } else {
         run(line, bytes);
     }
@@ -46,8 +45,8 @@ void server_node::bytes_arrived(std::uint64_t line, std::string_view bytes) {
 
 // A server that stalls notices a hang-up only when it goes on: after it has read what came first.
 void server_node::hung_up(std::uint64_t line) {
-    if (stalls()) {
-        unread_.emplace_back(line, std::string{});
+    if (stalls(process_of(line))) {
+        machines_[process_of(line)].unread.emplace_back(line, std::string{});
         return;
     }
     const auto it = by_line_.find(line);
@@ -203,17 +202,18 @@ void server_node::flush() {
     }
 }
 
-void server_node::stall(instant until, effect* e) {
-    stalled_.prolong(until, e);
-    world_.plan<&server_node::go_on>(stalled_.until, this);
+void server_node::stall(instant until, effect* e, fleet::process p) {
+    machines_[p].stalled.prolong(until, e);
+    world_.plan<&server_node::go_on>(machines_[p].stalled.until, this, p);
 }
 
-void server_node::go_on(std::uint64_t, std::uint64_t) {
-    if (stalls()) {  // it was prolonged
-        feel(unread_.empty() ? nullptr : stalled_.by);
+void server_node::go_on(std::uint64_t process, std::uint64_t) {
+    machine& m = machines_[process];
+    if (stalls(process)) {  // it was prolonged
+        feel(m.unread.empty() ? nullptr : m.stalled.by);
         return;
     }
-    for (const auto& [line, bytes] : std::exchange(unread_, {})) {
+    for (const auto& [line, bytes] : std::exchange(m.unread, {})) {
         if (bytes.empty()) {
             hung_up(line);
         } else {
@@ -222,18 +222,25 @@ void server_node::go_on(std::uint64_t, std::uint64_t) {
     }
 }
 
-void server_node::restart(bool keep_data, bool heard, instant back, effect* e) {
+// Whether that ended a client's connection.
+bool server_node::end_process(fleet::process p, bool keep_data, bool heard) {
+    machines_[p].unread.clear();
+    machines_[p].stalled = {};
+    machines_[p].down = true;
+    erase_if(by_connection_, [&](const auto& c) { return process_of(c.second) == p; });
+    erase_if(by_line_, [&](const auto& l) { return process_of(l.first) == p; });
+    redis_.restart(keep_data, p);
+    const bool is_one_of_many = redis_.processes().processes() > 1;
+    return network_->reset_all(
+        heard, is_one_of_many ? std::optional{fleet::port_of(p)} : std::nullopt);
+}
+
+void server_node::restart(bool keep_data, bool heard, instant back, effect* e, fleet::process p) {
     const bool loses_data = !keep_data && !redis_.dump(wall_clock()).empty();
-    unread_.clear();
-    stalled_ = {};
-    down_ = true;
-    back_.prolong(back, keep_data ? e : nullptr);
-    by_line_.clear();
-    by_connection_.clear();
-    redis_.restart(keep_data);
-    const bool ends_lines = network_->reset_all(heard);
+    machines_[p].back.prolong(back, keep_data ? e : nullptr);
+    const bool ends_lines = end_process(p, keep_data, heard);
     feel(loses_data || (keep_data && ends_lines) ? e : nullptr);
-    world_.plan<&server_node::come_back>(back_.until, this);
+    world_.plan<&server_node::come_back>(machines_[p].back.until, this, p);
 }
 
 void server_node::fail_over(std::size_t lost_writes, bool heard, instant back, effect* e) {
@@ -252,26 +259,33 @@ void server_node::step_clock(std::int64_t us, effect* e) {
 }
 
 bool server_node::end_subscriptions(std::string_view channel) {
-    if (stalls()) {
-        return false;
+    for (fleet::process p = 0; p < machines_.size(); ++p) {
+        if (stalls(p)) {
+            return false;
+        }
     }
     const bool any = redis_.end_subscriptions(channel) > 0;
     flush();
     return any;
 }
 
-void server_node::come_back(std::uint64_t, std::uint64_t) {
-    if (back_.until <= world_.now()) {
-        down_ = false;
+void server_node::come_back(std::uint64_t process, std::uint64_t) {
+    machine& m = machines_[process];
+    if (m.back.until <= world_.now() && !m.awaits_heir) {
+        m.down = false;
+        redis_.learn(process);
     }
 }
 
 void server_node::heal() {
     redis_.refuse({});
-    back_ = {};
-    down_ = false;
-    stalled_ = {};
-    go_on(0, 0);
+    settle_processes();
+    for (fleet::process p = 0; p < machines_.size(); ++p) {
+        machines_[p].back = {};
+        machines_[p].down = false;
+        machines_[p].stalled = {};
+        go_on(p, 0);
+    }
 }
 
 }  // namespace conch::sim

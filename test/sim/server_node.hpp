@@ -65,7 +65,8 @@ public:
         sight what;
     };
 
-    server_node(world& w, const fake_redis::settings& s) : world_{w}, redis_{s} {
+    server_node(world& w, const fake_redis::settings& s)
+        : world_{w}, redis_{s}, machines_(redis_.processes().processes()) {
         redis_.tell(this);
     }
 
@@ -74,18 +75,37 @@ public:
     /// The server's wall clock, in microseconds since 1970.
     std::int64_t wall_clock() const noexcept { return epoch_us + world_.now() / micros + step_us_; }
     fake_redis& redis() noexcept { return redis_; }
-    bool running() const noexcept { return !down_; }
+    bool running(fleet::process p = 0) const noexcept { return !machines_[p].down; }
 
-    // Faults.
+    // Faults, of one of its processes where there are several.
 
     /// Answers nothing until then. Felt once bytes wait for it.
-    void stall(instant until, effect* e = nullptr);
+    void stall(instant until, effect* e = nullptr, fleet::process p = 0);
     /// Ends, with all connections, and comes back then. `heard`: the clients learn of it at once.
     /// Felt if that ended a connection, or somebody finds it gone; without its data: if there was
     /// any.
-    void restart(bool keep_data, bool heard, instant back, effect* e = nullptr);
+    void restart(bool keep_data, bool heard, instant back, effect* e = nullptr,
+                 fleet::process p = 0);
     /// Another server takes over, without the last writes of this one. Felt if they left anything.
     void fail_over(std::size_t lost_writes, bool heard, instant back, effect* e = nullptr);
+    /// A master ends, and is back then; its replica takes over at `promoted`, without the last
+    /// writes. False if that can't be now. Felt if they left anything, or connections ended.
+    struct succession {
+        std::size_t shard = 0;
+        std::size_t lost_writes = 0;
+        bool heard = false;
+        instant promoted = 0;
+        instant back = 0;
+    };
+    bool take_over(const succession& s, effect* e = nullptr);
+    bool may_take_over(std::size_t shard) const noexcept;
+    /// It isn't a dead master that is going to be replaced.
+    bool may_restart(fleet::process p) const noexcept { return !machines_[p].awaits_heir; }
+    /// A master and its replica change places; nothing is lost. Felt if somebody was connected.
+    bool swap_roles(std::size_t shard, effect* e = nullptr);
+    /// A part of the cluster goes to another shard, one key after each pause. False if one is on
+    /// its way already. Felt once a client is sent on because of it.
+    bool migrate(std::uint16_t slot, std::size_t to, instant pause, effect* e = nullptr);
     /// Felt if that moves the end of a key.
     void step_clock(std::int64_t us, effect* e = nullptr);
     /// How far the wall clock is behind the furthest that it would have come: so much longer may a
@@ -117,7 +137,7 @@ public:
 
     // The network's.
 
-    bool accepts() override;
+    bool accepts(std::uint64_t line) override;
     void accepted(std::uint64_t line) override;
     void bytes_arrived(std::uint64_t line, std::string_view bytes) override;
     void hung_up(std::uint64_t line) override;
@@ -125,9 +145,31 @@ public:
 private:
     static constexpr std::int64_t epoch_us = 1'800'000'000'000'000;
 
-    bool stalls() const noexcept { return stalled_.until > world_.now(); }
-    void go_on(std::uint64_t, std::uint64_t);
-    void come_back(std::uint64_t, std::uint64_t);
+    /// What runs a process.
+    struct machine {
+        standstill stalled{};
+        standstill back{};
+        bool down = false;
+        bool awaits_heir = false;                                     // a dead master
+        std::vector<std::pair<std::uint64_t, std::string>> unread{};  // in order, while it stalls
+    };
+
+    fleet::process process_of(std::uint64_t line) const noexcept {
+        return redis_.processes().process_at(network_->port_of(line));
+    }
+    bool stalls(fleet::process p) const noexcept {
+        return machines_[p].stalled.until > world_.now();
+    }
+    bool works(fleet::process p) const noexcept { return running(p) && !stalls(p); }
+    void go_on(std::uint64_t process, std::uint64_t);
+    void come_back(std::uint64_t process, std::uint64_t);
+    bool end_process(fleet::process p, bool keep_data, bool heard);
+    void promote(std::uint64_t shard, std::uint64_t);
+    void step_migration(std::uint64_t, std::uint64_t);
+    void migrate_on();
+    void spread_word();
+    void hear(std::uint64_t process, std::uint64_t);
+    void settle_processes();
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
     std::set<std::string> all_fields();
@@ -145,10 +187,8 @@ private:
     network* network_ = nullptr;
     boost::unordered_flat_map<std::uint64_t, fake_redis::connection> by_line_{};
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
-    std::vector<std::pair<std::uint64_t, std::string>> unread_{};  // in order, while it stalls
-    standstill stalled_{};
-    standstill back_{};
-    bool down_ = false;
+    std::vector<machine> machines_;  // by process
+    instant migration_pause_ = 0;
     std::vector<std::string> names_{};
     std::vector<limit_terms> limits_{};
     std::function<void(const permit_count&)> counted_{};

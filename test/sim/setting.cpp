@@ -15,11 +15,15 @@ std::string uuid_of(std::uint64_t client) {
 
 }  // namespace
 
-simulation::simulation(std::uint64_t seed, bool print)
+simulation::simulation(std::uint64_t seed, bool print, deployment d)
     : world_{seed, print},
       more_{~seed},
-      how_{world_.chance, dice{more_.seed()}},
-      server_{world_, {.seed = world_.chance.seed()}},
+      how_{world_.chance, dice{more_.seed()}, d},
+      server_{world_,
+              {.seed = world_.chance.seed(),
+               .run_as = d,
+               .sharded = how_.sharded,
+               .tries_again_at_once = how_.tries_again_at_once}},
       network_{world_, server_, how_.net},
       forces_(how_.names),
       faults_{std::make_unique<fault_injector>(*this)} {

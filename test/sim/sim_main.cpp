@@ -65,10 +65,10 @@ void add(totals& t, const sim::outcome& o) {
 /// In so many seeds each kind of fault happens: one that doesn't is chosen no more.
 constexpr std::uint64_t enough_for_each_fault = 2000;
 
-bool a_fault_never_happened(const totals& t) {
+bool a_fault_never_happened(const totals& t, sim::deployment d) {
     bool any = false;
     for (std::size_t i = 0; i < sim::fault_count && t.seeds >= enough_for_each_fault; ++i) {
-        if (t.faults[i] == 0) {
+        if (t.faults[i] == 0 && sim::happens_in(static_cast<sim::fault>(i), d)) {
             std::fprintf(stderr, "no seed had the fault %s\n",
                          std::string{sim::name_of(static_cast<sim::fault>(i))}.c_str());
             any = true;
@@ -131,7 +131,7 @@ void print_violations(const sim::outcome& o, const std::string& replay) {
     }
 }
 
-int run(const char* program, const po::variables_map& options) {
+int run(const char* program, sim::deployment server, const po::variables_map& options) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
@@ -144,9 +144,9 @@ int run(const char* program, const po::variables_map& options) {
     totals t;
     sim::leave_last_words();
     for (std::uint64_t i = 0; minutes > 0 ? passed() < 60 * minutes : i < count; ++i) {
-        const std::string replay = sim::replay_of(program, first + i, mutant);
+        const std::string replay = sim::replay_of(program, first + i, server, mutant);
         sim::now_playing(first + i, replay, trace ? 0 : patience_s);  // a trace has a reader
-        sim::play(first + i, trace, [&](const sim::outcome& o) {
+        sim::play(first + i, server, trace, [&](const sim::outcome& o) {
             add(t, o);
             print_violations(o, replay);
         });
@@ -160,7 +160,7 @@ int run(const char* program, const po::variables_map& options) {
     } else {
         print_text(t);
     }
-    return t.violations != 0 || a_fault_never_happened(t) ? 1 : 0;
+    return t.violations != 0 || a_fault_never_happened(t, server) ? 1 : 0;
 }
 
 }  // namespace
@@ -171,6 +171,8 @@ int main(int argc, char* argv[]) {
                                              "the first seed")(
         "count", po::value<std::uint64_t>()->default_value(1000), "how many seeds")(
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
+        "server", po::value<std::string>()->default_value("alone"),
+        "how it is run: alone, sentinel (a replica, and sentinels) or cluster")(
         "trace", "print what happens")("keep-going", "don't end at the first violation")(
         "json", "the result as JSON");
 #ifdef CONCH_MUTANTS
@@ -199,7 +201,12 @@ int main(int argc, char* argv[]) {
             return bad_usage;
         }
 #endif
-        return run(argv[0], options);
+        const auto server = sim::deployment_named(options["server"].as<std::string>());
+        if (!server) {
+            std::cerr << "conch_sim: the server is alone, sentinel or cluster\n";
+            return bad_usage;
+        }
+        return run(argv[0], *server, options);
     } catch (const po::error& e) {
         std::cerr << "conch_sim: " << e.what() << "\n";
         return bad_usage;

@@ -18,15 +18,18 @@ public:
         const client_node& c = *all_.clients()[client];
         const stats s = c.engine().counters();
         const std::uint64_t users = all_.how().users;
-        limit(s.subscriptions_now, all_.how().names, "subscriptions");
-        look_at(c.engine().belongings(), users);
+        const std::size_t links = c.engine().links();
+        limit(links, most_links, "links");
+        // One that moved to another link may still end on those before.
+        limit(s.subscriptions_now, all_.how().names * (links > 2 ? links : 1), "subscriptions");
+        look_at(c.engine().belongings(), users, links);
         look_at_polls(client, s.wakes_by_poll, c.local_now());
     }
 
     void rested() override {
         for (const auto& c : all_.clients()) {
             if (!c->dead()) {
-                look_at_rest(c->engine().belongings());
+                look_at_rest(c->engine().belongings(), c->engine().links());
             }
         }
     }
@@ -34,9 +37,15 @@ public:
 private:
     /// The handshake, some answers, and as many messages as there may be on one line.
     static constexpr std::uint64_t most_input = 64u << 10;
-    static constexpr std::uint64_t links_timers = 2;
+    /// To each process of a cluster, and to the one that is asked.
+    static constexpr std::uint64_t most_links = 7;
 
-    void look_at(const engine::inventory& i, std::uint64_t users) {
+    /// Two each; and the time of the next question where the masters are.
+    static std::uint64_t timers_of(std::uint64_t links) {
+        return 2 * links + (links > 1 ? 1 : 0);
+    }
+
+    void look_at(const engine::inventory& i, std::uint64_t users, std::uint64_t links) {
         const std::uint64_t askers = all_.how().askers;
         // Given up, but the server may have it: each ends with its release, or one lease after its
         // connection; a question, with the answer.
@@ -55,19 +64,19 @@ private:
         limit(i.level_changes, users + given_up, "changes of a level");
         limit(i.queries, users + given_up, "questions");
         limit(i.renewals, i.levels + given_up, "renewals");
-        limit(i.input_room, most_input, "bytes of room for input");
+        limit(i.input_room, most_input * links, "bytes of room for input");
         limit(i.timers,
-              links_timers + 2 * i.acquisitions + i.waiters + i.watchers + i.extensions +
+              timers_of(links) + 2 * i.acquisitions + i.waiters + i.watchers + i.extensions +
                   i.level_changes + i.queries + i.permit_requests + 2 * i.limiters + i.slots + 1,
               "timers");
     }
 
-    void look_at_rest(const engine::inventory& i) {
+    void look_at_rest(const engine::inventory& i, std::uint64_t links) {
         const std::uint64_t all = i.pending + i.acquisitions + i.levels + i.waiters + i.watchers +
                                   i.extensions + i.level_changes + i.queries + i.permit_requests +
                                   i.slots + i.limiters + i.renewals;
         limit(all, 0, "things kept for nobody");
-        limit(i.timers, links_timers, "timers for nobody");
+        limit(i.timers, timers_of(links), "timers for nobody");
     }
 
     /// A slot that was told how long the lock is taken doesn't ask sooner than a millisecond later.

@@ -36,7 +36,7 @@ public:
         if (!node.closed()) {
             return;
         }
-        if (node.engine().wanted_connection() != 0 || node.connected()) {
+        if (node.wants_connection() || node.connected()) {
             tell(client, "is connected");
         }
         if (ended_.insert(client).second) {

@@ -11,7 +11,8 @@ namespace conch::sim {
 
 /// Runs this seed; one in 64 twice, and it is a violation if they differ. `judge` is told before
 /// the clients are destroyed: one that is broken may not survive that.
-void play(std::uint64_t seed, bool trace, const std::function<void(const outcome&)>& judge);
+void play(std::uint64_t seed, deployment d, bool trace,
+          const std::function<void(const outcome&)>& judge);
 
 }  // namespace conch::sim
 

@@ -128,7 +128,7 @@ private:
     }
 
     static bool is_loss(error_code ec) noexcept {
-        return ec == errc::lock_lost || ec == errc::lease_expired || ec == errc::max_hold_reached ||
+        return ec == errc::lock_lost || ec == errc::lost_in_failover || ec == errc::lease_expired || ec == errc::max_hold_reached ||
                ec == errc::renewal_refused;
     }
 

@@ -34,8 +34,11 @@ private:
     // Null if there is none.
     const char* contradiction(const held& h, errc why) const {
         const client_node& node = *all_.clients()[h.client];
-        if (why == errc::lock_lost) {
-            return missed(h) ? nullptr : "though the server never missed it";
+        if (why == errc::lock_lost || why == errc::lost_in_failover) {
+            return !missed(h)                       ? "though the server never missed it"
+                   : why == errc::lock_lost         ? nullptr
+                   : all_.how().replaces_servers() ? nullptr
+                                                    : "though no server was replaced";
         }
         if (why == errc::client_closed) {
             return !node.closing()                       ? "though its client isn't closed"

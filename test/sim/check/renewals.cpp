@@ -17,8 +17,7 @@ public:
 
     void turned(std::uint64_t client) override {
         const client_node& node = *all_.clients()[client];
-        const stats s = node.engine().counters();
-        if (node.closed() || s.connects == s.connection_losses) {
+        if (node.closed()) {
             return;
         }
         for (const held& h : all_.holds()) {
@@ -41,7 +40,7 @@ private:
     /// By this turn: one that an answer made due is asked for in the next. One that was refused is
     /// tried again after a pause.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
-        return a.want.renew && !a.last && !a.renewing && !a.refused &&
+        return a.home.link().ready() && a.want.renew && !a.last && !a.renewing && !a.refused &&
                a.now == lock::acquisition::phase::held &&
                node.local_now() > a.extended + a.want.lease / 3 + tolerance;
     }

@@ -96,7 +96,7 @@ private:
 
     void judge_failure(const call& c) {
         const unlocking& u = *c.unlocks;
-        if (c.ec == errc::lock_lost) {
+        if (c.ec == errc::lock_lost || c.ec == errc::lost_in_failover) {
             if (!seen(c, sight::missing, u.alone ? u.asked_at : u.of.sent_at)) {
                 tells(c, "though the server never missed it");
             } else if (seen(c, sight::deleted, u.asked_at) && !all_.endangered(u.of)) {

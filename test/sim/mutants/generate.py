@@ -28,11 +28,14 @@ def read(path):
             continue
         word, _, rest = line.partition(" ")
         if word == "mutant":
-            mutants.append({"name": rest, "rule": "", "edits": [], "survives": ""})
+            mutants.append({"name": rest, "rule": "", "edits": [], "survives": "",
+                            "server": "alone"})
         elif word in ("rule", "section"):
             mutants[-1]["rule"] = line
         elif word == "expect":
             mutants[-1]["survives"] = rest.removeprefix("survives: ")
+        elif word == "server":
+            mutants[-1]["server"] = rest
         elif word == "edit":
             mutants[-1]["edits"].append(Edit(rest))
         elif word in ("-", "="):
@@ -130,7 +133,7 @@ def header(mutants, lua):
     def quoted(s):
         return '"' + s.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    columns = [[quoted(m[c]) for c in ("name", "rule", "survives")] for m in mutants]
+    columns = [[quoted(m[c]) for c in ("name", "rule", "survives", "server")] for m in mutants]
     rows = "\n".join(f"    {{{', '.join(c)}}}," for c in columns)
     scripts = "\n".join(f'    {{{n}, {quoted(name)}, R"lua({text})lua"}},' for n, name, text in lua)
     return f"""#ifndef CONCH_MUTANTS_HPP
@@ -140,6 +143,7 @@ struct mutant {{
     const char* name;
     const char* rule;
     const char* survives;
+    const char* server;
 }};
 inline constexpr mutant all[] = {{
 {rows}

@@ -46,7 +46,8 @@ void choose(std::size_t which) {
 constexpr std::size_t none = all.size();
 
 /// In the child: a line for each seed, and at last what was violated.
-[[noreturn]] void play_all(std::size_t which, std::uint64_t first, std::uint64_t count, int to) {
+[[noreturn]] void play_all(std::size_t which, deployment server, std::uint64_t first,
+                           std::uint64_t count, int to) {
     std::FILE* out = ::fdopen(to, "w");
     std::freopen("/dev/null", "w", stderr);  // the engine's own last words
     if (which != none) {
@@ -56,7 +57,7 @@ constexpr std::size_t none = all.size();
         std::fprintf(out, "%llu\n", static_cast<unsigned long long>(i + 1));
         std::fflush(out);
         ::alarm(30);  // an endless loop is a failure, too
-        play(first + i, false, [out](const outcome& o) {
+        play(first + i, server, false, [out](const outcome& o) {
             if (!o.violations.empty()) {
                 std::fprintf(out, "%s\n", o.violations.front().c_str());
                 std::fflush(out);
@@ -91,7 +92,7 @@ fate read_fate(int from, pid_t child) {
     return f;
 }
 
-fate try_mutant(std::size_t which, std::uint64_t first, std::uint64_t count) {
+fate try_mutant(std::size_t which, deployment server, std::uint64_t first, std::uint64_t count) {
     int ends[2];
     if (::pipe(ends) != 0) {
         return {};
@@ -100,7 +101,7 @@ fate try_mutant(std::size_t which, std::uint64_t first, std::uint64_t count) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::close(ends[0]);
-        play_all(which, first, count, ends[1]);
+        play_all(which, server, first, count, ends[1]);
     }
     ::close(ends[1]);
     return read_fate(ends[0], child);
@@ -124,9 +125,13 @@ expectation expected_of(const mutants::mutant& m) {
     return {.seed = seed, .because = end + std::string_view{": "}.size()};
 }
 
+deployment server_of(const mutants::mutant& m) {
+    return deployment_named(m.server).value_or(deployment::alone);
+}
+
 /// A seed shows the mutant only if it is clean as long as no rule is broken.
-bool as_expected(const fate& f, const expectation& e, std::uint64_t first) {
-    return f.died == e.fails && (!f.died || !try_mutant(none, first + f.seeds - 1, 1).died);
+bool as_expected(const fate& f, const expectation& e, deployment server, std::uint64_t first) {
+    return f.died == e.fails && (!f.died || !try_mutant(none, server, first + f.seeds - 1, 1).died);
 }
 
 void print(const mutants::mutant& m, const fate& f, const expectation& e, bool unexpected) {
@@ -161,8 +166,8 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
         const mutants::mutant& m = all[i];
         const expectation e = expected_of(m);
         const std::uint64_t from = e.seed != 0 ? e.seed : first;
-        const fate f = try_mutant(i, from, e.seed != 0 ? 1 : count);
-        const bool unexpected = !as_expected(f, e, from);
+        const fate f = try_mutant(i, server_of(m), from, e.seed != 0 ? 1 : count);
+        const bool unexpected = !as_expected(f, e, server_of(m), from);
         wrong += unexpected ? 1 : 0;
         print(m, f, e, unexpected);
     }

@@ -43,6 +43,7 @@ std::span<const command> key_commands() noexcept;
 std::span<const command> type_commands() noexcept;
 std::span<const command> zset_commands() noexcept;
 std::span<const command> server_commands() noexcept;
+std::span<const command> fleet_commands() noexcept;
 
 /// Whole numbers as Redis takes them: no spaces, no plus, no leading zeros.
 std::optional<std::int64_t> to_integer(std::string_view s) noexcept;

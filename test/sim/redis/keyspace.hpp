@@ -80,6 +80,11 @@ public:
 
     /// Between these, writes belong together and are undone together.
     void begin_command() noexcept { fresh_ = true; }
+    /// None of what was done until now can be undone.
+    void forget_changes() noexcept {
+        log_.clear();
+        fresh_ = true;
+    }
     /// The last `k` commands that wrote never happened.
     void undo(std::size_t k);
 

@@ -28,43 +28,43 @@ const std::string* token_in(const entry* e) noexcept {
 
 void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
     set_now(now_us);
-    data_.begin_command();
+    begin_command();
     constexpr std::string_view text{"mine now"};
     if (as_list) {
-        data_.set(key, list_value{std::string{text}}, -1);
+        home_of(key).set(key, list_value{std::string{text}}, -1);
     } else {
-        data_.set(key, std::string{text}, -1);
+        home_of(key).set(key, std::string{text}, -1);
     }
 }
 
 void fake_redis::remove_foreign(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    data_.begin_command();
+    begin_command();
     if (is_foreign(key, now_us)) {
-        data_.erase(key);
+        home_of(key).erase(key);
     }
 }
 
 bool fake_redis::is_foreign(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    const entry* e = data_.find(key);
+    const entry* e = home_of(key).find(key);
     return e && !hash_in(e) && !token_in(e);
 }
 
 bool fake_redis::exists(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    return data_.find(key) != nullptr;
+    return home_of(key).find(key) != nullptr;
 }
 
 bool fake_redis::is_text(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    const entry* e = data_.find(key);
+    const entry* e = home_of(key).find(key);
     return e && std::holds_alternative<std::string>(e->value);
 }
 
 bool fake_redis::has_field(std::string_view key, std::string_view field, std::int64_t now_us) {
     set_now(now_us);
-    const entry* e = data_.find(key);
+    const entry* e = home_of(key).find(key);
     if (const std::string* token = token_in(e)) {
         return *token == field;
     }
@@ -75,7 +75,7 @@ bool fake_redis::has_field(std::string_view key, std::string_view field, std::in
 std::optional<std::int64_t> fake_redis::depth(std::string_view key, std::string_view field,
                                               std::int64_t now_us) {
     set_now(now_us);
-    const hash_value* h = hash_in(data_.find(key));
+    const hash_value* h = hash_in(home_of(key).find(key));
     if (!h) {
         return std::nullopt;
     }
@@ -86,13 +86,13 @@ std::optional<std::int64_t> fake_redis::depth(std::string_view key, std::string_
 
 std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    const entry* e = data_.find(key);
+    const entry* e = home_of(key).find(key);
     return !e ? -2 : e->expires_ms < 0 ? -1 : e->expires_ms - now_us / 1000;
 }
 
 const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    const entry* e = data_.find(key);
+    const entry* e = home_of(key).find(key);
     const hash_value* h = hash_in(e);
     return h && !h->empty() ? &h->front().first : token_in(e);
 }
@@ -100,7 +100,7 @@ const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us)
 std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     std::vector<std::string> all;
-    const entry* e = data_.find(key);
+    const entry* e = home_of(key).find(key);
     if (const hash_value* h = hash_in(e)) {
         for (const auto& [field, value] : *h) {
             all.push_back(field);
@@ -113,13 +113,17 @@ std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t n
 
 std::string fake_redis::dump(std::int64_t now_us) {
     set_now(now_us);
-    return data_.dump();
+    std::string all;
+    for (keyspace& k : data_) {
+        all += k.dump();
+    }
+    return all;
 }
 
 std::size_t fake_redis::subscribers() const noexcept {
     std::size_t n = 0;
     for (const auto& [id, s] : sessions_) {
-        n += s.channels.size();
+        n += fleet_.is_sentinel(s.at) ? 0 : s.channels.size() + s.shard_channels.size();
     }
     return n;
 }
@@ -127,7 +131,7 @@ std::size_t fake_redis::subscribers() const noexcept {
 std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, arguments args) {
     std::vector<token_state> all;
     for (std::size_t i = 0; witness_ && i < keys.size() && 2 * i < args.size(); ++i) {
-        const entry* e = data_.find(keys[i]);
+        const entry* e = data().find(keys[i]);
         const std::string* token = token_in(e);
         all.push_back(!names_an_owner(args[2 * i]) || hash_in(e) ? token_state::none
                       : token && *token == args[2 * i]           ? token_state::there

@@ -171,6 +171,9 @@ int lua_host::command_from_script(lua_State* l, bool raise) {
                 answer = reply::error("ERR This Redis command is not allowed from script");
             } else if (const std::string* no = now.server.refused(*c, true, now.wrote)) {
                 answer = reply::error(*no);
+            } else if (now.server.sent_on(now.by, *c, words)) {
+                answer = reply::error(
+                    "ERR Script attempted to access a non local key in a cluster node");
             } else {
                 answer = c->run(now.server, now.by, words);
                 now.wrote |= (c->flags & command::writes) != 0 && !answer.is_error();

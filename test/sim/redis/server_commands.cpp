@@ -127,7 +127,7 @@ reply kill(fake_redis& r, session& s, arguments a) {
     }
     const auto it = r.sessions().find(*id);
     // By default, a client doesn't end itself.
-    if (it == r.sessions().end() || it->second.closing || *id == s.id) {
+    if (it == r.sessions().end() || it->second.closing || *id == s.id || it->second.at != s.at) {
         return reply::number(0);
     }
     r.close(it->second);
@@ -268,6 +268,10 @@ reply unsubscribe(fake_redis&, session& s, arguments a) {
 }
 
 reply pubsub(fake_redis& r, session&, arguments a) {
+    const bool sharded = r.processes().clustered() && r.how().sharded;
+    if (sharded && same_word(a[1], "SHARDNUMSUB")) {
+        return reply::array();
+    }
     if (!same_word(a[1], "NUMSUB")) {
         return reply::error("ERR unknown subcommand '" + std::string{a[1]} + "'. Try PUBSUB HELP.");
     }

@@ -39,7 +39,7 @@ struct client_ear final : client_end {
 
 struct server_ear final : server_end {
     explicit server_ear(world& of) : w{of} {}
-    bool accepts() override { return listens; }
+    bool accepts(std::uint64_t) override { return listens; }
     void accepted(std::uint64_t l) override { line = l; }
     void bytes_arrived(std::uint64_t l, std::string_view bytes) override {
         EXPECT_FALSE(hung_up_at >= 0 && l == line) << "bytes behind the end";

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// A scenario with several servers, and what takes its time.
+#include "sim/scenario.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace conch::sim {
+
+using namespace std::chrono_literals;
+
+bool happens_in(fault f, deployment d) noexcept {
+    return f == fault::migration      ? d == deployment::cluster
+           : f == fault::role_swap    ? d != deployment::alone
+           : f == fault::server_clock ? d != deployment::cluster
+                                      : true;
+}
+
+void scenario::deploy(dice& chance) {
+    const auto let = [&](fault f, bool yes) {
+        faults[static_cast<std::size_t>(f)] = yes && happens_in(f, run_as);
+    };
+    if (chance.once_in(3)) {
+        // Nothing else goes wrong.
+        faults.reset();
+        together = lingering = fixed_leases = false;
+    }
+    let(fault::migration, !chance.once_in(6));
+    let(fault::role_swap, chance.once_in(3));
+    let(fault::server_clock, has(fault::server_clock));
+    if (chance.once_in(2)) {
+        fault_pause = chance.spread(5 * millis, 200 * millis);
+    }
+    sharded = !chance.once_in(4);
+    tries_again_at_once = chance.once_in(2);
+    const duration scan{chance.spread(duration{50ms}.count(), duration{2s}.count())};
+    if (run_as == deployment::sentinel) {
+        settings.sentinel.emplace();
+        settings.sentinel->master = "main";
+        settings.sentinel->addresses = {{"127.0.0.1", fleet::first_port + 2},
+                                        {"127.0.0.1", fleet::first_port + 3}};
+        settings.sentinel->scan_interval = scan;
+        return;
+    }
+    settings.cluster.emplace();
+    settings.cluster->scan_interval = scan;
+    const std::uint64_t first = chance.below(6);
+    for (std::uint64_t i = 0; i <= chance.below(3); ++i) {
+        settings.cluster->addresses.push_back(
+            {"127.0.0.1", static_cast<std::uint16_t>(fleet::first_port + (first + i) % 6)});
+    }
+}
+
+instant scenario::settling() const noexcept {
+    // Connections that ended unheard.
+    const bool deaf = has(fault::silent_cut) || has(fault::restart) || has(fault::restart_empty) ||
+                      has(fault::failover) || has(fault::crash);
+    const duration notice = deaf ? settings.ping_interval + settings.response_timeout : duration{};
+    const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
+    const duration poll = misses_messages() ? settings.max_poll_interval : duration{};
+    // Who knows where the masters are is asked anew, one after the other.
+    const duration scan = settings.cluster    ? settings.cluster->scan_interval
+                          : settings.sentinel ? settings.sentinel->scan_interval
+                                              : duration{};
+    const instant guided = run_as == deployment::alone ? 0 : (3 * scan + 2 * connect + 2s).count();
+    return std::max({(notice + connect).count(), poll.count(), deaf ? net.keepalive : 0}) +
+           500 * millis + guided;
+}
+
+instant scenario::promptness() const noexcept {
+    // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
+    const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
+    // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks each 100 ms.
+    const instant poll = has(fault::no_channel) ? 120 * millis : 0;
+    // And a waiter's clock that drifts while it waits for a lease to end.
+    // One who was sent on, or has to connect first.
+    const instant elsewhere = run_as == deployment::alone ? 0 : 8 * one_way + 100 * millis;
+    return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50 + elsewhere;
+}
+
+}  // namespace conch::sim

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/redis/fleet.hpp"
+
+#include "wire/hash_slot.hpp"
+
+namespace conch::sim {
+
+std::string_view name_of(deployment d) noexcept {
+    switch (d) {
+        case deployment::alone: return "alone";
+        case deployment::sentinel: return "sentinel";
+        case deployment::cluster: return "cluster";
+    }
+    return "?";
+}
+
+std::optional<deployment> deployment_named(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < deployment_count; ++i) {
+        if (name == name_of(static_cast<deployment>(i))) {
+            return static_cast<deployment>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+fleet::fleet(deployment d) : kind_{d} {
+    const std::size_t shards = d == deployment::cluster ? 3 : 1;
+    for (process p = 0; p < shards; ++p) {
+        truth_.masters.push_back(p);
+    }
+    // A replica of each master; two sentinels.
+    const std::size_t all = d == deployment::cluster ? 6 : d == deployment::sentinel ? 4 : 1;
+    views_.assign(all, truth_);
+}
+
+fleet::process fleet::replica(std::size_t shard) const noexcept {
+    return master(shard) == shard ? shard + shards() : shard;
+}
+
+fleet::process fleet::process_at(std::uint16_t port) const noexcept {
+    const std::size_t p = static_cast<std::size_t>(port) - first_port;
+    return p < processes() ? p : 0;
+}
+
+std::size_t fleet::owner(const view& v, std::uint16_t slot) const noexcept {
+    const auto moved = v.elsewhere.find(slot);
+    return moved != v.elsewhere.end() ? moved->second : slot * shards() / wire::hash_slots;
+}
+
+void fleet::hand_over() {
+    truth_.elsewhere[moving_->slot] = moving_->to;
+    moving_->taken = true;
+    learn(master(moving_->to));
+}
+
+void fleet::promote(std::size_t shard) {
+    truth_.masters[shard] = replica(shard);
+    learn(master(shard));
+}
+
+// The old owner of a part learns of the new one when the migration ends.
+void fleet::learn(process p) {
+    if (!moving_ || p != master(moving_->from)) {
+        views_[p] = truth_;
+    }
+}
+
+}  // namespace conch::sim
