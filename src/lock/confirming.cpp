@@ -40,17 +40,10 @@ const wire::call_type confirmer::type{
 confirmation::confirmation(context& h, wire::link& l, impl::replication t) noexcept
     : wire::call{confirmer::type}, house{h}, link{l}, terms{t} {}
 
-// What the server has answered on this connection was written on it. A later call has a greater
-// number.
-bool confirmation::covers(std::uint64_t of) const noexcept {
-    return where == state::waiting || (where == state::written && serial > of);
-}
-
 confirmer::~confirmer() {
     for (const auto& c : all_) {
         CONCH_CHECK(c->where == state::idle);
-        c->now.acquires.clear();
-        c->next.acquires.clear();
+        c->acquires.clear();
     }
 }
 
@@ -79,27 +72,18 @@ void confirmer::follow(wire::link& link, impl::replication terms) {
     }
 }
 
-// In place of a WAIT that left before, or never, there will be another.
-confirmation::burden& confirmer::burden_of(const acquisition& a, std::uint64_t serial) {
+// One that is waiting, or was written behind it; in place of one that left before, a new one.
+confirmation& confirmer::about(const acquisition& a) {
     confirmation& c = of(a.home.link(), a.spec->replicas());
-    if (c.covers(serial)) {
-        return c.now;
+    if (c.where == state::idle) {
+        submit(c);
     }
-    if (c.where == state::written) {
-        c.again = true;
-        return c.next;
-    }
-    submit(c);
-    return c.now;
+    return c;
 }
 
-void confirmer::granted(acquisition& a) {
-    burden_of(a, a.call->serial).acquires.push_back(*a.call);
-}
+void confirmer::granted(acquisition& a) { about(a).acquires.push_back(*a.call); }
 
-void confirmer::renewed(const acquisition& a, std::uint64_t serial) {
-    ++burden_of(a, serial).renewals;
-}
+void confirmer::renewed(const acquisition& a) { ++about(a).renewals; }
 
 void confirmer::connection_ready(wire::link& link) {
     for (const auto& c : all_) {
@@ -107,9 +91,8 @@ void confirmer::connection_ready(wire::link& link) {
             continue;
         }
         wire::call_list again;
-        again.splice(again.end(), c->now.acquires);
-        again.splice(again.end(), c->next.acquires);
-        c->now.renewals = c->next.renewals = 0;
+        again.swap(c->acquires);
+        c->renewals = 0;
         c->again = false;
         const bool wanted = c->where == state::waiting || !again.empty();
         while (!again.empty()) {
@@ -134,29 +117,23 @@ void confirmer::done(wire::call& call, const wire::outcome& o) {
     if (o.lost()) {
         return;  // closed
     }
-    confirmation::burden judged;
-    judged.acquires.swap(c.now.acquires);
-    judged.renewals = std::exchange(c.now.renewals, 0);
-    c.now.acquires.swap(c.next.acquires);
-    c.now.renewals = std::exchange(c.next.renewals, 0);
+    wire::call_list judged;
+    judged.swap(c.acquires);
+    const std::uint64_t renewals = std::exchange(c.renewals, 0);
     // First, so that what the verdict leads to finds it waiting.
     if (std::exchange(c.again, false)) {
         submit(c);
     }
-    self.judge(c, judged, o);
-    self.forget_idle();
-}
-
-void confirmer::judge(const confirmation& c, confirmation::burden& judged, const wire::outcome& o) {
     const errc why = verdict(c, o);
-    if (why != errc{} && judged.renewals > 0) {
-        report(c, judged.renewals, o);
+    if (why != errc{} && renewals > 0) {
+        self.report(c, renewals, o);
     }
-    while (!judged.acquires.empty()) {
-        acquisition& a = owner_of(judged.acquires.front());
-        judged.acquires.pop_front();
+    while (!judged.empty()) {
+        acquisition& a = owner_of(judged.front());
+        judged.pop_front();
         a.home.confirmed(a, why);
     }
+    self.forget_idle();
 }
 
 void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o) {
@@ -176,9 +153,8 @@ void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire
 
 void confirmer::forget_idle() {
     if (all_.size() > most_kept) {
-        std::erase_if(all_, [](const auto& c) {
-            return c->where == state::idle && c->now.empty() && c->next.empty();
-        });
+        std::erase_if(all_,
+                      [](const auto& c) { return c->where == state::idle && c->acquires.empty(); });
     }
 }
 

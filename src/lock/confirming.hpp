@@ -16,24 +16,16 @@ namespace conch::lock {
 /// does nothing else on that connection until it answers, so at most one of each kind is on its
 /// way: what is written meanwhile shares the next.
 struct confirmation : wire::call {
-    /// What one answer is about.
-    struct burden {
-        wire::call_list acquires{};  ///< granted; their slots wait for the answer
-        std::uint64_t renewals = 0;
-
-        bool empty() const noexcept { return acquires.empty() && renewals == 0; }
-    };
-
     confirmation(context& h, wire::link& l, impl::replication t) noexcept;
-    /// The answer will be about what was written so far as `serial`.
-    bool covers(std::uint64_t serial) const noexcept;
 
     context& house;
     wire::link& link;
     const impl::replication terms;
-    burden now{};
-    burden next{};       ///< what was written too late for the one on its way
-    bool again = false;  ///< there is, or will be, something for another one
+    // What the answer will be about. Answers come in the order of the commands, so that what was
+    // written behind this is not among it.
+    wire::call_list acquires{};  ///< granted; their slots wait for the answer
+    std::uint64_t renewals = 0;
+    bool again = false;  ///< something follows that needs another one
 };
 
 /// Asks whether enough replicas have what locks did that want to know.
@@ -49,8 +41,8 @@ public:
     /// The acquire was granted: its slot hears whether enough replicas have it, unless its call is
     /// unlinked before.
     void granted(acquisition& a);
-    /// The server confirmed a renewal, which has this place in the order of writes.
-    void renewed(const acquisition& a, std::uint64_t serial);
+    /// The server confirmed a renewal.
+    void renewed(const acquisition& a);
     /// A new connection: WAIT says nothing there of what was written on the old one, so that it is
     /// written again.
     void connection_ready(wire::link& link);
@@ -64,9 +56,8 @@ private:
     friend struct confirmation;
 
     confirmation& of(wire::link& link, impl::replication terms);
-    confirmation::burden& burden_of(const acquisition& a, std::uint64_t serial);
+    confirmation& about(const acquisition& a);
     static void submit(confirmation& c);
-    void judge(const confirmation& c, confirmation::burden& judged, const wire::outcome& o);
     void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
     void forget_idle();
 

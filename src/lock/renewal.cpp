@@ -259,7 +259,7 @@ void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) 
         count(a, r);
         set_deadline(a, r.sent, i.lease);
         if (a.spec->replicas()) {
-            house_.confirming.renewed(a, r.serial);
+            house_.confirming.renewed(a);
         }
     }
     bool more = false;

@@ -44,13 +44,13 @@ protected:
 
 TEST_F(replicas_test, a_granted_lock_is_where_it_was_asked_to_be) {
     run([&]() -> asio::awaitable<void> {
-        const mutex m{c, "m", replicas(2)};
+        const mutex m{c, "m", replicas(2, 2s)};
         for (int i = 0; i < 50; ++i) {
             hold h = co_await m.async_lock();
             EXPECT_EQ(replicas_with("m"), 2u);
             co_await h.async_unlock();
         }
-        const token_mutex plain{c, "plain", replicas(2)};
+        const token_mutex plain{c, "plain", replicas(2, 2s)};
         for (int i = 0; i < 50; ++i) {
             hold h = co_await plain.async_lock();
             EXPECT_EQ(replicas_with("plain"), 2u);
@@ -62,7 +62,7 @@ TEST_F(replicas_test, a_granted_lock_is_where_it_was_asked_to_be) {
 TEST_F(replicas_test, one_replica_is_enough_where_one_is_asked_for) {
     group.server(2).freeze();
     run([&]() -> asio::awaitable<void> {
-        const mutex m{c, "m", {.fenced = true, .replicas = {.at_least = 1}}};
+        const mutex m{c, "m", {.fenced = true, .replicas = {.at_least = 1, .within = 2s}}};
         hold h = co_await m.async_lock();
         EXPECT_TRUE(group.raw(1).exists("m"));
         EXPECT_GT(h.fence(), 0u);
@@ -73,7 +73,7 @@ TEST_F(replicas_test, one_replica_is_enough_where_one_is_asked_for) {
 TEST_F(replicas_test, more_than_there_are_is_told_in_time_and_nothing_is_left) {
     run([&]() -> asio::awaitable<void> {
         const mutex m{c, "m", replicas(3, 200ms)};
-        co_await mutex{c, "warm", replicas(1)}.async_lock();
+        co_await mutex{c, "warm", replicas(1, 2s)}.async_lock();
         const auto begun = clock::now();
         const auto [ec, h] = co_await m.async_lock({}, as_result);
         const auto took = clock::now() - begun;
@@ -118,11 +118,10 @@ TEST_F(replicas_test, a_stopped_replica_fails_who_asks_for_it_and_stalls_nobody_
 
 TEST_F(replicas_test, renewals_that_too_few_have_are_counted_and_the_hold_goes_on) {
     run([&]() -> asio::awaitable<void> {
-        const mutex m{c, "m", replicas(2, 50ms)};
+        const mutex m{c, "m", replicas(2, 250ms)};
         hold h = co_await m.async_lock({.lease = 1s});
         const bool renewed = co_await when([&] { return c.stats().renewals >= 2; });
         EXPECT_TRUE(renewed);
-        EXPECT_EQ(c.stats().renewals_not_replicated, 0u);
         freeze_replicas();
         const bool reported = co_await when([&] { return c.stats().renewals_not_replicated >= 3; });
         EXPECT_TRUE(reported);
@@ -172,8 +171,8 @@ TEST(replicas_and_sentinels, slow_a_lock_that_all_replicas_have_outlives_its_mas
     client a{io, group.settings("a")};
     client b{io, group.settings("b")};
     const auto body = [&]() -> asio::awaitable<void> {
-        const mutex of_a{a, "m", replicas(2)};
-        const mutex of_b{b, "m", replicas(1)};
+        const mutex of_a{a, "m", replicas(2, 500ms)};
+        const mutex of_b{b, "m", replicas(1, 500ms)};
         hold h = co_await of_a.async_lock({.lease = 60s});
         group.server(0).kill();  // at once: both replicas have it
         std::size_t now = 0;
