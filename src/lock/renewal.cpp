@@ -152,6 +152,8 @@ void renewer::flush_parts() {
         if ((*from)->home.link().ready()) {
             send_all({from, end});
         } else {
+            // The next connection begins with a check of all: nothing else may call for one.
+            (*from)->home.link().use();
             std::for_each(from, end, [](acquisition* a) { a->due = false; });
         }
         from = end;

@@ -323,7 +323,7 @@ void link::answer(call& c, const resp::value& reply) {
     }
     const std::string_view words = reply.text();
     last_words_ = words;
-    if (redirect(c, words)) {
+    if (redirect(c, words) || moved_away(c, words)) {
         return;
     }
     if (c.type->order != priority::greeting && demoted(words)) {

@@ -64,6 +64,8 @@ public:
     /// Sends the call as soon as it can, and connects for it if need be. `c.type->done` is called
     /// exactly once, unless it is withdrawn.
     void submit(call& c);
+    /// Connects, if nothing called for that before.
+    void use();
     /// Takes back a call that waits.
     void withdraw(call& c) noexcept { pipeline_.withdraw(c); }
     subscriptions& channels() noexcept { return channels_; }
@@ -181,7 +183,6 @@ private:
     static const call_type kill_type;
 
     void connect();
-    void use();
     void pause();
     void down(std::string_view why);
     void go_astray(bool was_ready);
@@ -195,6 +196,7 @@ private:
     void answer_joined(std::size_t count, const resp::value& replies);
     void refused_together(std::size_t count, const resp::value& reply);
     bool redirect(call& c, std::string_view words);
+    bool moved_away(call& c, std::string_view words);
     void fence_old();
     void remember_old();
     void watch();
