@@ -157,7 +157,8 @@ void renewer::send_all(std::span<acquisition*> due) {
             due.begin(), due.end(), [&](const acquisition* a) { return &a->home.link() == &link; });
         const std::span<acquisition*> same{due.begin(), others};
         due = due.subspan(same.size());
-        if (!link.ready()) {  // the next connection begins with a check of all
+        if (!link.ready()) {
+            // The next connection begins with a check of all: nothing else may call for one.
             link.use();
             std::for_each(same.begin(), same.end(), [](acquisition* a) { a->due = false; });
             continue;

@@ -329,7 +329,7 @@ void link::answer(call& c, const resp::value& reply) {
     }
     const std::string_view words = reply.text();
     remember_words(words);
-    if (redirect(c, words)) {
+    if (redirect(c, words) || moved_away(c, words)) {
         return;
     }
     if (c.type->order != priority::greeting && demoted(words)) {

@@ -67,7 +67,7 @@ public:
     /// Sends a call once more that was answered on an earlier connection, before the others: what
     /// it did there may be gone with it.
     void repeat(call& c);
-    /// Connects, if it never was asked to.
+    /// Connects, if nothing called for that before.
     void use();
     /// Takes back a call that waits.
     void withdraw(call& c) noexcept { pipeline_.withdraw(c); }
@@ -199,6 +199,7 @@ private:
     void answer_joined(std::size_t count, const resp::value& replies);
     void refused_together(std::size_t count, const resp::value& reply);
     bool redirect(call& c, std::string_view words);
+    bool moved_away(call& c, std::string_view words);
     void fence_old();
     void remember_old();
     void watch();

@@ -24,6 +24,18 @@ bool link::redirect(call& c, std::string_view words) {
     return true;
 }
 
+// A subscription to a channel that another server has. Its listeners go there when the topology
+// knows; till then, as the server may be the one that is to have it, it is asked for here again.
+bool link::moved_away(call& c, std::string_view words) {
+    if (!events_.redirected || !c.wanted || !c.type->answered_by_push ||
+        static_cast<const subscription&>(c).listeners.empty() || !read_redirection(words)) {
+        return false;
+    }
+    retry_later(c, errc::server_unavailable);
+    go_astray(true);
+    return true;
+}
+
 void link::adopt(call& c) {
     pipeline_.adopt(c);
     use();

@@ -31,6 +31,9 @@ void scenario::deploy(dice& chance) {
     if (chance.once_in(2)) {
         fault_pause = chance.spread(5 * millis, 200 * millis);
     }
+    if (net.piece != 0) {
+        net.piece = std::max<std::uint64_t>(net.piece, 16);  // there is much to read
+    }
     sharded = !chance.once_in(4);
     tries_again_at_once = chance.once_in(2);
     const duration scan{chance.spread(duration{50ms}.count(), duration{2s}.count())};

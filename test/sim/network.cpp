@@ -268,9 +268,16 @@ bool network::reset_all(bool heard, std::optional<std::uint16_t> port) {
 }
 
 bool network::passes(std::uint64_t client) const noexcept {
-    return std::any_of(lines_.begin(), lines_.end(), [&](const auto& l) {
-        return l->client == client && l->client_open && !l->connecting && !l->dead;
-    });
+    bool any = false;
+    for (const auto& l : lines_) {
+        if (l->client == client && l->client_open) {
+            if (l->connecting || l->dead) {
+                return false;
+            }
+            any = true;
+        }
+    }
+    return any;
 }
 
 // What was held up comes now.

@@ -95,7 +95,7 @@ public:
     std::uint16_t port_of(std::uint64_t id) const noexcept { return lines_[id]->port; }
     /// When the client's end of this line closed; -1 while it is open.
     instant closed_at(std::uint64_t id) const noexcept { return lines_[id]->closed_at; }
-    /// The client has a connection that is no victim of a silent cut.
+    /// The client is connected, and no connection of it is a victim of a silent cut.
     bool passes(std::uint64_t client) const noexcept;
     /// The longest time that a byte takes without a fault.
     instant worst_latency() const noexcept;

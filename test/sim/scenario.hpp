@@ -105,6 +105,13 @@ struct scenario {
     bool replaces_servers() const noexcept {
         return run_as != deployment::alone && (has(fault::failover) || has(fault::role_swap));
     }
+    /// It may be met as a replica.
+    bool may_say_read_only() const noexcept { return has(fault::read_only) || replaces_servers(); }
+    /// Loading; or a part of a cluster has no master, or its keys are on two of them.
+    bool may_say_unavailable() const noexcept {
+        return has(fault::loading) || has(fault::migration) ||
+               (run_as == deployment::cluster && replaces_servers());
+    }
     /// A client may be without a server that answers. Where a master is wanted, one that may not
     /// write is left.
     bool disconnects() const noexcept {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_violations = 8;
 /// Some hundred times as many as usual: a client that spins.
-constexpr std::uint64_t most_events = 1'000'000;
+constexpr std::uint64_t most_events = 4'000'000;
 
 }  // namespace
 

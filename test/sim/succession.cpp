@@ -70,6 +70,11 @@ bool server_node::migrate(std::uint16_t slot, std::size_t to, instant pause, eff
                     [](const machine& m) { return m.awaits_heir; })) {
         return false;
     }
+    // Who was told to ask a shard once may come late: it must not ask one that imports it again.
+    // Of a real cluster, too, it would get an answer then that is another's to give.
+    if (!imported_.insert({slot, to}).second) {
+        return false;
+    }
     redis_.begin_migration(slot, to, e);
     migration_pause_ = pause;
     world_.plan<&server_node::step_migration>(world_.now() + pause, this);

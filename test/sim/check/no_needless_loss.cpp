@@ -16,10 +16,14 @@ public:
     void turned(std::uint64_t client) override {
         connected_.resize(all_.clients().size());
         connection& c = connected_[client];
-        const std::uint64_t connects = all_.clients()[client]->engine().counters().connects;
+        const stats s = all_.clients()[client]->engine().counters();
         const instant now = all_.the_world().now();
-        if (connects != c.number || !all_.healed() || !all_.net().passes(client)) {
-            c = {connects, now};
+        if (s.connects != c.number || !all_.healed() || !all_.net().passes(client)) {
+            c = {s.connects, s.connection_losses, now};
+        }
+        // One of several connections, until there is a new one.
+        if (s.connection_losses != c.losses) {
+            c.since = now;
         }
         for (held& h : all_.holds()) {
             const int lost = h.view->lost.load();
@@ -33,6 +37,7 @@ public:
 private:
     struct connection {
         std::uint64_t number = 0;
+        std::uint64_t losses = 0;
         instant since = 0;  // without interruption
     };
 

@@ -158,8 +158,8 @@ private:
     // A server that was loading may be asked again just before patience ends.
     bool may_fail(const call& c) const noexcept {
         const scenario& how = all_.how();
-        return (c.ec == errc::read_only && how.has(fault::read_only)) ||
-               (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
+        return (c.ec == errc::read_only && how.may_say_read_only()) ||
+               (c.ec == errc::server_unavailable && how.may_say_unavailable()) ||
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
@@ -172,10 +172,12 @@ private:
         return c.ec == errc::not_connected || (c.permits && c.ec == errc::outcome_unknown);
     }
 
-    /// Its wait was over before its client, which had just started, was connected.
+    /// Its wait was over before its client, which had just started, was connected; or, in a
+    /// cluster, connected to this master.
     bool came_too_early(const call& c) const {
         const client_node& node = client_of(c);
-        return c.acquires && early_.contains(c.place) &&
+        const bool had_another = all_.how().run_as == deployment::cluster;
+        return c.acquires && (early_.contains(c.place) || had_another) &&
                node.local(c.ended_at) - node.local(c.asked_at) >= c.wait;
     }
 

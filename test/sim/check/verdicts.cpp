@@ -132,8 +132,8 @@ private:
             return closed(c);
         }
         return c.unlocks->asked_at < all_.settled_at() &&
-               ((c.ec == errc::read_only && how.has(fault::read_only)) ||
-                (c.ec == errc::server_unavailable && how.has(fault::loading)) ||
+               ((c.ec == errc::read_only && how.may_say_read_only()) ||
+                (c.ec == errc::server_unavailable && how.may_say_unavailable()) ||
                 (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                 (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                 (c.ec == errc::not_connected && !c.unlocks->alone));

@@ -14,6 +14,11 @@ bool names_an_owner(std::string_view text) noexcept {
            text.find_first_not_of("0123456789", uuid + 1) == std::string_view::npos;
 }
 
+/// So many arguments belong to each key.
+std::size_t width_of(arguments keys, arguments args) noexcept {
+    return keys.empty() ? 1 : std::max<std::size_t>(args.size() / keys.size(), 1);
+}
+
 const hash_value* hash_in(const entry* e) noexcept {
     return e ? std::get_if<hash_value>(&e->value) : nullptr;
 }
@@ -130,11 +135,12 @@ std::size_t fake_redis::subscribers() const noexcept {
 
 std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, arguments args) {
     std::vector<token_state> all;
-    for (std::size_t i = 0; witness_ && i < keys.size() && 2 * i < args.size(); ++i) {
+    const std::size_t width = width_of(keys, args);
+    for (std::size_t i = 0; witness_ && i < keys.size() && width * i < args.size(); ++i) {
         const entry* e = data().find(keys[i]);
         const std::string* token = token_in(e);
-        all.push_back(!names_an_owner(args[2 * i]) || hash_in(e) ? token_state::none
-                      : token && *token == args[2 * i]           ? token_state::there
+        all.push_back(!names_an_owner(args[width * i]) || hash_in(e) ? token_state::none
+                      : token && *token == args[width * i]           ? token_state::there
                                                                  : token_state::missing);
     }
     return all;
@@ -143,13 +149,14 @@ std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, argument
 void fake_redis::compare_tokens(const session& by, const std::vector<token_state>& before,
                                 arguments keys, arguments args) {
     const std::vector<token_state> after = tokens(keys, args);
+    const std::size_t width = width_of(keys, args);
     for (std::size_t i = 0; i < after.size(); ++i) {
         if (before[i] == token_state::there) {
-            saw(by, args[2 * i],
+            saw(by, args[width * i],
                 after[i] == token_state::there ? field_witness::sight::there
                                                : field_witness::sight::deleted);
         } else if (before[i] == token_state::missing && after[i] == token_state::missing) {
-            saw(by, args[2 * i], field_witness::sight::missing);
+            saw(by, args[width * i], field_witness::sight::missing);
         }
     }
 }
