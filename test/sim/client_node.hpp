@@ -199,7 +199,7 @@ private:
     std::uint64_t index_;
     engine::lock_engine engine_;
     std::vector<connection> connections_{};  // by place
-    instant timer_at_ = -1;  // -1: not armed
+    instant timer_at_ = -1;                  // -1: not armed
     std::uint64_t timer_generation_ = 0;
     standstill paused_{};
     bool dead_ = false;

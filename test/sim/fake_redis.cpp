@@ -97,8 +97,8 @@ using command_map = text_map<const command*>;
 
 command_map all_commands() {
     command_map all;
-    for (const auto group : {key_commands(), type_commands(), zset_commands(), server_commands(),
-                             fleet_commands()}) {
+    for (const auto group :
+         {key_commands(), type_commands(), zset_commands(), server_commands(), fleet_commands()}) {
         for (const command& c : group) {
             all[std::string{c.name}] = &c;
         }
@@ -130,8 +130,7 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
                       [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
-fake_redis::fake_redis(const settings& s)
-    : how_{s}, random_{s.seed} {
+fake_redis::fake_redis(const settings& s) : how_{s}, random_{s.seed} {
     for (std::size_t i = 0; i < fleet_.processes(); ++i) {
         run_ids_.push_back(random_hex(random_));
     }
@@ -194,7 +193,8 @@ void fake_redis::run(session& s, arguments a) {
         answer = reply::error("NOAUTH Authentication required.");
     } else if (const auto role = refused_by_role(s, *c)) {
         answer = reply::error(*role);
-    } else if (const std::string* no = fleet_.is_sentinel(s.at) ? nullptr : refused(*c, false, false)) {
+    } else if (const std::string* no =
+                   fleet_.is_sentinel(s.at) ? nullptr : refused(*c, false, false)) {
         answer = reply::error(*no);
     } else if (const auto elsewhere = sent_on(s, *c, a)) {
         answer = reply::error(*elsewhere);
@@ -223,12 +223,13 @@ const std::string* fake_redis::refused(const command& c, bool in_script, bool wr
         return nullptr;
     }
     const std::string& words = *refusal_;
-    const bool hit =
-        words.starts_with("LOADING")        ? !in_script && (c.flags & command::while_loading) == 0
-        : words.ends_with(channels_refused) ? subscribes(c) || c.name == "publish" || c.name == "spublish"
-        : words.starts_with("NOPERM")       ? c.name == "evalsha" || c.name == "eval"
-        : words.starts_with("READONLY")     ? (c.flags & command::writes) != 0
-                                            : (c.flags & command::grows) != 0 && !wrote;
+    const bool hit = words.starts_with("LOADING")
+                         ? !in_script && (c.flags & command::while_loading) == 0
+                     : words.ends_with(channels_refused)
+                         ? subscribes(c) || c.name == "publish" || c.name == "spublish"
+                     : words.starts_with("NOPERM")   ? c.name == "evalsha" || c.name == "eval"
+                     : words.starts_with("READONLY") ? (c.flags & command::writes) != 0
+                                                     : (c.flags & command::grows) != 0 && !wrote;
     feel(hit ? refused_by_ : nullptr);
     return hit ? &words : nullptr;
 }

@@ -129,13 +129,12 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
     }
 }
 
-bool fault_injector::alone() const noexcept {
-    return all_.how().run_as == deployment::alone;
-}
+bool fault_injector::alone() const noexcept { return all_.how().run_as == deployment::alone; }
 
 // Of those that there are.
 fleet::process fault_injector::any_process() {
-    return alone() ? 0 : all_.the_world().chance.below(all_.server().redis().processes().processes());
+    return alone() ? 0
+                   : all_.the_world().chance.below(all_.server().redis().processes().processes());
 }
 
 void fault_injector::act_on_process(fault f, bool heard, effect* e) {

@@ -40,9 +40,9 @@ protected:
 
 enum class way : std::uint8_t { up, down };  ///< to the server, to the client
 
-/// TCP connections from clients to the ports of one machine: bytes arrive in order, in pieces of any size, each
-/// some time after it was sent, unless a fault has them come late or never. An end that closes
-/// still delivers what it has sent; a reset doesn't.
+/// TCP connections from clients to the ports of one machine: bytes arrive in order, in pieces of
+/// any size, each some time after it was sent, unless a fault has them come late or never. An end
+/// that closes still delivers what it has sent; a reset doesn't.
 class network {
 public:
     struct settings {

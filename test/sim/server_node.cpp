@@ -231,8 +231,8 @@ bool server_node::end_process(fleet::process p, bool keep_data, bool heard) {
     erase_if(by_line_, [&](const auto& l) { return process_of(l.first) == p; });
     redis_.restart(keep_data, p);
     const bool is_one_of_many = redis_.processes().processes() > 1;
-    return network_->reset_all(
-        heard, is_one_of_many ? std::optional{fleet::port_of(p)} : std::nullopt);
+    return network_->reset_all(heard,
+                               is_one_of_many ? std::optional{fleet::port_of(p)} : std::nullopt);
 }
 
 void server_node::restart(bool keep_data, bool heard, instant back, effect* e, fleet::process p) {

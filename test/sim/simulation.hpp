@@ -49,8 +49,7 @@ struct outcome {
 /// that watch them.
 class simulation final : public client_events {
 public:
-    explicit simulation(std::uint64_t seed, bool print = false,
-                        deployment d = deployment::alone);
+    explicit simulation(std::uint64_t seed, bool print = false, deployment d = deployment::alone);
     simulation(const simulation&) = delete;
     simulation& operator=(const simulation&) = delete;
     ~simulation();

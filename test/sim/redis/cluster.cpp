@@ -23,9 +23,8 @@ arguments keys_of(const command& c, arguments a) {
         return a.subspan(3, std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(n, 0))));
     }
     const auto is_of = [&](std::span<const command> group) {
-        return std::any_of(group.begin(), group.end(), [&](const command& one) {
-            return &one == &c;
-        });
+        return std::any_of(group.begin(), group.end(),
+                           [&](const command& one) { return &one == &c; });
     };
     const bool has_key = !is_of(server_commands()) && !is_of(fleet_commands());
     return has_key || of_shard_channels(c) ? a.subspan(1, 1) : arguments{};
@@ -69,9 +68,8 @@ std::optional<std::string> fake_redis::sent_on(const session& s, const command& 
     const auto missing =
         of_shard_channels(c)
             ? 0
-            : static_cast<std::size_t>(
-                  std::count_if(keys.begin(), keys.end(),
-                                [&](std::string_view k) { return !data().find(k); }));
+            : static_cast<std::size_t>(std::count_if(
+                  keys.begin(), keys.end(), [&](std::string_view k) { return !data().find(k); }));
     constexpr const char* divided = "TRYAGAIN Multiple keys request during rehashing of slot";
     if (fleet_.claims(s.at, slot)) {
         if (!moves || fleet_.moving()->from != fleet_.shard_of(s.at) || missing == 0) {

@@ -23,8 +23,7 @@ reply role(fake_redis& r, session& s, arguments) {
 
 reply node(fleet::process p) {
     return reply::array({reply::bulk(host), reply::number(fleet::port_of(p)),
-                         reply::bulk(std::string(40, static_cast<char>('a' + p))),
-                         reply::array()});
+                         reply::bulk(std::string(40, static_cast<char>('a' + p))), reply::array()});
 }
 
 reply cluster(fake_redis& r, session& s, arguments a) {

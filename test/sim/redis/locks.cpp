@@ -141,7 +141,7 @@ std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, argument
         const std::string* token = token_in(e);
         all.push_back(!names_an_owner(args[width * i]) || hash_in(e) ? token_state::none
                       : token && *token == args[width * i]           ? token_state::there
-                                                                 : token_state::missing);
+                                                                     : token_state::missing);
     }
     return all;
 }

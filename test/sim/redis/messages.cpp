@@ -7,11 +7,10 @@
 namespace conch::sim {
 
 std::int64_t fake_redis::publish(std::string_view channel, std::string_view text) {
-    return deliver("message", channel, text,
-                   [](const fake_redis& r, const session& s, std::string_view c) {
-                       return s.channels.contains(c) && (!r.fleet_.is_sentinel(s.at) ||
-                                                         s.at == r.now_at_);
-                   });
+    return deliver(
+        "message", channel, text, [](const fake_redis& r, const session& s, std::string_view c) {
+            return s.channels.contains(c) && (!r.fleet_.is_sentinel(s.at) || s.at == r.now_at_);
+        });
 }
 
 std::int64_t fake_redis::publish_sharded(std::string_view channel, std::string_view text) {
@@ -34,10 +33,8 @@ std::int64_t fake_redis::deliver(std::string_view kind, std::string_view channel
         feel(messages_lost_by_);
         return n;
     }
-    const reply message{reply::kind::push,
-                        0,
-                        {},
-                        {reply::bulk(kind), reply::bulk(channel), reply::bulk(text)}};
+    const reply message{
+        reply::kind::push, 0, {}, {reply::bulk(kind), reply::bulk(channel), reply::bulk(text)}};
     for (auto& [id, s] : sessions_) {
         if (hears(*this, s, channel)) {
             message.write(s.output, s.resp3);
@@ -49,11 +46,11 @@ std::int64_t fake_redis::deliver(std::string_view kind, std::string_view channel
 
 void fake_redis::end_subscription(session& s, std::string_view kind, std::string_view channel,
                                   std::size_t left) {
-    const reply end{reply::kind::push,
-                    0,
-                    {},
-                    {reply::bulk(kind), reply::bulk(channel),
-                     reply::number(static_cast<std::int64_t>(left))}};
+    const reply end{
+        reply::kind::push,
+        0,
+        {},
+        {reply::bulk(kind), reply::bulk(channel), reply::number(static_cast<std::int64_t>(left))}};
     end.write(s.output, s.resp3);
 }
 
