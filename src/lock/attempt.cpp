@@ -113,6 +113,7 @@ void slot::try_now() {
     a.call->max_hold = w.max_hold;
     untried_head_ = false;
     last_busy_ = false;
+    link().use();  // patience with a connection counts from when it was wanted
     house.timers.set(a.timer, patience(w));
     submit(*a.call);
     if (a.spec->replicas()) {

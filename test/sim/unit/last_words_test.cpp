@@ -17,8 +17,9 @@ constexpr const char* seed_and_replay =
 
 void play_seven(unsigned patience_s) {
     sim::leave_last_words();
-    sim::now_playing(6, sim::replay_of("conch_sim", 6, ""), 60);
-    sim::now_playing(7, sim::replay_of("conch_sim", 7, "field_reused"), patience_s);
+    sim::now_playing(6, sim::replay_of("conch_sim", 6, sim::deployment::alone, ""), 60);
+    sim::now_playing(7, sim::replay_of("conch_sim", 7, sim::deployment::alone, "field_reused"),
+                     patience_s);
 }
 
 TEST(LastWordsDeathTest, a_broken_invariant_names_the_seed_and_its_replay) {
