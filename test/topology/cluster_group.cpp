@@ -161,7 +161,7 @@ config cluster_group::settings(const std::string& client_name) const {
     c.client_name = client_name;
     c.connect_timeout = 2s;
     c.response_timeout = 1s;
-    c.operation_timeout = 30s;
+    c.operation_timeout = 2min;
     c.reconnect_delay_min = 2ms;
     c.reconnect_delay_max = 100ms;
     return c;
