@@ -136,6 +136,8 @@ struct scenario {
     std::size_t names = 0;
     instant think = 0;  ///< between two things that a user does, about
     duration longest_lease{};
+    /// Where holds are passed on, beyond what is asked for in the first place.
+    duration longest_extension() const noexcept { return longest_lease * (crowded ? 3 : 1); }
     bool nesting = false;
     bool detaching = false;
     bool fixed_leases = false;  ///< most holds aren't renewed

@@ -312,8 +312,7 @@ void user::nest() {
 
 void user::extend() {
     waiting_for_ = &call_now();
-    // Beyond what they ask for in the first place, where holds are passed on.
-    const duration longest = all_.how().longest_lease * (all_.how().crowded ? 3 : 1);
+    const duration longest = all_.how().longest_extension();
     const duration lease{all_.the_world().chance.spread(duration{100ms}.count(), longest.count())};
     const held& h = *levels_.back();
     waiting_for_->asks =
