@@ -30,7 +30,7 @@ public:
     ///
     /// Completion signature: `void(error_code, hold)`. Executor: the handler's associated executor,
     /// by default the client's; the handler never runs inside this call.
-    /// Errors: `errc::timed_out`, `errc::invalid_*` (before anything is sent),
+    /// Errors: `errc::timed_out`, `errc::invalid_*` (nothing is sent), `errc::not_replicated`,
     /// `errc::not_connected`, `errc::client_closed`, `errc::overloaded`, and the server's errors.
     /// With an owner: the loss of the outer hold, as `errc::lock_lost` or `errc::lease_expired`.
     /// Cancellation (terminal, partial, total): the caller gets `operation_aborted` at once; if the
