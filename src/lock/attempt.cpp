@@ -130,7 +130,7 @@ time_point slot::patience_with(const acquisition& a) noexcept {
         return until;
     }
     return std::max(until, std::min(core::after(a.call->sent, timeout),
-                                    core::after(a.call->begun, 2 * timeout)));
+                                    core::after(core::after(a.call->begun, timeout), timeout)));
 }
 
 void slot::on_patience_over(void* acquisition_) {
