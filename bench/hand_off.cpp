@@ -45,8 +45,7 @@ private:
                 p.unlocked = steady::now();
                 co_await hold_.async_unlock();
                 while (log_.done.load() <= i) {
-                    pause_.expires_after(o.shortest_hold / glances);
-                    co_await pause_.async_wait(asio::deferred);
+                    std::this_thread::sleep_for(o.shortest_hold / glances);
                 }
             } else {
                 const std::uint64_t before = client_.stats().wakes_by_message;
