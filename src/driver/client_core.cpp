@@ -122,11 +122,18 @@ void client_core::end_turn() {
         end_shutdown();
     }
     tend_connections();
-    write();
+    // Where all that is to be written is an UNSUBSCRIBE, those who got their locks go on first.
+    const bool later = !engine_.completions().empty() && engine_.unhurried();
+    if (!later) {
+        write();
+    }
     arm_timer();
     publish();
     deliver();
     read();
+    if (later || engine_.halted()) {
+        come_back();
+    }
 }
 
 void client_core::take_inbox() {
@@ -256,16 +263,20 @@ void client_core::read() {
             c.at->read();
         }
     }
-    if (engine_.halted() && !std::exchange(going_on_, true)) {
+}
+
+// Another turn, behind the handlers that are queued.
+void client_core::come_back() {
+    if (!std::exchange(coming_back_, true)) {
         post_on(executor_,
-                asio::bind_allocator(handler_memory::allocator<>{halted_memory_},
-                                     [self = shared_from_this()] { self->pass(self->halted_); }));
+                asio::bind_allocator(handler_memory::allocator<>{back_memory_},
+                                     [self = shared_from_this()] { self->pass(self->back_); }));
     }
 }
 
-void client_core::on_halted(event& e) {
+void client_core::on_back(event& e) {
     client_core& self = static_cast<occasion&>(e).of;
-    self.going_on_ = false;
+    self.coming_back_ = false;
     self.begin_turn();
     self.end_turn();
 }

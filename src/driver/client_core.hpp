@@ -105,13 +105,14 @@ private:
     void write();
     void arm_timer();
     void read();
+    void come_back();
     /// It is the one of its link.
     bool is_current(const stream& s) const noexcept {
         return connections_[s.place()].at.get() == &s;
     }
     bool is_wanted(const stream& s) const noexcept;
     static void on_woken(event& e);
-    static void on_halted(event& e);
+    static void on_back(event& e);
     static void on_timer(event& e);
     void publish();
     void discard() noexcept;
@@ -128,7 +129,7 @@ private:
     time_point now_{};
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::vector<connection> connections_;
-    bool going_on_ = false;  // on_halted() is
+    bool coming_back_ = false;  // on_back() is
     bool closed_ = false;
     bool shutting_down_ = false;
     time_point shutdown_by_ = time_point::max();
@@ -137,10 +138,10 @@ private:
     inbox inbox_{};
     lane lane_{};
     occasion woken_{*this, &client_core::on_woken};
-    occasion halted_{*this, &client_core::on_halted};
+    occasion back_{*this, &client_core::on_back};
     occasion timed_{*this, &client_core::on_timer};
     handler_memory wake_memory_{};
-    handler_memory halted_memory_{};
+    handler_memory back_memory_{};
     handler_memory timer_memory_{};
 
     mutable std::mutex published_mutex_{};

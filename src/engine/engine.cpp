@@ -322,6 +322,17 @@ bool lock_engine::halted() const noexcept {
     return false;
 }
 
+bool lock_engine::unhurried() const noexcept {
+    bool some = false;
+    for (std::size_t i = 0; i < links(); ++i) {
+        if (link(i).hurries()) {
+            return false;
+        }
+        some = some || has_output(i);
+    }
+    return some;
+}
+
 void lock_engine::stage(std::string& out, std::size_t i) { link(i).stage(out); }
 
 time_point lock_engine::next_deadline() const noexcept {

@@ -87,6 +87,8 @@ public:
     bool halted(std::size_t i) const noexcept { return link(i).halted(); }
     bool halted() const noexcept;
     bool has_output(std::size_t i = 0) const noexcept { return link(i).has_output(); }
+    /// There is something to write, and nobody waits for any of it.
+    bool unhurried() const noexcept;
     void stage(std::string& out, std::size_t i = 0);
     time_point next_deadline() const noexcept;
     std::vector<lock::completion>& completions() noexcept { return house_.completions; }

@@ -91,6 +91,8 @@ struct call : call_hook {
     state where = state::idle;
     /// Cleared when nobody wants the effect any more: it is then never sent again.
     bool wanted = true;
+    /// Nobody waits for what it does.
+    bool unhurried = false;
     /// The server doesn't have the script: send its text.
     bool by_body = false;
     /// The server refused it together with others: it leaves alone.

@@ -70,6 +70,7 @@ void link::connected() {
     input_.clear();
     unread_ = 0;
     heard_ = now_;
+    unwatched_ = false;
     greeting_.start(pipeline_);
 }
 
@@ -202,7 +203,8 @@ void link::on_timer(void* self) {
 // silence calls for a PING. The timer isn't moved for each command; it looks again when it fires.
 void link::watch() {
     if (halted()) {
-        heard_ = now_;  // there is more, which this client has not looked at
+        unwatched_ = true;  // the answer may be in what was not looked at yet
+        return;
     }
     if (pipeline_.awaits_answer()) {
         const time_point overdue = core::after(heard_, settings_.response_timeout);
@@ -251,7 +253,11 @@ void link::go_on() {
         }
         const std::string_view data = input_.data();
         switch (reader_.parse(data)) {
-            case resp::reader::status::need_more: return;
+            case resp::reader::status::need_more:
+                if (std::exchange(unwatched_, false)) {
+                    watch();
+                }
+                return;
             case resp::reader::status::error: nonsense(reader_.reason()); return;
             case resp::reader::status::message: handle(reader_.get(data)); break;
         }

@@ -142,6 +142,8 @@ public:
     /// Handles the next part.
     void go_on();
     bool has_output() const noexcept { return pipeline_.has_output(ready()); }
+    /// Somebody waits for some of that.
+    bool hurries() const noexcept { return pipeline_.hurries(ready()); }
     /// Appends what shall be written now.
     void stage(std::string& out);
     /// No connection any more, for good. Every call ends as lost.
@@ -235,6 +237,7 @@ private:
     std::size_t unread_ = 0;    // bytes of it that were there before
     std::size_t handled_ = 0;   // answers and messages, in this turn
     std::uint64_t halted_ = 0;  // the connection whose input has more of them, or 0
+    bool unwatched_ = false;    // watch() is due once all of them were handled
     resp::reader reader_{};
     pipeline pipeline_{};
     subscriptions channels_{pipeline_};

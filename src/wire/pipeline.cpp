@@ -3,6 +3,7 @@
 
 #include "core/check.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace conch::wire {
@@ -51,6 +52,13 @@ void pipeline::withdraw(call& c) noexcept {
 bool pipeline::has_output(bool ready) const noexcept {
     const auto& [greeting, urgent, normal] = waiting_;
     return !greeting.empty() || (ready && (!urgent.empty() || !normal.empty()));
+}
+
+bool pipeline::hurries(bool ready) const noexcept {
+    const auto& [greeting, urgent, normal] = waiting_;
+    return !greeting.empty() ||
+           (ready && (!urgent.empty() || !std::all_of(normal.begin(), normal.end(),
+                                                      [](const call& c) { return c.unhurried; })));
 }
 
 std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::size_t limit) {

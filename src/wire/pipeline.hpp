@@ -54,6 +54,8 @@ public:
 
     /// There is something to write; before the connection is `ready`, of the greeting only.
     bool has_output(bool ready) const noexcept;
+    /// Somebody waits for some of that.
+    bool hurries(bool ready) const noexcept;
     /// Encodes waiting calls, greeting first, until `out` exceeds `limit` bytes; `now` is when
     /// their write starts. Returns how many scripts are among them.
     std::size_t stage(std::string& out, bool ready, time_point now, std::size_t limit);

@@ -184,9 +184,11 @@ void subscriptions::settle(subscription& s, bool first) {
     }
     if (want && s.now == state::off) {
         s.now = state::subscribing;
+        s.unhurried = false;
         first ? pipeline_.submit_first(s) : pipeline_.submit(s);
     } else if (!want && s.now == state::on) {
         s.now = state::unsubscribing;
+        s.unhurried = true;
         pipeline_.submit(s);
     } else if (!want) {
         all_.erase(&s);

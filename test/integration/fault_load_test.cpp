@@ -63,7 +63,8 @@ protected:
                     [&] { return a.stats().slots_now == 0 && b.stats().slots_now == 0; });
                 EXPECT_TRUE(idle);
                 EXPECT_EQ(raw.dbsize(), 0);
-                EXPECT_TRUE(raw.channels().empty());
+                const bool quiet = co_await when([&] { return raw.channels().empty(); });
+                EXPECT_TRUE(quiet);
             },
             60s);
         int sum = 0;

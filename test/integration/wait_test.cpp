@@ -54,6 +54,31 @@ TEST_F(wait_test, a_waiter_in_the_local_queue_has_its_whole_budget_too) {
     });
 }
 
+TEST_F(wait_test, who_gets_the_lock_goes_on_before_the_subscription_is_ended) {
+    client c{io, settings()};
+    client other{io, settings()};
+    const mutex m{c, "busy"};
+    hold first;
+    std::uint64_t when_granted = 0;
+    run([&]() -> asio::awaitable<void> { first = co_await mutex{other, "busy"}.async_lock(); });
+    hold h;
+    m.async_lock([&](error_code ec, hold got) {
+        EXPECT_FALSE(ec) << ec.message();
+        when_granted = c.stats().bytes_sent;
+        h = std::move(got);
+    });
+    run([&]() -> asio::awaitable<void> {
+        const bool parked = co_await when([&] { return c.stats().subscriptions_now == 1; });
+        EXPECT_TRUE(parked);
+        co_await first.async_unlock();
+        const bool ended = co_await when([&] { return c.stats().subscriptions_now == 0; });
+        EXPECT_TRUE(ended);
+        EXPECT_TRUE(h);
+        EXPECT_GT(when_granted, 0U);
+        EXPECT_GT(c.stats().bytes_sent, when_granted) << "UNSUBSCRIBE left before";
+    });
+}
+
 TEST_F(wait_test, a_wait_of_zero_makes_one_try) {
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {
@@ -117,7 +142,8 @@ TEST_F(wait_test, a_waiter_that_gave_up_is_not_granted_later) {
         const bool idle = co_await when([&] { return c.stats().slots_now == 0; });
         EXPECT_TRUE(idle);
         EXPECT_FALSE(raw.exists("busy"));
-        EXPECT_TRUE(raw.channels().empty());
+        const bool quiet = co_await when([&] { return raw.channels().empty(); });
+        EXPECT_TRUE(quiet);
     });
 }
 

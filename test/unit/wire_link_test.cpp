@@ -120,6 +120,26 @@ TEST_F(wire_link, a_client_that_is_slow_to_look_does_not_take_the_server_for_sil
     EXPECT_EQ(notes.back().ends, lines{":1"});
 }
 
+TEST_F(wire_link, a_flood_without_the_answer_does_not_hide_that_the_server_is_silent) {
+    ready();
+    h.submit(a);
+    h.sent();
+    std::string flood;
+    for (std::size_t i = 0; i <= one_turn; ++i) {
+        flood += ">2\r\n+invalidate\r\n*0\r\n";
+    }
+    h.reply(flood);
+    ASSERT_TRUE(h.link.halted());
+    const auto connection = h.link.wanted();
+    h.advance(h.settings.response_timeout);
+    EXPECT_EQ(h.link.wanted(), connection) << "the answer may be there";
+    h.link.go_on();
+    EXPECT_EQ(h.link.wanted(), 0U) << "it was not";
+    h.connect(2, "other process");
+    EXPECT_EQ(h.sent(), lines{"a"});
+    h.reply(ok());
+}
+
 TEST_F(wire_link, written_calls_are_replayed_in_order_on_the_next_connection) {
     ready();
     h.submit(a);

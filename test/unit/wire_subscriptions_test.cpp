@@ -86,6 +86,26 @@ TEST_F(wire_subscriptions, the_last_listener_to_leave_ends_it) {
     EXPECT_EQ(subs.size(), 0u);
 }
 
+TEST_F(wire_subscriptions, nobody_waits_for_its_end_alone) {
+    EXPECT_FALSE(h.link.hurries());
+    subs.add(first.at, channel);
+    EXPECT_TRUE(h.link.hurries());
+    h.sent();
+    h.reply(subscribed("x"));
+    subs.remove(first.at);
+    EXPECT_TRUE(h.link.has_output());
+    EXPECT_FALSE(h.link.hurries());
+    note b{plain_note, "b"};
+    h.submit(b);
+    EXPECT_TRUE(h.link.hurries());
+    EXPECT_EQ(h.sent(), (lines{unsubscribe_of("x"), "b"}));
+    h.reply(unsubscribed("x") + ok());
+    subs.add(first.at, channel);
+    EXPECT_TRUE(h.link.hurries()) << "it begins anew";
+    h.sent();
+    h.reply(subscribed("x"));
+}
+
 TEST_F(wire_subscriptions, a_refusal_is_told_and_not_repeated_on_this_connection) {
     subs.add(first.at, channel);
     h.sent();
