@@ -191,7 +191,8 @@ struct config {
     /// `redis+sentinel://[user:password@]host[:port][,host[:port]]*/master[/db]` (user and password
     /// are the master's; those of the sentinels: `?sentinel_user=U&sentinel_password=P`), or
     /// `redis+cluster://[user:password@]host[:port][,host[:port]]*`, with percent encoding.
-    /// `rediss://` and `rediss+cluster://` are the same with TLS; they may be followed by
+    /// `rediss://`, `rediss+sentinel://` (to the sentinels too) and `rediss+cluster://` are the
+    /// same with TLS; they may be followed by
     /// `?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true`, all of them
     /// optional: `ca_file`, `ca_path`, `certificate_file`, `private_key_file`, `server_name` and
     /// `verify = false` of `tls_options`. Everything else keeps its default.

@@ -21,7 +21,7 @@ namespace urls = boost::urls;
     throw std::invalid_argument{
         "conch::config::from_url: " + why +
         "; expected redis://[user:password@]host[:port][/db] (or rediss://), unix:///path?db=N, "
-        "redis+sentinel://[user:password@]host[:port],.../master[/db] or "
+        "redis+sentinel://[user:password@]host[:port],.../master[/db] (or rediss+sentinel://) or "
         "redis+cluster://[user:password@]host[:port],... (or rediss+cluster://)"};
 }
 
@@ -103,12 +103,19 @@ std::string* text_of(tls_options& t, std::string_view name) noexcept {
                                  : nullptr;
 }
 
+bool is_of_sentinels(std::string_view query) noexcept {
+    return query == "sentinel_user" || query == "sentinel_password";
+}
+
 void read_tls(config& c, const urls::url_view& u) {
     if (!impl::has_tls()) {
         refuse("rediss:// needs TLS, and this library is built without it (CONCH_TLS=OFF)");
     }
     tls_options& t = c.tls.emplace();
     for (const auto& p : u.params()) {
+        if (c.sentinel && is_of_sentinels(p.key)) {
+            continue;
+        }
         std::string* const text = text_of(t, p.key);
         if (text != nullptr && text->empty() && p.has_value && !p.value.empty()) {
             *text = p.value;
@@ -153,6 +160,7 @@ void read_unix(config& c, const urls::url_view& u) {
 }
 
 constexpr std::string_view sentinel_start = "redis+sentinel://";
+constexpr std::string_view tls_sentinel_start = "rediss+sentinel://";
 constexpr std::string_view cluster_start = "redis+cluster://";
 constexpr std::string_view tls_cluster_start = "rediss+cluster://";
 constexpr std::uint16_t sentinel_port = 26379;
@@ -185,13 +193,13 @@ void read_sentinel_path(config& c, const urls::url_view& u) {
     }
 }
 
-void read_sentinel_query(sentinel_options& s, const urls::url_view& u) {
+void read_sentinel_query(sentinel_options& s, const urls::url_view& u, bool secured) {
     for (const auto& p : u.params()) {
         if (p.key == "sentinel_user") {
             s.username = p.value;
         } else if (p.key == "sentinel_password") {
             s.password = p.value;
-        } else {
+        } else if (!secured) {
             refuse(
                 "the only queries of a redis+sentinel:// URL are sentinel_user and "
                 "sentinel_password");
@@ -230,14 +238,17 @@ several_hosts read_hosts(std::string_view url, std::size_t start, std::uint16_t 
     }
 }
 
-config read_sentinel(std::string_view url) {
-    several_hosts hosts = read_hosts(url, sentinel_start.size(), sentinel_port);
+config read_sentinel(std::string_view url, std::size_t start, bool secured) {
+    several_hosts hosts = read_hosts(url, start, sentinel_port);
     const urls::url_view u = parse(hosts.single);
     config c;
     read_credentials(c, u);
     c.sentinel.emplace();
     read_sentinel_path(c, u);
-    read_sentinel_query(*c.sentinel, u);
+    read_sentinel_query(*c.sentinel, u, secured);
+    if (secured) {
+        read_tls(c, u);
+    }
     c.sentinel->addresses = std::move(hosts.addresses);
     return c;
 }
@@ -264,7 +275,10 @@ config read_cluster(std::string_view url, std::size_t start, bool secured) {
 
 config config::from_url(std::string_view url) {
     if (url.starts_with(sentinel_start)) {
-        return read_sentinel(url);
+        return read_sentinel(url, sentinel_start.size(), false);
+    }
+    if (url.starts_with(tls_sentinel_start)) {
+        return read_sentinel(url, tls_sentinel_start.size(), true);
     }
     if (url.starts_with(cluster_start)) {
         return read_cluster(url, cluster_start.size(), false);

@@ -34,8 +34,10 @@ constexpr std::string_view overview =
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
     "URLs: redis://[user:password@]host[:port][/db], unix:///path?db=N,\n"
     "redis+sentinel://[user:password@]host[:port],.../master[/db] or\n"
-    "redis+cluster://[user:password@]host[:port],...; rediss:// or rediss+cluster:// for TLS,\n"
-    "with ?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true if need be.\n";
+    "redis+cluster://[user:password@]host[:port],...; for TLS rediss://, rediss+sentinel:// or\n"
+    "rediss+cluster://, with "
+    "?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true\n"
+    "if need be.\n";
 
 struct command {
     std::string_view name;

@@ -45,7 +45,7 @@ std::string labels(const std::vector<server_address>& addresses) {
 }
 
 std::string sentinel_label(const sentinel_options& s) {
-    return "redis+sentinel://" + labels(s.addresses) + '/' + printable(s.master);
+    return "+sentinel://" + labels(s.addresses) + '/' + printable(s.master);
 }
 
 }  // namespace
@@ -94,18 +94,19 @@ std::string url_without_secrets(std::string_view url) {
 
 std::string server_label(const config& server) {
     const std::string number = std::to_string(server.database);
+    const std::string redis = server.tls ? "rediss" : "redis";
     if (server.sentinel) {
-        return sentinel_label(*server.sentinel) + (server.database != 0 ? '/' + number : "");
+        return redis + sentinel_label(*server.sentinel) +
+               (server.database != 0 ? '/' + number : "");
     }
     if (server.cluster) {
-        return (server.tls ? "rediss+cluster://" : "redis+cluster://") +
-               labels(server.cluster->addresses);
+        return redis + "+cluster://" + labels(server.cluster->addresses);
     }
     if (!server.unix_path.empty()) {
         return "unix://" + printable(server.unix_path) +
                (server.database != 0 ? "?db=" + number : "");
     }
-    return (server.tls ? "rediss://" : "redis://") + address_label({server.host, server.port}) +
+    return redis + "://" + address_label({server.host, server.port}) +
            (server.database != 0 ? '/' + number : "");
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 namespace conch::test {
 namespace {
@@ -23,10 +24,10 @@ void wait_until(Condition condition, const char* otherwise) {
 
 }  // namespace
 
-cluster_group::cluster_group() {
+cluster_group::cluster_group(std::optional<node_certificate> shown) : shown_{std::move(shown)} {
     while (nodes_.size() < node_count) {
         const std::size_t i = nodes_.size();
-        raw_client r = nodes_.emplace_back().raw();
+        raw_client r = start_node().raw();
         // Different from the start, or the nodes would have to find that out.
         r.must({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
         if (i < master_count) {
@@ -42,6 +43,10 @@ cluster_group::cluster_group() {
     wait_until(
         [&] { return settled() && replica_of(0) == 3 && replica_of(1) == 4 && replica_of(2) == 5; },
         "the cluster was not formed");
+}
+
+cluster_node& cluster_group::start_node() {
+    return shown_ ? nodes_.emplace_back(*shown_) : nodes_.emplace_back();
 }
 
 void cluster_group::meet(std::size_t newcomer) {
@@ -172,7 +177,8 @@ std::string cluster_group::url() const {
     for (const cluster_node& n : nodes_) {
         hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(n.port());
     }
-    return "redis+cluster://" + hosts;
+    return shown_ ? "rediss+cluster://" + hosts + "?cacert=" + shown_->ca
+                  : "redis+cluster://" + hosts;
 }
 
 }  // namespace conch::test

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,9 @@ public:
     static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 
     /// Returns when it is settled.
-    cluster_group();
+    cluster_group() : cluster_group{std::nullopt} {}
+    /// The same; clients need TLS.
+    explicit cluster_group(std::optional<node_certificate> shown);
 
     /// Settings of a client of this cluster, impatient enough for a test; its seeds are all nodes.
     config settings(const std::string& client_name = "conch") const;
@@ -84,6 +87,9 @@ private:
     std::size_t place_of(std::string_view id) const;
     void assign(unsigned slot, std::size_t told, std::size_t owner);
 
+    cluster_node& start_node();
+
+    const std::optional<node_certificate> shown_;
     std::deque<cluster_node> nodes_{};
 };
 

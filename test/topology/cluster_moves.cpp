@@ -88,7 +88,7 @@ asio::awaitable<void> cluster_group::hand_over_to(std::size_t replica) {
 
 asio::awaitable<std::size_t> cluster_group::add_node() {
     const std::size_t place = size();
-    nodes_.emplace_back();
+    start_node();
     meet(place);
     co_await settle();
     co_return place;

@@ -19,6 +19,18 @@ cli::private_redis::options options_with(const reserved_port& bus) {
                 "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0"}};
 }
 
+cli::private_redis::options options_with(const reserved_port& bus, const reserved_port& tls,
+                                         const node_certificate& c) {
+    cli::private_redis::options all = options_with(bus);
+    all.tcp = false;
+    all.arguments.insert(
+        all.arguments.end(),
+        {"--port", "0", "--tls-port", std::to_string(tls.number()), "--tls-cluster", "yes",
+         "--tls-replication", "yes", "--tls-cert-file", c.file, "--tls-key-file", c.key,
+         "--tls-ca-cert-file", c.ca, "--tls-auth-clients", "no"});
+    return all;
+}
+
 /// "ok" of a line "cluster_state:ok"; empty if there is none.
 std::string value_in(const std::string& text, const std::string& field) {
     std::istringstream lines{text};
@@ -79,8 +91,11 @@ bool node_line::is(const std::string& flag) const {
     return (',' + flags + ',').find(',' + flag + ',') != std::string::npos;
 }
 
-cluster_node::cluster_node() : server_{options_with(bus_)} {
-    id_ = raw().must({"CLUSTER", "MYID"}).text;
+cluster_node::cluster_node() : server_{options_with(bus_)} { begin(); }
+
+cluster_node::cluster_node(const node_certificate& c)
+    : tls_{std::in_place}, server_{options_with(bus_, *tls_, c)} {
+    begin();
 }
 
 void cluster_node::kill() {

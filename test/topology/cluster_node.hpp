@@ -6,6 +6,7 @@
 #include "support/raw_client.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,13 @@ struct node_line {
     bool is(const std::string& flag) const;
 };
 
+/// What the nodes of a cluster show to those who connect, and to each other: files.
+struct node_certificate {
+    std::string file{};
+    std::string key{};
+    std::string ca{};
+};
+
 /// A server in cluster mode: a process of its own, with a client port and a bus port that stay the
 /// same over `kill()` and `start()`, as does what it knows of the cluster. Its data does not.
 class cluster_node {
@@ -47,9 +55,11 @@ public:
     /// Starts it, alone in its cluster and without slots. It holds a silent node for dead after a
     /// second, and replicas stay with their masters.
     cluster_node();
+    /// The same; its client port, and its bus, speak TLS alone.
+    explicit cluster_node(const node_certificate& c);
 
     const std::string& id() const noexcept { return id_; }
-    std::uint16_t port() const noexcept { return server_.port(); }
+    std::uint16_t port() const noexcept { return tls_ ? tls_->number() : server_.port(); }
     std::uint16_t bus_port() const noexcept { return bus_.number(); }
 
     void kill();
@@ -71,7 +81,10 @@ public:
     std::vector<std::string> keys_in(unsigned slot) const;
 
 private:
+    void begin() { id_ = raw().must({"CLUSTER", "MYID"}).text; }
+
     reserved_port bus_{};
+    std::optional<reserved_port> tls_{};
     cli::private_redis server_;
     std::string id_{};
     bool frozen_ = false;

@@ -24,6 +24,9 @@ class cluster_test : public testing::Test {
 protected:
     static constexpr std::chrono::seconds long_patience{60};
 
+    cluster_test() = default;
+    explicit cluster_test(node_certificate shown) : group{std::move(shown)} {}
+
     template <typename Body>
     void run(Body&& body) {
         run_test(io, body(), 2 * long_patience);
@@ -75,7 +78,7 @@ protected:
         EXPECT_TRUE(often) << "leases are not renewed";
     }
 
-    cluster_group group{};
+    cluster_group group;
     asio::io_context io{};
     client a{io, group.settings("a")};
     client b{io, push_only("b")};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/check_config.hpp"
+#include "driver/tls.hpp"
 
 #include <conch/config.hpp>
 
@@ -49,6 +50,26 @@ TEST(sentinel_url, the_parts_that_are_absent_keep_their_defaults) {
     EXPECT_EQ(c.sentinel->password, "");
     EXPECT_EQ(c.sentinel->scan_interval, 1s);
     EXPECT_EQ(config::from_url("redis+sentinel://s1/m/").database, 0u);
+}
+
+TEST(sentinel_url, one_with_tls_has_the_queries_of_both) {
+    if (!conch::impl::has_tls()) {
+        EXPECT_THROW(config::from_url("rediss+sentinel://s1/m"), std::invalid_argument);
+        return;
+    }
+    const config c = config::from_url(
+        "rediss+sentinel://s1,s2:1/m/3?sentinel_user=bob&cacert=/ca&sentinel_password=q&sni=n");
+    ASSERT_TRUE(c.sentinel && c.tls);
+    EXPECT_EQ(c.sentinel->addresses, (addresses{{"s1", 26379}, {"s2", 1}}));
+    EXPECT_EQ(c.sentinel->username, "bob");
+    EXPECT_EQ(c.sentinel->password, "q");
+    EXPECT_EQ(c.database, 3u);
+    EXPECT_EQ(c.tls->ca_file, "/ca");
+    EXPECT_EQ(c.tls->server_name, "n");
+    EXPECT_NO_THROW(conch::impl::check_config(c));
+    EXPECT_FALSE(config::from_url("redis+sentinel://s1/m").tls);
+    EXPECT_THROW(config::from_url("redis+sentinel://s1/m?cacert=/ca"), std::invalid_argument);
+    EXPECT_THROW(config::from_url("rediss+sentinel://s1/m?db=1"), std::invalid_argument);
 }
 
 class bad_sentinel_url : public testing::TestWithParam<const char*> {};
