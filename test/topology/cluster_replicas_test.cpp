@@ -32,6 +32,13 @@ protected:
         EXPECT_EQ(ec, errc::not_replicated) << ec.message();
         EXPECT_FALSE(h);
     }
+    /// The replica of this master is there again, and acknowledges what it gets.
+    asio::awaitable<void> is_followed(std::size_t node) {
+        co_await group.settle();
+        const bool acknowledges =
+            co_await when([&] { return group.replicated(node); }, long_patience);
+        EXPECT_TRUE(acknowledges);
+    }
     asio::awaitable<void> reported(std::uint64_t renewals) const {
         const std::uint64_t before = a.stats().renewals_not_replicated;
         const bool so_many = co_await when(
@@ -72,7 +79,7 @@ TEST_F(cluster_replicas, slow_a_stopped_replica_fails_who_asks_for_it_and_nobody
         EXPECT_TRUE(of_elsewhere.owns_lock());
         EXPECT_EQ(a.stats().not_replicated, 1u);
         group.node(replica).thaw();
-        co_await group.settle();
+        co_await is_followed(master);
         hold again = co_await m.async_lock();
         EXPECT_TRUE(is_at(replica, name));
     });
@@ -117,7 +124,7 @@ TEST_F(cluster_replicas, slow_a_replica_of_the_old_master_does_not_speak_for_the
             co_await when([&] { return !is_at(other_master, moving) && !is_at(master, moving); });
         EXPECT_TRUE(gone);
         group.node(replica).thaw();
-        co_await group.settle();
+        co_await is_followed(master);
         hold h = co_await m.async_lock();
         EXPECT_TRUE(is_at(replica, moving));
         group.end_migration(slot_of(moving), other_master, master);
@@ -141,7 +148,7 @@ TEST_F(cluster_replicas, slow_a_lock_outlives_its_master_and_is_asked_about_at_t
         co_await is_refused(of_b);  // there is no replica
         co_await is_free(name);
         group.node(master).start();
-        co_await group.settle();
+        co_await is_followed(replica);
         EXPECT_EQ(group.replica_of(replica), master);
         hold next = co_await of_b.async_lock();
         EXPECT_TRUE(is_at(master, name));
