@@ -18,6 +18,13 @@ protected:
     static constexpr std::size_t other_master = 0;
     static constexpr mutex_options asks{.replicas = {.at_least = 1, .within = 500ms}};
 
+    void SetUp() override {
+        run([&]() -> asio::awaitable<void> {
+            for (std::size_t i = 0; i < cluster_group::master_count; ++i) {
+                co_await is_followed(i);
+            }
+        });
+    }
     bool is_at(std::size_t node, const std::string& key) {
         const auto keys = group.node(node).keys_in(slot_of(key));
         return std::ranges::find(keys, key) != keys.end();
