@@ -71,11 +71,11 @@ enum class sharded_messages {
 ///
 /// Nodes are asked in turn which master has which slots: at first, when a connection breaks or a
 /// node sends a command elsewhere, and every `scan_interval`. There is one connection to each
-/// master that has a lock of this client, and one to the node that is asked; replicas are never
-/// read. A lock whose slot moves to another master is held, renewed and released on; after a
-/// failover its holds are checked as with Sentinel, and the same may be lost: protect what matters
-/// by `hold::fence()`. A name whose hash tag Redisson's rule for derived names would break (`a{b`,
-/// `{}x`) is refused by the mutex.
+/// master that has a lock of this client (one more for locks with `mutex_options::replicas`), and
+/// one to the node that is asked; replicas are never read. A lock whose slot moves to another
+/// master is held, renewed and released on; after a failover its holds are checked as with
+/// Sentinel, and the same may be lost: protect what matters by `hold::fence()`. A name whose hash
+/// tag Redisson's rule for derived names would break (`a{b`, `{}x`) is refused by the mutex.
 struct cluster_options {
     /// Nodes to ask at first; one that can be reached is enough. From 1 to 1,000. Usual port: 6379.
     std::vector<server_address> addresses{};

@@ -14,7 +14,8 @@ namespace conch {
 /// write behind it. Trivially destructible.
 ///
 /// This narrows what a failover may lose, and closes nothing: see the README. What is acknowledged
-/// lies in a replica's memory; Sentinel may promote another replica, if not all have acknowledged.
+/// lies in a replica's memory; Sentinel, or a cluster, may promote another replica, if not all have
+/// acknowledged. In a cluster the replicas are those of the master that has the lock.
 struct replica_options {
     /// So many replicas must have acknowledged it, from 1 to 1,000; if fewer have in time, it is
     /// released again and ends as `errc::not_replicated`. Default: 0, none is asked for.
@@ -32,12 +33,13 @@ struct mutex_options {
     /// The token key expires so long after the last acquisition; tokens grow nevertheless, as
     /// they start at the server's time. Default: never expires, as Redisson's.
     std::optional<duration> fence_ttl{};
-    /// Grant only what replicas have acknowledged. Such locks share a connection of their own, as
-    /// the server does nothing else on it meanwhile: what they do waits for those before them for
-    /// up to `within`, other locks don't. A renewal asks too; one that too few have acknowledged is
-    /// counted (`stats::renewals_not_replicated`) and logged, and the hold goes on. Releases,
-    /// extensions and nested acquisitions ask nobody. All mutexes of a name should say the same:
-    /// those that ask and those that don't wait for each other as two clients do. Default: off.
+    /// Grant only what replicas have acknowledged. Such locks share a connection of their own (in a
+    /// cluster one to each master), as the server does nothing else on it meanwhile: what they do
+    /// waits for those before them for up to `within`, other locks don't. A renewal asks too; one
+    /// that too few have acknowledged is counted (`stats::renewals_not_replicated`) and logged, and
+    /// the hold goes on. Releases, extensions and nested acquisitions ask nobody. All mutexes of a
+    /// name should say the same: those that ask and those that don't wait for each other as two
+    /// clients do. Default: off.
     replica_options replicas{};
 };
 

@@ -28,7 +28,6 @@ impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
         need(spec->in_one_part(),
              "the name's hash tag is unclosed or empty, so that a cluster can't keep what belongs "
              "to it in one place");
-        need(!spec->replicas(), "replicas can't be asked in a cluster");
     }
     // A server that waits for its replicas shall not be held for dead.
     need(std::chrono::milliseconds{spec->replicas().within_ms} <= settings.response_timeout / 2,

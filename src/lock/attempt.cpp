@@ -158,7 +158,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
         if (a.spec->replicas()) {
-            house.confirming.granted(a);
+            house.confirming.granted(a, *o.by);
             house.timers.set(a.timer, patience_with(a));
         } else {
             granted(a);

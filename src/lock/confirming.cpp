@@ -29,7 +29,7 @@ errc verdict(const confirmation& c, const wire::outcome& o) noexcept {
 // Behind what it is about, as that is of no lower priority.
 const wire::call_type confirmer::type{
     .name = "wait",
-    .after_loss = wire::retry::replay,
+    .after_loss = wire::retry::never,
     .order = wire::priority::normal,
     .is_script = false,
     .answered_by_push = false,
@@ -72,36 +72,46 @@ void confirmer::follow(wire::link& link, impl::replication terms) {
     }
 }
 
-// One that is waiting, or was written behind it; in place of one that left before, a new one.
-confirmation& confirmer::about(const acquisition& a) {
-    confirmation& c = of(a.home.link(), a.spec->replicas());
+// One that is waiting, or was written behind it; in place of one that left before, or elsewhere, a
+// new one.
+confirmation& confirmer::about(const acquisition& a, wire::link& by) {
+    confirmation& c = of(by, a.spec->replicas());
     if (c.where == state::idle) {
         submit(c);
     }
     return c;
 }
 
-void confirmer::granted(acquisition& a) { about(a).acquires.push_back(*a.call); }
+void confirmer::granted(acquisition& a, wire::link& by) {
+    about(a, by).acquires.push_back(*a.call);
+}
 
-void confirmer::renewed(const acquisition& a) { ++about(a).renewals; }
+void confirmer::renewed(const acquisition& a, wire::link& by) { ++about(a, by).renewals; }
 
-void confirmer::connection_ready(wire::link& link) {
+// The acquires wait as if they had not been answered, and go where their like go.
+void confirmer::connection_lost(wire::link& link) {
     for (const auto& c : all_) {
         if (&c->link != &link) {
             continue;
         }
-        wire::call_list again;
-        again.swap(c->acquires);
+        if (c->where == state::waiting) {
+            link.withdraw(*c);
+        }
         c->renewals = 0;
         c->again = false;
-        const bool wanted = c->where == state::waiting || !again.empty();
-        while (!again.empty()) {
-            wire::call& last = again.back();
-            again.pop_back();
+        while (!c->acquires.empty()) {
+            wire::call& last = c->acquires.back();
+            c->acquires.pop_back();
             link.repeat(last);
         }
-        if (wanted) {
-            submit(*c);
+    }
+}
+
+// One that nothing was granted for yet would keep a link in use that has nothing else to do.
+void confirmer::regrouped() {
+    for (const auto& c : all_) {
+        if (c->where == state::waiting && c->acquires.empty() && c->renewals == 0) {
+            c->link.withdraw(*c);
         }
     }
 }
@@ -115,7 +125,7 @@ void confirmer::done(wire::call& call, const wire::outcome& o) {
     auto& c = static_cast<confirmation&>(call);
     confirmer& self = c.house.confirming;
     if (o.lost()) {
-        return;  // closed
+        return;  // `connection_lost()` tends to what it was about
     }
     wire::call_list judged;
     judged.swap(c.acquires);

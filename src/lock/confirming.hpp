@@ -38,14 +38,16 @@ public:
 
     /// A WAIT leaves behind all that was submitted to this link so far.
     void follow(wire::link& link, impl::replication terms);
-    /// The acquire was granted: its slot hears whether enough replicas have it, unless its call is
-    /// unlinked before.
-    void granted(acquisition& a);
-    /// The server confirmed a renewal.
-    void renewed(const acquisition& a);
-    /// A new connection: WAIT says nothing there of what was written on the old one, so that it is
-    /// written again.
-    void connection_ready(wire::link& link);
+    /// The acquire was granted on the connection of this link: its slot hears whether enough
+    /// replicas have it, unless its call is unlinked before.
+    void granted(acquisition& a, wire::link& by);
+    /// The server confirmed a renewal, on the connection of this link.
+    void renewed(const acquisition& a, wire::link& by);
+    /// On the next connection WAIT says nothing of what was written on this one, which broke: it is
+    /// to be written again.
+    void connection_lost(wire::link& link);
+    /// What waits to be written may have gone from one link to another.
+    void regrouped();
 
 private:
     static constexpr std::size_t most_kept = 8;
@@ -56,7 +58,7 @@ private:
     friend struct confirmation;
 
     confirmation& of(wire::link& link, impl::replication terms);
-    confirmation& about(const acquisition& a);
+    confirmation& about(const acquisition& a, wire::link& by);
     static void submit(confirmation& c);
     void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
     void forget_idle();

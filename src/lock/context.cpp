@@ -114,7 +114,6 @@ void context::retire_idle() {
 
 void context::on_ready(void* self, wire::link& l) {
     auto& house = *static_cast<context*>(self);
-    house.confirming.connection_ready(l);
     house.renewing.check_all(l);
 }
 
@@ -125,11 +124,13 @@ void context::on_regrouped(void* self) {
             s->regrouped();
         }
     }
+    house.confirming.regrouped();
 }
 
 void context::on_lost(void* self, wire::link& l, errc lasting_reason) {
     auto& house = *static_cast<context*>(self);
     if (lasting_reason == errc{}) {
+        house.confirming.connection_lost(l);
         return;
     }
     const auto is_there = [&](std::uint16_t part) { return &house.servers.serving(part) == &l; };

@@ -248,25 +248,25 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
         } else if (answer.integer() == 0) {
             lose_gone(*a);
         } else {
-            renewed(*a, r, {a, r.items[i].lease});
+            renewed(*a, r, r.items[i].lease, *o.by);
         }
     }
 }
 
-void renewer::renewed(acquisition& a, const renewal& r, const renewal::item& i) {
+void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& by) {
     a.refused = false;
     a.moves = a.home.link().moves();
-    if (i.lease > duration::zero()) {
+    if (lease > duration::zero()) {
         count(a, r);
-        set_deadline(a, r.sent, i.lease);
+        set_deadline(a, r.sent, lease);
         if (a.spec->replicas()) {
-            house_.confirming.renewed(a);
+            house_.confirming.renewed(a, by);
         }
     }
     bool more = false;
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         // The last lease is as long as `max_hold` lets it be.
-        const bool long_enough = e.lease <= i.lease || (a.last && i.lease > duration::zero());
+        const bool long_enough = e.lease <= lease || (a.last && lease > duration::zero());
         if (long_enough && e.since <= r.sent) {
             if (a.want.renew) {
                 a.want.lease = std::max(a.want.lease, e.lease);

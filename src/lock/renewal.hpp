@@ -76,7 +76,7 @@ private:
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);
-    void renewed(acquisition& a, const renewal& r, const renewal::item& i);
+    void renewed(acquisition& a, const renewal& r, duration lease, wire::link& by);
     void count(acquisition& a, const renewal& r) noexcept;
     void failed(acquisition& a, std::string_view words);
     void retry_singly(renewal& r);

@@ -7,35 +7,35 @@
 namespace conch::topology {
 namespace {
 
-/// The connections of each seat have numbers of their own.
-constexpr unsigned seat_shift = 48;
+/// The connections of each line have numbers of their own.
+constexpr unsigned line_shift = 48;
 /// A call that is sent from one server to the next so often waits before it goes on.
 constexpr unsigned most_redirects = 16;
 
-std::uint64_t first_epoch(std::size_t seat) noexcept {
-    return static_cast<std::uint64_t>(seat) << seat_shift;
-}
-
-wire::destination start_of(const config& c) {
-    if (c.sentinel || c.cluster) {
-        return {{}, wire::role::master};
-    }
-    return {wire::address::of(c), wire::role::any};
-}
+bool has_guide(const config& c) noexcept { return c.sentinel || c.cluster; }
 
 }  // namespace
 
-servers::seat::seat(servers& s, wire::destination to)
+servers::line::line(servers& s, wire::address at, bool d)
     : home{s},
+      durable{d},
       link{s.settings_,
-           std::move(to),
+           {std::move(at), has_guide(s.settings_) ? wire::role::master : wire::role::any,
+            static_cast<std::uint64_t>(s.lines_.size()) << line_shift},
            s.timers_,
            s.jitter_,
            s.log_,
            s.counters_,
            s.last_words_,
            {this, &servers::on_ready, &servers::on_lost, &servers::on_astray,
-            s.clustered() ? &servers::on_redirected : nullptr}} {}
+            s.clustered() ? &servers::on_redirected : nullptr}} {
+    s.lines_.push_back(this);
+    link.set_now(s.now_);
+    link.channels().shard(s.sharded_);
+    if (s.fewest_joined_ != 0) {
+        link.join_from(s.fewest_joined_);
+    }
+}
 
 servers::servers(const config& settings, core::timer_heap& timers, core::random& jitter,
                  const core::log& log, stats& counters, const time_point& now, server_events events)
@@ -47,14 +47,13 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
       now_{now},
       events_{events},
       map_{settings.cluster ? std::make_unique<slot_map>() : nullptr} {
-    seats_.emplace_back(*this, start_of(settings));
+    seat& first = seats_.emplace_back(
+        *this, has_guide(settings) ? wire::address{} : wire::address::of(settings));
     if (!clustered()) {
-        wire::destination same = start_of(settings);
-        same.first_epoch = first_epoch(1);
-        seats_.emplace_back(*this, std::move(same));
+        link_of(first, true);
     }
     if (settings.sentinel) {
-        sentinel_.emplace(settings, timers, jitter, log, now, main(), durable(),
+        sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
                           wire::link_events{this, nullptr, &servers::on_lost_guide});
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
@@ -68,7 +67,7 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
 }
 
 bool servers::may_still_run(std::uint64_t epoch) const noexcept {
-    return seats_[epoch >> seat_shift].link.may_still_run(epoch);
+    return lines_[epoch >> line_shift]->link.may_still_run(epoch);
 }
 
 const wire::link* servers::guide() const noexcept {
@@ -77,7 +76,17 @@ const wire::link* servers::guide() const noexcept {
 
 const wire::link& servers::at(std::size_t i) const noexcept {
     const wire::link* const second = i > 0 ? guide() : nullptr;
-    return i == 1 && second ? *second : seats_[i - (second ? 1 : 0)].link;
+    return i == 1 && second ? *second : lines_[i - (second ? 1 : 0)]->link;
+}
+
+wire::link& servers::link_of(seat& s, bool durable) {
+    if (!durable) {
+        return s.main.link;
+    }
+    if (!s.durable) {
+        s.durable.emplace(s.main.home, place_of(s), true);
+    }
+    return s.durable->link;
 }
 
 void servers::set_now(time_point now) noexcept {
@@ -88,30 +97,30 @@ void servers::set_now(time_point now) noexcept {
 
 void servers::join_from(std::size_t fewest) noexcept {
     fewest_joined_ = fewest;
-    for (seat& s : seats_) {
-        s.link.join_from(fewest);
+    for (line* l : lines_) {
+        l->link.join_from(fewest);
     }
 }
 
 std::size_t servers::subscriptions() const noexcept {
     std::size_t sum = 0;
-    for (const seat& s : seats_) {
-        sum += s.link.channels().size();
+    for (const line* l : lines_) {
+        sum += l->link.channels().size();
     }
     return sum;
 }
 
 std::size_t servers::input_room() const noexcept {
     std::size_t sum = 0;
-    for (const seat& s : seats_) {
-        sum += s.link.input().capacity();
+    for (const line* l : lines_) {
+        sum += l->link.input().capacity();
     }
     return sum;
 }
 
 void servers::close() {
-    for (seat& s : seats_) {
-        s.link.close();
+    for (line* l : lines_) {
+        l->link.close();
     }
     if (sentinel_) {
         sentinel_->close();
@@ -122,29 +131,29 @@ void servers::close() {
 }
 
 void servers::on_ready(void* self) {
-    seat& s = *static_cast<seat*>(self);
-    s.home.events_.ready(s.home.events_.owner, s.link);
+    line& l = *static_cast<line*>(self);
+    l.home.events_.ready(l.home.events_.owner, l.link);
 }
 
 void servers::on_lost(void* self, errc lasting_reason) {
-    seat& s = *static_cast<seat*>(self);
-    s.home.events_.lost(s.home.events_.owner, s.link, lasting_reason);
+    line& l = *static_cast<line*>(self);
+    l.home.events_.lost(l.home.events_.owner, l.link, lasting_reason);
 }
 
 void servers::on_lost_guide(void* self, errc lasting_reason) {
     auto& s = *static_cast<servers*>(self);
     s.events_.lost(s.events_.owner, s.main(), lasting_reason);
-    if (!s.clustered()) {
-        s.events_.lost(s.events_.owner, s.durable(), lasting_reason);
+    if (s.seats_.front().durable) {
+        s.events_.lost(s.events_.owner, s.seats_.front().durable->link, lasting_reason);
     }
 }
 
 void servers::on_astray(void* self, bool was_ready) {
-    seat& s = *static_cast<seat*>(self);
-    servers& all = s.home;
+    line& l = *static_cast<line*>(self);
+    servers& all = l.home;
     const auto tend = [&](auto& guide) {
-        if (!was_ready && s.link.target().known()) {
-            guide->not_there(s.link.target());
+        if (!was_ready && l.link.target().known()) {
+            guide->not_there(l.link.target());
         }
         guide->ask();
     };
@@ -152,20 +161,20 @@ void servers::on_astray(void* self, bool was_ready) {
         tend(all.sentinel_);
     } else if (all.cluster_) {
         tend(all.cluster_);
-        all.hand_over(s, true);
+        all.hand_over(l, true);
     }
 }
 
 void servers::on_redirected(void* self, wire::call& c, const wire::redirection& to) {
-    seat& s = *static_cast<seat*>(self);
-    s.home.follow(c, s.link, to);
+    line& l = *static_cast<line*>(self);
+    l.home.follow(c, l, to);
 }
 
 void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {
     static_cast<servers*>(self)->learned(ranges);
 }
 
-void servers::follow(wire::call& c, wire::link& from, const wire::redirection& to) {
+void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
     const wire::address at = cluster_->reached(to.to);
     const std::optional<std::uint16_t> there = seat_at(at);
     ++counters_.redirections;
@@ -173,25 +182,25 @@ void servers::follow(wire::call& c, wire::link& from, const wire::redirection& t
     if (++c.redirects >= most_redirects) {
         c.redirects = 0;
         cluster_->ask();
-        from.retry_later(c, errc::server_unavailable);
+        from.link.retry_later(c, errc::server_unavailable);
     } else if (to.once) {
         c.asking = true;
-        (there ? seats_[*there] : seats_[add_seat(at)]).link.adopt(c);
-    } else if (there && &seats_[*there].link != &from) {
+        link_of(seats_[there ? *there : add_seat(at)], from.durable).adopt(c);
+    } else if (there && at != from.link.target()) {
         map_->give(to.slot, *there);
         cluster_->ask();
-        seats_[*there].link.adopt(c);
+        link_of(seats_[*there], from.durable).adopt(c);
     } else {
         // A master that nobody has told of may have taken the place of another: that is for the
         // cluster to say, as it matters to who holds a lock.
         cluster_->ask();
-        from.retry_later(c, errc::server_unavailable);
+        from.link.retry_later(c, errc::server_unavailable);
     }
 }
 
 std::optional<std::uint16_t> servers::seat_at(const wire::address& at) const noexcept {
     for (std::size_t i = 0; i < seats_.size(); ++i) {
-        if (seats_[i].link.target() == at) {
+        if (place_of(seats_[i]) == at) {
             return static_cast<std::uint16_t>(i);
         }
     }
@@ -201,21 +210,34 @@ std::optional<std::uint16_t> servers::seat_at(const wire::address& at) const noe
 // One that rests, or a new one.
 std::uint16_t servers::add_seat(const wire::address& at) {
     std::size_t i = 0;
-    while (i < seats_.size() && (seats_[i].link.target().known() || map_->serves(i))) {
+    while (i < seats_.size() && (place_of(seats_[i]).known() || map_->serves(i))) {
         ++i;
     }
     if (i == seats_.size()) {
-        seat& s =
-            seats_.emplace_back(*this, wire::destination{at, wire::role::master, first_epoch(i)});
-        s.link.set_now(now_);
-        s.link.channels().shard(sharded_);
-        if (fewest_joined_ != 0) {
-            s.link.join_from(fewest_joined_);
-        }
+        seats_.emplace_back(*this, at);
     } else {
-        seats_[i].link.move_later(at);
+        move(seats_[i], at, false);
     }
     return static_cast<std::uint16_t>(i);
+}
+
+void servers::move(seat& s, const wire::address& to, bool at_once) {
+    const auto go = [&](line& l) { at_once ? l.link.move_to(to) : l.link.move_later(to); };
+    go(s.main);
+    if (s.durable) {
+        go(*s.durable);
+    }
+}
+
+// Together, so that both have the same place.
+void servers::rest(seat& s) {
+    if (s.main.link.in_use() || (s.durable && s.durable->link.in_use())) {
+        return;
+    }
+    s.main.link.rest();
+    if (s.durable) {
+        s.durable->link.rest();
+    }
 }
 
 // The seat of the master with these parts: where it is, or that of the one whose place it took, or
@@ -243,9 +265,11 @@ std::uint16_t servers::seat_for(const slot_range& r, const std::vector<slot_rang
 void servers::learned(const std::vector<slot_range>& ranges) {
     sharded_ = cluster_->sharded();
     std::vector<wire::address> targets;
-    for (seat& s : seats_) {
-        s.link.channels().shard(sharded_);
-        targets.push_back(s.link.target());
+    for (line* l : lines_) {
+        l->link.channels().shard(sharded_);
+    }
+    for (const seat& s : seats_) {
+        targets.push_back(place_of(s));
     }
     std::vector<std::uint16_t> owners;
     for (const slot_range& r : ranges) {
@@ -257,9 +281,9 @@ void servers::learned(const std::vector<slot_range>& ranges) {
         }
     }
     for (std::size_t i = 0; i < targets.size(); ++i) {
-        if (seats_[i].link.target() != targets[i]) {
+        if (place_of(seats_[i]) != targets[i]) {
             log_(log_level::info, "a master of the cluster is at ", targets[i].text());
-            seats_[i].link.move_to(targets[i]);
+            move(seats_[i], targets[i], true);
         }
     }
     if (map_->any_moved()) {
@@ -269,31 +293,31 @@ void servers::learned(const std::vector<slot_range>& ranges) {
 
 // Each call and each listener goes where its part is.
 void servers::regroup() {
-    for (seat& s : seats_) {
-        hand_over(s, false);
+    for (std::size_t i = 0; i < lines_.size(); ++i) {  // of which there may be more then
+        hand_over(*lines_[i], false);
     }
     events_.regrouped(events_.owner);
     map_->forget_moves();
     for (std::size_t i = 0; i < seats_.size(); ++i) {
         if (!map_->serves(i)) {
-            seats_[i].link.rest();
+            rest(seats_[i]);
         }
     }
 }
 
-// What waits at a seat that doesn't serve it; `broken`: also what waits there for this once.
-void servers::hand_over(seat& s, bool broken) {
+// What waits for a server that doesn't serve it; `broken`: also what waits there for this once.
+void servers::hand_over(line& l, bool broken) {
     wire::call_list gone;
-    s.link.take_waiting(gone, [&](const wire::call& c) {
+    l.link.take_waiting(gone, [&](const wire::call& c) {
         return c.hash_slot != wire::no_hash_slot && (broken || !c.asking) &&
-               &serving(c.hash_slot) != &s.link;
+               &serving(c.hash_slot, l.durable) != &l.link;
     });
     while (!gone.empty()) {
         wire::call& c = gone.front();
         gone.pop_front();
         c.where = wire::call::state::idle;
         c.asking = false;
-        serving(c.hash_slot).adopt(c);
+        serving(c.hash_slot, l.durable).adopt(c);
     }
 }
 

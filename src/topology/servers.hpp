@@ -32,9 +32,9 @@ struct server_events {
 
 /// The connections of one client: which of them serves a key, and which there are.
 ///
-/// One server serves every key: that of the settings, or the master that sentinels name. It has a
-/// connection of its own for locks that wait for replicas, as that blocks a connection; not before
-/// one is used. Or the masters of a cluster serve, each its own keys.
+/// One server serves every key: that of the settings, or the master that sentinels name. Or the
+/// masters of a cluster serve, each its own keys. Each has another connection for locks that wait
+/// for replicas, as that blocks a connection; not before one is used.
 class servers {
 public:
     servers(const config& settings, core::timer_heap& timers, core::random& jitter,
@@ -47,15 +47,10 @@ public:
     /// The link of the server with the keys of this part. In a cluster that changes.
     /// `durable`: what is written shall be waited for.
     wire::link& serving(std::uint16_t hash_slot, bool durable = false) noexcept {
-        return map_ ? seats_[map_->owner(hash_slot)].link : durable ? this->durable() : main();
+        return link_of(seats_[map_ ? map_->owner(hash_slot) : 0], durable);
     }
     /// Sends a call for a key of this part there.
     void submit(wire::call& c, std::uint16_t hash_slot, bool durable = false);
-    /// Not in a cluster.
-    wire::link& durable() noexcept { return seats_[1].link; }
-    bool is_durable(const wire::link& l) const noexcept {
-        return !clustered() && &l == &seats_[1].link;
-    }
     /// Takes back a call that waits, wherever that is.
     void withdraw(wire::call& c) noexcept { main().withdraw(c); }
     /// What was written on this connection of any of them, which broke, may still run.
@@ -68,9 +63,9 @@ public:
 
     // For the driver. The first is that of the only server, or of one of a cluster's.
 
-    wire::link& main() noexcept { return seats_.front().link; }
-    const wire::link& main() const noexcept { return seats_.front().link; }
-    std::size_t count() const noexcept { return seats_.size() + (guide() ? 1 : 0); }
+    wire::link& main() noexcept { return seats_.front().main.link; }
+    const wire::link& main() const noexcept { return seats_.front().main.link; }
+    std::size_t count() const noexcept { return lines_.size() + (guide() ? 1 : 0); }
     wire::link& at(std::size_t i) noexcept {
         return const_cast<wire::link&>(std::as_const(*this).at(i));
     }
@@ -86,11 +81,18 @@ public:
     void close();
 
 private:
+    /// What leads to a server with locks.
+    struct line {
+        line(servers& s, wire::address at, bool d);
+        servers& home;
+        const bool durable;
+        wire::link link;
+    };
     /// One server with locks.
     struct seat {
-        seat(servers& s, wire::destination to);
-        servers& home;
-        wire::link link;
+        seat(servers& s, wire::address at) : main{s, std::move(at), false} {}
+        line main;
+        std::optional<line> durable{};  ///< to the same; made when it is needed
     };
 
     static void on_ready(void* self);
@@ -101,14 +103,18 @@ private:
     static void on_lost_guide(void* self, errc lasting_reason);
 
     const wire::link* guide() const noexcept;
+    static wire::link& link_of(seat& s, bool durable);
+    static const wire::address& place_of(const seat& s) noexcept { return s.main.link.target(); }
+    static void move(seat& s, const wire::address& to, bool at_once);
+    static void rest(seat& s);
     std::uint16_t add_seat(const wire::address& at);
     std::optional<std::uint16_t> seat_at(const wire::address& at) const noexcept;
     std::uint16_t seat_for(const slot_range& r, const std::vector<slot_range>& all,
                            std::vector<wire::address>& targets);
     void learned(const std::vector<slot_range>& ranges);
     void regroup();
-    void hand_over(seat& s, bool broken);
-    void follow(wire::call& c, wire::link& from, const wire::redirection& to);
+    void hand_over(line& l, bool broken);
+    void follow(wire::call& c, line& from, const wire::redirection& to);
 
     const config& settings_;
     core::timer_heap& timers_;
@@ -119,6 +125,7 @@ private:
     server_events events_;
     std::string last_words_{};
     std::deque<seat> seats_{};
+    std::vector<line*> lines_{};  // of all seats, in the order of their making
     std::unique_ptr<slot_map> map_{};
     std::optional<sentinel> sentinel_{};
     std::optional<cluster> cluster_{};

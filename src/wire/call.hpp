@@ -19,6 +19,7 @@
 namespace conch::wire {
 
 struct call;
+class link;
 
 /// How a call ended.
 struct outcome {
@@ -29,6 +30,7 @@ struct outcome {
     };
     kind what{};
     resp::value reply{};
+    link* by = nullptr;  ///< on whose connection; none if it is lost
 
     bool answered() const noexcept { return what == kind::answered; }
     bool refused() const noexcept { return what == kind::refused; }

@@ -310,7 +310,7 @@ void link::handle_push(const resp::value& push) {
     if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
         heard_ = now_;
         pipeline_.take_answered();
-        c->type->done(*c, outcome{outcome::kind::answered, push});
+        c->type->done(*c, outcome{outcome::kind::answered, push, this});
         return;
     }
     if (!c) {
@@ -330,7 +330,7 @@ void link::answer(call& c, const resp::value& reply) {
                 failures_ = 0;
             }
         }
-        c.type->done(c, outcome{outcome::kind::answered, reply});
+        c.type->done(c, outcome{outcome::kind::answered, reply, this});
         return;
     }
     const std::string_view words = reply.text();
@@ -364,7 +364,7 @@ void link::answer(call& c, const resp::value& reply) {
             case refusal::lasting: break;
         }
     }
-    c.type->done(c, outcome{outcome::kind::refused, reply});
+    c.type->done(c, outcome{outcome::kind::refused, reply, this});
 }
 
 void link::retry_later(call& c, errc trouble) {

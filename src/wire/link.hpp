@@ -64,8 +64,8 @@ public:
     /// Sends the call as soon as it can, and connects for it if need be. `c.type->done` is called
     /// exactly once, unless it is withdrawn.
     void submit(call& c);
-    /// Sends a call once more that was answered on an earlier connection, before the others: what
-    /// it did there may be gone with it.
+    /// Sends a call once more that was answered on the last connection, before the others: what it
+    /// did there may be gone with it.
     void repeat(call& c);
     /// Connects, if nothing called for that before.
     void use();
@@ -109,8 +109,11 @@ public:
         pipeline_.take_waiting(gone, leaves);
         delayed_.take(gone, leaves);
     }
-    /// Nothing is asked of it any more: without a connection until the next call, and without a
-    /// place. No-op where something is.
+    /// Something is asked of it, or it listens.
+    bool in_use() const noexcept {
+        return !pipeline_.empty() || !delayed_.empty() || channels_.size() != 0;
+    }
+    /// Without a connection until the next call, and without a place. Precondition: not in use.
     void rest();
     /// It answered as it should: the next pause is a short one.
     void worked() noexcept { failures_ = 0; }

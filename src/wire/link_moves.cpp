@@ -32,10 +32,10 @@ void link::move_later(const address& to) {
         failures_ = attempts_ = 0;
         failure_ = {};
         target_ = to;
-        connect();
         if (was_ready) {
             events_.lost(events_.owner, errc{});
         }
+        connect();
     }
     target_ = to;
 }

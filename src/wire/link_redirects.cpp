@@ -42,8 +42,7 @@ void link::adopt(call& c) {
 }
 
 void link::rest() {
-    if (state_ == state::closed || !pipeline_.empty() || !delayed_.empty() ||
-        channels_.size() != 0) {
+    if (state_ == state::closed) {
         return;
     }
     if (state_ != state::unused) {

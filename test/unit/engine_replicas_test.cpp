@@ -152,8 +152,8 @@ TEST_F(engine_replicas, other_terms_have_a_wait_of_their_own) {
         h.lock("b");
     });
     h.connect();
-    EXPECT_EQ(h.sent(), (lines{acquire_of("a", 1), acquire_of("b", 2), wait_one, wait_two}));
-    h.reply(granted(), granted(), integer(1), integer(1));
+    EXPECT_EQ(h.sent(), (lines{acquire_of("a", 1), wait_one, acquire_of("b", 2), wait_two}));
+    h.reply(granted(), integer(1), granted(), integer(1));
     EXPECT_TRUE(h.operation_at(0).granted());
     EXPECT_TRUE(h.operation_at(1).ended(errc::not_replicated));
 }

@@ -44,8 +44,9 @@ struct topology_sentinel : topology_harness {
     explicit topology_sentinel(std::size_t sentinels = 2)
         : topology_harness{settings_with(sentinels)} {}
 
+    wire::link& durable() { return servers.serving(0, true); }
     void submit(note& n) { servers.main().submit(n); }
-    void submit_durable(note& n) { servers.durable().submit(n); }
+    void submit_durable(note& n) { durable().submit(n); }
 
     /// The sentinel that is asked accepts; what it is asked then.
     lines meet_sentinel() {

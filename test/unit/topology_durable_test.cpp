@@ -39,7 +39,7 @@ TEST_F(topology_durable, moves_with_the_master) {
     meet_master("master", "2222", durable_link);
     EXPECT_EQ(sent(durable_link), lines{"b"}) << "replayed at the new master";
     EXPECT_EQ(durable_news, (lines{"ready", "broken", "ready"}));
-    EXPECT_EQ(servers.durable().moves(), 1u);
+    EXPECT_EQ(durable().moves(), 1u);
 }
 
 TEST_F(topology_durable, is_not_made_for_a_move) {
@@ -55,7 +55,7 @@ TEST_F(topology_durable, is_not_made_for_a_move) {
 TEST_F(topology_durable, pauses_where_the_master_that_is_named_refuses_it) {
     submit_durable(a);
     find_master("m1");
-    servers.durable().broken("refused");
+    durable().broken("refused");
     EXPECT_EQ(sent(asked), lines{asked_again});
     reply(asked, at("m1"));
     EXPECT_FALSE(wanted(durable_link)) << "the same: after its pause";
@@ -81,7 +81,7 @@ TEST_F(topology_durable, the_last_words_are_those_of_either) {
     servers.main().remember_words("of main");
     EXPECT_EQ(servers.last_words(), "of main");
     advance(1ms);
-    servers.durable().remember_words("of durable");
+    durable().remember_words("of durable");
     EXPECT_EQ(servers.last_words(), "of durable");
     advance(1ms);
     servers.main().remember_words("of main again");

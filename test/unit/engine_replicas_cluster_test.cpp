@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// Locks that replicas must have, in a cluster: WAIT goes where the acquire went.
+#include "unit/cluster_engine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace conch::test;
+using namespace std::chrono_literals;
+using conch::errc;
+
+using engine_replicas_cluster = cluster_engine;
+
+const std::string wait_one = "WAIT 1 100";
+
+std::string sends(const char* what, std::string_view name) {
+    return error(join(what, " ", conch::wire::hash_slot_of(name), " m2:7000"));
+}
+
+TEST_F(engine_replicas_cluster, a_wait_decides) {
+    operation& op = lock("a");
+    learn();
+    connect("m1");
+    EXPECT_EQ(sent("m1"), lines{acquire_of("a", 1)});
+    reply("m1", granted());
+    EXPECT_FALSE(op.done());
+    EXPECT_EQ(sent("m1"), lines{wait_one});
+    reply("m1", integer(1));
+    EXPECT_TRUE(op.granted());
+    release(op);
+    operation& next = lock("a");
+    EXPECT_EQ(sent("m1"), (lines{release_of("a", 1), acquire_of("a", 2), wait_one}))
+        << "in one write with the acquire";
+    reply("m1", integer(0) + granted() + integer(0));
+    EXPECT_TRUE(next.ended(errc::not_replicated));
+    EXPECT_EQ(sent("m1"), lines{release_of("a", 2)});
+    reply("m1", integer(0));
+    EXPECT_EQ(engine.unsettled(), 0u);
+}
+
+TEST_F(engine_replicas_cluster, a_wait_behind_a_moved_acquire_says_nothing) {
+    hold("a");
+    operation& op = lock("b");
+    EXPECT_EQ(sent("m1"), (lines{acquire_of("b", 2), wait_one}));
+    reply("m1", sends("MOVED", "b"));
+    reply("m1", integer(1));
+    EXPECT_FALSE(op.done()) << "nothing was granted there";
+    connect("m2");
+    EXPECT_EQ(sent("m2"), lines{acquire_of("b", 2)});
+    reply("m2", granted());
+    EXPECT_FALSE(op.done());
+    EXPECT_EQ(sent("m2"), lines{wait_one});
+    reply("m2", integer(0));
+    EXPECT_TRUE(op.ended(errc::not_replicated));
+    EXPECT_EQ(sent("m2"), lines{release_of("b", 2)});
+    reply("m2", integer(0));
+}
+
+TEST_F(engine_replicas_cluster, nor_does_one_that_is_answered_after_the_grant_elsewhere) {
+    hold("a");
+    connect_to_m2();
+    operation& op = lock("b");
+    sent("m1");
+    reply("m1", sends("ASK", "b"));
+    EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire_of("b", 3)}));
+    reply("m2", ok() + granted());
+    EXPECT_EQ(sent("m2"), lines{wait_one}) << "on the connection that took it";
+    reply("m1", integer(1));
+    EXPECT_FALSE(op.done());
+    EXPECT_EQ(sent("m1"), lines{});
+    reply("m2", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, renewals_ask_where_they_were_done) {
+    operation& op = hold("a");
+    connect_to_m2();
+    advance(10s);
+    EXPECT_EQ(sent("m1"), (lines{renew_of("a", 1), wait_one}));
+    reply("m1", sends("ASK", "a"));
+    reply("m1", integer(1));
+    EXPECT_EQ(sent("m2"), (lines{"ASKING", renew_of("a", 1)}));
+    reply("m2", ok() + array(integer(1)));
+    EXPECT_EQ(engine.counters().renewals, 1u);
+    EXPECT_EQ(engine.counters().renewals_not_replicated, 0u);
+    EXPECT_EQ(sent("m2"), lines{wait_one});
+    reply("m2", integer(0));
+    EXPECT_EQ(engine.counters().renewals_not_replicated, 1u);
+    EXPECT_EQ(lost(op.view), errc{});
+}
+
+TEST_F(engine_replicas_cluster, a_part_that_moves_takes_its_holds_along) {
+    operation& op = hold("a");
+    learn_again("m2", "m1");
+    connect("m2");
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), wait_one})) << "it is looked for there";
+    reply("m2", array(integer(1)) + integer(1));
+    advance(10s);
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), wait_one}));
+    EXPECT_EQ(lost(op.view), errc{});
+    EXPECT_EQ(sent("m1"), lines{});
+}
+
+TEST_F(engine_replicas_cluster, what_was_lost_before_its_wait_is_asked_for_where_the_part_is_now) {
+    hold("a");
+    operation& op = lock("b");
+    sent("m1");
+    reply("m1", granted());
+    learn_again("m2", "m1");
+    EXPECT_FALSE(op.done());
+    break_connection("m1");
+    EXPECT_FALSE(op.done());
+    connect("m2");
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), acquire_of("b", 2), wait_one}));
+    reply("m2", array(integer(1)) + granted());
+    EXPECT_FALSE(op.done());
+    reply("m2", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, an_acquire_asked_for_elsewhere_and_lost_goes_back_to_its_master) {
+    hold("a");
+    connect_to_m2();
+    operation& op = lock("b");
+    sent("m1");
+    reply("m1", sends("ASK", "b"));
+    reply("m1", integer(1));
+    sent("m2");
+    reply("m2", ok() + granted());
+    break_connection("m2");
+    EXPECT_EQ(sent("m1"), lines{acquire_of("b", 3)});
+    reply("m1", granted());
+    EXPECT_EQ(sent("m1"), lines{wait_one});
+    reply("m1", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, a_failover_between_both_answers_repeats_both_at_the_successor) {
+    hold("a");
+    operation& op = lock("b");
+    sent("m1");
+    reply("m1", granted());
+    break_connection("m1");
+    learn_again("r1", "m2");
+    connect("r1", "2222");
+    EXPECT_EQ(sent("r1"), (lines{renew_of("a", 1), acquire_of("b", 2), wait_one}));
+    reply("r1", array(integer(1)) + granted());
+    EXPECT_FALSE(op.done());
+    reply("r1", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, a_wait_that_nothing_is_left_of_does_not_keep_a_master) {
+    operation& op = lock("a");
+    learn();
+    learn_again("m2", "m3");
+    connect("m2");
+    EXPECT_EQ(sent("m2"), lines{acquire_of("a", 1)});
+    EXPECT_FALSE(leads_to("m1"));
+    reply("m2", granted());
+    reply("m2", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, a_reason_that_lasts_ends_them_before_the_cluster_is_known) {
+    operation& op = lock("a");
+    refuse_to_tell("NOPERM no CLUSTER for you");
+    EXPECT_TRUE(op.ended(errc::permission_denied));
+}
+
+}  // namespace
