@@ -145,7 +145,7 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
     if (f == fault::migration) {
         const std::uint64_t name = w.chance.below(all_.how().names);
         const std::uint16_t slot = wire::hash_slot_of(all_.spec(name)->name());
-        server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
+        server.migrate(slot, shard, w.chance.spread(20 * micros, all_.how().migration_pause), e);
         return;
     }
     if (f == fault::role_swap) {
