@@ -46,10 +46,10 @@ void scenario::deploy(dice& chance) {
         return;
     }
     if (has(fault::migration) && chance.once_in(2)) {
-        // Those take longer than leases, some of which are long enough to be judged.
-        migration_pause = chance.spread(300 * millis, 3 * seconds);
-        longest_lease = duration{chance.spread(duration{2s}.count(), duration{6s}.count())};
-        chaos += chance.spread(4 * seconds, 10 * seconds);
+        // Those take longer than leases, which are long enough for their loss to be judged.
+        migration_pause = chance.spread(3 * seconds, 8 * seconds);
+        longest_lease = duration{chance.spread(duration{2s}.count(), duration{5s}.count())};
+        chaos += chance.spread(8 * seconds, 16 * seconds);
         lingering = lingering || chance.once_in(2);
     }
     settings.cluster.emplace();
