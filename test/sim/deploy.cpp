@@ -45,6 +45,13 @@ void scenario::deploy(dice& chance) {
         settings.sentinel->scan_interval = scan;
         return;
     }
+    if (has(fault::migration) && chance.once_in(2)) {
+        // Those take longer than leases, which are long enough for their loss to be judged.
+        migration_pause = chance.spread(3 * seconds, 8 * seconds);
+        longest_lease = duration{chance.spread(duration{2s}.count(), duration{5s}.count())};
+        chaos += chance.spread(8 * seconds, 16 * seconds);
+        lingering = lingering || chance.once_in(2);
+    }
     settings.cluster.emplace();
     settings.cluster->scan_interval = scan;
     const std::uint64_t first = chance.below(6);

@@ -145,7 +145,9 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
     if (f == fault::migration) {
         const std::uint64_t name = w.chance.below(all_.how().names);
         const std::uint16_t slot = wire::hash_slot_of(all_.spec(name)->name());
-        server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
+        const instant most = all_.how().migration_pause;
+        const instant least = most < 1 * seconds ? 20 * micros : most / 2;
+        server.migrate(slot, shard, w.chance.spread(least, most), e);
         return;
     }
     if (f == fault::role_swap) {

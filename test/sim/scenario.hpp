@@ -121,6 +121,8 @@ struct scenario {
                has(fault::restart_empty) || has(fault::failover) || has(fault::pause) ||
                has(fault::role_swap) || (run_as != deployment::alone && has(fault::read_only));
     }
+    /// Nothing goes wrong but that parts of a cluster move: no hold may be lost to that.
+    bool only_moves() const noexcept { return has(fault::migration) && faults.count() == 1; }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
     /// A free lock with a waiter is taken no later than this, when all has settled.
@@ -154,6 +156,8 @@ struct scenario {
     deployment run_as = deployment::alone;
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
+    /// Between two keys of a part that moves, about, at most: it may take longer than a lease.
+    instant migration_pause = 30 * millis;
 
     network::settings net{};
     conch::config settings{};

@@ -2,12 +2,15 @@
 // What unlock tells is what the server saw: success only if the server removed this holder (or a
 // level went and the rest is still there, or another user of this client has the lock now, which
 // was good until then), `lock_lost` only if the server missed it, the end of the
-// lease only at its end, and the reason of a loss that was told before; and it tells in time.
+// lease only at its end (and not at all where a server is there all the time, though keys go to
+// another one), and the reason of a loss that was told before; and it tells in time.
 #include "sim/simulation.hpp"
 
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 
 namespace conch::sim {
 namespace {
@@ -19,7 +22,10 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "verdicts"; }
 
-    void unlocks(const call& c) override { open_.push_back(&c); }
+    void unlocks(const call& c) override {
+        open_.push_back(&c);
+        losses_.emplace(c.place, losses_of(c));
+    }
 
     void turned(std::uint64_t client) override {
         std::erase_if(open_, [](const call* c) { return c->completions != 0; });
@@ -68,6 +74,16 @@ private:
         });
     }
 
+    std::uint64_t losses_of(const call& c) const {
+        return all_.clients()[c.client]->engine().counters().connection_losses;
+    }
+
+    /// On a new connection; or, where its part of a cluster went meanwhile, on one that was there.
+    bool may_have_gone_again(const call& c) const {
+        return c.connects != c.unlocks->connects ||
+               (all_.how().run_as == deployment::cluster && losses_of(c) != losses_.at(c.place));
+    }
+
     bool was_good(const call& c) const {
         const held& h = c.unlocks->of;
         return all_.clients()[h.client]->local(c.ended_at) < h.valid_until();
@@ -89,7 +105,7 @@ private:
             return;
         }
         // A first copy that was lost may have done it, as long as nobody else may.
-        if (c.connects == u.connects || !all_.excused(u.of)) {
+        if (!may_have_gone_again(c) || !all_.excused(u.of)) {
             tells(c, "though the server didn't release it");
         }
     }
@@ -106,6 +122,9 @@ private:
             const client_node& node = *all_.clients()[u.of.client];
             if (node.local(c.ended_at) < u.of.valid_until()) {
                 tells(c, "before the lease's end");
+            } else if (all_.how().only_moves() &&
+                       c.ended_at - u.asked_at > all_.how().promptness()) {
+                tells(c, "though nothing kept the server from releasing it");
             }
         } else if (!server_may_say(c)) {
             tells(c, "which nobody said");
@@ -140,6 +159,7 @@ private:
     }
 
     std::vector<const call*> open_{};
+    std::map<std::uint64_t, std::uint64_t> losses_{};  // of connections before, by the unlock
 };
 
 }  // namespace
