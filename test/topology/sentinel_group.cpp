@@ -70,13 +70,21 @@ std::size_t sentinel_group::master_by(std::size_t i) const {
     return server_count;
 }
 
+reply sentinel_group::role(std::size_t i) const {
+    try {
+        return raw(i).command({"ROLE"});
+    } catch (const std::runtime_error&) {
+        return {};
+    }
+}
+
 bool sentinel_group::calm() const {
     const std::size_t m = master_by(0);
     if (m == server_count || master_by(1) != m || master_by(2) != m) {
         return false;
     }
-    const reply role = raw(m).command({"ROLE"});
-    return role.items.size() == 3 && role.items[0].text == "master" && !role.items[2].items.empty();
+    const reply r = role(m);
+    return r.items.size() == 3 && r.items[0].text == "master" && !r.items[2].items.empty();
 }
 
 config sentinel_group::settings(const std::string& client_name) const {

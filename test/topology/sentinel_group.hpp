@@ -42,6 +42,9 @@ public:
     /// All replicas of server `i` have what it has: what was written before is safe.
     bool replicated(std::size_t i) const { return servers_.replicated(i); }
 
+    /// What it says of its role; nothing where a sentinel that changes it cuts the connection.
+    reply role(std::size_t i) const;
+
 private:
     bool complete() const;
 

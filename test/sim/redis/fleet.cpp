@@ -3,6 +3,8 @@
 
 #include "wire/hash_slot.hpp"
 
+#include <algorithm>
+
 namespace conch::sim {
 
 std::string_view name_of(deployment d) noexcept {
@@ -45,6 +47,17 @@ fleet::process fleet::process_at(std::uint16_t port) const noexcept {
 std::size_t fleet::owner(const view& v, std::uint16_t slot) const noexcept {
     const auto moved = v.elsewhere.find(slot);
     return moved != v.elsewhere.end() ? moved->second : slot * shards() / wire::hash_slots;
+}
+
+std::size_t fleet::end_of_run(process p, std::uint16_t slot) const noexcept {
+    const auto& elsewhere = views_[p].elsewhere;
+    const auto next = elsewhere.lower_bound(slot);
+    if (next != elsewhere.end() && next->first == slot) {
+        return slot + std::size_t{1};
+    }
+    const std::size_t of_shard =
+        ((owner_seen(p, slot) + 1) * wire::hash_slots + shards() - 1) / shards();
+    return next == elsewhere.end() ? of_shard : std::min<std::size_t>(of_shard, next->first);
 }
 
 void fleet::hand_over() {

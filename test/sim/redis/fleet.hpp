@@ -70,6 +70,8 @@ public:
     std::size_t owner_seen(process p, std::uint16_t slot) const noexcept {
         return owner(views_[p], slot);
     }
+    /// The slot behind the last of those that follow `slot` and certainly have its owner.
+    std::size_t end_of_run(process p, std::uint16_t slot) const noexcept;
     bool claims(process p, std::uint16_t slot) const noexcept {
         return owner_seen(p, slot) == shard_of(p) && is_master(p);
     }

@@ -40,7 +40,7 @@ reply cluster(fake_redis& r, session& s, arguments a) {
         const std::size_t shard = owner(first);
         std::size_t end = first;
         while (end < wire::hash_slots && owner(end) == shard) {
-            ++end;
+            end = f.end_of_run(s.at, static_cast<std::uint16_t>(end));
         }
         const fleet::process master = f.master_seen(s.at, shard);
         const fleet::process other = master < f.shards() ? master + f.shards() : shard;
