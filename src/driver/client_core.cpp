@@ -123,15 +123,15 @@ void client_core::end_turn() {
     }
     tend_connections();
     // Where all that is to be written is an UNSUBSCRIBE, those who got their locks go on first.
-    const bool later = !engine_.completions().empty() && engine_.unhurried();
-    if (!later) {
+    put_off_ = !put_off_ && !engine_.completions().empty() && engine_.unhurried();
+    if (!put_off_) {
         write();
     }
     arm_timer();
     publish();
     deliver();
     read();
-    if (later || engine_.halted()) {
+    if (put_off_ || engine_.halted()) {
         come_back();
     }
 }

@@ -157,7 +157,7 @@ void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire
                acknowledged);
     // What the replicas have of them may end before the next holder would know.
     for (acquisition& a : house_.acquisitions) {
-        a.thin = a.thin || a.spec->replicas() == c.terms;
+        a.thin = a.thin || (a.spec->replicas() == c.terms && &a.home.link() == &c.link);
     }
 }
 

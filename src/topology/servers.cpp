@@ -119,8 +119,8 @@ std::size_t servers::input_room() const noexcept {
 }
 
 void servers::close() {
-    for (line* l : lines_) {
-        l->link.close();
+    for (std::size_t i = 0; i < lines_.size(); ++i) {  // a release may begin another
+        lines_[i]->link.close();
     }
     if (sentinel_) {
         sentinel_->close();

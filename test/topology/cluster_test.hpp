@@ -64,11 +64,23 @@ protected:
     /// A release is heard by the client `b`, by nothing but its message; as opposed to what it may
     /// have found out while it waited, when the lease that it knew of should have ended.
     asio::awaitable<void> wakes(hold& h, lock_attempt& waiting) const {
+        co_await looks();
         const stats before = b.stats();
         co_await h.async_unlock();
         co_await done(waiting, "woken");
         EXPECT_EQ(b.stats().wakes_by_message, before.wakes_by_message + 1);
         EXPECT_EQ(b.stats().wakes_by_poll, before.wakes_by_poll);
+    }
+    /// The client `b` has just looked at a lock that is held on a short lease: it won't again for
+    /// most of the lease.
+    asio::awaitable<void> looks() const {
+        const stats before = b.stats();
+        const bool asked = co_await when(
+            [&] { return b.stats().script_calls > before.script_calls; }, long_patience);
+        const stats then = b.stats();
+        const bool told = co_await when(
+            [&] { return b.stats().bytes_received > then.bytes_received; }, long_patience);
+        EXPECT_TRUE(asked && told) << "nobody looks";
     }
     /// This client has renewed so many leases more.
     asio::awaitable<void> renewed(const client& c, std::uint64_t times) const {

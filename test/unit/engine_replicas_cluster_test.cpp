@@ -39,6 +39,21 @@ TEST_F(engine_replicas_cluster, a_wait_decides) {
     EXPECT_EQ(engine.unsettled(), 0u);
 }
 
+TEST_F(engine_replicas_cluster, closing_leaves_no_connection_that_a_release_would_begin) {
+    const operation& op = lock("a");
+    learn();
+    connect("m1");
+    EXPECT_EQ(sent("m1"), lines{acquire_of("a", 1)});
+    learn_again("m2", "m1");  // where nothing was waited for yet
+    EXPECT_FALSE(op.done());
+    const std::size_t links = engine.links();
+    turn([&] { engine.close(); });
+    EXPECT_EQ(engine.links(), links + 1) << "the release of what was not answered";
+    for (std::size_t i = 0; i < engine.links(); ++i) {
+        EXPECT_EQ(engine.wanted_connection(i), 0U) << i;
+    }
+}
+
 TEST_F(engine_replicas_cluster, a_wait_behind_a_moved_acquire_says_nothing) {
     hold("a");
     operation& op = lock("b");
