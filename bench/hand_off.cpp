@@ -44,7 +44,7 @@ private:
                 co_await pause_.async_wait(asio::deferred);
                 p.unlocked = steady::now();
                 co_await hold_.async_unlock();
-                while (log_.done.load() <= i) {
+                while (log_.done.load() <= i) {  // as by hand: the loop has nothing else to run
                     std::this_thread::sleep_for(o.shortest_hold / glances);
                 }
             } else {
