@@ -39,7 +39,7 @@ build() {
 run() {
     local folder=$1
     shift
-    ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2 "$@" 2>&1 |
+    ctest --test-dir "$folder" --output-on-failure --no-tests=error -j3 "$@" 2>&1 |
         tee "$folder/ctest.txt"
 }
 
@@ -122,10 +122,11 @@ if [ "$mode" = fast ]; then
 fi
 
 build build
-build build/asan "-DCONCH_SANITIZE=address,undefined" -DCONCH_BENCH=OFF
-configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_BENCH=OFF -DCONCH_CLI=OFF
+once=(-DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF -DCMAKE_UNITY_BUILD=ON)  # soon built, and no more
+build build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
+configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/tsan --target conch_threads
-configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_BENCH=OFF -DCONCH_CLI=OFF
+configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/mutants --target conch_sim
 mutants=0
 run build/mutants -L mutants || mutants=$?

@@ -34,7 +34,7 @@ constexpr wire::call_type nest_type{
     .done = &nest_done,
 };
 
-void on_patience_over(void* change_) {
+void on_change_overdue(void* change_) {
     auto& c = *static_cast<level_change*>(change_);
     give_up_change(c, c.of->home.link().why_unanswered(c));
 }
@@ -102,7 +102,7 @@ level_change::level_change(caller by_, acquisition& a, bool deeper) noexcept
       house{a.home.house},
       of{&a},
       enters{deeper},
-      patience{this, &on_patience_over} {}
+      patience{this, &on_change_overdue} {}
 
 void enter_level(acquisition& a, caller by) {
     CONCH_CHECK(a.now == acquisition::phase::held);

@@ -92,7 +92,7 @@ void finish(query& q, error_code ec, bool flag = false) {
     house.query_pool.free(q);
 }
 
-void on_patience_over(void* query_) {
+void on_query_overdue(void* query_) {
     auto& q = *static_cast<query*>(query_);
     give_up_query(q, q.house.servers.serving(q.spec->hash_slot()).why_unanswered(q));
 }
@@ -156,7 +156,7 @@ query::query(caller by_, context& h, impl::spec_ptr s, bool forced, lock_status*
       spec{std::move(s)},
       force{forced},
       result{out},
-      patience{this, &on_patience_over} {}
+      patience{this, &on_query_overdue} {}
 
 void query_status(context& house, const impl::spec_ptr& spec, caller by, lock_status* result) {
     begin(house, spec, by, false, result);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/cluster.hpp"
 
+#include "topology/inquiry.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 namespace conch::topology {
 namespace {
 
-/// A node that doesn't answer must not hold up the question to the next one for long.
-constexpr duration longest_patience = std::chrono::seconds{1};
 /// More masters than any cluster has: what a node tells is nonsense then.
 constexpr std::size_t most_masters = 1000;
 
@@ -44,19 +43,11 @@ const wire::call_type cluster::sharded_type{
     .done = &cluster::sharded_done,
 };
 
-config cluster::settings_of(const config& all) {
-    config c = all;
-    c.connect_timeout = std::min(c.connect_timeout, longest_patience);
-    c.response_timeout = std::min(c.response_timeout, longest_patience);
-    c.retry_attempts.reset();
-    return c;
-}
-
 cluster::cluster(const config& settings, core::timer_heap& timers, core::random& jitter,
                  const core::log& log, const time_point& now, std::string& last_words,
                  cluster_events events)
     : options_{*settings.cluster},
-      settings_{settings_of(settings)},
+      settings_{inquiry_settings(settings)},
       timers_{timers},
       jitter_{jitter},
       log_{log},

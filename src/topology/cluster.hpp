@@ -53,7 +53,6 @@ private:
         cluster& home;
     };
 
-    static config settings_of(const config& all);
     static void encode_slots(wire::call& c, resp::writer& w);
     static void encode_sharded(wire::call& c, resp::writer& w);
     static void slots_done(wire::call& c, const wire::outcome& o);

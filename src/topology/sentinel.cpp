@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/sentinel.hpp"
 
+#include "topology/inquiry.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -9,9 +10,6 @@
 
 namespace conch::topology {
 namespace {
-
-/// A sentinel that doesn't answer must not hold up the question to the next one for long.
-constexpr duration longest_patience = std::chrono::seconds{1};
 
 std::uint16_t port_of(std::string_view text) noexcept {
     std::uint16_t port = 0;
@@ -33,14 +31,11 @@ const wire::call_type sentinel::type{
 };
 
 config sentinel::settings_of(const config& all) {
-    config c = all;
+    config c = inquiry_settings(all);
     c.unix_path.clear();
     c.database = 0;
     c.username = all.sentinel->username;
     c.password = all.sentinel->password;
-    c.connect_timeout = std::min(c.connect_timeout, longest_patience);
-    c.response_timeout = std::min(c.response_timeout, longest_patience);
-    c.retry_attempts.reset();
     return c;
 }
 

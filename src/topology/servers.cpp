@@ -276,9 +276,7 @@ void servers::learned(const std::vector<slot_range>& ranges) {
         owners.push_back(seat_for(r, ranges, targets));
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-        for (std::size_t slot = ranges[i].first; slot <= ranges[i].last; ++slot) {
-            map_->give(static_cast<std::uint16_t>(slot), owners[i]);
-        }
+        map_->give(ranges[i], owners[i]);
     }
     for (std::size_t i = 0; i < targets.size(); ++i) {
         if (place_of(seats_[i]) != targets[i]) {

@@ -9,6 +9,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace conch::topology {
 
@@ -29,6 +30,13 @@ public:
             moved_.set(hash_slot);
         }
     }
+    void give(const slot_range& r, std::uint16_t seat) noexcept {
+        if (!belongs(r, seat)) {
+            for (std::size_t slot = r.first; slot <= r.last; ++slot) {
+                give(static_cast<std::uint16_t>(slot), seat);
+            }
+        }
+    }
     bool moved(std::uint16_t hash_slot) const noexcept { return moved_[hash_slot]; }
     bool any_moved() const noexcept { return moved_.any(); }
     void forget_moves() noexcept { moved_.reset(); }
@@ -42,6 +50,13 @@ public:
     }
 
 private:
+    // What a cluster tells is mostly what is known: all are like the first, each like the next.
+    bool belongs(const slot_range& r, std::uint16_t seat) const noexcept {
+        const std::uint16_t* const first = owners_.data() + r.first;
+        const std::size_t others = r.last - r.first;
+        return *first == seat && std::memcmp(first, first + 1, others * sizeof *first) == 0;
+    }
+
     std::array<std::uint16_t, wire::hash_slots> owners_{};
     std::bitset<wire::hash_slots> moved_{};
 };

@@ -115,7 +115,7 @@ shared_program() {
     local folder="$CONCH_WORK/shared_program"
     cmake -S "$CONCH_SOURCE" -B "$folder/build" -G "$CMAKE_GENERATOR" \
         "-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" \
-        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF
+        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON
     cmake --build "$folder/build"
     cmake --install "$folder/build" --prefix "$folder/first prefix"
     rm -rf "$folder/build"
@@ -141,16 +141,16 @@ add_subdirectory() {
 without_tls() {
     local folder="$CONCH_WORK/without_tls"
     builds "$here/without_tls" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" -DCONCH_TLS=OFF \
-        -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+        -DCMAKE_UNITY_BUILD=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
     readelf -d "$folder/without_tls" | grep -q 'NEEDED.*lib\(ssl\|crypto\)' && fail "it has OpenSSL"
     "$folder/without_tls" || fail "TLS is not refused"
 }
 
-# fetch_content: shared
+# fetch_content: shared, in unity
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"
     builds "$here/fetch_content" "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
-        -DBUILD_SHARED_LIBS=ON
+        -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON
     uses "$folder/consumer_20" shared
     runs "$folder/consumer_20" "$folder/consumer_23"
 }

@@ -214,8 +214,7 @@ TEST_F(rate_command_test, a_signal_ends_the_wait_for_a_server_that_is_frozen) {
     program p{rate_words({"1", "3600"}, {"--connect-timeout", "600"}, {"echo", "ran"}), here()};
     // It has blocked its signals by the time that it has a socket.
     ASSERT_TRUE(run_until(io, [&] {
-        std::ifstream status{"/proc/" + std::to_string(p.pid()) + "/status"};
-        const std::string text{std::istreambuf_iterator<char>{status}, {}};
+        const std::string text = process_file(p.pid(), "status");
         return text.find("SigBlk:\t0000000000000000") == std::string::npos &&
                text.find("Name:\tconch\n") != std::string::npos;
     }));

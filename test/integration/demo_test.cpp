@@ -6,8 +6,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -34,9 +32,7 @@ void expect_one_line(const std::string& text) {
 }
 
 bool is_worker(pid_t pid) {
-    std::ifstream file{"/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary};
-    const std::string line{std::istreambuf_iterator<char>{file}, {}};
-    return line.find("demo-worker") != std::string::npos;
+    return process_file(pid, "cmdline").find("demo-worker") != std::string::npos;
 }
 
 /// The demo gets a temporary folder of its own, which also marks every process that it starts.

@@ -18,8 +18,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -289,9 +289,15 @@ std::vector<std::string> temporary_folder::entries() const {
     return out;
 }
 
+std::string process_file(pid_t pid, const std::string& name) {
+    const std::ifstream file{"/proc/" + std::to_string(pid) + "/" + name, std::ios::binary};
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
 char process_state(pid_t pid) {
-    std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-    const std::string all{std::istreambuf_iterator<char>{file}, {}};
+    const std::string all = process_file(pid, "stat");
     // The state follows the name, which is in parentheses and may have some of its own.
     const auto at = all.rfind(") ");
     return at != std::string::npos && all.size() > at + 2 ? all[at + 2] : '\0';
@@ -309,12 +315,8 @@ std::vector<pid_t> processes_with(const std::string& variable, const std::string
         const std::string name = entry.path().filename().string();
         pid_t pid = 0;
         const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-        std::ifstream file{entry.path() / "environ", std::ios::binary};
-        if (parsed.ec != std::errc{} || !file) {
-            continue;
-        }
-        const std::string all{std::istreambuf_iterator<char>{file}, {}};
-        if (('\0' + all).find(wanted) != std::string::npos) {
+        if (parsed.ec == std::errc{} &&
+            ('\0' + process_file(pid, "environ")).find(wanted) != std::string::npos) {
             out.push_back(pid);
         }
     }

@@ -88,6 +88,9 @@ private:
     std::string path_{};
 };
 
+/// What /proc/PID/NAME says; empty if the process is gone, or goes while this is read (an
+/// `istreambuf_iterator` would throw).
+std::string process_file(pid_t pid, const std::string& name);
 /// The letter for the state of a process, as in /proc/PID/stat: 'T' is stopped, 'Z' a zombie; 0 if
 /// there is none of this number.
 char process_state(pid_t pid);
