@@ -110,8 +110,21 @@ void confirmer::connection_lost(wire::link& link) {
 // One that nothing was granted for yet would keep a link in use that has nothing else to do.
 void confirmer::regrouped() {
     for (const auto& c : all_) {
+        leave(*c);
         if (c->where == state::waiting && c->acquires.empty() && c->renewals == 0) {
             c->link.withdraw(*c);
+        }
+    }
+}
+
+void confirmer::leave(confirmation& c) {
+    for (auto it = c.acquires.begin(); it != c.acquires.end();) {
+        wire::call& acquire = *it++;
+        const slot& home = owner_of(acquire).home;
+        if (house_.servers.moved(home.hash_slot()) && &home.link() != &c.link) {
+            acquire.unlink();
+            acquire.asking = false;
+            home.link().adopt(acquire);
         }
     }
 }

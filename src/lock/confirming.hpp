@@ -46,7 +46,8 @@ public:
     /// On the next connection WAIT says nothing of what was written on this one, which broke: it is
     /// to be written again.
     void connection_lost(wire::link& link);
-    /// What waits to be written may have gone from one link to another.
+    /// Parts of the cluster have other links than before: acquires are to be written again there,
+    /// as the replicas that are asked are not those of their master any more.
     void regrouped();
 
 private:
@@ -60,6 +61,7 @@ private:
     confirmation& of(wire::link& link, impl::replication terms);
     confirmation& about(const acquisition& a, wire::link& by);
     static void submit(confirmation& c);
+    void leave(confirmation& c);
     void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
     void forget_idle();
 

@@ -240,11 +240,11 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
         }
         a->renewing = nullptr;
         if (o.refused()) {
-            failed(*a, o.reply.text());
+            failed(*a, o.reply.text(), *o.by);
         } else if (i >= o.reply.size()) {
-            failed(*a, "ERR the renewal was not answered for each key");
+            failed(*a, "ERR the renewal was not answered for each key", *o.by);
         } else if (const resp::value answer = o.reply.at(i); !answer.is_integer()) {
-            failed(*a, answer.text());
+            failed(*a, answer.text(), *o.by);
         } else if (answer.integer() == 0) {
             lose_gone(*a);
         } else {
@@ -294,10 +294,13 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     }
 }
 
-void renewer::failed(acquisition& a, std::string_view words) {
+void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
     ++house_.counters.renewal_failures;
-    if (a.home.link().part_refused(words)) {
-        return;  // the next connection begins with a check
+    if (by.part_refused(words)) {
+        if (&by != &a.home.link()) {
+            check(a);  // else the next connection begins with that
+        }
+        return;
     }
     a.refused = renews(a);
     house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);

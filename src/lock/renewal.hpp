@@ -78,7 +78,7 @@ private:
     void judge(renewal& r, const wire::outcome& o);
     void renewed(acquisition& a, const renewal& r, duration lease, wire::link& by);
     void count(acquisition& a, const renewal& r) noexcept;
-    void failed(acquisition& a, std::string_view words);
+    void failed(acquisition& a, std::string_view words, wire::link& by);
     void retry_singly(renewal& r);
 
     context& house_;

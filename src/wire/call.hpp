@@ -99,8 +99,8 @@ struct call : call_hook {
     bool by_body = false;
     /// The server refused it together with others: it leaves alone.
     bool alone = false;
-    /// It has several keys, and can be made anew for each: TRYAGAIN, which says that some of them
-    /// are elsewhere, ends it as refused.
+    /// It has several keys, and can be made anew for each: TRYAGAIN and ASK, which say that some of
+    /// them are elsewhere, but not which, end it as refused.
     bool divisible = false;
     /// The server it is for doesn't own its key yet: ASKING goes before it.
     bool asking = false;

@@ -26,7 +26,8 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
 // None of them ran. What is wrong with one of them, such as a name that this user may not use,
 // is no reason to refuse the others.
 void link::refused_together(std::size_t count, const resp::value& reply) {
-    const refusal why = is_divided(reply.text()) ? refusal::lasting : classify(reply.text());
+    const bool divided = is_divided(reply.text());
+    const refusal why = divided ? refusal::lasting : classify(reply.text());
     remember_words(reply.text());
     // All of them first: an answer may end the connection.
     std::array<call*, pipeline::most_joined> all;
@@ -38,7 +39,7 @@ void link::refused_together(std::size_t count, const resp::value& reply) {
     std::size_t size = 0;
     for (std::size_t i = 0; i < count; ++i) {
         call& c = *all[i];
-        if (redirect(c, reply.text())) {
+        if (!divided && redirect(c, reply.text())) {
             continue;
         }
         const bool goes_again = c.wanted && (of_replica || why == refusal::lasting ||

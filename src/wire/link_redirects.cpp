@@ -9,7 +9,8 @@ namespace conch::wire {
 
 // It did not run. Where it belongs is for the topology to say.
 bool link::redirect(call& c, std::string_view words) {
-    if (!events_.redirected || !c.wanted || c.hash_slot == no_hash_slot) {
+    if (!events_.redirected || !c.wanted || c.hash_slot == no_hash_slot ||
+        (c.divisible && is_divided(words))) {
         return false;
     }
     std::optional<redirection> to = read_redirection(words);

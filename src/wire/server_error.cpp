@@ -69,7 +69,9 @@ refusal classify(std::string_view words) noexcept {
     return w ? w->kind : refusal::lasting;
 }
 
-bool is_divided(std::string_view words) noexcept { return words.starts_with("TRYAGAIN"); }
+bool is_divided(std::string_view words) noexcept {
+    return words.starts_with("TRYAGAIN") || words.starts_with("ASK ");
+}
 
 errc to_errc(std::string_view words) noexcept {
     const word* w = find(words);

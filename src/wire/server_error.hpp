@@ -18,7 +18,9 @@ enum class refusal : std::uint8_t {
 /// What an error reply means for the command that met it.
 refusal classify(std::string_view words) noexcept;
 
-/// Some keys of the command are on one server of a cluster and some on another: it did not run.
+/// What a server of a cluster says of a command with several keys of which some, or all, are
+/// elsewhere: it did not run. (Before Redis 7.0 it is ASK in both cases; the new server, told
+/// ASKING, would run what has one key, though that may be one that the old server still has.)
 bool is_divided(std::string_view words) noexcept;
 
 /// The code of an error reply.

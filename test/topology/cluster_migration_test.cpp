@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -105,6 +106,42 @@ TEST_F(cluster_migration, slow_a_lock_is_granted_once_on_the_way) {
         co_await fresh.async_unlock();
         EXPECT_FALSE(is_at(to, named("moved")));
         EXPECT_FALSE(is_at(to, named("new")));
+    });
+}
+
+// They leave as one script, which is refused, as the keys of some are elsewhere.
+TEST_F(cluster_migration, slow_locks_asked_for_together_are_granted_once_on_the_way) {
+    run([&]() -> asio::awaitable<void> {
+        constexpr int pairs = 8;
+        std::vector<hold> held;
+        std::vector<lock_attempt> tries;
+        for (int i = 0; i < pairs; ++i) {
+            const mutex m{a, named("held" + std::to_string(i))};
+            held.push_back(co_await m.async_lock({.lease = 60s}));
+        }
+        hold none = co_await mutex{b, named("held0")}.async_try_lock();
+        EXPECT_FALSE(none);
+        begin();
+        for (int i = 0; i < pairs; ++i) {
+            for (const char* kind : {"held", "free"}) {
+                const mutex m{b, named(kind + std::to_string(i))};
+                tries.push_back(
+                    lock_attempt{[&](auto token) { m.async_try_lock(std::move(token)); }});
+            }
+        }
+        for (int i = 0; i < pairs; ++i) {
+            co_await done(tries[2 * i], "held");
+            co_await done(tries[2 * i + 1], "free");
+            EXPECT_FALSE(tries[2 * i].value());
+            EXPECT_TRUE(tries[2 * i + 1].value());
+            EXPECT_TRUE(is_at(from, named("held" + std::to_string(i))));
+            EXPECT_TRUE(is_at(to, named("free" + std::to_string(i))));
+            co_await held[i].async_unlock();
+            co_await tries[2 * i + 1].value().async_unlock();
+        }
+        EXPECT_TRUE(group.node(from).keys_in(slot).empty());
+        EXPECT_TRUE(group.node(to).keys_in(slot).empty());
+        end();
     });
 }
 

@@ -134,6 +134,68 @@ TEST_F(engine_replicas_cluster, what_was_lost_before_its_wait_is_asked_for_where
     EXPECT_TRUE(op.granted());
 }
 
+TEST_F(engine_replicas_cluster, a_part_that_moves_before_the_wait_asks_its_new_masters_replicas) {
+    hold("a");
+    operation& op = lock("b");
+    sent("m1");
+    reply("m1", granted());
+    learn_again("m2", "m1");
+    reply("m1", integer(1));
+    EXPECT_FALSE(op.done()) << "they belong to another master";
+    connect("m2");
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), acquire_of("b", 2), wait_one}));
+    reply("m2", array(integer(1)) + granted());
+    EXPECT_FALSE(op.done());
+    reply("m2", integer(0));
+    EXPECT_TRUE(op.ended(errc::not_replicated));
+    EXPECT_EQ(sent("m2"), lines{release_of("b", 2)});
+    reply("m2", integer(0));
+    EXPECT_EQ(sent("m1"), lines{});
+}
+
+TEST_F(engine_replicas_cluster, a_part_that_moves_to_where_its_wait_is_asks_once) {
+    hold("a");
+    connect_to_m2();
+    operation& op = lock("b");
+    sent("m1");
+    reply("m1", sends("ASK", "b"));
+    reply("m1", integer(1));
+    sent("m2");
+    reply("m2", ok() + granted());
+    EXPECT_EQ(sent("m2"), lines{wait_one});
+    learn_again("m2", "m1");
+    EXPECT_EQ(sent("m2"), lines{renew_of("a", 1)}) << "and no acquire";
+    reply("m2", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, a_part_that_moves_to_a_third_master_is_not_asked_for_there) {
+    hold("a");
+    connect_to_m2();
+    const operation& op = lock("b");
+    sent("m1");
+    reply("m1", sends("ASK", "b"));
+    sent("m2");
+    reply("m2", ok() + granted());
+    learn_again("m3", "m1");
+    connect("m3");
+    EXPECT_EQ(sent("m3"), (lines{renew_of("a", 1), acquire_of("b", 3), wait_one})) << "no ASKING";
+    EXPECT_FALSE(op.done());
+}
+
+TEST_F(engine_replicas_cluster, who_refused_a_renewal_is_left_not_who_has_the_lock_now) {
+    operation& op = hold("a");
+    connect_to_m2();
+    advance(10s);
+    EXPECT_EQ(sent("m1"), (lines{renew_of("a", 1), wait_one}));
+    learn_again("m2", "m1");
+    reply("m1", array(error("READONLY You can't write against a read only replica.")));
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), wait_one}));
+    reply("m2", array(integer(1)));
+    EXPECT_EQ(engine.counters().renewals, 1u);
+    EXPECT_EQ(lost(op.view), errc{});
+}
+
 TEST_F(engine_replicas_cluster, an_acquire_asked_for_elsewhere_and_lost_goes_back_to_its_master) {
     hold("a");
     connect_to_m2();
