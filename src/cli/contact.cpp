@@ -50,8 +50,7 @@ void read_servers(const po::variables_map& values, server_choice& server) {
     std::sort(labels.begin(), labels.end());
     if (const auto same = std::adjacent_find(labels.begin(), labels.end()); same != labels.end()) {
         throw usage_error("--redis " + quoted(*same) +
-                          " is there twice: each is to be a server of "
-                          "its own");
+                          " is there twice: each is to be a server of its own");
     }
     if (urls.size() > quorum_mutex::max_clients) {
         throw usage_error("there are more than " + std::to_string(quorum_mutex::max_clients) +
