@@ -25,6 +25,11 @@ void scenario::deploy(dice& chance) {
         faults.reset();
         together = lingering = fixed_leases = false;
     }
+    const auto want_replicas = [&] {
+        if (chance.once_in(3)) {
+            replicas = {.at_least = 1, .within = 2ms};  // no lease is shorter than four times that
+        }
+    };
     let(fault::migration, !chance.once_in(6));
     let(fault::role_swap, chance.once_in(3));
     let(fault::server_clock, has(fault::server_clock));
@@ -43,6 +48,7 @@ void scenario::deploy(dice& chance) {
         settings.sentinel->addresses = {{"127.0.0.1", fleet::first_port + 2},
                                         {"127.0.0.1", fleet::first_port + 3}};
         settings.sentinel->scan_interval = scan;
+        want_replicas();
         return;
     }
     if (has(fault::migration) && chance.once_in(2)) {
@@ -59,6 +65,7 @@ void scenario::deploy(dice& chance) {
         settings.cluster->addresses.push_back(
             {"127.0.0.1", static_cast<std::uint16_t>(fleet::first_port + (first + i) % 6)});
     }
+    want_replicas();
 }
 
 instant scenario::settling() const noexcept {

@@ -44,6 +44,8 @@ struct field_witness {
     /// A script ended, with an answer or an error.
     virtual void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
                      const reply& answer) = 0;
+    /// WAIT told how many replicas have what this connection wrote.
+    virtual void acknowledged(std::int64_t connection, std::int64_t replicas) = 0;
     /// A command was answered with an error.
     virtual void refused(std::int64_t connection, arguments command) = 0;
 
@@ -195,6 +197,9 @@ public:
     /// The same within a part of the cluster.
     std::int64_t publish_sharded(std::string_view channel, std::string_view text);
     void close(session& s);
+    /// How many replicas have all that was written until now: the one that there is, or none. What
+    /// it has isn't lost any more.
+    std::int64_t acknowledge(const session& by);
     /// The words of an error, if this command is for another process, or for none just now.
     std::optional<std::string> sent_on(const session& s, const command& c, arguments a);
     /// The words of a refusal, if this command is refused now. `wrote`: the script that calls it
@@ -232,6 +237,7 @@ private:
 
     const settings how_;
     std::uint64_t random_;
+    std::uint64_t confirmations_ = 0;  // that were asked for
     fleet fleet_{how_.run_as};
     std::vector<std::string> run_ids_{};
     fleet::process now_at_ = 0;  // runs a command

@@ -7,6 +7,7 @@
 #include "sim/world.hpp"
 
 #include <conch/config.hpp>
+#include <conch/options.hpp>
 
 #include <bitset>
 #include <cstddef>
@@ -156,6 +157,8 @@ struct scenario {
     deployment run_as = deployment::alone;
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
+    /// What most locks want; `at_least` is zero if they want nothing, and on one server.
+    replica_options replicas{};
     /// Between two keys of a part that moves, about, at most: it may take longer than a lease.
     instant migration_pause = 30 * millis;
 

@@ -143,6 +143,13 @@ void server_node::tell_run(std::uint64_t line, std::string_view name, arguments 
     }
 }
 
+void server_node::acknowledged(std::int64_t connection, std::int64_t replicas) {
+    const auto line = by_connection_.find(connection);
+    if (line != by_connection_.end() && acknowledged_) {
+        acknowledged_(line->second, replicas);
+    }
+}
+
 // Of a script the first argument for each key: an acquire's field.
 void server_node::refused(std::int64_t connection, arguments command) {
     const auto line = by_connection_.find(connection);

@@ -134,6 +134,10 @@ public:
     }
     /// Who is told of each script.
     void watch(std::function<void(const script_run&)> told) { ran_ = std::move(told); }
+    /// Who is told what WAIT told: on which line, and how many replicas.
+    void watch(std::function<void(std::uint64_t, std::int64_t)> told) {
+        acknowledged_ = std::move(told);
+    }
 
     // The network's.
 
@@ -177,6 +181,7 @@ private:
     void saw(std::int64_t connection, std::string_view field, sight what) override;
     void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
              const reply& answer) override;
+    void acknowledged(std::int64_t connection, std::int64_t replicas) override;
     void refused(std::int64_t connection, arguments command) override;
     void tell_run(std::uint64_t line, std::string_view name, arguments keys, arguments args,
                   const reply& answer);
@@ -194,6 +199,7 @@ private:
     std::vector<limit_terms> limits_{};
     std::function<void(const permit_count&)> counted_{};
     std::function<void(const script_run&)> ran_{};
+    std::function<void(std::uint64_t, std::int64_t)> acknowledged_{};
     boost::unordered_flat_map<std::uint64_t, instant> opened_{};           // lines
     std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};

@@ -41,6 +41,9 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
         const lock_name& l = how_.locks[i];
         o.fenced = o.fenced && !(l.plain && more_.once_in(2));       // else it is never SET NX
         o.fenced = o.fenced && !(how_.crowded && more_.once_in(2));  // else it is never passed on
+        if (how_.replicas.at_least > 0 && (o.fenced || !l.plain) && !more_.once_in(4)) {
+            o.replicas = how_.replicas;
+        }
         specs_.push_back(
             impl::lock_spec::make(l.plain ? impl::token_family : impl::redisson_family, l.text, o));
     }
@@ -50,6 +53,11 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     }
     server_.watch(std::move(names));
     server_.watch([this](const script_run& r) { ran(r); });
+    server_.watch([this](std::uint64_t line, std::int64_t replicas) {
+        for (const auto& check : checkers_) {
+            check->acknowledged(line, replicas);
+        }
+    });
     set_limits();
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
@@ -80,7 +88,8 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
                             make_depth,
                             make_released,
                             make_abandoned,
-                            make_polls}) {
+                            make_polls,
+                            make_replicated}) {
         checkers_.push_back(make(*this));
     }
     if (how_.closing) {

@@ -19,7 +19,7 @@ public:
         const stats s = c.engine().counters();
         const std::uint64_t users = all_.how().users;
         const std::size_t links = c.engine().links();
-        limit(links, most_links, "links");
+        limit(links, most_links(), "links");
         // One that moved to another link may still end on those before.
         limit(s.subscriptions_now, all_.how().names * (links > 2 ? links : 1), "subscriptions");
         look_at(c.engine().belongings(), users, links);
@@ -38,7 +38,10 @@ private:
     /// The handshake, some answers, and as many messages as there may be on one line.
     static constexpr std::uint64_t most_input = 64u << 10;
     /// To each process of a cluster, and to the one that is asked.
-    static constexpr std::uint64_t most_links = 7;
+    /// One to who knows the others, one or two to each of them.
+    std::uint64_t most_links() const {
+        return 1 + (all_.how().replicas.at_least > 0 ? 2 : 1) * std::uint64_t{6};
+    }
 
     /// Two each; and the time of the next question where the masters are.
     static std::uint64_t timers_of(std::uint64_t links) {

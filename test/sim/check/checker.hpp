@@ -38,6 +38,8 @@ public:
     virtual void ended(const call&) {}
     /// The server has run a script for a client.
     virtual void ran(const script_run&) {}
+    /// The server has told how many replicas have what was written on this line.
+    virtual void acknowledged(std::uint64_t /*line*/, std::int64_t /*replicas*/) {}
     /// The server has counted permits.
     virtual void counted(const permit_count&) {}
     /// Nobody wants or holds anything any more, and the time for it to be over has passed.
@@ -76,6 +78,7 @@ std::unique_ptr<checker> make_depth(simulation& s);
 std::unique_ptr<checker> make_released(simulation& s);
 std::unique_ptr<checker> make_abandoned(simulation& s);
 std::unique_ptr<checker> make_polls(simulation& s);
+std::unique_ptr<checker> make_replicated(simulation& s);
 
 }  // namespace conch::sim
 

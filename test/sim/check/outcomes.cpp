@@ -124,6 +124,9 @@ private:
         if (is_loss(c.ec)) {
             return may_tell_loss(c);
         }
+        if (c.ec == errc::not_replicated) {
+            return c.acquires && !c.within && all_.how().replicas.at_least > 0;
+        }
         return c.asked_at >= all_.settled_at() ? may_fail_when_settled(c) : may_fail(c);
     }
 
@@ -172,11 +175,12 @@ private:
         return c.ec == errc::not_connected || (c.permits && c.ec == errc::outcome_unknown);
     }
 
-    /// Its wait was over before its client, which had just started, was connected; or, in a
-    /// cluster, connected to this master.
+    /// Its wait was over before its client, which had just started, was connected; or connected to
+    /// this master of a cluster, or for locks that wait for replicas.
     bool came_too_early(const call& c) const {
         const client_node& node = client_of(c);
-        const bool had_another = all_.how().run_as == deployment::cluster;
+        const bool had_another =
+            all_.how().run_as == deployment::cluster || all_.how().replicas.at_least > 0;
         return c.acquires && (early_.contains(c.place) || had_another) &&
                node.local(c.ended_at) - node.local(c.asked_at) >= c.wait;
     }

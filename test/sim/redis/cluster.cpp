@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which process a command is for, and what happens when that changes.
+#include "core/random.hpp"
 #include "sim/fake_redis.hpp"
 #include "wire/hash_slot.hpp"
 
@@ -132,6 +133,21 @@ void fake_redis::end_migration() {
     data_[m.to].forget_changes();
     fleet_.end_migration();
     learn(fleet_.master(m.from));
+}
+
+// At once, whether or not there are enough: it doesn't block.
+std::int64_t fake_redis::acknowledge(const session& by) {
+    constexpr std::uint64_t lags_once_in = 6;
+    core::random chance{how_.seed + ++confirmations_};
+    const bool has_it =
+        fleet_.kind() != deployment::alone && chance.next() % lags_once_in != 0;
+    if (has_it) {
+        data().forget_changes();
+    }
+    if (witness_) {
+        witness_->acknowledged(by.id, has_it ? 1 : 0);
+    }
+    return has_it ? 1 : 0;
 }
 
 void fake_redis::promote(std::size_t shard) {

@@ -104,6 +104,16 @@ reply sentinel(fake_redis& r, session& s, arguments a) {
     return reply::array({reply::bulk(host), reply::bulk(std::to_string(port))});
 }
 
+reply wait(fake_redis& r, session& s, arguments a) {
+    if (!r.processes().is_master(s.at)) {
+        return reply::error("ERR WAIT cannot be used with replica instances.");
+    }
+    if (!to_integer(a[1]) || !to_integer(a[2])) {
+        return reply::error(not_an_integer);
+    }
+    return reply::number(r.acknowledge(s));
+}
+
 constexpr unsigned l = command::while_loading;
 constexpr unsigned n = command::not_in_scripts;
 constexpr command commands[] = {
@@ -114,6 +124,7 @@ constexpr command commands[] = {
     {"sunsubscribe", 2, l | n, sunsubscribe},
     {"spublish", 3, l, spublish},
     {"sentinel", -2, n, sentinel},
+    {"wait", 3, n, wait},
 };
 
 }  // namespace
