@@ -117,14 +117,25 @@ void confirmer::regrouped() {
     }
 }
 
+// Its lock has another master by now, with replicas of its own. One that was sent on for this once
+// is where it was granted, until that is told of its part.
+bool confirmer::strays(const confirmation& c, const wire::call& acquire) const {
+    const slot& home = owner_of(acquire).home;
+    return &home.link() != &c.link && (!acquire.asking || house_.servers.moved(home.hash_slot()));
+}
+
+void confirmer::ask_at_home(confirmation& c, wire::call& acquire) {
+    c.link.doubt(acquire);
+    acquire.asking = false;
+    owner_of(acquire).home.link().adopt(acquire);
+}
+
 void confirmer::leave(confirmation& c) {
     for (auto it = c.acquires.begin(); it != c.acquires.end();) {
         wire::call& acquire = *it++;
-        const slot& home = owner_of(acquire).home;
-        if (house_.servers.moved(home.hash_slot()) && &home.link() != &c.link) {
+        if (strays(c, acquire)) {
             acquire.unlink();
-            acquire.asking = false;
-            home.link().adopt(acquire);
+            ask_at_home(c, acquire);
         }
     }
 }
@@ -152,9 +163,14 @@ void confirmer::done(wire::call& call, const wire::outcome& o) {
         self.report(c, renewals, o);
     }
     while (!judged.empty()) {
-        acquisition& a = owner_of(judged.front());
+        wire::call& acquire = judged.front();
         judged.pop_front();
-        a.home.confirmed(a, why);
+        if (self.strays(c, acquire)) {
+            ask_at_home(c, acquire);
+        } else {
+            acquisition& a = owner_of(acquire);
+            a.home.confirmed(a, why);
+        }
     }
     self.forget_idle();
 }

@@ -61,6 +61,8 @@ private:
     confirmation& of(wire::link& link, impl::replication terms);
     confirmation& about(const acquisition& a, wire::link& by);
     static void submit(confirmation& c);
+    bool strays(const confirmation& c, const wire::call& acquire) const;
+    static void ask_at_home(confirmation& c, wire::call& acquire);
     void leave(confirmation& c);
     void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
     void forget_idle();

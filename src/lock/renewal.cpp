@@ -224,9 +224,7 @@ void renewer::done(wire::call& c, const wire::outcome& o) {
     for (std::uint32_t i = 0; i < r.count; ++i) {
         if (acquisition* a = r.items[i].of) {
             a->renewing = nullptr;
-            if (a->home.link().ready()) {
-                self.check(*a);  // it went with an old server: no new connection brings this about
-            }
+            self.check(*a);  // where it belongs now, that may be a connection that nobody used yet
         }
     }
     self.pool_.free(r);

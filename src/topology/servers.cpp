@@ -287,6 +287,11 @@ void servers::learned(const std::vector<slot_range>& ranges) {
     if (map_->any_moved()) {
         regroup();
     }
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
+        if (std::find(owners.begin(), owners.end(), i) == owners.end() && !map_->serves(i)) {
+            rest(seats_[i]);
+        }
+    }
 }
 
 // Each call and each listener goes where its part is.
@@ -296,11 +301,6 @@ void servers::regroup() {
     }
     events_.regrouped(events_.owner);
     map_->forget_moves();
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-        if (!map_->serves(i)) {
-            rest(seats_[i]);
-        }
-    }
 }
 
 // What waits for a server that doesn't serve it; `broken`: also what waits there for this once.

@@ -48,7 +48,15 @@ void link::use() {
 void link::repeat(call& c) {
     c.lost_epoch = epoch_;
     c.lost_at = now_;
+    c.asking = false;
     pipeline_.submit_again(c);
+}
+
+void link::doubt(call& c) const noexcept {
+    if (c.lost_epoch == 0) {
+        c.lost_epoch = epoch_;
+        c.lost_at = now_;
+    }
 }
 
 void link::connect() {
@@ -367,7 +375,9 @@ void link::answer(call& c, const resp::value& reply) {
     c.type->done(c, outcome{outcome::kind::refused, reply, this});
 }
 
+// By then the key of one that was sent on may be anywhere: who is asked without ASKING says where.
 void link::retry_later(call& c, errc trouble) {
+    c.asking = false;
     c.trouble = trouble;
     delayed_.add(c);
 }

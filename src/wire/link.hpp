@@ -67,6 +67,9 @@ public:
     /// Sends a call once more that was answered on the last connection, before the others: what it
     /// did there may be gone with it.
     void repeat(call& c);
+    /// The call was answered on this connection, and goes elsewhere: whatever it is told there, it
+    /// was done.
+    void doubt(call& c) const noexcept;
     /// Connects, if nothing called for that before.
     void use();
     /// Takes back a call that waits.

@@ -148,6 +148,7 @@ std::size_t pipeline::connection_lost(std::uint64_t epoch, time_point now) {
         c.where = call::state::idle;
         c.lost_epoch = epoch;
         c.lost_at = now;
+        c.asking = false;
         in_doubt += c.type->is_script ? 1 : 0;
         if (c.wanted && c.type->after_loss == retry::replay) {
             submit_again(c);

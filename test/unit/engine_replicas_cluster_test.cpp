@@ -153,6 +153,100 @@ TEST_F(engine_replicas_cluster, a_part_that_moves_before_the_wait_asks_its_new_m
     EXPECT_EQ(sent("m1"), lines{});
 }
 
+TEST_F(engine_replicas_cluster, nor_do_they_count_if_the_acquire_is_answered_after_its_part_moved) {
+    hold("a");
+    operation& op = lock("b");
+    sent("m1");
+    learn_again("m2", "m1");
+    reply("m1", granted());
+    EXPECT_FALSE(op.done());
+    reply("m1", integer(1));
+    EXPECT_FALSE(op.done());
+    connect("m2");
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), acquire_of("b", 2), wait_one}));
+    reply("m2", array(integer(1)) + granted());
+    EXPECT_FALSE(op.done());
+    reply("m2", integer(1));
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_replicas_cluster, nor_if_another_lock_was_told_that_the_part_moved) {
+    hold("a");
+    connect_to_m2();
+    operation& op = lock("b");
+    operation& other = lock("{b}");
+    EXPECT_EQ(sent("m1"), (lines{acquire_of("b", 3), acquire_of("{b}", 4), wait_one}));
+    reply("m1", granted() + sends("MOVED", "b") + integer(1));
+    EXPECT_FALSE(op.done());
+    EXPECT_EQ(sent("m2"), (lines{acquire_of("{b}", 4), acquire_of("b", 3)}));
+    reply("m2", granted() + granted());
+    EXPECT_EQ(sent("m2"), lines{wait_one});
+    EXPECT_FALSE(op.done());
+    reply("m2", integer(1));
+    EXPECT_TRUE(op.granted());
+    EXPECT_TRUE(other.granted());
+}
+
+/// An acquire that was granted, and whose part moved before its WAIT was answered.
+struct engine_replicas_moved : cluster_engine {
+    operation& take_and_move() {
+        hold("a");
+        operation& op = lock("b");
+        sent("m1");
+        reply("m1", granted());
+        learn_again("m2", "m1");
+        connect("m2");
+        EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), acquire_of("b", 2), wait_one}));
+        return op;
+    }
+};
+
+TEST_F(engine_replicas_moved, that_is_refused_is_released_all_the_same) {
+    operation& op = take_and_move();
+    reply("m2", array(integer(1)) + error("MISCONF Redis is configured to save RDB snapshots"));
+    EXPECT_TRUE(op.done());
+    EXPECT_EQ(sent("m2"), lines{release_of("b", 2)});
+    reply("m2", integer(0) + integer(0));
+    EXPECT_EQ(engine.unsettled(), 1u) << "the hold";
+}
+
+TEST_F(engine_replicas_moved, that_is_put_off_until_its_caller_gives_up_is_released_all_the_same) {
+    operation& op = take_and_move();
+    reply("m2", array(integer(1)) + error("NOREPLICAS Not enough good replicas to write."));
+    reply("m2", integer(1));
+    for (; !op.done(); advance(1ms)) {
+        for (std::size_t n = sent("m2").size(); n > 0; --n) {
+            reply("m2", error("NOREPLICAS Not enough good replicas to write."));
+        }
+    }
+    EXPECT_EQ(sent("m2"), lines{release_of("b", 2)});
+}
+
+TEST_F(engine_replicas_cluster, a_renewal_that_is_lost_goes_where_its_part_is_now) {
+    operation& op = hold("a");
+    advance(10s);
+    EXPECT_EQ(sent("m1"), (lines{renew_of("a", 1), wait_one}));
+    learn_again("m2", "m3");
+    break_connection("m1");
+    ASSERT_TRUE(leads_to("m2"));
+    connect("m2");
+    EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), wait_one}));
+    reply("m2", array(integer(1)) + integer(1));
+    EXPECT_EQ(lost(op.view), errc{});
+    EXPECT_EQ(engine.counters().renewals, 1u);
+}
+
+TEST_F(engine_replicas_cluster, a_master_without_parts_is_left_when_its_last_answer_came) {
+    hold("a");
+    lock("b");
+    EXPECT_EQ(sent("m1"), (lines{acquire_of("b", 2), wait_one}));
+    learn_again("m2", "m3");
+    EXPECT_TRUE(leads_to("m1")) << "it owes an answer";
+    reply("m1", sends("MOVED", "b") + integer(0));
+    learn_again("m2", "m3");
+    EXPECT_FALSE(leads_to("m1"));
+}
+
 TEST_F(engine_replicas_cluster, a_part_that_moves_to_where_its_wait_is_asks_once) {
     hold("a");
     connect_to_m2();

@@ -92,6 +92,22 @@ TEST_F(topology_cluster, a_call_that_is_asked_for_elsewhere_goes_there_after_ask
     EXPECT_EQ(a.ends, lines{":5"});
 }
 
+TEST_F(topology_cluster, who_is_busy_there_asks_again_where_the_part_belongs) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    reply(main_link, error("ASK 7 m2:7000"));
+    const std::size_t there = place_of("m2:7000");
+    meet(there);
+    EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+    reply(there, ok() + error("BUSY Redis is busy running a script."));
+    advance(10s);
+    EXPECT_EQ(sent(there), lines{"a"}) << "which says where it belongs";
+    reply(there, error("MOVED 7 m1:7000"));
+    EXPECT_EQ(sent(main_link), lines{"a"});
+}
+
 TEST_F(topology_cluster, asking_is_said_again_on_the_next_connection) {
     submit(a, 7);
     learn_three();
