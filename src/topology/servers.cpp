@@ -30,6 +30,7 @@ servers::line::line(servers& s, wire::address at, bool d)
            {this, &servers::on_ready, &servers::on_lost, &servers::on_astray,
             s.clustered() ? &servers::on_redirected : nullptr}} {
     s.lines_.push_back(this);
+    s.links_.push_back(&link);
     link.set_now(s.now_);
     link.channels().shard(s.sharded_);
     if (s.fewest_joined_ != 0) {
@@ -55,9 +56,11 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
     if (settings.sentinel) {
         sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
                           wire::link_events{this, nullptr, &servers::on_lost_guide});
+        links_.insert(links_.begin() + 1, &sentinel_->link());
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
                          cluster_events{this, &servers::on_learned, &servers::on_lost_guide});
+        links_.insert(links_.begin() + 1, &cluster_->link());
     }
 }
 
@@ -68,15 +71,6 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
 
 bool servers::may_still_run(std::uint64_t epoch) const noexcept {
     return lines_[epoch >> line_shift]->link.may_still_run(epoch);
-}
-
-const wire::link* servers::guide() const noexcept {
-    return sentinel_ ? &sentinel_->link() : cluster_ ? &cluster_->link() : nullptr;
-}
-
-const wire::link& servers::at(std::size_t i) const noexcept {
-    const wire::link* const second = i > 0 ? guide() : nullptr;
-    return i == 1 && second ? *second : lines_[i - (second ? 1 : 0)]->link;
 }
 
 wire::link& servers::link_of(seat& s, bool durable) {
@@ -90,8 +84,8 @@ wire::link& servers::link_of(seat& s, bool durable) {
 }
 
 void servers::set_now(time_point now) noexcept {
-    for (std::size_t i = 0; i < count(); ++i) {
-        at(i).set_now(now);
+    for (wire::link* l : links_) {
+        l->set_now(now);
     }
 }
 
@@ -190,6 +184,8 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         map_->give(to.slot, *there);
         cluster_->ask();
         link_of(seats_[*there], from.durable).adopt(c);
+        events_.regrouped(
+            events_.owner);  // what is held there is looked for before others are told
     } else {
         // A master that nobody has told of may have taken the place of another: that is for the
         // cluster to say, as it matters to who holds a lock.

@@ -65,11 +65,9 @@ public:
 
     wire::link& main() noexcept { return seats_.front().main.link; }
     const wire::link& main() const noexcept { return seats_.front().main.link; }
-    std::size_t count() const noexcept { return lines_.size() + (guide() ? 1 : 0); }
-    wire::link& at(std::size_t i) noexcept {
-        return const_cast<wire::link&>(std::as_const(*this).at(i));
-    }
-    const wire::link& at(std::size_t i) const noexcept;
+    std::size_t count() const noexcept { return links_.size(); }
+    wire::link& at(std::size_t i) noexcept { return *links_[i]; }
+    const wire::link& at(std::size_t i) const noexcept { return *links_[i]; }
     /// The one at this place logs in at a sentinel.
     bool is_sentinel(std::size_t i) const noexcept { return sentinel_ && i == 1; }
     void set_now(time_point now) noexcept;
@@ -102,7 +100,6 @@ private:
     static void on_learned(void* self, const std::vector<slot_range>& ranges);
     static void on_lost_guide(void* self, errc lasting_reason);
 
-    const wire::link* guide() const noexcept;
     static wire::link& link_of(seat& s, bool durable);
     static const wire::address& place_of(const seat& s) noexcept { return s.main.link.target(); }
     static void move(seat& s, const wire::address& to, bool at_once);
@@ -125,7 +122,8 @@ private:
     server_events events_;
     std::string last_words_{};
     std::deque<seat> seats_{};
-    std::vector<line*> lines_{};  // of all seats, in the order of their making
+    std::vector<line*> lines_{};        // of all seats, in the order of their making
+    std::vector<wire::link*> links_{};  // the same, and second that to who knows where masters are
     std::unique_ptr<slot_map> map_{};
     std::optional<sentinel> sentinel_{};
     std::optional<cluster> cluster_{};
