@@ -181,11 +181,13 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         c.asking = true;
         link_of(seats_[there ? *there : add_seat(at)], from.durable).adopt(c);
     } else if (there && at != from.link.target()) {
+        const bool is_news = map_->owner(to.slot) != *there;
         map_->give(to.slot, *there);
         cluster_->ask();
         link_of(seats_[*there], from.durable).adopt(c);
-        events_.regrouped(
-            events_.owner);  // what is held there is looked for before others are told
+        if (is_news) {
+            events_.regrouped(events_.owner);  // what is held there need not wait for the rest
+        }
     } else {
         // A master that nobody has told of may have taken the place of another: that is for the
         // cluster to say, as it matters to who holds a lock.

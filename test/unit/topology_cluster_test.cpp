@@ -108,7 +108,18 @@ TEST_F(topology_cluster, who_is_busy_there_asks_again_where_the_part_belongs) {
     EXPECT_EQ(sent(main_link), lines{"a"});
 }
 
-TEST_F(topology_cluster, asking_is_said_again_on_the_next_connection) {
+TEST_F(topology_cluster, who_holds_hears_at_once_of_a_part_that_moved) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    sent(main_link);
+    news.clear();
+    reply(main_link, error("MOVED 7 m2:7000"));
+    EXPECT_EQ(serving(7), "m2:7000");
+    EXPECT_EQ(news, lines{"regrouped"}) << "though the cluster was not heard yet";
+}
+
+TEST_F(topology_cluster, what_was_sent_on_and_lost_asks_where_the_part_belongs) {
     submit(a, 7);
     learn_three();
     meet(main_link);
