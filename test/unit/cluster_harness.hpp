@@ -60,6 +60,19 @@ struct topology_cluster : topology_harness {
         meet_node();
         tell(integer(0) + thirds("m1", "m2", "m3"));
     }
+    /// The call `a`, for a part of the first, is sent on to this address for this once, where it is
+    /// connected: the place of the link.
+    std::size_t sent_on(const std::string& to) {
+        submit(a, 7);
+        learn_three();
+        meet(main_link);
+        sent(main_link);
+        reply(main_link, error("ASK 7 " + to));
+        const std::size_t there = place_of(to);
+        meet(there);
+        EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+        return there;
+    }
     static std::string thirds(std::string_view one, std::string_view two, std::string_view three) {
         return array(part_of(0, 5460, one), part_of(5461, 10922, two),
                      part_of(10923, 16383, three));

@@ -10,7 +10,16 @@ using namespace conch::test;
 using namespace std::chrono_literals;
 using conch::errc;
 
-using engine_replicas_cluster = cluster_engine;
+struct engine_replicas_cluster : cluster_engine {
+    /// Granted by `m1`, beside the hold "a", and not confirmed by its replicas yet.
+    operation& take(const std::string& name) {
+        hold("a");
+        operation& op = lock(name);
+        sent("m1");
+        reply("m1", granted());
+        return op;
+    }
+};
 
 const std::string wait_one = "WAIT 1 100";
 
@@ -118,10 +127,7 @@ TEST_F(engine_replicas_cluster, a_part_that_moves_takes_its_holds_along) {
 }
 
 TEST_F(engine_replicas_cluster, what_was_lost_before_its_wait_is_asked_for_where_the_part_is_now) {
-    hold("a");
-    operation& op = lock("b");
-    sent("m1");
-    reply("m1", granted());
+    operation& op = take("b");
     learn_again("m2", "m1");
     EXPECT_FALSE(op.done());
     break_connection("m1");
@@ -135,10 +141,7 @@ TEST_F(engine_replicas_cluster, what_was_lost_before_its_wait_is_asked_for_where
 }
 
 TEST_F(engine_replicas_cluster, a_part_that_moves_before_the_wait_asks_its_new_masters_replicas) {
-    hold("a");
-    operation& op = lock("b");
-    sent("m1");
-    reply("m1", granted());
+    operation& op = take("b");
     learn_again("m2", "m1");
     reply("m1", integer(1));
     EXPECT_FALSE(op.done()) << "they belong to another master";
@@ -188,12 +191,9 @@ TEST_F(engine_replicas_cluster, nor_if_another_lock_was_told_that_the_part_moved
 }
 
 /// An acquire that was granted, and whose part moved before its WAIT was answered.
-struct engine_replicas_moved : cluster_engine {
+struct engine_replicas_moved : engine_replicas_cluster {
     operation& take_and_move() {
-        hold("a");
-        operation& op = lock("b");
-        sent("m1");
-        reply("m1", granted());
+        operation& op = take("b");
         learn_again("m2", "m1");
         connect("m2");
         EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), acquire_of("b", 2), wait_one}));
@@ -308,10 +308,7 @@ TEST_F(engine_replicas_cluster, an_acquire_asked_for_elsewhere_and_lost_goes_bac
 }
 
 TEST_F(engine_replicas_cluster, a_failover_between_both_answers_repeats_both_at_the_successor) {
-    hold("a");
-    operation& op = lock("b");
-    sent("m1");
-    reply("m1", granted());
+    operation& op = take("b");
     break_connection("m1");
     learn_again("r1", "m2");
     connect("r1", "2222");

@@ -79,28 +79,14 @@ TEST_F(topology_cluster, a_call_that_is_moved_to_an_unknown_master_waits_until_i
 }
 
 TEST_F(topology_cluster, a_call_that_is_asked_for_elsewhere_goes_there_after_asking) {
-    submit(a, 7);
-    learn_three();
-    meet(main_link);
-    sent(main_link);
-    reply(main_link, error("ASK 7 m2:7000"));
-    const std::size_t there = place_of("m2:7000");
-    meet(there);
-    EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+    const std::size_t there = sent_on("m2:7000");
     EXPECT_EQ(serving(7), "m1:7000") << "for this once";
     reply(there, ok() + integer(5));
     EXPECT_EQ(a.ends, lines{":5"});
 }
 
 TEST_F(topology_cluster, who_is_busy_there_asks_again_where_the_part_belongs) {
-    submit(a, 7);
-    learn_three();
-    meet(main_link);
-    sent(main_link);
-    reply(main_link, error("ASK 7 m2:7000"));
-    const std::size_t there = place_of("m2:7000");
-    meet(there);
-    EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+    const std::size_t there = sent_on("m2:7000");
     reply(there, ok() + error("BUSY Redis is busy running a script."));
     advance(10s);
     EXPECT_EQ(sent(there), lines{"a"}) << "which says where it belongs";
@@ -120,14 +106,7 @@ TEST_F(topology_cluster, who_holds_hears_at_once_of_a_part_that_moved) {
 }
 
 TEST_F(topology_cluster, what_was_sent_on_and_lost_asks_where_the_part_belongs) {
-    submit(a, 7);
-    learn_three();
-    meet(main_link);
-    sent(main_link);
-    reply(main_link, error("ASK 7 m9:7000"));
-    const std::size_t there = place_of("m9:7000");
-    meet(there);
-    EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
+    const std::size_t there = sent_on("m9:7000");
     servers.at(there).broken("reset");
     EXPECT_EQ(sent(main_link), lines{"a"}) << "by then it may be anywhere: its part's master knows";
 }
