@@ -45,7 +45,7 @@ class shared_value {
     static_assert(std::is_trivially_destructible_v<T>);
 
 public:
-    shared_value() : value_{::new(map_shared(sizeof(T))) T{}} {}
+    shared_value() : value_{::new (map_shared(sizeof(T))) T{}} {}
     ~shared_value() { unmap_shared(value_, sizeof(T)); }
     shared_value(const shared_value&) = delete;
     shared_value& operator=(const shared_value&) = delete;
