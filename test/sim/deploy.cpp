@@ -86,13 +86,20 @@ instant scenario::settling() const noexcept {
 
 instant scenario::promptness() const noexcept {
     // Two round trips, the turn of others (at most 200 ms), and handlers that take their time.
-    const instant one_way = (net.latency + net.jitter) * (net.spike_once_in != 0 ? 50 : 1);
+    const instant one_way = net.worst_latency();
     // A refused SUBSCRIBE isn't tried again while somebody waits: that one asks each 100 ms.
     const instant poll = has(fault::no_channel) ? 120 * millis : 0;
     // And a waiter's clock that drifts while it waits for a lease to end.
     // One who was sent on, or has to connect first.
     const instant elsewhere = run_as == deployment::alone ? 0 : 8 * one_way + 100 * millis;
     return 4 * one_way + 300 * millis + poll + longest_lease.count() / 50 + elsewhere;
+}
+
+bool scenario::is_slow() const noexcept {
+    return 4 * net.worst_latency() >=
+           std::min(
+               {settings.response_timeout, settings.operation_timeout, settings.connect_timeout})
+               .count();
 }
 
 }  // namespace conch::sim

@@ -14,10 +14,6 @@ std::uint64_t network::add(client_end& c) {
 
 instant network::flight() noexcept { return how_.latency + world_.chance.between(0, how_.jitter); }
 
-instant network::worst_latency() const noexcept {
-    return (how_.latency + how_.jitter) * (how_.spike_once_in != 0 ? 50 : 1);
-}
-
 std::size_t network::lines_open() const noexcept {
     return static_cast<std::size_t>(
         std::count_if(lines_.begin(), lines_.end(), [](const auto& l) { return l->server_open; }));

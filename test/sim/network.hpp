@@ -51,6 +51,11 @@ public:
         std::uint64_t spike_once_in = 0;  ///< a piece that takes up to 50 times as long; 0: never
         std::uint64_t piece = 0;          ///< at most so many bytes come at once; 0: any number
         instant keepalive = 5 * seconds;  ///< after which an end that hears nothing gives up
+
+        /// The longest time that a byte takes without a fault.
+        instant worst_latency() const noexcept {
+            return (latency + jitter) * (spike_once_in != 0 ? 50 : 1);
+        }
     };
 
     network(world& w, server_end& s, const settings& how) : world_{w}, server_{s}, how_{how} {}
@@ -97,8 +102,6 @@ public:
     instant closed_at(std::uint64_t id) const noexcept { return lines_[id]->closed_at; }
     /// The client is connected, and no connection of it is a victim of a silent cut.
     bool passes(std::uint64_t client) const noexcept;
-    /// The longest time that a byte takes without a fault.
-    instant worst_latency() const noexcept;
     std::size_t lines_open() const noexcept;
 
 private:

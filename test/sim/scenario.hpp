@@ -128,6 +128,8 @@ struct scenario {
     instant settling() const noexcept;
     /// A free lock with a waiter is taken no later than this, when all has settled.
     instant promptness() const noexcept;
+    /// Two round trips may take longer than a client waits for an answer.
+    bool is_slow() const noexcept;
 
     std::bitset<fault_count> faults{};
     instant fault_pause = 0;  ///< between two faults, about

@@ -155,7 +155,7 @@ private:
 
     bool may_fail_when_settled(const call& c) const {
         return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
-               (unanswered(c) && (slow() || came_too_early(c)));
+               (unanswered(c) && (all_.how().is_slow() || came_too_early(c)));
     }
 
     // A server that was loading may be asked again just before patience ends.
@@ -167,7 +167,7 @@ private:
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
                (c.permits && c.ec == errc::outcome_unknown && how.has(fault::loading)) ||
-               (unanswered(c) && (slow() || how.disconnects() || came_too_early(c)));
+               (unanswered(c) && (how.is_slow() || how.disconnects() || came_too_early(c)));
     }
 
     /// Permits may have been counted, and aren't counted again.
@@ -183,13 +183,6 @@ private:
             all_.how().run_as == deployment::cluster || all_.how().replicas.at_least > 0;
         return c.acquires && (early_.contains(c.place) || had_another) &&
                node.local(c.ended_at) - node.local(c.asked_at) >= c.wait;
-    }
-
-    /// Two round trips may take longer than a client waits for an answer.
-    bool slow() const noexcept {
-        const config& s = all_.how().settings;
-        return 4 * all_.net().worst_latency() >=
-               std::min({s.response_timeout, s.operation_timeout, s.connect_timeout}).count();
     }
 
     std::vector<instant> there_at_;  // when there was such a lock last

@@ -150,6 +150,9 @@ private:
         if (c.ec == errc::client_closed) {
             return closed(c);
         }
+        if (c.ec == errc::not_connected && how.is_slow()) {
+            return !c.unlocks->alone;
+        }
         return c.unlocks->asked_at < all_.settled_at() &&
                ((c.ec == errc::read_only && how.may_say_read_only()) ||
                 (c.ec == errc::server_unavailable && how.may_say_unavailable()) ||
