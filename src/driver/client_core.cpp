@@ -95,7 +95,8 @@ void client_core::wake() noexcept {
 void client_core::on_woken(event& e) {
     client_core& self = static_cast<occasion&>(e).of;
     // Another turn may have taken everything.
-    if (self.inbox_.awake()) {
+    self.was_asked_ = self.inbox_.awake();
+    if (self.was_asked_) {
         self.begin_turn();
         self.end_turn();
     }
@@ -251,6 +252,11 @@ void client_core::deliver() {
         op.finish(&op, true);
     }
     ended.clear();
+    // What these handlers ask for is taken right behind them: woken by the first of them, the
+    // client would come after the next look for I/O.
+    if (was_asked_ && inbox_.wakes()) {
+        wake();
+    }
 }
 
 // After the turn's completions were queued: their handlers run before what is read next is handled,
@@ -320,9 +326,8 @@ void client_core::on_timer(event& e) {
 }
 
 void client_core::publish() {
-    const stats now = engine_.counters();
     const std::lock_guard guard{published_mutex_};
-    published_ = now;
+    engine_.copy_counters(published_);
     if (published_words_ != engine_.last_words()) {
         published_words_ = engine_.last_words();
     }

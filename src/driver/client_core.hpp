@@ -130,6 +130,7 @@ private:
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::vector<connection> connections_;
     bool coming_back_ = false;  // on_back() is
+    bool was_asked_ = false;    // of something, when it was woken last
     bool put_off_ = false;      // the last turn left its write to the next
     bool closed_ = false;
     bool shutting_down_ = false;

@@ -6,6 +6,7 @@
 
 #include <conch/impl/operation.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -30,7 +31,7 @@ public:
         op.next = nullptr;
         *last_operation_ = &op;
         last_operation_ = &op.next;
-        return !std::exchange(woken_, true);
+        return put_in();
     }
     bool put(hold_view& view) noexcept {
         const std::lock_guard guard{mutex_};
@@ -38,34 +39,36 @@ public:
         view.next = nullptr;
         *last_hold_ = &view;
         last_hold_ = &view.next;
-        return !std::exchange(woken_, true);
+        return put_in();
     }
     bool cancel(std::uint64_t ticket) {
         const std::lock_guard guard{mutex_};
         cancelled_.push_back(ticket);
-        return !std::exchange(woken_, true);
+        return put_in();
     }
     bool abandon() noexcept {
         const std::lock_guard guard{mutex_};
         abandoned_ = true;
-        return !std::exchange(woken_, true);
+        return put_in();
     }
+    /// As if something had been put in.
+    bool wakes() noexcept { return !woken_.exchange(true, std::memory_order_acq_rel); }
     /// The wake-up failed: the next one who puts something in tries again.
-    void not_woken() noexcept {
-        const std::lock_guard guard{mutex_};
-        woken_ = false;
-    }
+    void not_woken() noexcept { woken_.store(false, std::memory_order_release); }
 
     /// The wake-up has come. Is there anything to take? The next one who puts something in wakes
     /// the strand again.
     bool awake() noexcept {
-        const std::lock_guard guard{mutex_};
-        woken_ = false;
-        return operations_ || holds_ || !cancelled_.empty() || abandoned_;
+        woken_.exchange(false, std::memory_order_acq_rel);
+        return filled_.load(std::memory_order_acquire);
     }
 
     contents take() noexcept {
+        if (!filled_.load(std::memory_order_acquire)) {
+            return {};
+        }
         const std::lock_guard guard{mutex_};
+        filled_.store(false, std::memory_order_relaxed);
         contents c{std::exchange(operations_, nullptr),
                    std::exchange(holds_, nullptr),
                    {},
@@ -77,6 +80,12 @@ public:
     }
 
 private:
+    /// With the mutex locked, when something was put in.
+    bool put_in() noexcept {
+        filled_.store(true, std::memory_order_release);
+        return wakes();
+    }
+
     std::mutex mutex_{};
     operation* operations_ = nullptr;
     operation** last_operation_ = &operations_;
@@ -84,7 +93,8 @@ private:
     hold_view** last_hold_ = &holds_;
     std::vector<std::uint64_t> cancelled_{};
     bool abandoned_ = false;
-    bool woken_ = false;
+    std::atomic<bool> filled_{false};
+    std::atomic<bool> woken_{false};
 };
 
 }  // namespace conch::impl

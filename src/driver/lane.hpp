@@ -2,7 +2,7 @@
 #ifndef CONCH_SRC_DRIVER_LANE_HPP
 #define CONCH_SRC_DRIVER_LANE_HPP
 
-#include <mutex>
+#include <atomic>
 #include <utility>
 
 namespace conch::impl {
@@ -17,7 +17,7 @@ struct event {
 
     function run;
     event* next = nullptr;
-    bool queued = false;
+    std::atomic<bool> queued{false};
 };
 
 /// Runs the events of a client one at a time, in the order of their coming, on whichever thread
@@ -29,45 +29,52 @@ public:
     /// Runs `e` and what else has come by then; if another thread is running some, leaves it to
     /// that one. No-op for an event that is waiting already. The caller keeps the lane alive.
     void pass(event& e) noexcept {
-        {
-            const std::lock_guard guard{mutex_};
-            if (e.queued) {
-                return;
-            }
-            e.queued = true;
-            e.next = nullptr;
-            *last_ = &e;
-            last_ = &e.next;
-            if (std::exchange(busy_, true)) {
-                return;
-            }
-        }
-        while (event* const first = take()) {
-            first->run(*first);
+        event* idle = nullptr;
+        if (last_.compare_exchange_strong(idle, &nothing_, std::memory_order_acquire)) {
+            e.run(e);
+            run_waiting();
+        } else if (!e.queued.exchange(true, std::memory_order_acq_rel) && leave_waiting(e)) {
+            run_waiting();
         }
     }
 
 private:
-    // The first that waits; none ends the run.
-    event* take() noexcept {
-        const std::lock_guard guard{mutex_};
-        event* const e = first_;
-        if (!e) {
-            busy_ = false;
-            return nullptr;
-        }
-        first_ = e->next;
-        if (!first_) {
-            last_ = &first_;
-        }
-        e->queued = false;
-        return e;
+    // Whether nobody runs any now, so that the caller has to.
+    bool leave_waiting(event& e) noexcept {
+        event* last = last_.load(std::memory_order_relaxed);
+        do {
+            e.next = last ? last : &nothing_;
+        } while (!last_.compare_exchange_weak(last, &e, std::memory_order_acq_rel));
+        return !last;
     }
 
-    std::mutex mutex_{};
-    event* first_ = nullptr;
-    event** last_ = &first_;
-    bool busy_ = false;
+    void run_waiting() noexcept {
+        event* none = &nothing_;
+        while (!last_.compare_exchange_strong(none, nullptr, std::memory_order_acq_rel)) {
+            none = &nothing_;
+            event* e = in_order(last_.exchange(&nothing_, std::memory_order_acquire));
+            while (e != &nothing_) {
+                event& first = *std::exchange(e, e->next);
+                first.queued.exchange(false, std::memory_order_acq_rel);
+                first.run(first);
+            }
+        }
+    }
+
+    // From the first to the last, as they came.
+    event* in_order(event* last) noexcept {
+        event* first = &nothing_;
+        while (last != &nothing_) {
+            event* const before = std::exchange(last->next, first);
+            first = std::exchange(last, before);
+        }
+        return first;
+    }
+
+    event nothing_{nullptr};
+    /// The last of those that wait, each with the one that came before it as its next. None: no
+    /// thread runs any; `nothing_`: one does, and none waits.
+    std::atomic<event*> last_{nullptr};
 };
 
 }  // namespace conch::impl

@@ -361,13 +361,12 @@ inventory lock_engine::belongings() const noexcept {
             .input_room = house_.servers.input_room()};
 }
 
-stats lock_engine::counters() const {
-    stats s = house_.counters;
+void lock_engine::copy_counters(stats& s) const noexcept {
+    s = house_.counters;
     s.holds_now = house_.level_count;
     s.waiting_now = house_.waiters.live() + house_.permit_requests.live();
     s.slots_now = house_.slots.live();
     s.subscriptions_now = house_.servers.subscriptions();
-    return s;
 }
 
 }  // namespace conch::engine

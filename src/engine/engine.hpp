@@ -93,7 +93,12 @@ public:
     time_point next_deadline() const noexcept;
     std::vector<lock::completion>& completions() noexcept { return house_.completions; }
 
-    stats counters() const;
+    stats counters() const noexcept {
+        stats s;
+        copy_counters(s);
+        return s;
+    }
+    void copy_counters(stats& s) const noexcept;
     const std::string& last_words() const noexcept { return house_.servers.last_words(); }
     /// Acquisitions that the server has or may still get.
     std::size_t unsettled() const noexcept { return house_.acquisition_pool.live(); }

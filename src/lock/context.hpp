@@ -20,13 +20,13 @@
 #include <conch/error.hpp>
 #include <conch/stats.hpp>
 
-#include <boost/container_hash/hash.hpp>
 #include <boost/intrusive/list.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,7 +58,7 @@ struct slot_key {
 struct slot_hash {
     using is_transparent = void;
     std::size_t operator()(const slot_key& k) const noexcept {
-        return boost::hash<std::string_view>{}(k.name) ^ (k.family->plain ? 1u : 0u);
+        return std::hash<std::string_view>{}(k.name) ^ (k.family->plain ? 1u : 0u);
     }
     std::size_t operator()(const slot* s) const noexcept { return (*this)(slot_key{*s->spec}); }
 };
@@ -79,7 +79,7 @@ struct limiter_key {
         return *a.spec == *b.spec;
     }
     friend std::size_t hash_value(const limiter_key& k) noexcept {
-        return boost::hash<std::string_view>{}(k.spec->name()) ^ k.spec->limit();
+        return std::hash<std::string_view>{}(k.spec->name()) ^ k.spec->limit();
     }
 };
 

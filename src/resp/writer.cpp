@@ -2,34 +2,36 @@
 #include "resp/writer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 
 namespace conch::resp {
-
 namespace {
 
-constexpr std::size_t typical_arg = 32;
+constexpr std::size_t longest_number = std::numeric_limits<std::uint64_t>::digits10 + 2;
+/// A type and a number, and the ends of two lines.
+constexpr std::size_t around = 1 + longest_number + 4;
 
-std::size_t digits_of(std::size_t number) noexcept {
-    std::size_t digits = 1;
-    for (; number >= 10; number /= 10) {
-        ++digits;
+char* line_end(char* to) noexcept {
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
+
+char* header(char* to, char type, std::size_t number) noexcept {
+    *to++ = type;
+    if (number < 10) {
+        *to++ = static_cast<char>('0' + number);
+    } else {
+        to = std::to_chars(to, to + longest_number, number).ptr;
     }
-    return digits;
+    return line_end(to);
 }
 
 }  // namespace
 
 writer& writer::command(std::size_t n) {
-    // Spares a fresh buffer its first small steps. Never less than doubled, because reserve() may
-    // give the exact amount: many commands in one buffer would be copied again and again.
-    const std::size_t guess = typical_arg * std::min<std::size_t>(n, 64);
-    if (out_.capacity() - out_.size() < guess) {
-        out_.reserve(std::max(2 * out_.capacity(), out_.size() + guess));
-    }
-    append('*', n, 0);
+    end_ = header(room(around), '*', n);
     return *this;
 }
 
@@ -37,42 +39,42 @@ writer& writer::arg(std::string_view bytes) { return arg(bytes, {}); }
 
 writer& writer::arg(std::string_view first, std::string_view second, std::string_view third) {
     const std::size_t size = first.size() + second.size() + third.size();
-    char* to = append('$', size, size + 2);
-    to = std::copy(first.begin(), first.end(), to);
-    if (!second.empty()) {
-        to = std::copy(second.begin(), second.end(), to);
+    if (size > gathered_.size() - around) {
+        end_ = header(room(around), '$', size);
+        flush();
+        out_.append(first).append(second).append(third);
+        end_ = line_end(end_);
+        return *this;
     }
-    if (!third.empty()) {
-        to = std::copy(third.begin(), third.end(), to);
+    char* to = header(room(size + around), '$', size);
+    for (const std::string_view part : {first, second, third}) {
+        to = std::copy(part.begin(), part.end(), to);
     }
-    *to++ = '\r';
-    *to = '\n';
+    end_ = line_end(to);
     return *this;
 }
 
-writer& writer::decimal(std::int64_t number) {
-    std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> text;
+template <typename Integer>
+writer& writer::decimal(Integer number) {
+    std::array<char, longest_number> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
     return arg(std::string_view{text.data(), end});
 }
 
-writer& writer::decimal(std::uint64_t number) {
-    std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> text;
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    return arg(std::string_view{text.data(), end});
+template writer& writer::decimal(std::int64_t);
+template writer& writer::decimal(std::uint64_t);
+
+/// Where `n` more bytes may go.
+char* writer::room(std::size_t n) {
+    if (static_cast<std::size_t>(gathered_.data() + gathered_.size() - end_) < n) {
+        flush();
+    }
+    return end_;
 }
 
-/// Appends a header line, and room for `body` bytes behind it; returns where they go.
-char* writer::append(char type, std::size_t number, std::size_t body) {
-    const std::size_t digits = digits_of(number);
-    const std::size_t begin = out_.size();
-    out_.resize(begin + 1 + digits + 2 + body);
-    char* to = out_.data() + begin;
-    *to++ = type;
-    to = std::to_chars(to, to + digits, number).ptr;
-    *to++ = '\r';
-    *to++ = '\n';
-    return to;
+void writer::flush() {
+    out_.append(gathered_.data(), end_);
+    end_ = gathered_.data();
 }
 
 }  // namespace conch::resp

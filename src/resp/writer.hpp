@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_RESP_WRITER_HPP
 #define CONCH_SRC_RESP_WRITER_HPP
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +12,14 @@
 namespace conch::resp {
 
 /// Appends commands to a buffer, as arrays of blob strings: `writer{out}.command(3).arg("SET")...`.
-/// The caller gives exactly as many arguments as it announced.
+/// The caller gives exactly as many arguments as it announced. They are in the buffer when the
+/// writer is gone; where there is no memory for them then, the program ends.
 class writer {
 public:
     explicit writer(std::string& out) noexcept : out_{out} {}
+    writer(const writer&) = delete;
+    writer& operator=(const writer&) = delete;
+    ~writer() { flush(); }
 
     /// Begins a command of `n` arguments, its name included.
     writer& command(std::size_t n);
@@ -33,11 +38,14 @@ public:
     writer& arg(std::string_view first, std::string_view second, std::string_view third = {});
 
 private:
-    writer& decimal(std::int64_t number);
-    writer& decimal(std::uint64_t number);
-    char* append(char type, std::size_t number, std::size_t body);
+    template <typename Integer>
+    writer& decimal(Integer number);
+    char* room(std::size_t n);
+    void flush();
 
     std::string& out_;
+    std::array<char, 512> gathered_;  // a string has more work with many small pieces
+    char* end_ = gathered_.data();    // of what was gathered
 };
 
 }  // namespace conch::resp

@@ -50,9 +50,6 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
       map_{settings.cluster ? std::make_unique<slot_map>() : nullptr} {
     seat& first = seats_.emplace_back(
         *this, has_guide(settings) ? wire::address{} : wire::address::of(settings));
-    if (!clustered()) {
-        link_of(first, true);
-    }
     if (settings.sentinel) {
         sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
                           wire::link_events{this, nullptr, &servers::on_lost_guide});

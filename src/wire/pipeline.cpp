@@ -63,7 +63,6 @@ bool pipeline::hurries(bool ready) const noexcept {
 
 std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::size_t limit) {
     std::size_t scripts = 0;
-    resp::writer w{out};
     for (call_list& list : waiting_) {
         if (!ready && &list != &waiting_.front()) {
             break;
@@ -76,6 +75,7 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
                 written(*c, now);
             }
             first.joined = static_cast<std::uint16_t>(calls.size() - 1);
+            resp::writer w{out};
             if (first.asking) {
                 first.asked = true;
                 w.command(1).arg("ASKING");

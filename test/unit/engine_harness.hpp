@@ -136,6 +136,10 @@ private:
     void collect();
     void write();
     void feed(const std::string& bytes);
+    /// Which connection there should be; 0: none.
+    std::uint64_t wanted() const noexcept {
+        return place_ < engine.links() ? engine.wanted_connection(place_) : 0;
+    }
     operation& add() { return operations_.emplace_back(); }
 
     const std::size_t place_;

@@ -33,9 +33,11 @@ TEST(resp_writer, a_command_is_an_array_of_blob_strings) {
 
 TEST(resp_writer, commands_are_appended_to_what_is_there) {
     std::string out = "before";
-    writer w{out};
-    w.command(1).arg("PING");
-    w.command(1).arg("QUIT");
+    {
+        writer w{out};
+        w.command(1).arg("PING");
+        w.command(1).arg("QUIT");
+    }
     EXPECT_EQ(out, "before*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nQUIT\r\n");
 }
 
@@ -76,13 +78,14 @@ TEST(resp_writer, a_reader_reads_arguments_of_any_length_and_number) {
     for (const std::size_t count : {9u, 10u, 99u, 100u, 1234u}) {
         SCOPED_TRACE(count);
         std::string out;
-        writer w{out};
-        w.command(count);
         std::string expected = "*[$1<0>";
-        w.arg(0);
-        for (std::size_t i = 1; i < count; ++i) {
-            w.arg(i % 10);
-            expected += join(" $1<", i % 10, ">");
+        {
+            writer w{out};
+            w.command(count).arg(0);
+            for (std::size_t i = 1; i < count; ++i) {
+                w.arg(i % 10);
+                expected += join(" $1<", i % 10, ">");
+            }
         }
         EXPECT_EQ(read_all(out).messages, std::vector{join(expected, "]")});
     }
