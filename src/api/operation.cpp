@@ -10,7 +10,7 @@
 namespace conch::impl {
 
 context_use::context_use(const core_ptr& core) noexcept
-    : core_{core && core->enter_context() ? core.get() : nullptr} {}
+    : core_{core && core->enter_context() ? core : nullptr} {}
 
 context_use::~context_use() {
     if (core_) {

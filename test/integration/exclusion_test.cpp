@@ -11,6 +11,8 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -93,6 +95,24 @@ TEST_F(exclusion_test, clients_exclude_each_other) {
     EXPECT_EQ(n.value, 300);
     EXPECT_EQ(n.overlaps, 0);
     EXPECT_FALSE(raw.exists("counter"));
+}
+
+// The call that starts the last operation may return long after that ended, and its client with it.
+TEST_F(exclusion_test, a_client_may_end_before_the_call_of_its_last_operation_returns) {
+    asio::thread_pool pool{8};
+    std::vector<std::jthread> all;
+    for (int t = 0; t < 4; ++t) {
+        all.emplace_back([&, own = "counter" + std::to_string(t)] {
+            for (int i = 0; i < 50; ++i) {
+                counter n;
+                client c{pool.get_executor(), settings()};
+                asio::co_spawn(pool, increment_often(c, own, n, 3), asio::use_future).get();
+                EXPECT_EQ(n.value, 3);
+            }
+        });
+    }
+    all.clear();
+    pool.join();
 }
 
 TEST_F(exclusion_test, two_mutexes_of_one_name_are_the_same_lock) {

@@ -45,7 +45,7 @@ public:
     context_use& operator=(const context_use&) = delete;
 
 private:
-    backend* core_;  ///< null if there is no context; must outlive this
+    core_ptr core_;  ///< null if there is no context
 };
 
 /// Memory of operations, recycled by each thread.
