@@ -54,7 +54,7 @@ public:
     /// As if something had been put in.
     bool wakes() noexcept { return !woken_.exchange(true, std::memory_order_acq_rel); }
     /// The wake-up failed: the next one who puts something in tries again.
-    void not_woken() noexcept { woken_.store(false, std::memory_order_release); }
+    void not_woken() noexcept { woken_.exchange(false, std::memory_order_acq_rel); }
 
     /// The wake-up has come. Is there anything to take? The next one who puts something in wakes
     /// the strand again.

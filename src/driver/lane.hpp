@@ -20,8 +20,8 @@ struct event {
     std::atomic<bool> queued{false};
 };
 
-/// Runs the events of a client one at a time, in the order of their coming, on whichever thread
-/// brings one. A strand that needs no memory, and no detour through the executor where nothing else
+/// Runs the events of a client one at a time, in the order of their coming (of those that no two
+/// threads bring at once), on whichever thread brings one. A strand that needs no memory, and no detour through the executor where nothing else
 /// goes on. An event that throws ends the program: half a turn would leave answers for the wrong
 /// calls, and nothing armed.
 class lane {

@@ -51,7 +51,7 @@ engine_world::~engine_world() {
 void engine_world::after_turn() {
     FUZZ_CHECK(++turns_at_once_ < most_turns_at_once);
     collect();
-    if (connected_ != 0 && engine_.wanted_connection(place_) != connected_) {
+    if (connected_ != 0 && wanted() != connected_) {
         drop_connection(fate::later);
     }
     write();
@@ -63,7 +63,7 @@ void engine_world::settle() {
     if (in_batch_) {
         return;
     }
-    if (connects && connected_ == 0 && engine_.wanted_connection(place_) != 0) {
+    if (connects && connected_ == 0 && wanted() != 0) {
         connect();
         return;
     }
@@ -133,10 +133,10 @@ void engine_world::block_writes(bool blocked) {
 }
 
 void engine_world::connect() {
-    if (connected_ != 0 || engine_.wanted_connection(place_) == 0) {
+    if (connected_ != 0 || wanted() == 0) {
         return;
     }
-    connected_ = engine_.wanted_connection(place_);
+    connected_ = wanted();
     session_ = {};
     arriving_.clear();
     connects_before_ = engine_.counters().connects;
@@ -149,7 +149,9 @@ void engine_world::break_connection(fate of_unread) {
     if (connected_ != 0) {
         drop_connection(of_unread);
     }
-    turn([&] { engine_.connection_broken("reset by peer", {}, place_); });
+    if (place_ < engine_.links()) {
+        turn([&] { engine_.connection_broken("reset by peer", {}, place_); });
+    }
 }
 
 void engine_world::drop_connection(fate of_unread) {

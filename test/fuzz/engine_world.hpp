@@ -148,6 +148,10 @@ private:
     void finish(request& r, lock::completion& c);
     void granted(request& r);
     void write();
+    /// Which connection there should be; 0: none.
+    std::uint64_t wanted() const noexcept {
+        return place_ < engine_.links() ? engine_.wanted_connection(place_) : 0;
+    }
     void note(const words& command);
     void note_lease(const std::string& field, const std::string& lease_ms, bool is_acquire,
                     std::size_t name);

@@ -58,6 +58,7 @@ protected:
         config c = push_only(client_name);
         c.unix_path = wire.socket_path();
         c.operation_timeout = 30s;
+        c.ping_interval = 2s;  // who only listens has nothing else to find a dead connection by
         return c;
     }
 

@@ -118,8 +118,8 @@ TEST_F(replicas_test, a_stopped_replica_fails_who_asks_for_it_and_stalls_nobody_
 
 TEST_F(replicas_test, renewals_that_too_few_have_are_counted_and_the_hold_goes_on) {
     run([&]() -> asio::awaitable<void> {
-        const mutex m{c, "m", replicas(2, 250ms)};
-        hold h = co_await m.async_lock({.lease = 1s});
+        const mutex m{c, "m", replicas(2, 500ms)};
+        hold h = co_await m.async_lock({.lease = 2s});
         const bool renewed = co_await when([&] { return c.stats().renewals >= 2; });
         EXPECT_TRUE(renewed);
         freeze_replicas();
