@@ -21,9 +21,9 @@ struct event {
 };
 
 /// Runs the events of a client one at a time, in the order of their coming (of those that no two
-/// threads bring at once), on whichever thread brings one. A strand that needs no memory, and no detour through the executor where nothing else
-/// goes on. An event that throws ends the program: half a turn would leave answers for the wrong
-/// calls, and nothing armed.
+/// threads bring at once), on whichever thread brings one. A strand that needs no memory, and no
+/// detour through the executor where nothing else goes on. An event that throws ends the program:
+/// half a turn would leave answers for the wrong calls, and nothing armed.
 class lane {
 public:
     /// Runs `e` and what else has come by then; if another thread is running some, leaves it to

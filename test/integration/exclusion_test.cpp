@@ -179,8 +179,8 @@ TEST_F(exclusion_test, a_client_may_be_used_from_many_threads) {
         client c{pool.get_executor(), settings()};
         std::vector<std::future<void>> all;
         for (int i = 0; i < 16; ++i) {
-            all.push_back(asio::co_spawn(pool, increment_often(c, "counter", n, 25),
-                                         asio::use_future));
+            all.push_back(
+                asio::co_spawn(pool, increment_often(c, "counter", n, 25), asio::use_future));
         }
         for (std::future<void>& one : all) {
             if (one.wait_for(patience) != std::future_status::ready) {
