@@ -77,19 +77,22 @@ void client_core::abandon() noexcept {
     }
 }
 
-void client_core::wake() noexcept {
+bool client_core::wake() noexcept {
     if (!gate_.enter()) {
         inbox_.not_woken();
-        return;
+        return false;
     }
+    bool woken = true;
     try {
         post_on(executor_,
                 asio::bind_allocator(handler_memory::allocator<>{wake_memory_},
                                      [self = shared_from_this()] { self->pass(self->woken_); }));
     } catch (...) {
         inbox_.not_woken();  // the next turn takes it
+        woken = false;
     }
     gate_.leave();
+    return woken;
 }
 
 void client_core::on_woken(event& e) {
@@ -99,6 +102,8 @@ void client_core::on_woken(event& e) {
     if (self.was_asked_) {
         self.begin_turn();
         self.end_turn();
+    } else if (std::exchange(self.read_later_, false)) {
+        self.read();
     }
 }
 
@@ -131,7 +136,10 @@ void client_core::end_turn() {
     arm_timer();
     publish();
     deliver();
-    read();
+    read_later_ = asks_behind();
+    if (!read_later_) {
+        read();
+    }
     if (put_off_ || engine_.halted()) {
         come_back();
     }
@@ -252,15 +260,18 @@ void client_core::deliver() {
         op.finish(&op, true);
     }
     ended.clear();
-    // What these handlers ask for is taken right behind them: woken by the first of them, the
-    // client would come after the next look for I/O.
-    if (was_asked_ && inbox_.wakes()) {
-        wake();
-    }
+    delivered_ = true;
+}
+
+// What the handlers of this turn ask for is taken right behind them: woken by the first of them,
+// the client would come after the next look for I/O. Whether it comes so.
+bool client_core::asks_behind() {
+    return std::exchange(delivered_, false) && was_asked_ && inbox_.wakes() && wake();
 }
 
 // After the turn's completions were queued: their handlers run before what is read next is handled,
-// and what they ask for leaves with that turn's answers.
+// and what they ask for leaves with that turn's answers, or before: to begin to read is a call of
+// the system, for which they need not wait.
 void client_core::read() {
     for (std::size_t i = 0; i < connections_.size(); ++i) {
         connection& c = connections_[i];

@@ -90,7 +90,9 @@ private:
         bool reading = false;  ///< a read is on its way
     };
 
-    void wake() noexcept;
+    /// Whether a wake-up comes.
+    bool wake() noexcept;
+    bool asks_behind();
     void begin_turn();
     void end_turn();
     void take_inbox();
@@ -131,6 +133,8 @@ private:
     std::vector<connection> connections_;
     bool coming_back_ = false;  // on_back() is
     bool was_asked_ = false;    // of something, when it was woken last
+    bool delivered_ = false;    // something, in this turn
+    bool read_later_ = false;   // when it is woken
     bool put_off_ = false;      // the last turn left its write to the next
     bool closed_ = false;
     bool shutting_down_ = false;
