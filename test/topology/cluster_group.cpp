@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/cluster_group.hpp"
 
+#include "topology/replication.hpp"
+
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
@@ -157,8 +159,7 @@ bool cluster_group::settled() const {
 
 bool cluster_group::replicated(std::size_t master) const {
     raw_client r = raw(master);
-    r.must({"SET", name_in(master, "written-to-be-replicated"), ""});
-    return r.must({"WAIT", "1", "100"}).number == 1;
+    return replicates(r, name_in(master, "written-to-be-replicated"), 1);
 }
 
 config cluster_group::settings(const std::string& client_name) const {

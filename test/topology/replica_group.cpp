@@ -2,6 +2,7 @@
 #include "topology/replica_group.hpp"
 
 #include "support/run.hpp"
+#include "topology/replication.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -37,8 +38,7 @@ replica_group::replica_group() {
 
 bool replica_group::replicated(std::size_t i) const {
     raw_client to = raw(i);
-    to.must({"SET", "written-to-be-replicated", ""});
-    return to.must({"WAIT", std::to_string(server_count - 1), "100"}).number == server_count - 1;
+    return replicates(to, "written-to-be-replicated", server_count - 1);
 }
 
 config replica_group::settings(const std::string& client_name) const {
