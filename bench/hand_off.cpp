@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "hand_off.hpp"
 
+#include "cpus.hpp"
 #include "greeting.hpp"
 #include "raw_command.hpp"
 #include "reply_counter.hpp"
@@ -8,7 +9,12 @@
 
 #include <conch/conch.hpp>
 
+#include <unistd.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 
 #include <string>
 #include <thread>
@@ -19,14 +25,15 @@ namespace {
 
 using kind = pass_order::kind;
 
-/// In the time that the other holds the lock at least, who unlocked looks so often whether it does.
-constexpr int glances = 4;
-
 /// One process, through conch.
 class conch_player {
 public:
-    conch_player(const config& server, pass_log& log, std::size_t me)
-        : log_{log}, me_{me}, times_{me}, client_{loop_.context(), server} {}
+    conch_player(const config& server, pass_log& log, std::size_t me, wire_end& other)
+        : log_{log},
+          me_{me},
+          times_{me},
+          client_{loop_.context(), server},
+          other_{loop_.context(), ::dup(other.descriptor())} {}
 
     void run(const pass_order& o) {
         loop_.spawn(o.what == kind::take ? take() : play(o));
@@ -44,15 +51,16 @@ private:
                 co_await pause_.async_wait(asio::deferred);
                 p.unlocked = steady::now();
                 co_await hold_.async_unlock();
-                while (log_.done.load() <= i) {  // as by hand: the loop has nothing else to run
-                    std::this_thread::sleep_for(o.shortest_hold / glances);
-                }
+                bell rung;
+                co_await asio::async_read(other_, asio::buffer(&rung, sizeof rung), asio::deferred);
             } else {
                 const std::uint64_t before = client_.stats().wakes_by_message;
                 hold_ = co_await lock_.async_lock();
                 p.granted = steady::now();
                 p.by_message = client_.stats().wakes_by_message > before;
-                log_.done.store(i + 1);
+                const bell rung = true;
+                co_await asio::async_write(other_, asio::buffer(&rung, sizeof rung),
+                                           asio::deferred);
             }
         }
         if (hold_.owns_lock() && o.count % 2 == me_) {
@@ -67,14 +75,21 @@ private:
     client client_;
     mutex lock_{client_, std::string{tag} + ":hand-off"};
     hold hold_;
+    asio::posix::stream_descriptor other_;
     asio::steady_timer pause_{loop_.context()};
 };
 
 /// One process, by hand.
 class raw_player {
 public:
-    raw_player(const direct_access& to, pass_log& log, std::size_t me)
-        : log_{log}, me_{me}, times_{me}, commands_{to.home}, messages_{to.home}, buffer_(4096) {
+    raw_player(const direct_access& to, pass_log& log, std::size_t me, wire_end& other)
+        : log_{log},
+          me_{me},
+          times_{me},
+          other_{other},
+          commands_{to.home},
+          messages_{to.home},
+          buffer_(4096) {
         greet(commands_, to.home);
         greet(messages_, to.home);
         std::string subscribe;
@@ -96,16 +111,14 @@ public:
                 std::this_thread::sleep_for(times_.next(o.shortest_hold));
                 p.unlocked = steady::now();
                 ask(release_);
-                while (log_.done.load() <= i) {
-                    std::this_thread::sleep_for(o.shortest_hold / glances);
-                }
+                (void)other_.receive<bell>();
             } else {
                 messages_.receive(buffer_);
                 p.told = steady::now();
                 ask(acquire_);
                 p.granted = steady::now();
                 p.by_message = true;
-                log_.done.store(i + 1);
+                other_.send(bell{true});
             }
         }
         if (o.count % 2 == me_) {
@@ -132,6 +145,7 @@ private:
     pass_log& log_;
     std::size_t me_;
     hold_times times_;
+    wire_end& other_;
     socket commands_;
     socket messages_;
     reply_counter replies_{1};
@@ -150,13 +164,17 @@ void obey(Player& player, wire_end& parent) {
 
 }  // namespace
 
-void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent) {
-    conch_player player{server, log, me};
+void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent,
+                        wire_end& other) {
+    use_cpu(1 + me);
+    conch_player player{server, log, me, other};
     obey(player, parent);
 }
 
-void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent) {
-    raw_player player{to, log, me};
+void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent,
+                  wire_end& other) {
+    use_cpu(1 + me);
+    raw_player player{to, log, me, other};
     obey(player, parent);
 }
 

@@ -10,7 +10,6 @@
 #include <conch/config.hpp>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <random>
@@ -29,10 +28,12 @@ struct pass {
 
 /// Those of one slice, in memory that both processes share.
 struct pass_log {
-    /// How many passes are done. Who unlocked doesn't ask again before: it would win the race.
-    std::atomic<std::size_t> done{0};
     std::array<pass, most_passes> passes;
 };
+
+/// Rung by who was granted the lock. Who unlocked it waits for that before it asks again: it would
+/// win the race.
+using bell = bool;
 
 /// To the two processes: pass the lock on so often, by turns, after holding it for once to twice
 /// the shortest time. The first has it before, and is the one that is told `take`.
@@ -56,12 +57,15 @@ private:
     std::mt19937_64 random_;
 };
 
-/// What one of two processes does, 0 or 1, with a client of conch.
-void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent);
+/// What one of two processes does, 0 or 1, with a client of conch. It hears the other's bell in the
+/// event loop of that client.
+void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent,
+                        wire_end& other);
 
 /// The same with two blocking sockets in each process, one of which is subscribed: the release
 /// script, the message, and the acquire script, encoded beforehand.
-void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent);
+void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent,
+                  wire_end& other);
 
 }  // namespace conch::bench
 

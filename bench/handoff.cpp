@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
+#include "cpus.hpp"
 #include "deployment.hpp"
 #include "hand_off.hpp"
 #include "round_trips.hpp"
@@ -16,12 +17,12 @@ class pair_of_processes {
 public:
     template <typename Server, typename Body>
     pair_of_processes(const Server& server, Body body)
-        : first_{[&](wire_end& parent) { body(server, *log_, 0, parent); }},
-          second_{[&](wire_end& parent) { body(server, *log_, 1, parent); }} {}
+        : first_{[&](wire_end& parent) { body(server, *log_, 0, parent, between_.ours); }},
+          second_{[&](wire_end& parent) { body(server, *log_, 1, parent, between_.theirs); }} {}
+    ~pair_of_processes() { between_.ours.hang_up(); }
 
     /// The passes that a message ended: all, unless a process was kept from waiting in time.
     std::vector<pass> play(const pass_order& o) {
-        log_->done.store(0);
         tell(first_, {.what = pass_order::kind::take});
         obeyed(first_);
         tell(first_, o);
@@ -42,6 +43,7 @@ private:
     static void obeyed(worker& w) { (void)w.wire().receive<bool>(); }
 
     test::shared_value<pass_log> log_;
+    wire_ends between_ = make_wire();
     worker first_;
     worker second_;
 };
@@ -73,6 +75,7 @@ std::vector<double> distribution(const std::vector<double>& values) {
 }
 
 report run(const server_choice& where, const arguments& how) {
+    use_cpu(0);
     const deployment servers{where};
     const pass_order o{.count = how.count("passes"), .shortest_hold = how.nanoseconds("hold")};
     pair_of_processes own{servers.settings(), &pass_through_conch};
@@ -127,6 +130,9 @@ sub_command handoff_command() {
         "Two processes pass a lock to and fro. A pass lasts from the start of the unlock in one\n"
         "to the grant in the other, which waits. The limit: two processes with blocking sockets,\n"
         "one to its own subscription; the release script, its message, then the acquire script.\n"
+        "The server that it starts, and each process, have a CPU of their own, as far as there\n"
+        "are so many; they are the same for both, else the scheduler decides who is faster. Who\n"
+        "unlocked waits for the other's word, not for the lock: it would win the race.\n"
         "\n"
         "topology, limit      what was measured with; whether the limit reached it as conch did,\n"
         "                     without TLS, or not at all, where there is TLS alone: it isn't\n"

@@ -62,7 +62,7 @@ void wire_end::receive_bytes(void* bytes, std::size_t size) {
     }
 }
 
-worker::ends worker::make_ends() {
+wire_ends make_wire() {
     int fds[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
         fail("socketpair");
@@ -71,7 +71,7 @@ worker::ends worker::make_ends() {
 }
 
 worker::worker(const std::function<void(wire_end&)>& body)
-    : ends_{make_ends()}, process_{[&](const test::child_process::report&) {
+    : ends_{make_wire()}, process_{[&](const test::child_process::report&) {
           forget_interruption();
           ends_.ours.close();
           body(ends_.theirs);

@@ -36,6 +36,7 @@ public:
     void close() noexcept;
     /// For all processes that have this end.
     void hang_up() noexcept;
+    int descriptor() const noexcept { return fd_; }
 
 private:
     void send_bytes(const void* bytes, std::size_t size);
@@ -43,6 +44,12 @@ private:
 
     int fd_;
 };
+
+struct wire_ends {
+    wire_end ours, theirs;
+};
+
+wire_ends make_wire();
 
 /// A forked process that takes orders and sends results until the other end of the wire is gone.
 /// Made while this process has one thread. The destructor lets it clean up, for some seconds.
@@ -54,12 +61,7 @@ public:
     wire_end& wire() noexcept { return ends_.ours; }
 
 private:
-    struct ends {
-        wire_end ours, theirs;
-    };
-    static ends make_ends();
-
-    ends ends_;
+    wire_ends ends_;
     test::child_process process_;
 };
 

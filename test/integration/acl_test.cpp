@@ -130,6 +130,9 @@ asio::awaitable<void> acl_test::use_all() {
 
 TEST(acl_readme_test, the_readme_names_the_rights_of_the_user_that_all_tests_run_as) {
     rights_list written = rights_of_readme();
+    if (server_is_before(6, 2)) {
+        std::erase_if(written, is_of_channels);
+    }
     rights_list used = conch_rights();
     std::sort(written.begin(), written.end());
     std::sort(used.begin(), used.end());
@@ -144,6 +147,7 @@ TEST_F(acl_test, with_all_of_its_rights_nothing_is_refused) {
 
 TEST_F(acl_test, each_right_is_needed) {
     ASSERT_GT(rights.size(), 30u);
+    std::erase(rights, "resetchannels");  // with a right less there would be more
     for (std::size_t i = 0; i < rights.size(); ++i) {
         rights_list fewer = rights;
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));

@@ -72,6 +72,9 @@ TEST_F(cluster_address, slow_no_seed_is_needed_any_more_once_the_cluster_is_know
 }
 
 TEST_F(cluster_address, slow_nodes_are_reached_where_the_map_says) {
+    if (server_is_before(7)) {
+        GTEST_SKIP() << "for Redis 7.0 or newer: nodes have no names before";
+    }
     std::vector<std::string> hosts;
     for (std::size_t i = 0; i < group.size(); ++i) {
         hosts.push_back("node-" + std::to_string(i) + ".invalid");
@@ -105,6 +108,9 @@ TEST_F(cluster_address, slow_nodes_are_reached_where_the_map_says) {
 }
 
 TEST_F(cluster_address, slow_a_node_that_names_no_host_is_where_the_others_are) {
+    if (server_is_before(7)) {
+        GTEST_SKIP() << "for Redis 7.0 or newer: nodes have an address before";
+    }
     for (std::size_t i = 0; i < group.size(); ++i) {
         group.raw(i).must({"CONFIG", "SET", "cluster-preferred-endpoint-type", "unknown-endpoint"});
     }

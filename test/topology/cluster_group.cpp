@@ -24,6 +24,15 @@ void wait_until(Condition condition, const char* otherwise) {
     }
 }
 
+/// ADDSLOTSRANGE is of 7.0.
+void add_slots(raw_client& to, std::size_t first, std::size_t end) {
+    raw_client::words line{"CLUSTER", "ADDSLOTS"};
+    for (std::size_t slot = first; slot < end; ++slot) {
+        line.push_back(std::to_string(slot));
+    }
+    to.must(line);
+}
+
 }  // namespace
 
 cluster_group::cluster_group(std::optional<node_certificate> shown) : shown_{std::move(shown)} {
@@ -33,8 +42,7 @@ cluster_group::cluster_group(std::optional<node_certificate> shown) : shown_{std
         // Different from the start, or the nodes would have to find that out.
         r.must({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
         if (i < master_count) {
-            r.must({"CLUSTER", "ADDSLOTSRANGE", std::to_string(slot_count * i / master_count),
-                    std::to_string(slot_count * (i + 1) / master_count - 1)});
+            add_slots(r, slot_count * i / master_count, slot_count * (i + 1) / master_count);
         }
         meet(i);
     }

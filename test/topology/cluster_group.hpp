@@ -37,6 +37,7 @@ public:
 
     std::size_t size() const noexcept { return nodes_.size(); }
     cluster_node& node(std::size_t i) { return nodes_.at(i); }
+    const cluster_node& node(std::size_t i) const { return nodes_.at(i); }
     /// A connection of the test's own; made anew by each call.
     raw_client raw(std::size_t i) const { return nodes_.at(i).raw(); }
     /// The same, to the node that serves a key's slot.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // That the cluster of the tests is one, and does what they make it do.
 #include "topology/cluster_group.hpp"
+#include "support/server_version.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/asio/io_context.hpp>
@@ -52,7 +53,9 @@ TEST_F(cluster_group_test, slow_a_slot_moves_with_its_keys_and_their_leases) {
     const std::size_t from = group.owner_of(slot);
     const std::size_t to = (from + 1) % cluster_group::master_count;
     raw_client subscriber = group.raw(from);
-    subscriber.must({"SSUBSCRIBE", "channel{x}"});
+    if (server_has_shard_messages()) {
+        subscriber.must({"SSUBSCRIBE", "channel{x}"});
+    }
     for (const std::string& key : {first, second}) {
         group.raw(from).must({"SET", key, "value", "PX", "60000"});
     }
@@ -69,7 +72,9 @@ TEST_F(cluster_group_test, slow_a_slot_moves_with_its_keys_and_their_leases) {
     EXPECT_EQ(refusal(from, first), "MOVED");
     EXPECT_EQ(group.raw(to).get(first), "value");
     EXPECT_GT(group.raw(to).pttl(second), 0);
-    EXPECT_EQ(subscriber.receive().items.at(0).text, "sunsubscribe");
+    if (server_has_shard_messages()) {
+        EXPECT_EQ(subscriber.receive().items.at(0).text, "sunsubscribe");
+    }
     group.migrate(slot, from);
     EXPECT_EQ(group.raw(from).get(second), "value");
     run([&] { return group.settle(); });

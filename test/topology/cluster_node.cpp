@@ -11,23 +11,28 @@
 namespace conch::test {
 namespace {
 
-cli::private_redis::options options_with(const reserved_port& bus) {
-    return {.tcp = true,
-            .arguments = {
-                "--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number()),
-                "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
-                "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0"}};
+constexpr int bus_offset = 10'000;
+constexpr int highest_port = 65'535;
+
+/// All but its port. A replica migrates to no other master: none has so many.
+cli::private_redis::options usual() {
+    return {.arguments = {"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+                          "--cluster-replica-validity-factor", "0", "--cluster-migration-barrier",
+                          "100", "--repl-diskless-sync-delay", "0"}};
 }
 
-cli::private_redis::options options_with(const reserved_port& bus, const reserved_port& tls,
-                                         const node_certificate& c) {
-    cli::private_redis::options all = options_with(bus);
-    all.tcp = false;
-    all.arguments.insert(
-        all.arguments.end(),
-        {"--port", "0", "--tls-port", std::to_string(tls.number()), "--tls-cluster", "yes",
-         "--tls-replication", "yes", "--tls-cert-file", c.file, "--tls-key-file", c.key,
-         "--tls-ca-cert-file", c.ca, "--tls-auth-clients", "no"});
+cli::private_redis::options options_with(const node_ports& ports) {
+    cli::private_redis::options all = usual();
+    all.arguments.insert(all.arguments.end(), {"--port", std::to_string(ports.client())});
+    return all;
+}
+
+cli::private_redis::options options_with(const node_ports& ports, const node_certificate& c) {
+    cli::private_redis::options all = usual();
+    all.arguments.insert(all.arguments.end(),
+                         {"--tls-port", std::to_string(ports.client()), "--tls-cluster", "yes",
+                          "--tls-replication", "yes", "--tls-cert-file", c.file, "--tls-key-file",
+                          c.key, "--tls-ca-cert-file", c.ca, "--tls-auth-clients", "no"});
     return all;
 }
 
@@ -70,11 +75,13 @@ node_line parse(const std::string& text) {
 
 }  // namespace
 
-reserved_port::reserved_port() : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+reserved_port::reserved_port(std::uint16_t number)
+    : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
     const int on = 1;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(number);
     socklen_t size = sizeof address;
     auto* const raw = reinterpret_cast<sockaddr*>(&address);
     if (fd_ < 0 || ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
@@ -91,10 +98,24 @@ bool node_line::is(const std::string& flag) const {
     return (',' + flags + ',').find(',' + flag + ',') != std::string::npos;
 }
 
-cluster_node::cluster_node() : server_{options_with(bus_)} { begin(); }
+node_ports::node_ports() {
+    for (int tries = 0; !bus_; ++tries) {
+        const int bus = client_.emplace().number() + bus_offset;
+        try {
+            if (bus <= highest_port) {
+                bus_.emplace(static_cast<std::uint16_t>(bus));
+            }
+        } catch (const std::runtime_error&) {
+            if (tries == 1000) {
+                throw;
+            }
+        }
+    }
+}
 
-cluster_node::cluster_node(const node_certificate& c)
-    : tls_{std::in_place}, server_{options_with(bus_, *tls_, c)} {
+cluster_node::cluster_node() : server_{options_with(ports_)} { begin(); }
+
+cluster_node::cluster_node(const node_certificate& c) : server_{options_with(ports_, c)} {
     begin();
 }
 

@@ -17,7 +17,9 @@ namespace conch::test {
 /// it, never listening.
 class reserved_port {
 public:
-    reserved_port();
+    reserved_port() : reserved_port{0} {}
+    /// This one; throws if somebody has it. 0: any.
+    explicit reserved_port(std::uint16_t number);
     ~reserved_port();
     reserved_port(const reserved_port&) = delete;
     reserved_port& operator=(const reserved_port&) = delete;
@@ -27,6 +29,20 @@ public:
 private:
     int fd_ = -1;
     std::uint16_t number_ = 0;
+};
+
+/// The port of a node's clients, and 10,000 behind it that of its bus: where the bus is cannot be
+/// chosen before Redis 7.0.
+class node_ports {
+public:
+    node_ports();
+
+    std::uint16_t client() const noexcept { return client_->number(); }
+    std::uint16_t bus() const noexcept { return bus_->number(); }
+
+private:
+    std::optional<reserved_port> client_{};
+    std::optional<reserved_port> bus_{};
 };
 
 /// What a node says of one: a line of CLUSTER NODES.
@@ -59,8 +75,8 @@ public:
     explicit cluster_node(const node_certificate& c);
 
     const std::string& id() const noexcept { return id_; }
-    std::uint16_t port() const noexcept { return tls_ ? tls_->number() : server_.port(); }
-    std::uint16_t bus_port() const noexcept { return bus_.number(); }
+    std::uint16_t port() const noexcept { return ports_.client(); }
+    std::uint16_t bus_port() const noexcept { return ports_.bus(); }
 
     void kill();
     void start();
@@ -83,8 +99,7 @@ public:
 private:
     void begin() { id_ = raw().must({"CLUSTER", "MYID"}).text; }
 
-    reserved_port bus_{};
-    std::optional<reserved_port> tls_{};
+    node_ports ports_{};
     cli::private_redis server_;
     std::string id_{};
     bool frozen_ = false;
