@@ -296,8 +296,7 @@ void link::handle(const resp::value& message) {
         return;
     }
     call* const c = pipeline_.next_answered();
-    if (!c || (c->type->answered_by_push && !message.is_error())) {
-        nonsense("a reply that answers no command");
+    if (misled(c, message)) {
         return;
     }
     heard_ = now_;

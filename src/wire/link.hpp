@@ -203,6 +203,7 @@ private:
     void nonsense(std::string_view what);
     void handle(const resp::value& message);
     void handle_push(const resp::value& push);
+    bool misled(const call* c, const resp::value& reply);
     void answer(call& c, const resp::value& reply);
     void answer_joined(std::size_t count, const resp::value& replies);
     void refused_together(std::size_t count, const resp::value& reply);

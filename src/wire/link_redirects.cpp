@@ -1,11 +1,53 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls that go from one link to another, as the parts of a cluster do.
+#include "wire/hash_slot.hpp"
 #include "wire/link.hpp"
 #include "wire/server_error.hpp"
 
 #include <utility>
 
 namespace conch::wire {
+
+namespace {
+
+/// What nothing but a script is refused with.
+bool is_of_script(std::string_view words) noexcept {
+    return words.starts_with("NOSCRIPT ") || words.starts_with("BUSY ");
+}
+
+/// An error that this call can't have met, as it is of another part.
+bool is_of_another(const call& c, std::string_view words) {
+    const std::optional<redirection> to = read_redirection(words);
+    return to && to->slot != (c.type->answered_by_push
+                                  ? hash_slot_of(static_cast<const subscription&>(c).channel())
+                                  : c.hash_slot);
+}
+
+}  // namespace
+
+// A reply that isn't that of the oldest call: nor would those that follow be of whom they are taken
+// for. (A server that loses a part tells so of its channels in the form of the answer to
+// SUNSUBSCRIBE, and then refuses the SUNSUBSCRIBE that it had not read yet.)
+bool link::misled(const call* c, const resp::value& reply) {
+    const bool doubtful = channels_.doubtful();
+    if (reply.is_error()) {
+        if (doubtful && !is_of_script(reply.text())) {
+            if (c) {
+                nonsense("an error that may be for an end of a subscription");
+            }
+            return true;
+        }
+        if (c && events_.redirected && is_of_another(*c, reply.text())) {
+            nonsense("a redirection that is not for the oldest command");
+            return true;
+        }
+    }
+    if (!c || (c->type->answered_by_push && !reply.is_error())) {
+        nonsense("a reply that answers no command");
+        return true;
+    }
+    return false;
+}
 
 // It did not run. Where it belongs is for the topology to say.
 bool link::redirect(call& c, std::string_view words) {

@@ -114,6 +114,7 @@ void subscriptions::connection_ready() {
 }
 
 void subscriptions::connection_lost() {
+    doubtful_ = false;
     for (auto it = all_.begin(); it != all_.end();) {
         subscription& s = **it;
         if (s.where == call::state::waiting) {
@@ -147,6 +148,7 @@ void subscriptions::done(call& c, const outcome& o) {
         s.now = begun ? subscription::state::refused : subscription::state::off;
     } else {
         s.now = begun ? subscription::state::on : subscription::state::off;
+        s.home.doubtful_ = !begun && s.home.sharded_;
     }
     if (begun) {
         s.home.tell(s, o.refused() ? news::failed : news::subscribed);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace conch::wire {
 
@@ -78,6 +79,10 @@ public:
 
     /// Whether `push` is the answer to this call, one of ours.
     static bool is_answer(const call& c, const resp::value& push) noexcept;
+    /// The last push that was taken for the answer to SUNSUBSCRIBE may have told that the channel's
+    /// part had left the server before: an error behind it is that answer then. Asked of each reply
+    /// that is no push: the next one decides.
+    bool doubtful() noexcept { return std::exchange(doubtful_, false); }
     /// A push that answers no call: a message, or a subscription that the server ended. False if
     /// it concerns no channel of ours.
     bool on_push(const resp::value& push);
@@ -145,6 +150,7 @@ private:
 
     pipeline& pipeline_;
     bool sharded_ = false;
+    bool doubtful_ = false;
     boost::unordered_flat_set<subscription*, hash, equal> all_{};
 };
 

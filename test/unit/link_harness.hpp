@@ -61,8 +61,9 @@ inline constexpr wire::call_type script_note{.name = "script",
 
 /// One link on virtual time, and the hand that plays its driver, its server and its locks.
 struct link_harness {
-    explicit link_harness(config c = {}, wire::role expects = wire::role::any)
-        : settings{std::move(c)}, expected{expects} {
+    explicit link_harness(config c = {}, wire::role expects = wire::role::any,
+                          bool in_cluster = false)
+        : settings{std::move(c)}, expected{expects}, clustered{in_cluster} {
         link.set_now(now);
     }
 
@@ -120,8 +121,15 @@ struct link_harness {
         ++static_cast<link_harness*>(self)->astray;
     }
 
+    static void on_redirected(void* self, wire::call& c, const wire::redirection& /*to*/) {
+        static_cast<note&>(c).ends.emplace_back("elsewhere");
+        ++static_cast<link_harness*>(self)->redirected;
+    }
+
     config settings;
     wire::role expected;
+    bool clustered;
+    int redirected = 0;
     int astray = 0;
     core::timer_heap timers{};
     core::random jitter{1};
@@ -133,8 +141,9 @@ struct link_harness {
     time_point now{std::chrono::hours{1}};
     wire::destination to{wire::address::of(settings), expected};
     std::string words{};
-    wire::link link{settings, to,       timers, jitter,
-                    log,      counters, words,  {this, &on_ready, &on_lost, &on_astray}};
+    wire::link_events events{this, &on_ready, &on_lost, &on_astray,
+                             clustered ? &on_redirected : nullptr};
+    wire::link link{settings, to, timers, jitter, log, counters, words, events};
 };
 
 }  // namespace conch::test

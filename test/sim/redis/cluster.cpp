@@ -13,7 +13,7 @@ namespace {
 bool is_script(const command& c) noexcept { return c.name == "eval" || c.name == "evalsha"; }
 
 bool of_shard_channels(const command& c) noexcept {
-    return c.name == "ssubscribe" || c.name == "spublish";
+    return c.name == "ssubscribe" || c.name == "sunsubscribe" || c.name == "spublish";
 }
 
 /// The keys that a command declares, or the channels that stand for some.
