@@ -200,6 +200,41 @@ TEST_F(cluster_migration, slow_a_lock_and_its_fencing_token_may_be_apart) {
     });
 }
 
+// Its node tells that the channel has left, and refuses what it had not read yet: that nobody listens
+// any more. The answers behind that are those of other locks.
+TEST_F(cluster_migration, slow_a_waiter_that_gives_up_as_its_slot_leaves_confuses_nobody) {
+    if (!server_has_shard_messages()) {
+        GTEST_SKIP() << "for Redis 7.0 or newer";
+    }
+    const std::string leaving = named("leaving");
+    const std::string held = group.name_in(from, "held");
+    const std::string free = group.name_in(from, "free");
+    run([&]() -> asio::awaitable<void> {
+        raw_client node = group.raw(from);
+        for (const std::string& name : {leaving, held}) {
+            const reply taken = redisson_acquire(node, name, "stranger:1", 60s);
+            EXPECT_TRUE(taken.is_nil());
+        }
+        lock_attempt given_up = start_lock(mutex{b, leaving});
+        co_await listens(leaving);
+        node.send({"EVAL", "for i = 1, 6e7 do end", "0"});
+        node.send({"DEL", leaving});
+        node.send({"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", group.node(to).id()});
+        given_up.cancel();
+        co_await when([&] { return given_up.done(); });
+        lock_attempt of_free = start_lock(mutex{b, free});
+        lock_attempt of_held = start_lock(mutex{b, held});
+        co_await listens(held);
+        co_await done(of_free, "free");
+        EXPECT_FALSE(of_held.done()) << "granted: " << of_held.value().owns_lock();
+        raw_client stranger = group.raw(from);
+        stranger.must({"DEL", held});
+        stranger.must({"SPUBLISH", channel_of(held), "0"});
+        co_await done(of_held, "released by its holder");
+        EXPECT_EQ(group.raw(from).hlen(held), 1);
+    });
+}
+
 class cluster_load : public cluster_migration {
 protected:
     asio::awaitable<void> count_fenced(client& c) {
