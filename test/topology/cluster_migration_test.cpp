@@ -75,6 +75,7 @@ TEST_F(cluster_migration, slow_a_release_on_the_way_counts_and_is_heard) {
             EXPECT_FALSE(is_at(from, name));
             EXPECT_FALSE(is_at(to, name));
             group.migrate(slot, from);
+            co_await group.settle();  // before 7.0 a next move may leave it to nobody
         }
     });
     EXPECT_EQ(b.stats().wakes_by_poll, 0u);
@@ -196,6 +197,7 @@ TEST_F(cluster_migration, slow_a_lock_and_its_fencing_token_may_be_apart) {
             EXPECT_GT(h.fence(), second);
             co_await h.async_unlock();
             group.migrate(slot, from);
+            co_await group.settle();  // before 7.0 a next move may leave it to nobody
         }
     });
 }
