@@ -40,8 +40,12 @@ struct server_address {
 
 /// Redis Sentinel: the server is the master that these sentinels name.
 ///
-/// They are asked in turn, where the master is: for the first connection, whenever there is none,
-/// at once when one of them announces a failover (`+switch-master`), and every `scan_interval`.
+/// They are asked where the master is: for the first connection, whenever there is none, at once
+/// when the one that is asked announces a failover (`+switch-master`), and every `scan_interval`
+/// the next of them, on one connection at a time. Where they disagree, the one with the newer
+/// configuration is believed; who may not ask for that (`+sentinel|master`) stays with one sentinel
+/// as long as it answers, be it cut off from the others.
+///
 /// After a failover each hold is checked at the new master before anything is sent again; one that
 /// it doesn't have is lost, and its holder is told at once. What Redis loses in a failover, it
 /// loses: a lock whose acquisition had not reached the replica may be granted again before the old
@@ -55,8 +59,9 @@ struct sentinel_options {
     std::string username{};
     /// Password for AUTH at the sentinels; empty: no authentication there.
     std::string password{};
-    /// They are asked again after about so long (with jitter), as messages may be lost. From 10 ms
-    /// to an hour; default 1 s, as Redisson's `scanInterval`.
+    /// The next one is asked after about so long (with jitter), as messages may be lost, and one
+    /// may be cut off with an old master. From 10 ms to an hour; default 1 s, as Redisson's
+    /// `scanInterval`.
     duration scan_interval = std::chrono::seconds{1};
 };
 
@@ -69,13 +74,15 @@ enum class sharded_messages {
 
 /// Redis Cluster: each lock is at the master that has the hash slot of its name.
 ///
-/// Nodes are asked in turn which master has which slots: at first, when a connection breaks or a
-/// node sends a command elsewhere, and every `scan_interval`. There is one connection to each
-/// master that has a lock of this client (one more for locks with `mutex_options::replicas`), and
-/// one to the node that is asked; replicas are never read. A lock whose slot moves to another
-/// master is held, renewed and released on; after a failover its holds are checked as with
-/// Sentinel, and the same may be lost: protect what matters by `hold::fence()`. A name whose hash
-/// tag Redisson's rule for derived names would break (`a{b`, `{}x`) is refused by the mutex.
+/// A node is asked which master has which slots: at first, when a connection breaks or a node sends
+/// a command elsewhere, and every `scan_interval`; the next node, if it doesn't answer, does not
+/// know where a command was sent on to, or names masters that refuse commands for long. There is
+/// one connection to each master that has a lock of this client (one more for locks with
+/// `mutex_options::replicas`), and one to the node that is asked; replicas are never read. A lock
+/// whose slot moves to another master is held, renewed and released on; after a failover its holds
+/// are checked as with Sentinel, and the same may be lost: protect what matters by `hold::fence()`.
+/// A name whose hash tag Redisson's rule for derived names would break (`a{b`, `{}x`) is refused by
+/// the mutex.
 struct cluster_options {
     /// Nodes to ask at first; one that can be reached is enough. From 1 to 1,000. Usual port: 6379.
     std::vector<server_address> addresses{};

@@ -100,13 +100,27 @@ void cluster::not_there(const wire::address& at) {
     }
 }
 
+// The first until a node was asked after it: of many in a row the last is always too young.
+void cluster::moved(std::uint16_t hash_slot, const wire::address& to) {
+    if (!moved_) {
+        moved_ = slot_range{hash_slot, hash_slot, to};
+        moved_at_ = now_;
+    }
+}
+
 void cluster::next_poll() {
     timers_.set(poll_, core::after(now_, jitter_.jitter(options_.scan_interval)));
 }
 
 void cluster::on_poll(void* self) {
     auto& c = *static_cast<cluster*>(self);
-    c.ask();
+    const bool before = std::exchange(c.put_off_, c.events_.put_off(c.events_.owner));
+    if (before && c.put_off_ && c.known_ && c.link_.ready() && c.nodes_.size() > 1) {
+        c.put_off_ = false;  // the next one has as much time
+        c.suspect("calls are put off where the node says they belong");
+    } else {
+        c.ask();
+    }
     c.next_poll();
 }
 
@@ -151,9 +165,14 @@ void cluster::answered(const resp::value& reply) {
         fail({}, "no master at " + missed_.text() + ", which the node names");
         return;
     }
-    failed_ = refused_ = 0;
+    if (contradicts_moved(ranges)) {
+        return;
+    }
+    if (!suspected_ || now_ - *suspected_ >= options_.scan_interval) {
+        failed_ = refused_ = 0;
+        link_.worked();
+    }
     known_ = true;
-    link_.worked();
     know(ranges);
     events_.learned(events_.owner, ranges);
 }
@@ -193,6 +212,30 @@ bool cluster::names_missed(const std::vector<slot_range>& ranges) const {
                                           [&](const slot_range& r) { return r.master == missed_; });
 }
 
+// True if these are not to be believed: another node is asked, or the same once more.
+bool cluster::contradicts_moved(const std::vector<slot_range>& ranges) {
+    if (!moved_) {
+        return false;
+    }
+    const bool confirmed = std::any_of(ranges.begin(), ranges.end(), [&](const slot_range& r) {
+        return r.first <= moved_->first && moved_->first <= r.last && r.master == moved_->master;
+    });
+    if (!confirmed && slots_.sent < moved_at_) {
+        ask();
+        return true;
+    }
+    const slot_range moved = *std::exchange(moved_, std::nullopt);
+    if (confirmed) {
+        return false;
+    }
+    prefer(moved.master);
+    if (nodes_.size() == 1) {
+        return false;
+    }
+    suspect("the node does not know what went to " + moved.master.text());
+    return true;
+}
+
 void cluster::know(const std::vector<slot_range>& ranges) {
     const wire::address at = nodes_.empty() ? wire::address{} : nodes_[asked_];
     nodes_.clear();
@@ -212,10 +255,28 @@ void cluster::know(const std::vector<slot_range>& ranges) {
     asked_ = where == nodes_.end() ? 0 : static_cast<std::size_t>(where - nodes_.begin());
 }
 
+// Whoever leaves the present node goes there.
+void cluster::prefer(const wire::address& next) {
+    auto where = std::find(nodes_.begin(), nodes_.end(), next);
+    if (next == link_.target() || (where == nodes_.end() && nodes_.size() >= most_masters)) {
+        return;
+    }
+    if (where == nodes_.end()) {
+        where = nodes_.insert(where, next);
+    }
+    asked_ = (static_cast<std::size_t>(where - nodes_.begin()) + nodes_.size() - 1) % nodes_.size();
+}
+
 void cluster::fail(errc why, const std::string& words) {
     why_ = why;
     link_.remember_words(words);
     link_.leave(words);
+}
+
+// One that answers, but not what helps: if all are such, they are left after the usual pauses.
+void cluster::suspect(const std::string& words) {
+    suspected_ = now_;
+    fail({}, words);
 }
 
 // On to the next one; when none of them was of use, after a pause.
@@ -227,6 +288,7 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     c.refused_ += why != errc{} ? 1 : 0;
     c.asked_ = (c.asked_ + 1) % all;
     c.missed_ = {};
+    c.moved_.reset();
     const bool at_once = ++c.failed_ % all != 0;
     const wire::address& next = c.nodes_[c.asked_];
     at_once ? c.link_.move_to(next) : c.link_.move_later(next);

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace conch::topology {
@@ -21,10 +22,19 @@ struct cluster_events {
     void (*learned)(void* owner, const std::vector<slot_range>& ranges) = nullptr;
     /// All nodes refuse to tell, and would again.
     void (*lost)(void* owner, errc lasting_reason) = nullptr;
+    /// Is asked from time to time: there are calls that a server put off, and that wait for that.
+    bool (*put_off)(void* owner) = nullptr;
 };
 
-/// Asks nodes of a cluster, one after the other, which master has which parts: on a connection of
-/// its own, as those of the masters may be the trouble; when it is told to, and from time to time.
+/// Asks nodes of a cluster which master has which parts: on a connection of its own, as those of
+/// the masters may be the trouble; when it is told to, and from time to time.
+///
+/// It stays with a node that answers. What nodes tell has no epoch, and one that was cut off from
+/// the others tells of masters that are none any more: to go round without need would lead there
+/// and back. But who goes by such a table is refused (CLUSTERDOWN), finds no master, or is sent on
+/// (MOVED) to one that the table does not have. Then the next node is asked: at once where the
+/// table contradicts MOVED, which is believed until then; else when calls were put off at two looks
+/// in a row.
 class cluster {
 public:
     /// Of `settings.cluster`. `last_words`: gets what a node says that refuses.
@@ -39,6 +49,8 @@ public:
     void ask();
     /// No master was met there: a node that goes on to name it makes way for the next one.
     void not_there(const wire::address& at);
+    /// A server says that this part is there (MOVED): a node that does not know makes way.
+    void moved(std::uint16_t hash_slot, const wire::address& to);
     /// The node that this one tells of, as the client reaches it.
     wire::address reached(const wire::address& told) const;
     /// Release messages go by SPUBLISH. Known when `learned` is called.
@@ -65,8 +77,11 @@ private:
     void answered(const resp::value& reply);
     std::vector<slot_range> read(const resp::value& reply) const;
     bool names_missed(const std::vector<slot_range>& ranges) const;
+    bool contradicts_moved(const std::vector<slot_range>& ranges);
     void know(const std::vector<slot_range>& ranges);
+    void prefer(const wire::address& next);
     void fail(errc why, const std::string& words);
+    void suspect(const std::string& words);
     void next_poll();
 
     const cluster_options& options_;
@@ -85,7 +100,11 @@ private:
     errc why_{};                          // this one would
     wire::address missed_{};              // where no master was met
     time_point missed_since_{};
-    bool known_ = false;  // a node has told
+    std::optional<slot_range> moved_{};  // one part that went to another master, as this one knew
+    time_point moved_at_{};
+    bool put_off_ = false;                   // calls were, at the last look
+    std::optional<time_point> suspected_{};  // when a node was last left that had answered
+    bool known_ = false;                     // a node has told
     bool sharded_ = false;
     bool sharded_known_;
     bool closed_ = false;

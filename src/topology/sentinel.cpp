@@ -6,28 +6,41 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace conch::topology {
 namespace {
 
-std::uint16_t port_of(std::string_view text) noexcept {
-    std::uint16_t port = 0;
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) noexcept {
+    Number n = 0;
     const char* const end = text.data() + text.size();
-    const auto [last, bad] = std::from_chars(text.data(), end, port);
-    return bad == std::errc{} && last == end ? port : std::uint16_t{0};
+    const auto [last, bad] = std::from_chars(text.data(), end, n);
+    return bad == std::errc{} && last == end ? std::optional{n} : std::nullopt;
 }
 
 }  // namespace
 
-const wire::call_type sentinel::type{
-    .name = "sentinel",
-    .after_loss = wire::retry::replay,
+// Not replayed: the epoch and the place are of one sentinel.
+const wire::call_type sentinel::epoch_type{
+    .name = "sentinel master",
+    .after_loss = wire::retry::never,
     .order = wire::priority::normal,
     .is_script = false,
     .answered_by_push = false,
-    .encode = &sentinel::encode,
-    .done = &sentinel::done,
+    .encode = &sentinel::encode_epoch,
+    .done = &sentinel::epoch_done,
+};
+
+const wire::call_type sentinel::place_type{
+    .name = "sentinel get-master-addr-by-name",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::normal,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &sentinel::encode_place,
+    .done = &sentinel::place_done,
 };
 
 config sentinel::settings_of(const config& all) {
@@ -51,10 +64,13 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       master_{master},
       durable_{durable},
       events_{events},
-      link_{settings_, {address_of(0), wire::role::sentinel},
-            timers,    jitter,
-            log,       ignored_,
-            words_,    {this, [](void*) {}, [](void*, errc) {}, &sentinel::on_astray}} {}
+      log_of_link_{[this](log_level level, std::string_view line) { tell(level, line); },
+                   log.wants(log_level::debug) ? log_level::debug : log_level::warning},
+      told_(options_.addresses.size()),
+      link_{settings_,    {address_of(0), wire::role::sentinel},
+            timers,       jitter,
+            log_of_link_, ignored_,
+            words_,       {this, [](void*) {}, [](void*, errc) {}, &sentinel::on_astray}} {}
 
 sentinel::~sentinel() { timers_.cancel(poll_); }
 
@@ -71,8 +87,12 @@ void sentinel::ask() {
         link_.channels().add(listener_, "+switch-master");
         next_poll();
     }
-    if (question_.where == wire::call::state::idle) {
-        link_.submit(question_);
+    using state = wire::call::state;
+    if (epoch_question_.where == state::idle && place_question_.where == state::idle) {
+        its_epoch_.reset();
+        // In this order: between the two the place may become a newer one, but not an older.
+        link_.submit(epoch_question_);
+        link_.submit(place_question_);
     }
 }
 
@@ -89,8 +109,27 @@ void sentinel::next_poll() {
 
 void sentinel::on_poll(void* self) {
     auto& s = *static_cast<sentinel*>(self);
+    if (s.its_epoch_ && s.link_.ready()) {
+        s.turn_to_next();
+        s.link_.move_to(s.address_of(s.asked_));
+    }
     s.ask();
     s.next_poll();
+}
+
+void sentinel::turn_to_next() noexcept {
+    asked_ = (asked_ + 1) % options_.addresses.size();
+    counted_ = false;
+}
+
+// That one link is made after the other is nothing special, nor that one of them is still dead.
+void sentinel::tell(log_level level, std::string_view line) {
+    if (level > log_level::info && told_[asked_] != line) {
+        told_[asked_] = line;
+        log_(level, line);
+    } else {
+        log_(log_level::debug, line);
+    }
 }
 
 // What was announced may be of another master: the answer to the question tells.
@@ -100,15 +139,28 @@ void sentinel::on_news(void* self, wire::news what) {
     }
 }
 
-void sentinel::encode(wire::call& c, resp::writer& w) {
+void sentinel::encode_epoch(wire::call& c, resp::writer& w) {
+    const auto& q = static_cast<const question&>(c);
+    w.command(3).arg("SENTINEL").arg("MASTER").arg(q.home.options_.master);
+}
+
+void sentinel::encode_place(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const question&>(c);
     w.command(3).arg("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(q.home.options_.master);
 }
 
-void sentinel::done(wire::call& c, const wire::outcome& o) {
+// Whatever error it is, the place is asked for, too.
+void sentinel::epoch_done(wire::call& c, const wire::outcome& o) {
+    if (o.answered()) {
+        const resp::value epoch = o.reply.find("config-epoch");
+        static_cast<question&>(c).home.its_epoch_ = number_in<std::int64_t>(epoch.text());
+    }
+}
+
+void sentinel::place_done(wire::call& c, const wire::outcome& o) {
     sentinel& s = static_cast<question&>(c).home;
     if (o.lost()) {
-        return;  // closed
+        return;  // asked anew on the next connection, if there is one
     }
     if (o.refused()) {
         s.fail(wire::to_errc(o.reply.text()),
@@ -123,7 +175,8 @@ void sentinel::answered(const resp::value& reply) {
         fail(errc::unknown_master, "the sentinel knows no master named " + options_.master);
         return;
     }
-    const wire::address at{std::string{reply.at(0).text()}, port_of(reply.at(1).text()), {}};
+    const auto port = number_in<std::uint16_t>(reply.at(1).text());
+    const wire::address at{std::string{reply.at(0).text()}, port.value_or(0), {}};
     if (at.host.empty() || at.port == 0) {
         fail(errc::protocol_error, "the sentinel's answer is no address");
         return;
@@ -136,6 +189,12 @@ void sentinel::answered(const resp::value& reply) {
     }
     failed_ = refused_ = 0;
     link_.worked();
+    told_[asked_].clear();
+    if (!believes(at)) {
+        log_(log_level::debug, link_.target().text(), " names ", at.text(),
+             " as of an old configuration");
+        return;
+    }
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
         master_.move_to(at);
@@ -143,6 +202,33 @@ void sentinel::answered(const resp::value& reply) {
     if (at != durable_.target()) {
         durable_.move_to(at);
     }
+}
+
+bool sentinel::believes(const wire::address& at) {
+    if (!its_epoch_ && !warned_ && options_.addresses.size() > 1) {
+        warned_ = true;
+        log_(log_level::warning, "the sentinel does not tell how new its configuration is (may ",
+             "the user +sentinel|master?): no other is asked as long as it answers");
+    }
+    const std::int64_t its = its_epoch_.value_or(epoch_);
+    const wire::address& before = master_.target();
+    const bool reached = master_.ready() || durable_.ready();
+    const bool newer = !its_epoch_ || its > epoch_ || (its == epoch_ && !reached);
+    if (at == before || !before.known() || newer) {
+        agreed_ = 0;
+        epoch_ = std::max(epoch_, its);
+        return true;
+    }
+    agreed_ = at == contrary_ ? agreed_ : 0;
+    counted_ = counted_ && at == contrary_;
+    contrary_ = at;
+    agreed_ += std::exchange(counted_, true) ? 0 : 1;
+    if (agreed_ < options_.addresses.size()) {
+        return false;
+    }
+    agreed_ = 0;
+    epoch_ = its;
+    return true;
 }
 
 void sentinel::fail(errc why, const std::string& words) {
@@ -158,7 +244,7 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     const errc asked = std::exchange(s.why_, errc{});
     const errc why = asked != errc{} ? asked : s.link_.lasting_failure();
     s.refused_ += why != errc{} ? 1 : 0;
-    s.asked_ = (s.asked_ + 1) % all;
+    s.turn_to_next();
     s.missed_ = {};
     if (++s.failed_ % all != 0) {
         s.link_.move_to(s.address_of(s.asked_));

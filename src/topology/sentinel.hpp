@@ -2,18 +2,30 @@
 #ifndef CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 #define CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 
+#include "core/log.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
 #include <conch/stats.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace conch::topology {
 
-/// Asks sentinels, one after the other, where the master is, and tells its links: when one has no
-/// connection, when a sentinel announces a failover, and from time to time.
+/// Asks sentinels where the master is, and tells its links: when one has no connection, when a
+/// sentinel announces a failover, and from time to time.
+///
+/// A sentinel that was cut off together with an old master goes on to name it. So at each look the
+/// next one is asked, and listened to, on one connection at a time. One that names another server
+/// than before is believed if its configuration is newer (`config-epoch`: each failover has a
+/// greater one), or as new and the server before is not reached, or if as many in a row as there
+/// are sentinels name the same, as when all were told to monitor another. One that may not tell the
+/// epoch (`+sentinel|master`) is believed, and the others are not asked as long as it answers.
 class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.
@@ -35,19 +47,25 @@ public:
 
 private:
     struct question : wire::call {
-        explicit question(sentinel& s) noexcept : call{sentinel::type}, home{s} {}
+        question(const wire::call_type& t, sentinel& s) noexcept : call{t}, home{s} {}
         sentinel& home;
     };
 
     static config settings_of(const config& all);
-    static void encode(wire::call& c, resp::writer& w);
-    static void done(wire::call& c, const wire::outcome& o);
+    static void encode_epoch(wire::call& c, resp::writer& w);
+    static void encode_place(wire::call& c, resp::writer& w);
+    static void epoch_done(wire::call& c, const wire::outcome& o);
+    static void place_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);
     static void on_astray(void* self, bool was_ready);
-    static const wire::call_type type;
+    static const wire::call_type epoch_type;
+    static const wire::call_type place_type;
 
     void answered(const resp::value& reply);
+    bool believes(const wire::address& at);
+    void turn_to_next() noexcept;
+    void tell(log_level level, std::string_view line);
     void fail(errc why, const std::string& words);
     void next_poll();
     wire::address address_of(std::size_t which) const;
@@ -62,14 +80,23 @@ private:
     wire::link& durable_;  // to the same
     wire::link_events events_;
     stats ignored_{};
-    std::size_t asked_ = 0;    // which of them is
-    std::size_t failed_ = 0;   // so many of them in a row, since one answered
-    std::size_t refused_ = 0;  // so many of these would refuse again
-    errc why_{};               // this one would
-    wire::address missed_{};   // where no master was met
+    core::log log_of_link_;          // what is said at each look would be too much
+    std::vector<std::string> told_;  // of each of them, in the log, since it answered
+    std::size_t asked_ = 0;          // which of them is
+    std::size_t failed_ = 0;         // so many of them in a row, since one answered
+    std::size_t refused_ = 0;        // so many of these would refuse again
+    errc why_{};                     // this one would
+    wire::address missed_{};         // where no master was met
     time_point missed_since_{};
+    std::optional<std::int64_t> its_epoch_{};  // of the one that is asked, if it told
+    std::int64_t epoch_ = 0;                   // the greatest of those that were believed
+    wire::address contrary_{};                 // what was not believed
+    std::size_t agreed_ = 0;                   // so many in a row named that
+    bool counted_ = false;                     // the one that is asked is among them
+    bool warned_ = false;
     bool closed_ = false;
-    question question_{*this};
+    question epoch_question_{epoch_type, *this};
+    question place_question_{place_type, *this};
     wire::listener listener_{this, &sentinel::on_news};
     core::timer poll_{this, &sentinel::on_poll};
     std::string words_{};

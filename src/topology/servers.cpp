@@ -56,7 +56,8 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
         links_.insert(links_.begin() + 1, &sentinel_->link());
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
-                         cluster_events{this, &servers::on_learned, &servers::on_lost_guide});
+                         cluster_events{this, &servers::on_learned, &servers::on_lost_guide,
+                                        &servers::on_put_off});
         links_.insert(links_.begin() + 1, &cluster_->link());
     }
 }
@@ -165,11 +166,26 @@ void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {
     static_cast<servers*>(self)->learned(ranges);
 }
 
+bool servers::on_put_off(void* self) {
+    bool any = false;
+    wire::call_list none;
+    for (line* l : static_cast<servers*>(self)->lines_) {
+        l->link.take_waiting(none, [&](const wire::call& c) {
+            any = any || c.trouble == errc::server_unavailable;
+            return false;  // only to look
+        });
+    }
+    return any;
+}
+
 void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
     const wire::address at = cluster_->reached(to.to);
     const std::optional<std::uint16_t> there = seat_at(at);
     ++counters_.redirections;
     c.asking = false;
+    if (!to.once && at != from.link.target()) {
+        cluster_->moved(to.slot, at);
+    }
     if (++c.redirects >= most_redirects) {
         c.redirects = 0;
         cluster_->ask();

@@ -99,6 +99,7 @@ private:
     static void on_redirected(void* self, wire::call& c, const wire::redirection& to);
     static void on_learned(void* self, const std::vector<slot_range>& ranges);
     static void on_lost_guide(void* self, errc lasting_reason);
+    static bool on_put_off(void* self);
 
     static wire::link& link_of(seat& s, bool durable);
     static const wire::address& place_of(const seat& s) noexcept { return s.main.link.target(); }

@@ -275,7 +275,8 @@ TEST_F(sentinel_test, slow_sentinels_and_servers_each_have_a_user_of_their_own) 
     for (std::size_t i = 0; i < sentinel_group::sentinel_count; ++i) {
         raw_client raw{group.sentinel(i).socket_path()};
         raw.must({"ACL", "SETUSER", "asks", "on", ">first", "+ping", "+subscribe",
-                  "+sentinel|get-master-addr-by-name", "resetchannels", "&+switch-master"});
+                  "+sentinel|get-master-addr-by-name", "+sentinel|master", "resetchannels",
+                  "&+switch-master"});
     }
     group.raw(0).must({"ACL", "SETUSER", "locks", "on", ">second", "~*", "+@all"});
     group.raw(0).must({"ACL", "SETUSER", "locks", "allchannels"});

@@ -10,8 +10,9 @@
 
 namespace conch::test {
 
-inline const lines question{"SUBSCRIBE +switch-master", "SENTINEL GET-MASTER-ADDR-BY-NAME m"};
-inline const std::string asked_again = question.back();
+inline const lines question{"SUBSCRIBE +switch-master", "SENTINEL MASTER m",
+                            "SENTINEL GET-MASTER-ADDR-BY-NAME m"};
+inline const lines asked_again{question[1], question[2]};
 
 inline config settings_with(std::size_t sentinels) {
     config c;
@@ -34,9 +35,19 @@ inline std::string subscribed_to(std::string_view channel) {
 inline std::string message(std::string_view channel, std::string_view text) {
     return push("message", channel, bulk(text));
 }
-inline std::string null() { return "_\r\n"; }
+/// What a sentinel answers that doesn't know the master.
+inline std::string knows_none() { return error("ERR No such master with that name") + "_\r\n"; }
 inline std::string at(std::string_view host, std::string_view port = "6379") {
     return array(bulk(host), bulk(port));
+}
+inline std::string as_of(int epoch) {
+    return array(bulk("name"), bulk("m"), bulk("config-epoch"), bulk(std::to_string(epoch)));
+}
+/// What a sentinel answers: the master, as of this configuration.
+inline std::string names(std::string_view host, int epoch = 1) { return as_of(epoch) + at(host); }
+/// The same of one that doesn't tell how new its configuration is.
+inline std::string just_names(std::string_view host) {
+    return error("NOPERM no MASTER") + at(host);
 }
 
 /// A client that asks sentinels.
@@ -56,9 +67,14 @@ struct topology_sentinel : topology_harness {
         reply(asked, hello(1));
         return sent(asked);
     }
-    void find_master(std::string_view host) {
+    void find_master(std::string_view host, int epoch = 1) {
         EXPECT_EQ(meet_sentinel(), question);
-        reply(asked, subscribed_to("+switch-master") + at(host));
+        reply(asked, subscribed_to("+switch-master") + names(host, epoch));
+    }
+    /// The same of one that doesn't tell how new that is: it is asked on and on.
+    void just_find_master(std::string_view host) {
+        EXPECT_EQ(meet_sentinel(), question);
+        reply(asked, subscribed_to("+switch-master") + just_names(host));
     }
     lines meet_master(std::string_view role = "master", std::string_view run = "1111",
                       std::size_t link = main_link) {

@@ -33,7 +33,7 @@ TEST_F(topology_durable, moves_with_the_master) {
     EXPECT_EQ(sent(durable_link), lines{"b"});
     reply(asked, message("+switch-master", "m m1 6379 m2 6379"));
     sent(asked);
-    reply(asked, at("m2"));
+    reply(asked, names("m2", 2));
     EXPECT_EQ(target(main_link), "m2:6379");
     EXPECT_EQ(target(durable_link), "m2:6379");
     meet_master("master", "2222", durable_link);
@@ -48,7 +48,7 @@ TEST_F(topology_durable, is_not_made_for_a_move) {
     meet_master();
     reply(asked, message("+switch-master", "m m1 6379 m2 6379"));
     sent(asked);
-    reply(asked, at("m2"));
+    reply(asked, names("m2", 2));
     EXPECT_FALSE(wanted(durable_link));
 }
 
@@ -56,8 +56,8 @@ TEST_F(topology_durable, pauses_where_the_master_that_is_named_refuses_it) {
     submit_durable(a);
     find_master("m1");
     durable().broken("refused");
-    EXPECT_EQ(sent(asked), lines{asked_again});
-    reply(asked, at("m1"));
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m1"));
     EXPECT_FALSE(wanted(durable_link)) << "the same: after its pause";
     advance(100ms);
     EXPECT_TRUE(wanted(durable_link));
@@ -67,7 +67,7 @@ TEST_F(topology_durable, hears_that_no_sentinel_knows_the_master) {
     submit_durable(a);
     for (int i = 0; i < 2; ++i) {
         meet_sentinel();
-        reply(asked, subscribed_to("+switch-master") + null());
+        reply(asked, subscribed_to("+switch-master") + knows_none());
     }
     ASSERT_FALSE(durable_news.empty());
     EXPECT_EQ(durable_news.back(),

@@ -24,15 +24,15 @@ TEST_F(topology_sentinel, a_silent_sentinel_has_a_second) {
 
 TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_next) {
     submit(a);
-    find_master("m1");
+    just_find_master("m1");
     servers.main().broken("refused");
-    EXPECT_EQ(sent(asked), lines{asked_again});
-    reply(asked, at("m1"));
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s1:26379") << "it may not know yet";
     advance(1s);
     servers.main().broken("refused");
-    EXPECT_EQ(sent(asked), lines{asked_again});
-    reply(asked, at("m1"));
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379");
     find_master("m2");
     EXPECT_EQ(target(main_link), "m2:6379");
@@ -41,15 +41,15 @@ TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_n
 
 TEST_F(topology_sentinel, one_that_names_a_replica_again_too) {
     submit(a);
-    find_master("m1");
+    just_find_master("m1");
     meet_master("slave");
     sent(asked);
-    reply(asked, at("m1"));
+    reply(asked, just_names("m1"));
     advance(1s);
     ASSERT_TRUE(wanted(main_link));
     meet_master("slave");
     sent(asked);
-    reply(asked, at("m1"));
+    reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379");
 }
 
@@ -60,7 +60,7 @@ TEST_F(topology_sentinel, a_move_is_no_failed_attempt) {
     ASSERT_TRUE(wanted(main_link)) << "connecting";
     reply(asked, message("+switch-master", "m m1 6379 m2 6379"));
     sent(asked);
-    reply(asked, at("m2"));
+    reply(asked, names("m2", 2));
     EXPECT_EQ(target(main_link), "m2:6379");
     EXPECT_TRUE(wanted(main_link));
     EXPECT_EQ(news, lines{});
@@ -69,7 +69,7 @@ TEST_F(topology_sentinel, a_move_is_no_failed_attempt) {
 TEST_F(topology_sentinel, what_one_of_them_refuses_the_others_may_not) {
     submit(a);
     meet_sentinel();
-    reply(asked, subscribed_to("+switch-master") + null());
+    reply(asked, subscribed_to("+switch-master") + knows_none());
     servers.at(asked).broken("refused");
     EXPECT_EQ(news, lines{}) << "it may know the name";
 }
@@ -82,7 +82,7 @@ TEST_F(topology_sentinel, those_that_know_nothing_are_not_asked_without_pause) {
             advance(timers.next() - now);
         }
         meet_sentinel();
-        reply(asked, subscribed_to("+switch-master") + null());
+        reply(asked, subscribed_to("+switch-master") + knows_none());
     }
     EXPECT_GT(now - from, 2s);
 }
@@ -121,11 +121,11 @@ TEST_F(topology_sentinel, after_all_of_them_it_pauses_and_begins_again) {
 TEST_F(topology_sentinel, a_name_that_none_of_them_knows_fails_those_who_wait) {
     submit(a);
     meet_sentinel();
-    reply(asked, subscribed_to("+switch-master") + null());
+    reply(asked, subscribed_to("+switch-master") + knows_none());
     EXPECT_EQ(target(asked), "s2:26379");
     EXPECT_EQ(news, lines{});
     meet_sentinel();
-    reply(asked, subscribed_to("+switch-master") + null());
+    reply(asked, subscribed_to("+switch-master") + knows_none());
     EXPECT_EQ(news, lines{"lost: no sentinel knows a master of this name"});
     EXPECT_EQ(servers.main().last_words(), "the sentinel knows no master named m");
 }
@@ -143,7 +143,7 @@ TEST_F(topology_sentinel, a_password_that_they_refuse_fails_those_who_wait) {
 TEST_F(topology_sentinel, nonsense_of_a_sentinel_is_no_address) {
     submit(a);
     meet_sentinel();
-    reply(asked, subscribed_to("+switch-master") + array(bulk("m1"), bulk("70000")));
+    reply(asked, subscribed_to("+switch-master") + as_of(1) + at("m1", "70000"));
     EXPECT_FALSE(wanted(main_link));
     EXPECT_EQ(target(asked), "s2:26379");
 }
@@ -158,8 +158,8 @@ TEST_F(topology_sentinel, what_a_replica_may_not_write_is_written_at_its_master)
     reply(main_link, error("READONLY You can't write against a read only replica."));
     EXPECT_EQ(a.ends, lines{});
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(sent(asked), lines{asked_again});
-    reply(asked, at("m2"));
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m2", 2));
     meet_master("master", "2222");
     EXPECT_EQ(sent(main_link), (lines{"a", "b"})) << "in their order";
     reply(main_link, integer(1) + integer(2));
@@ -176,7 +176,7 @@ TEST_F(topology_sentinel, an_abandoned_call_is_not_sent_to_the_new_master) {
     reply(main_link, error("READONLY You can't write against a read only replica."));
     EXPECT_EQ(a.ends.size(), 1u);
     sent(asked);
-    reply(asked, at("m2"));
+    reply(asked, names("m2", 2));
     meet_master("master", "2222");
     EXPECT_EQ(sent(main_link), lines{});
 }

@@ -68,6 +68,7 @@ void fleet::hand_over() {
 
 void fleet::promote(std::size_t shard) {
     truth_.masters[shard] = replica(shard);
+    ++truth_.epoch;
     learn(master(shard));
 }
 

@@ -67,6 +67,8 @@ public:
     process master_seen(process p, std::size_t shard) const noexcept {
         return views_[p].masters[shard];
     }
+    /// How new what it believes is.
+    std::int64_t epoch_seen(process p) const noexcept { return views_[p].epoch; }
     std::size_t owner_seen(process p, std::uint16_t slot) const noexcept {
         return owner(views_[p], slot);
     }
@@ -95,6 +97,7 @@ private:
     struct view {
         std::map<std::uint16_t, std::size_t> elsewhere{};  // those that have moved
         std::vector<process> masters{};
+        std::int64_t epoch = 0;
     };
 
     std::size_t owner(const view& v, std::uint16_t slot) const noexcept;

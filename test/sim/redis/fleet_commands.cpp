@@ -93,12 +93,18 @@ reply spublish(fake_redis& r, session&, arguments a) {
 }
 
 reply sentinel(fake_redis& r, session& s, arguments a) {
-    if (!same_word(a[1], "GET-MASTER-ADDR-BY-NAME") || a.size() != 3) {
+    const bool whole = same_word(a[1], "MASTER");
+    if ((!whole && !same_word(a[1], "GET-MASTER-ADDR-BY-NAME")) || a.size() != 3) {
         return reply::error("ERR unknown subcommand '" + std::string{a[1]} +
                             "'. Try SENTINEL HELP.");
     }
     if (a[2] != "main") {
-        return reply{reply::kind::nil_array, 0, {}, {}};
+        return whole ? reply::error("ERR No such master with that name")
+                     : reply{reply::kind::nil_array, 0, {}, {}};
+    }
+    if (whole) {
+        const auto epoch = std::to_string(r.processes().epoch_seen(s.at));
+        return reply::array({reply::bulk("config-epoch"), reply::bulk(epoch)});
     }
     const auto port = fleet::port_of(r.processes().master_seen(s.at, 0));
     return reply::array({reply::bulk(host), reply::bulk(std::to_string(port))});
