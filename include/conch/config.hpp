@@ -29,7 +29,7 @@ using log_sink = std::function<void(log_level, std::string_view)>;
 
 /// Where a server is.
 struct server_address {
-    /// Host name or address.
+    /// Host name or address, of up to 255 bytes.
     std::string host{};
     /// TCP port.
     std::uint16_t port = 0;
@@ -101,7 +101,7 @@ struct credentials {
 /// Where the server is and how patient the client is with it. Checked once, by the constructor of
 /// `client`, which throws `std::invalid_argument` for a value out of its range.
 struct config {
-    /// Host name or address of the server. Ignored where `unix_path` is set.
+    /// Host name or address of the server, of up to 255 bytes. Ignored where `unix_path` is set.
     std::string host = "127.0.0.1";
     /// TCP port.
     std::uint16_t port = 6379;
