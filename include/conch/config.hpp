@@ -58,6 +58,10 @@ struct sentinel_options {
     /// They are asked again after about so long (with jitter), as messages may be lost. From 10 ms
     /// to an hour; default 1 s, as Redisson's `scanInterval`.
     duration scan_interval = std::chrono::seconds{1};
+    /// Where to reach a master that the sentinels know by this address, as through NAT; those in
+    /// `addresses` are used as they are. All else as of `cluster_options::map_address`. Default:
+    /// there.
+    std::function<server_address(const server_address&)> map_address{};
 };
 
 /// How releases are told in a cluster.
@@ -85,8 +89,10 @@ struct cluster_options {
     /// All programs that share locks must agree, or they do not wake each other; `automatic` is
     /// Redisson's default too. Default: automatic.
     sharded_messages sharded = sharded_messages::automatic;
-    /// Where to reach a node that the cluster knows by this address, as through NAT. Called on the
-    /// client's strand: it must not block or throw. Lifetime: as of `config::log`. Default: there.
+    /// Where to reach a node that the cluster knows by this address, as through NAT; those in
+    /// `addresses` are used as they are. Called on the client's strand: it must not block or throw.
+    /// If it throws, or names no usable host or no port, that is logged, and the node's own address
+    /// is used. Lifetime: as of `config::log`. Default: there.
     std::function<server_address(const server_address&)> map_address{};
 };
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace conch::topology {
@@ -39,8 +40,8 @@ public:
     void ask();
     /// No master was met there: a node that goes on to name it makes way for the next one.
     void not_there(const wire::address& at);
-    /// The node that this one tells of, as the client reaches it.
-    wire::address reached(const wire::address& told) const;
+    /// A node that the one at `by` tells of, as the client reaches it; none if it can't.
+    std::optional<wire::address> reached(const wire::address& told, const wire::address& by) const;
     /// Release messages go by SPUBLISH. Known when `learned` is called.
     bool sharded() const noexcept { return sharded_; }
     wire::link& link() noexcept { return link_; }

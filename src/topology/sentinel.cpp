@@ -2,10 +2,12 @@
 #include "topology/sentinel.hpp"
 
 #include "topology/inquiry.hpp"
+#include "topology/mapping.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace conch::topology {
@@ -123,11 +125,14 @@ void sentinel::answered(const resp::value& reply) {
         fail(errc::unknown_master, "the sentinel knows no master named " + options_.master);
         return;
     }
-    const wire::address at{std::string{reply.at(0).text()}, port_of(reply.at(1).text()), {}};
-    if (at.host.empty() || at.port == 0) {
+    const wire::address told{std::string{reply.at(0).text()}, port_of(reply.at(1).text()), {}};
+    const std::optional<wire::address> mapped =
+        reached(told, {options_.map_address, "sentinel.map_address"}, log_);
+    if (!mapped) {
         fail(errc::protocol_error, "the sentinel's answer is no address");
         return;
     }
+    const wire::address& at = *mapped;
     const bool in_vain = at == missed_ && !master_.ready() && !durable_.ready() &&
                          now_ - missed_since_ >= options_.scan_interval;
     if (in_vain && options_.addresses.size() > 1) {

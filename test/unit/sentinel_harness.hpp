@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace conch::test {
 
@@ -41,8 +42,7 @@ inline std::string at(std::string_view host, std::string_view port = "6379") {
 
 /// A client that asks sentinels.
 struct topology_sentinel : topology_harness {
-    explicit topology_sentinel(std::size_t sentinels = 2)
-        : topology_harness{settings_with(sentinels)} {}
+    explicit topology_sentinel(config c = settings_with(2)) : topology_harness{std::move(c)} {}
 
     wire::link& durable() { return servers.serving(0, true); }
     void submit(note& n) { servers.main().submit(n); }
