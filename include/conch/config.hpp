@@ -38,6 +38,14 @@ struct server_address {
     friend bool operator==(const server_address&, const server_address&) = default;
 };
 
+/// Whom the server shall take the client for.
+struct credentials {
+    /// User for AUTH; empty: Redis' user "default".
+    std::string username{};
+    /// Password for AUTH; empty: no authentication.
+    std::string password{};
+};
+
 /// Redis Sentinel: the server is the master that these sentinels name.
 ///
 /// They are asked in turn, where the master is: for the first connection, whenever there is none,
@@ -55,6 +63,10 @@ struct sentinel_options {
     std::string username{};
     /// Password for AUTH at the sentinels; empty: no authentication there.
     std::string password{};
+    /// Asked for user and password at each new connection to a sentinel, instead of the two above
+    /// (which must be empty then), so that they may change. All else as of `config::credentials`,
+    /// which is not asked for sentinels. Default: none.
+    std::function<conch::credentials()> credentials{};
     /// They are asked again after about so long (with jitter), as messages may be lost. From 10 ms
     /// to an hour; default 1 s, as Redisson's `scanInterval`.
     duration scan_interval = std::chrono::seconds{1};
@@ -96,14 +108,6 @@ struct cluster_options {
     std::function<server_address(const server_address&)> map_address{};
 };
 
-/// Whom the server shall take the client for.
-struct credentials {
-    /// User for AUTH; empty: Redis' user "default".
-    std::string username{};
-    /// Password for AUTH; empty: no authentication.
-    std::string password{};
-};
-
 /// Where the server is and how patient the client is with it. Checked once, by the constructor of
 /// `client`, which throws `std::invalid_argument` for a value out of its range.
 struct config {
@@ -129,9 +133,11 @@ struct config {
     /// `sentinel` must be empty, and `database` 0. Default: none.
     std::optional<cluster_options> cluster{};
     /// Asked for user and password at each new connection, instead of the two above (which must be
-    /// empty then), so that they may change. Called on the client's strand: it must not block. If
-    /// it throws, the attempt to connect has failed, and the exception is told to nobody. Lifetime:
-    /// as of `log`. Default: none.
+    /// empty then), so that they may change; not for sentinels, which have
+    /// `sentinel_options::credentials`. Called on the client's strand, never by two threads at
+    /// once: it must not block. If it throws, or gives a user without a password, the attempt to
+    /// connect has failed, and the exception is told to nobody. Lifetime: as of `log`. Default:
+    /// none.
     std::function<conch::credentials()> credentials{};
     /// Database for SELECT, from 0 to 1,000,000.
     unsigned database = 0;

@@ -49,6 +49,8 @@ void check_sentinel(const config& c) {
          "sentinel.master is empty, or has spaces or special characters");
     check_addresses(s.addresses, "sentinel.addresses");
     need(s.username.empty() || !s.password.empty(), "sentinel.username without a password");
+    need(!s.credentials || (s.username.empty() && s.password.empty()),
+         "sentinel.credentials, and username or password: only one of them");
     need(is_scan_interval(s.scan_interval),
          "sentinel.scan_interval must be from 10 ms to one hour");
 }

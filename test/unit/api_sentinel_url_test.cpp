@@ -163,6 +163,11 @@ INSTANTIATE_TEST_SUITE_P(
         flaw{"user_alone", [](config& c) { c.sentinel->username = "u"; }},
         flaw{"long_host",
              [](config& c) { c.sentinel->addresses.push_back({std::string(256, 'h'), 1}); }},
+        flaw{"two_passwords",
+             [](config& c) {
+                 c.sentinel->password = "p";
+                 c.sentinel->credentials = [] { return conch::credentials{}; };
+             }},
         flaw{"unix_path", [](config& c) { c.unix_path = "/tmp/x"; }},
         flaw{"too_many", [](config& c) { c.sentinel->addresses.resize(1001, {"s", 1}); }}),
     [](const auto& i) { return std::string{i.param.name}; });
