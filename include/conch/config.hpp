@@ -163,8 +163,10 @@ struct config {
     duration operation_timeout = std::chrono::seconds{5};
     /// So many attempts to connect may fail in a row: the last of them and each further one end
     /// what waits, also for another holder or for permits, with `errc::not_connected` or the
-    /// reason; but a hold's release or extension, and connecting, go on. From 1. Default: no limit
-    /// but `operation_timeout`.
+    /// reason; but a hold's release or extension, and connecting, go on. With Sentinel and Cluster
+    /// each server counts for itself; while none has told yet where the locks are, a whole round of
+    /// the sentinels or nodes that was of no use is one attempt. From 1. Default: no limit but
+    /// `operation_timeout`.
     std::optional<unsigned> retry_attempts{};
     /// The lease of acquisitions that name none: see `lock_options::lease`. Default 30 s, as
     /// Redisson's watchdog timeout.

@@ -235,8 +235,8 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     const bool none_helps = std::exchange(c.refused_, 0) == all;
     if (!c.known_) {
         c.last_words_ = c.words_;
-        if (none_helps) {
-            c.events_.lost(c.events_.owner, why);
+        if (none_helps || is_out_of_attempts(c.settings_, c.failed_ / all)) {
+            c.events_.lost(c.events_.owner, none_helps ? why : c.link_.why_down());
         }
     }
 }

@@ -177,8 +177,8 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
         return;
     }
     s.master_.remember_words(s.link_.last_words());
-    if (none_helps) {
-        s.events_.lost(s.events_.owner, why);
+    if (none_helps || is_out_of_attempts(s.settings_, s.failed_ / all)) {
+        s.events_.lost(s.events_.owner, none_helps ? why : s.link_.why_down());
     }
 }
 
