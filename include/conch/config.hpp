@@ -29,13 +29,21 @@ using log_sink = std::function<void(log_level, std::string_view)>;
 
 /// Where a server is.
 struct server_address {
-    /// Host name or address.
+    /// Host name or address, of up to 255 bytes.
     std::string host{};
     /// TCP port.
     std::uint16_t port = 0;
 
     /// Both are the same.
     friend bool operator==(const server_address&, const server_address&) = default;
+};
+
+/// Whom the server shall take the client for.
+struct credentials {
+    /// User for AUTH; empty: Redis' user "default".
+    std::string username{};
+    /// Password for AUTH; empty: no authentication.
+    std::string password{};
 };
 
 /// Redis Sentinel: the server is the master that these sentinels name.
@@ -59,10 +67,18 @@ struct sentinel_options {
     std::string username{};
     /// Password for AUTH at the sentinels; empty: no authentication there.
     std::string password{};
+    /// Asked for user and password at each new connection to a sentinel, instead of the two above
+    /// (which must be empty then), so that they may change. All else as of `config::credentials`,
+    /// which is not asked for sentinels. Default: none.
+    std::function<conch::credentials()> credentials{};
     /// The next one is asked after about so long (with jitter), as messages may be lost, and one
     /// may be cut off with an old master. From 10 ms to an hour; default 1 s, as Redisson's
     /// `scanInterval`.
     duration scan_interval = std::chrono::seconds{1};
+    /// Where to reach a master that the sentinels know by this address, as through NAT; those in
+    /// `addresses` are used as they are. All else as of `cluster_options::map_address`. Default:
+    /// there.
+    std::function<server_address(const server_address&)> map_address{};
 };
 
 /// How releases are told in a cluster.
@@ -92,23 +108,17 @@ struct cluster_options {
     /// All programs that share locks must agree, or they do not wake each other; `automatic` is
     /// Redisson's default too. Default: automatic.
     sharded_messages sharded = sharded_messages::automatic;
-    /// Where to reach a node that the cluster knows by this address, as through NAT. Called on the
-    /// client's strand: it must not block or throw. Lifetime: as of `config::log`. Default: there.
+    /// Where to reach a node that the cluster knows by this address, as through NAT; those in
+    /// `addresses` are used as they are. Called on the client's strand: it must not block or throw.
+    /// If it throws, or names no usable host or no port, that is logged, and the node's own address
+    /// is used. Lifetime: as of `config::log`. Default: there.
     std::function<server_address(const server_address&)> map_address{};
-};
-
-/// Whom the server shall take the client for.
-struct credentials {
-    /// User for AUTH; empty: Redis' user "default".
-    std::string username{};
-    /// Password for AUTH; empty: no authentication.
-    std::string password{};
 };
 
 /// Where the server is and how patient the client is with it. Checked once, by the constructor of
 /// `client`, which throws `std::invalid_argument` for a value out of its range.
 struct config {
-    /// Host name or address of the server. Ignored where `unix_path` is set.
+    /// Host name or address of the server, of up to 255 bytes. Ignored where `unix_path` is set.
     std::string host = "127.0.0.1";
     /// TCP port.
     std::uint16_t port = 6379;
@@ -130,9 +140,11 @@ struct config {
     /// `sentinel` must be empty, and `database` 0. Default: none.
     std::optional<cluster_options> cluster{};
     /// Asked for user and password at each new connection, instead of the two above (which must be
-    /// empty then), so that they may change. Called on the client's strand: it must not block. If
-    /// it throws, the attempt to connect has failed, and the exception is told to nobody. Lifetime:
-    /// as of `log`. Default: none.
+    /// empty then), so that they may change; not for sentinels, which have
+    /// `sentinel_options::credentials`. Called on the client's strand, never by two threads at
+    /// once: it must not block. If it throws, or gives a user without a password, the attempt to
+    /// connect has failed, and the exception is told to nobody. Lifetime: as of `log`. Default:
+    /// none.
     std::function<conch::credentials()> credentials{};
     /// Database for SELECT, from 0 to 1,000,000.
     unsigned database = 0;
@@ -158,8 +170,10 @@ struct config {
     duration operation_timeout = std::chrono::seconds{5};
     /// So many attempts to connect may fail in a row: the last of them and each further one end
     /// what waits, also for another holder or for permits, with `errc::not_connected` or the
-    /// reason; but a hold's release or extension, and connecting, go on. From 1. Default: no limit
-    /// but `operation_timeout`.
+    /// reason; but a hold's release or extension, and connecting, go on. With Sentinel and Cluster
+    /// each server counts for itself; while none has told yet where the locks are, a whole round of
+    /// the sentinels or nodes that was of no use is one attempt. From 1. Default: no limit but
+    /// `operation_timeout`.
     std::optional<unsigned> retry_attempts{};
     /// The lease of acquisitions that name none: see `lock_options::lease`. Default 30 s, as
     /// Redisson's watchdog timeout.

@@ -26,7 +26,12 @@ struct tls_options {
     /// Its private key, not encrypted; empty where there is no certificate.
     std::string private_key_file{};
     /// The name, or IP address, that the server's certificate must be made for, and that is asked
-    /// for (SNI). Empty: `config::host`.
+    /// for (SNI); one for all servers, sentinels included. Empty: where the connection goes, which
+    /// is `config::host`. With Sentinel and Cluster that is what the settings say of those that are
+    /// asked first, and what these say of the others (or `map_address` makes of it): an IP address,
+    /// which their certificates must have then, unless they announce names
+    /// (`cluster-preferred-endpoint-type hostname`, or `sentinel resolve-hostnames yes` and
+    /// `sentinel announce-hostnames yes`).
     std::string server_name{};
 
     bool operator==(const tls_options&) const = default;  ///< whether all of them are the same

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/check_config.hpp"
 
+#include "core/host_name.hpp"
 #include "core/time.hpp"
 #include "driver/tls.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,6 +12,8 @@
 
 namespace conch::impl {
 namespace {
+
+using core::is_plain;
 
 void need(bool good, std::string_view what) {
     if (!good) {
@@ -27,6 +29,8 @@ void check_addresses(const std::vector<server_address>& all, const std::string& 
     for (const server_address& a : all) {
         need(!a.host.empty() && is_plain(a.host),
              "a host of " + name + " is empty, or has spaces or special characters");
+        need(a.host.size() <= core::longest_host,
+             "a host of " + name + " is longer than 255 bytes");
         need(a.port != 0, "a port of " + name + " is 0");
     }
 }
@@ -45,6 +49,8 @@ void check_sentinel(const config& c) {
          "sentinel.master is empty, or has spaces or special characters");
     check_addresses(s.addresses, "sentinel.addresses");
     need(s.username.empty() || !s.password.empty(), "sentinel.username without a password");
+    need(!s.credentials || (s.username.empty() && s.password.empty()),
+         "sentinel.credentials, and username or password: only one of them");
     need(is_scan_interval(s.scan_interval),
          "sentinel.scan_interval must be from 10 ms to one hour");
 }
@@ -81,19 +87,15 @@ void check_tls(const config& c) {
         need(path->find('\0') == std::string::npos, "tls: a path contains a zero byte");
     }
     need(is_plain(t.server_name), "tls.server_name may have no spaces or special characters");
-    need(t.server_name.size() <= 255 && (c.host.size() <= 255 || !t.server_name.empty()),
-         "tls.server_name (default: host) is longer than 255 bytes");
+    need(t.server_name.size() <= core::longest_host, "tls.server_name is longer than 255 bytes");
 }
 
 }  // namespace
 
-bool is_plain(std::string_view name) noexcept {
-    return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-}
-
 void check_config(const config& c) {
     const bool by_host = c.unix_path.empty() && !c.sentinel && !c.cluster;
     need(!by_host || !c.host.empty(), "host is empty");
+    need(!by_host || c.host.size() <= core::longest_host, "host is longer than 255 bytes");
     need(!by_host || c.port != 0, "port is 0");
     check_sentinel(c);
     check_cluster(c);

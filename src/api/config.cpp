@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "api/check_config.hpp"
+#include "core/host_name.hpp"
 #include "driver/tls.hpp"
 
 #include <conch/config.hpp>
@@ -35,7 +35,6 @@ unsigned number(std::string_view text, unsigned most, const char* what) {
 }
 
 constexpr unsigned most_databases = 1'000'000;
-constexpr std::size_t longest_name = 255;  // of a host, for TLS
 
 /// The path of a URL. (Boost.URL takes "//a:b@@/c" for an authority and the path "@/c".)
 std::string absolute_path(const urls::url_view& u) {
@@ -67,8 +66,11 @@ server_address read_address(const urls::url_view& u, std::uint16_t usual_port) {
     server_address a{
         u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} : u.host(),
         usual_port};
-    if (!impl::is_plain(a.host)) {
+    if (!core::is_plain(a.host)) {
         refuse("the host has spaces or special characters");
+    }
+    if (a.host.size() > core::longest_host) {
+        refuse("a host is longer than 255 bytes");
     }
     if (u.has_port()) {
         a.port = static_cast<std::uint16_t>(
@@ -128,13 +130,13 @@ void read_tls(config& c, const urls::url_view& u) {
         }
     }
     const std::string all = t.ca_file + t.ca_path + t.certificate_file + t.private_key_file;
-    if (all.find('\0') != std::string::npos || !impl::is_plain(t.server_name)) {
+    if (all.find('\0') != std::string::npos || !core::is_plain(t.server_name)) {
         refuse("a query has a character that no path, or no name, can have");
     }
     if (t.certificate_file.empty() != t.private_key_file.empty()) {
         refuse("cert and key go together");
     }
-    if (t.server_name.size() > longest_name) {
+    if (t.server_name.size() > core::longest_host) {
         refuse("sni is longer than 255 bytes");
     }
 }
@@ -182,7 +184,7 @@ void read_sentinel_path(config& c, const urls::url_view& u) {
     absolute_path(u);
     const auto parts = u.segments();
     c.sentinel->master = parts.empty() ? std::string{} : parts.front();
-    if (c.sentinel->master.empty() || !impl::is_plain(c.sentinel->master)) {
+    if (c.sentinel->master.empty() || !core::is_plain(c.sentinel->master)) {
         refuse("the name of the master is missing, or has spaces or special characters");
     }
     if (parts.size() > 2) {
@@ -222,6 +224,11 @@ several_hosts read_hosts(std::string_view url, std::size_t start, std::uint16_t 
     const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
     const std::size_t at = authority.rfind('@');
     const std::size_t begin = at == authority.npos ? 0 : at + 1;
+    if (authority.substr(0, begin).find(',') != authority.npos) {
+        refuse(
+            "a comma before the last @: user and password stand before the first host, and a comma "
+            "in them is written %2C");
+    }
     std::string_view hosts = authority.substr(begin);
     const std::string_view first = hosts.substr(0, hosts.find(','));
     several_hosts all{.single = std::string{url.substr(0, start + begin + first.size())}};
@@ -294,9 +301,6 @@ config config::from_url(std::string_view url) {
     } else if (u.scheme() == "rediss") {
         read_tls(c, u);
         read_tcp(c, u);
-        if (c.host.size() > longest_name) {
-            refuse("the host is longer than 255 bytes");
-        }
     } else if (u.scheme() == "unix") {
         read_unix(c, u);
     } else {

@@ -4,6 +4,7 @@
 
 #include <boost/asio/error.hpp>
 
+#include <string>
 #include <utility>
 
 namespace conch::impl {
@@ -41,7 +42,7 @@ void client_core::on_connected(stream& s) {
     }
     connections_[s.place()].ready = true;
     begin_turn();
-    if (is_wanted(s) && (engine_.is_sentinel(s.place()) || ask_credentials(s.place()))) {
+    if (is_wanted(s) && ask_credentials(s.place())) {
         engine_.connected(s.place());
     }
     end_turn();
@@ -49,19 +50,21 @@ void client_core::on_connected(stream& s) {
 
 // Late, so that they are as new as can be.
 bool client_core::ask_credentials(std::size_t place) {
-    if (!settings_.credentials) {
+    const bool of_sentinel = engine_.is_sentinel(place);
+    const auto& ask = of_sentinel ? settings_.sentinel->credentials : settings_.credentials;
+    if (!ask) {
         return true;
     }
-    std::string_view bad;
+    std::string bad = of_sentinel ? "sentinel_options::credentials" : "config::credentials";
     try {
-        credentials now = settings_.credentials();
+        credentials now = ask();
         if (now.username.empty() || !now.password.empty()) {
             engine_.log_in_as(std::move(now), place);
             return true;
         }
-        bad = "config::credentials gave a user without a password";
+        bad += " gave a user without a password";
     } catch (...) {  // whatever it says could hold the password
-        bad = "config::credentials threw an exception";
+        bad += " threw an exception";
     }
     engine_.connection_broken(bad, {}, place);
     return false;

@@ -2,6 +2,7 @@
 #include "topology/cluster.hpp"
 
 #include "topology/inquiry.hpp"
+#include "topology/mapping.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -65,16 +66,13 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
 
 cluster::~cluster() { timers_.cancel(poll_); }
 
-wire::address cluster::reached(const wire::address& told) const {
-    if (!options_.map_address) {
-        return told;
+// A node that doesn't know an address means the one where it was asked, which is mapped already.
+std::optional<wire::address> cluster::reached(const wire::address& told,
+                                              const wire::address& by) const {
+    if (told.host.empty()) {
+        return wire::address{by.host, told.port, {}};
     }
-    try {
-        return address_of(options_.map_address({told.host, told.port}));
-    } catch (...) {
-        log_(log_level::error, "cluster.map_address threw an exception for ", told.text());
-        return told;
-    }
+    return topology::reached(told, {options_.map_address, "cluster.map_address"}, log_);
 }
 
 void cluster::ask() {
@@ -197,12 +195,12 @@ std::vector<slot_range> cluster::read(const resp::value& reply) const {
         if (host == "?") {
             continue;
         }
-        // A node that doesn't know its own address means the one where it was asked.
-        wire::address at{host.empty() ? link_.target().host : std::string{host},
-                         static_cast<std::uint16_t>(port),
-                         {}};
-        ranges.push_back({static_cast<std::uint16_t>(one.at(0).integer()),
-                          static_cast<std::uint16_t>(one.at(1).integer()), reached(at)});
+        const std::optional<wire::address> at =
+            reached({std::string{host}, static_cast<std::uint16_t>(port), {}}, link_.target());
+        if (at) {
+            ranges.push_back({static_cast<std::uint16_t>(one.at(0).integer()),
+                              static_cast<std::uint16_t>(one.at(1).integer()), *at});
+        }
     }
     return ranges;
 }
@@ -299,8 +297,8 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     const bool none_helps = std::exchange(c.refused_, 0) == all;
     if (!c.known_) {
         c.last_words_ = c.words_;
-        if (none_helps) {
-            c.events_.lost(c.events_.owner, why);
+        if (none_helps || is_out_of_attempts(c.settings_, c.failed_ / all)) {
+            c.events_.lost(c.events_.owner, none_helps ? why : c.link_.why_down());
         }
     }
 }

@@ -51,8 +51,8 @@ public:
     void not_there(const wire::address& at);
     /// A server says that this part is there (MOVED): a node that does not know makes way.
     void moved(std::uint16_t hash_slot, const wire::address& to);
-    /// The node that this one tells of, as the client reaches it.
-    wire::address reached(const wire::address& told) const;
+    /// A node that the one at `by` tells of, as the client reaches it; none if it can't.
+    std::optional<wire::address> reached(const wire::address& told, const wire::address& by) const;
     /// Release messages go by SPUBLISH. Known when `learned` is called.
     bool sharded() const noexcept { return sharded_; }
     wire::link& link() noexcept { return link_; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 
 namespace conch::topology {
 
@@ -16,8 +17,13 @@ inline config inquiry_settings(const config& all) {
     config c = all;
     c.connect_timeout = std::min(c.connect_timeout, longest_patience);
     c.response_timeout = std::min(c.response_timeout, longest_patience);
-    c.retry_attempts.reset();
     return c;
+}
+
+/// All of those that are asked failed so often, one after the other, that what waits for an answer
+/// shall wait no longer.
+inline bool is_out_of_attempts(const config& c, std::size_t rounds) noexcept {
+    return c.retry_attempts && rounds >= *c.retry_attempts;
 }
 
 }  // namespace conch::topology

@@ -2,6 +2,7 @@
 #include "topology/sentinel.hpp"
 
 #include "topology/inquiry.hpp"
+#include "topology/mapping.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -175,12 +176,16 @@ void sentinel::answered(const resp::value& reply) {
         fail(errc::unknown_master, "the sentinel knows no master named " + options_.master);
         return;
     }
-    const auto port = number_in<std::uint16_t>(reply.at(1).text());
-    const wire::address at{std::string{reply.at(0).text()}, port.value_or(0), {}};
-    if (at.host.empty() || at.port == 0) {
+    const wire::address told{std::string{reply.at(0).text()},
+                             number_in<std::uint16_t>(reply.at(1).text()).value_or(0),
+                             {}};
+    const std::optional<wire::address> mapped =
+        reached(told, {options_.map_address, "sentinel.map_address"}, log_);
+    if (!mapped) {
         fail(errc::protocol_error, "the sentinel's answer is no address");
         return;
     }
+    const wire::address& at = *mapped;
     const bool in_vain = at == missed_ && !master_.ready() && !durable_.ready() &&
                          now_ - missed_since_ >= options_.scan_interval;
     if (in_vain && options_.addresses.size() > 1) {
@@ -258,8 +263,8 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
         return;
     }
     s.master_.remember_words(s.link_.last_words());
-    if (none_helps) {
-        s.events_.lost(s.events_.owner, why);
+    if (none_helps || is_out_of_attempts(s.settings_, s.failed_ / all)) {
+        s.events_.lost(s.events_.owner, none_helps ? why : s.link_.why_down());
     }
 }
 

@@ -179,21 +179,21 @@ bool servers::on_put_off(void* self) {
 }
 
 void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
-    const wire::address at = cluster_->reached(to.to);
-    const std::optional<std::uint16_t> there = seat_at(at);
+    const std::optional<wire::address> at = cluster_->reached(to.to, from.link.target());
+    const std::optional<std::uint16_t> there = at ? seat_at(*at) : std::nullopt;
     ++counters_.redirections;
     c.asking = false;
-    if (!to.once && at != from.link.target()) {
-        cluster_->moved(to.slot, at);
+    if (at && !to.once && *at != from.link.target()) {
+        cluster_->moved(to.slot, *at);
     }
-    if (++c.redirects >= most_redirects) {
+    if (!at || ++c.redirects >= most_redirects) {
         c.redirects = 0;
         cluster_->ask();
         from.link.retry_later(c, errc::server_unavailable);
     } else if (to.once) {
         c.asking = true;
-        link_of(seats_[there ? *there : add_seat(at)], from.durable).adopt(c);
-    } else if (there && at != from.link.target()) {
+        link_of(seats_[there ? *there : add_seat(*at)], from.durable).adopt(c);
+    } else if (there && *at != from.link.target()) {
         const bool is_news = map_->owner(to.slot) != *there;
         map_->give(to.slot, *there);
         cluster_->ask();

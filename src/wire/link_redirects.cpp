@@ -55,12 +55,9 @@ bool link::redirect(call& c, std::string_view words) {
         (c.divisible && is_divided(words))) {
         return false;
     }
-    std::optional<redirection> to = read_redirection(words);
+    const std::optional<redirection> to = read_redirection(words);
     if (!to) {
         return false;
-    }
-    if (to->to.host.empty()) {
-        to->to.host = target_.host;
     }
     c.not_run();
     events_.redirected(events_.owner, c, *to);

@@ -87,9 +87,9 @@ TEST_F(observer_test, may_outlive_its_client_and_the_context) {
 class secret_test : public redis_test {
 protected:
     explicit secret_test(std::vector<std::string> more = {})
-        : redis_test{
-              {.arguments = with({"--user", "app", "on", ">s3cret-word", "~*", "allchannels", "+@all"},
-                                 std::move(more))}} {}
+        : redis_test{{.arguments = with(
+                          {"--user", "app", "on", ">s3cret-word", "~*", "allchannels", "+@all"},
+                          std::move(more))}} {}
 
     static std::vector<std::string> with(std::vector<std::string> all,
                                          std::vector<std::string> more) {

@@ -89,6 +89,24 @@ TEST_F(settings_test, retry_attempts_end_a_wait_for_a_server_that_is_not_there) 
     });
 }
 
+TEST_F(settings_test, retry_attempts_end_a_wait_for_sentinels_or_nodes_that_are_not_there) {
+    for (const char* const url : {"redis+sentinel://127.0.0.1:1,127.0.0.1:2/m",
+                                  "redis+cluster://127.0.0.1:1,127.0.0.1:2"}) {
+        SCOPED_TRACE(url);
+        config c = config::from_url(url);
+        c.retry_attempts = 3;
+        c.operation_timeout = 10min;
+        client redis{io, c};
+        run([&]() -> asio::awaitable<void> {
+            const mutex m{redis, "m"};
+            const auto [ec, h] = co_await m.async_lock({}, as_result);
+            EXPECT_EQ(ec, errc::not_connected);
+            const auto [asked, status] = co_await m.async_status(as_result);
+            EXPECT_EQ(asked, errc::not_connected);
+        });
+    }
+}
+
 TEST_F(settings_test, a_server_that_comes_back_is_found_after_the_retry_attempts) {
     config c = settings();
     c.retry_attempts = 1;

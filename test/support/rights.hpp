@@ -10,8 +10,9 @@
 
 namespace conch::test {
 
-/// The user of the ACL that conch needs, as the README has it: every client of the tests is this
-/// one, and what it may not do fails them.
+/// The user of the ACL that conch needs, as the README has it: every client of the tests with one
+/// server is this one, and what it may not do fails them. (The tests in `topology/` that are not
+/// about rights have the user "default".)
 inline constexpr std::string_view conch_user = "conch";
 inline constexpr std::string_view conch_password = "pass-of-a-test";
 /// Redis has such rights since 6.2.

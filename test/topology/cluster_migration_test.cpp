@@ -202,8 +202,8 @@ TEST_F(cluster_migration, slow_a_lock_and_its_fencing_token_may_be_apart) {
     });
 }
 
-// Its node tells that the channel has left, and refuses what it had not read yet: that nobody listens
-// any more. The answers behind that are those of other locks.
+// Its node tells that the channel has left, and refuses what it had not read yet: that nobody
+// listens any more. The answers behind that are those of other locks.
 TEST_F(cluster_migration, slow_a_waiter_that_gives_up_as_its_slot_leaves_confuses_nobody) {
     if (!server_has_shard_messages()) {
         GTEST_SKIP() << "for Redis 7.0 or newer";

@@ -29,10 +29,9 @@ cli::private_redis::options options_with(const node_ports& ports) {
 
 cli::private_redis::options options_with(const node_ports& ports, const node_certificate& c) {
     cli::private_redis::options all = usual();
-    all.arguments.insert(all.arguments.end(),
-                         {"--tls-port", std::to_string(ports.client()), "--tls-cluster", "yes",
-                          "--tls-replication", "yes", "--tls-cert-file", c.file, "--tls-key-file",
-                          c.key, "--tls-ca-cert-file", c.ca, "--tls-auth-clients", "no"});
+    const std::vector<std::string> tls = tls_arguments(c, ports.client());
+    all.arguments.insert(all.arguments.end(), tls.begin(), tls.end());
+    all.arguments.insert(all.arguments.end(), {"--tls-cluster", "yes"});
     return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/private_redis.hpp"
 #include "support/raw_client.hpp"
+#include "topology/tls_server.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -55,13 +56,6 @@ struct node_line {
 
     /// Has one of the flags exactly: "fail?" isn't "fail".
     bool is(const std::string& flag) const;
-};
-
-/// What the nodes of a cluster show to those who connect, and to each other: files.
-struct node_certificate {
-    std::string file{};
-    std::string key{};
-    std::string ca{};
 };
 
 /// A server in cluster mode: a process of its own, with a client port and a bus port that stay the

@@ -58,6 +58,40 @@ TEST_F(cluster_rights_test, slow_what_the_readme_says_is_enough) {
     EXPECT_EQ(c.last_server_error().find("NOPERM"), std::string::npos) << c.last_server_error();
 }
 
+TEST_F(cluster_rights_test, slow_a_function_is_asked_for_the_password_at_each_node) {
+    config settings = user_without("");
+    credentials now{settings.username, settings.password};
+    settings.username.clear();
+    settings.password.clear();
+    int asked = 0;
+    settings.credentials = [&] {
+        ++asked;
+        return now;
+    };
+    client c{io, settings};
+    run([&]() -> asio::awaitable<void> {
+        const std::string name = group.name_in(1);
+        hold h = co_await mutex{c, name}.async_lock();
+        EXPECT_GE(asked, 2) << "for the node that tells where the masters are, and for the master";
+        now.password = "another";
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            group.raw(i).must({"ACL", "SETUSER", now.username, "resetpass", '>' + now.password});
+        }
+        const int before = asked;
+        EXPECT_EQ(group.raw(1).kill_connections("user"), 1u);
+        const auto is_there = [&] {
+            const std::string all = group.raw(1).must({"CLIENT", "LIST"}).text;
+            return all.find(" name=user ") != std::string::npos;
+        };
+        const bool back = co_await when(is_there, long_patience);
+        EXPECT_TRUE(back) << c.last_server_error();
+        EXPECT_GT(asked, before);
+        EXPECT_TRUE(h.owns_lock());
+        co_await h.async_unlock();
+        co_await c.async_shutdown();
+    });
+}
+
 TEST_F(cluster_rights_test, slow_who_may_not_ask_for_the_slots_is_told) {
     client c{io, user_without("+cluster|slots")};
     run([&]() -> asio::awaitable<void> {

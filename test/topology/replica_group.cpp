@@ -9,6 +9,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace conch::test {
@@ -16,24 +17,29 @@ namespace {
 
 constexpr auto start_limit = std::chrono::seconds{60};
 
-std::vector<std::string> arguments_of_replica(const cli::private_redis& master) {
-    return {"--replicaof", "127.0.0.1", std::to_string(master.port()), "--repl-diskless-sync-delay",
-            "0"};
-}
-
 }  // namespace
 
-replica_group::replica_group() {
-    servers_.emplace_back(
-        cli::private_redis::options{.tcp = true, .arguments = {"--repl-diskless-sync-delay", "0"}});
+replica_group::replica_group(const std::optional<node_certificate>& shown) {
     while (servers_.size() < server_count) {
-        servers_.emplace_back(cli::private_redis::options{
-            .tcp = true, .arguments = arguments_of_replica(servers_.front())});
+        add(shown);
     }
     asio::io_context io;
     if (!run_until(io, [&] { return replicated(0); }, start_limit)) {
         throw std::runtime_error{"the replicas did not join the master"};
     }
+}
+
+void replica_group::add(const std::optional<node_certificate>& shown) {
+    cli::private_redis::options o{.tcp = !shown, .arguments = {"--repl-diskless-sync-delay", "0"}};
+    std::vector<std::string>& all = o.arguments;
+    if (!servers_.empty()) {
+        all.insert(all.end(), {"--replicaof", "127.0.0.1", std::to_string(port(0))});
+    }
+    if (shown) {
+        const auto tls = tls_arguments(*shown, tls_ports_.emplace_back().number());
+        all.insert(all.end(), tls.begin(), tls.end());
+    }
+    servers_.emplace_back(std::move(o));
 }
 
 bool replica_group::replicated(std::size_t i) const {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace conch::test {
 namespace {
@@ -24,9 +25,8 @@ std::string field(const reply& flat, const std::string& name) {
     return {};
 }
 
-std::string configuration(const cli::private_redis& master) {
-    const std::string port = std::to_string(master.port());
-    return "sentinel monitor conch-test 127.0.0.1 " + port +
+std::string configuration(std::uint16_t master_port) {
+    return "sentinel monitor conch-test 127.0.0.1 " + std::to_string(master_port) +
            " 2\n"
            "sentinel down-after-milliseconds conch-test 500\n"
            "sentinel failover-timeout conch-test 4000\n"
@@ -35,11 +35,15 @@ std::string configuration(const cli::private_redis& master) {
 
 }  // namespace
 
-sentinel_group::sentinel_group() {
+sentinel_group::sentinel_group(std::optional<node_certificate> shown)
+    : shown_{std::move(shown)}, servers_{shown_} {
     asio::io_context io;
     while (sentinels_.size() < sentinel_count) {
-        sentinels_.emplace_back(cli::private_redis::options{
-            .tcp = true, .sentinel = configuration(servers_.server(0))});
+        cli::private_redis::options o{.tcp = !shown_, .sentinel = configuration(port(0))};
+        if (shown_) {
+            o.arguments = tls_arguments(*shown_, tls_ports_.emplace_back().number());
+        }
+        sentinels_.emplace_back(std::move(o));
     }
     if (!run_until(io, [&] { return complete(); }, start_limit)) {
         throw std::runtime_error{"the sentinels did not find each other"};
@@ -63,7 +67,7 @@ std::size_t sentinel_group::master_by(std::size_t i) const {
     raw_client raw{sentinels_[i].socket_path()};
     const reply at = raw.must({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", "conch-test"});
     for (std::size_t s = 0; s < server_count && at.items.size() == 2; ++s) {
-        if (at.items[1].text == std::to_string(servers_.server(s).port())) {
+        if (at.items[1].text == std::to_string(port(s))) {
             return s;
         }
     }
@@ -90,6 +94,9 @@ bool sentinel_group::calm() const {
 config sentinel_group::settings(const std::string& client_name) const {
     config c = config::from_url(url());
     c.client_name = client_name;
+    if (c.tls) {
+        c.tls->ca_file = shown_->ca;
+    }
     c.connect_timeout = 2s;
     c.response_timeout = 1s;
     c.operation_timeout = 2min;
@@ -100,10 +107,10 @@ config sentinel_group::settings(const std::string& client_name) const {
 
 std::string sentinel_group::url() const {
     std::string hosts;
-    for (const auto& s : sentinels_) {
-        hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(s.port());
+    for (std::size_t i = 0; i < sentinel_count; ++i) {
+        hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(sentinel_port(i));
     }
-    return "redis+sentinel://" + hosts + "/conch-test";
+    return (shown_ ? "rediss+sentinel://" : "redis+sentinel://") + hosts + "/conch-test";
 }
 
 }  // namespace conch::test

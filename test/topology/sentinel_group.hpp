@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 
 namespace conch::test {
@@ -23,7 +24,9 @@ public:
     static constexpr std::size_t sentinel_count = 3;
 
     /// Returns when the replicas have joined and the sentinels know each other.
-    sentinel_group();
+    sentinel_group() : sentinel_group{std::nullopt} {}
+    /// The same; all of them need TLS.
+    explicit sentinel_group(std::optional<node_certificate> shown);
 
     /// Settings of a client that asks these sentinels, impatient enough for a test.
     config settings(const std::string& client_name = "conch") const;
@@ -32,6 +35,11 @@ public:
     /// The first is the master at first.
     cli::private_redis& server(std::size_t i) { return servers_.server(i); }
     cli::private_redis& sentinel(std::size_t i) { return sentinels_[i]; }
+    /// Their TCP ports, of TLS or not.
+    std::uint16_t port(std::size_t i) const { return servers_.port(i); }
+    std::uint16_t sentinel_port(std::size_t i) const {
+        return shown_ ? tls_ports_[i].number() : sentinels_[i].port();
+    }
     /// A connection of the test's own; made anew by each call.
     raw_client raw(std::size_t i) const { return servers_.raw(i); }
 
@@ -48,7 +56,9 @@ public:
 private:
     bool complete() const;
 
-    replica_group servers_{};
+    std::optional<node_certificate> shown_;
+    replica_group servers_;
+    std::deque<reserved_port> tls_ports_{};
     std::deque<cli::private_redis> sentinels_{};
 };
 

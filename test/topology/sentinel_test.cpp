@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Locks at the master that real sentinels name, while servers and sentinels fail.
+#include "topology/sentinel_test.hpp"
 #include "support/fenced_resource.hpp"
-#include "support/run.hpp"
 #include "support/told_in_time.hpp"
-#include "topology/sentinel_group.hpp"
-
-#include <conch/conch.hpp>
-
-#include <gtest/gtest.h>
-#include <boost/asio/io_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,33 +13,6 @@ namespace {
 
 using namespace conch;
 using namespace conch::test;
-
-constexpr std::chrono::seconds long_patience{60};
-
-class sentinel_test : public testing::Test {
-protected:
-    template <typename Body>
-    void run(Body&& body) {
-        run_test(io, body(), long_patience);
-    }
-    /// Another one than before is the master, and says so.
-    asio::awaitable<std::size_t> next_master(std::size_t before) {
-        std::size_t now = before;
-        const bool moved = co_await when(
-            [&] {
-                now = group.master_by(0);
-                return now != before && now < sentinel_group::server_count;
-            },
-            long_patience);
-        EXPECT_TRUE(moved) << "no failover";
-        co_return now;
-    }
-
-    sentinel_group group{};
-    asio::io_context io{};
-    client a{io, group.settings("a")};
-    client b{io, group.settings("b")};
-};
 
 TEST_F(sentinel_test, slow_the_master_is_found_and_excludes) {
     run([&]() -> asio::awaitable<void> {

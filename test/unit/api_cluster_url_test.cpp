@@ -41,7 +41,8 @@ TEST(cluster_url, what_makes_no_sense_is_refused) {
     for (const char* const url :
          {"redis+cluster://", "redis+cluster:///", "redis+cluster://n1,", "redis+cluster://,n1",
           "redis+cluster://n1:0", "redis+cluster://n1/1", "redis+cluster://n1/0",
-          "redis+cluster://n1?db=1", "redis+cluster://u@n1", "redis+cluster://n1#f"}) {
+          "redis+cluster://n1?db=1", "redis+cluster://u@n1", "redis+cluster://n1#f",
+          "redis+cluster://n1,u:p@n2"}) {
         EXPECT_THROW(config::from_url(url), std::invalid_argument) << url;
     }
 }
@@ -67,6 +68,18 @@ TEST(cluster_options, are_checked) {
     EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].host = "a b"; }),
               "conch::config: a host of cluster.addresses is empty, or has spaces or special "
               "characters");
+    EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].host = std::string(256, 'h'); }),
+              "conch::config: a host of cluster.addresses is longer than 255 bytes");
+    EXPECT_EQ(refusal([](config& c) {
+                  c.host = std::string(256, 'h');
+                  EXPECT_EQ(c.cluster->addresses.size(), 1u) << "host is of no use here";
+              }),
+              "");
+    EXPECT_EQ(refusal([](config& c) {
+                  c.cluster.reset();
+                  c.host = std::string(256, 'h');
+              }),
+              "conch::config: host is longer than 255 bytes");
     EXPECT_EQ(refusal([](config& c) { c.cluster->scan_interval = 1ms; }),
               "conch::config: cluster.scan_interval must be from 10 ms to one hour");
     EXPECT_EQ(refusal([](config& c) { c.unix_path = "/x"; }),

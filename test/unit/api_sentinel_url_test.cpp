@@ -72,6 +72,39 @@ TEST(sentinel_url, one_with_tls_has_the_queries_of_both) {
     EXPECT_THROW(config::from_url("rediss+sentinel://s1/m?db=1"), std::invalid_argument);
 }
 
+TEST(sentinel_url, a_comma_of_a_user_or_a_password_is_encoded) {
+    const config c = config::from_url("redis+sentinel://a%2Cb:c%2Cd@s1,s2/m");
+    EXPECT_EQ(c.username, "a,b");
+    EXPECT_EQ(c.password, "c,d");
+    EXPECT_EQ(c.sentinel->addresses, (addresses{{"s1", 26379}, {"s2", 26379}}));
+}
+
+TEST(sentinel_url, user_and_password_behind_the_first_host_are_no_reason_to_lose_it) {
+    try {
+        config::from_url("redis+sentinel://s1,user:s3cret@s2/m");
+        ADD_FAILURE() << "accepted";
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string{e.what()}.find("comma"), std::string::npos) << e.what();
+    }
+}
+
+TEST(sentinel_url, no_host_has_more_than_255_bytes) {
+    const std::string longest(255, 'h');
+    for (const std::string& start : {std::string{"redis+sentinel://"}, std::string{"redis://"},
+                                     std::string{"redis+cluster://"}}) {
+        SCOPED_TRACE(start);
+        const std::string end = start == "redis+sentinel://" ? "/m" : "";
+        EXPECT_NO_THROW(conch::impl::check_config(config::from_url(start + longest + end)));
+        try {
+            config::from_url(start + longest + 'h' + end);
+            ADD_FAILURE() << "accepted";
+        } catch (const std::invalid_argument& e) {
+            EXPECT_NE(std::string{e.what()}.find("longer than 255 bytes"), std::string::npos);
+        }
+    }
+    EXPECT_THROW(config::from_url("redis+sentinel://s1," + longest + "h/m"), std::invalid_argument);
+}
+
 class bad_sentinel_url : public testing::TestWithParam<const char*> {};
 
 TEST_P(bad_sentinel_url, is_refused_without_repeating_a_password) {
@@ -84,21 +117,19 @@ TEST_P(bad_sentinel_url, is_refused_without_repeating_a_password) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(sentinel_url, bad_sentinel_url,
-                         testing::Values("redis+sentinel://", "redis+sentinel:///m",
-                                         "redis+sentinel://s1", "redis+sentinel://s1/",
-                                         "redis+sentinel://s1,/m", "redis+sentinel://,s1/m",
-                                         "redis+sentinel://s1,,s2/m", "redis+sentinel://s1:0/m",
-                                         "redis+sentinel://s1:65536/m", "redis+sentinel://s1:x/m",
-                                         "redis+sentinel://s1,s2:70000/m",
-                                         "redis+sentinel://s1/m/x", "redis+sentinel://s1/m/1/2",
-                                         "redis+sentinel://s1/m%20m", "redis+sentinel://s1%20s2/m",
-                                         "redis+sentinel://s1/m#f", "redis+sentinel://s1/m?db=1",
-                                         "redis+sentinel://u:s3cret@s1,u@s2/m/x",
-                                         "redis+sentinel://u@s1/m", "redis+sentinel://u:@s1/m",
-                                         "redis+sentinel://s1/m?sentinel_user=u",
-                                         "redis+sentinel://s1/m/x?sentinel_password=s3cret",
-                                         "redis+sentinel://s1 ,s2/m", "redis+sentinel//s1/m"));
+INSTANTIATE_TEST_SUITE_P(
+    sentinel_url, bad_sentinel_url,
+    testing::Values(
+        "redis+sentinel://", "redis+sentinel:///m", "redis+sentinel://s1", "redis+sentinel://s1/",
+        "redis+sentinel://s1,/m", "redis+sentinel://,s1/m", "redis+sentinel://s1,,s2/m",
+        "redis+sentinel://s1:0/m", "redis+sentinel://s1:65536/m", "redis+sentinel://s1:x/m",
+        "redis+sentinel://s1,s2:70000/m", "redis+sentinel://s1/m/x", "redis+sentinel://s1/m/1/2",
+        "redis+sentinel://s1/m%20m", "redis+sentinel://s1%20s2/m", "redis+sentinel://s1/m#f",
+        "redis+sentinel://s1/m?db=1", "redis+sentinel://u:s3cret@s1,u@s2/m/x",
+        "redis+sentinel://u@s1/m", "redis+sentinel://u:@s1/m",
+        "redis+sentinel://s1/m?sentinel_user=u", "redis+sentinel://s1/m/x?sentinel_password=s3cret",
+        "redis+sentinel://a,u:s3cret@s2/m", "redis+sentinel://u:s3,cret@s1,s2/m",
+        "redis+sentinel://s1 ,s2/m", "redis+sentinel//s1/m"));
 
 struct flaw {
     const char* name;
@@ -121,17 +152,24 @@ TEST_P(bad_sentinel_options, are_refused) {
 
 INSTANTIATE_TEST_SUITE_P(
     sentinel, bad_sentinel_options,
-    testing::Values(flaw{"no_master", [](config& c) { c.sentinel->master = ""; }},
-                    flaw{"space_in_master", [](config& c) { c.sentinel->master = "a b"; }},
-                    flaw{"no_address", [](config& c) { c.sentinel->addresses.clear(); }},
-                    flaw{"no_host", [](config& c) { c.sentinel->addresses[0].host = ""; }},
-                    flaw{"bad_host", [](config& c) { c.sentinel->addresses[0].host = "a\n"; }},
-                    flaw{"no_port", [](config& c) { c.sentinel->addresses[0].port = 0; }},
-                    flaw{"no_interval", [](config& c) { c.sentinel->scan_interval = 0s; }},
-                    flaw{"user_alone", [](config& c) { c.sentinel->username = "u"; }},
-                    flaw{"unix_path", [](config& c) { c.unix_path = "/tmp/x"; }},
-                    flaw{"too_many",
-                         [](config& c) { c.sentinel->addresses.resize(1001, {"s", 1}); }}),
+    testing::Values(
+        flaw{"no_master", [](config& c) { c.sentinel->master = ""; }},
+        flaw{"space_in_master", [](config& c) { c.sentinel->master = "a b"; }},
+        flaw{"no_address", [](config& c) { c.sentinel->addresses.clear(); }},
+        flaw{"no_host", [](config& c) { c.sentinel->addresses[0].host = ""; }},
+        flaw{"bad_host", [](config& c) { c.sentinel->addresses[0].host = "a\n"; }},
+        flaw{"no_port", [](config& c) { c.sentinel->addresses[0].port = 0; }},
+        flaw{"no_interval", [](config& c) { c.sentinel->scan_interval = 0s; }},
+        flaw{"user_alone", [](config& c) { c.sentinel->username = "u"; }},
+        flaw{"long_host",
+             [](config& c) { c.sentinel->addresses.push_back({std::string(256, 'h'), 1}); }},
+        flaw{"two_passwords",
+             [](config& c) {
+                 c.sentinel->password = "p";
+                 c.sentinel->credentials = [] { return conch::credentials{}; };
+             }},
+        flaw{"unix_path", [](config& c) { c.unix_path = "/tmp/x"; }},
+        flaw{"too_many", [](config& c) { c.sentinel->addresses.resize(1001, {"s", 1}); }}),
     [](const auto& i) { return std::string{i.param.name}; });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace conch::test {
 
@@ -52,8 +53,7 @@ inline std::string just_names(std::string_view host) {
 
 /// A client that asks sentinels.
 struct topology_sentinel : topology_harness {
-    explicit topology_sentinel(std::size_t sentinels = 2)
-        : topology_harness{settings_with(sentinels)} {}
+    explicit topology_sentinel(config c = settings_with(2)) : topology_harness{std::move(c)} {}
 
     wire::link& durable() { return servers.serving(0, true); }
     void submit(note& n) { servers.main().submit(n); }

@@ -250,4 +250,39 @@ TEST_F(topology_mapped_cluster, addresses_are_those_of_the_mapper) {
     EXPECT_EQ(serving(7), "outside-m2:7001");
 }
 
+conch::config impatient_settings() {
+    conch::config c = cluster_settings(2);
+    c.retry_attempts = 2;
+    return c;
+}
+
+struct topology_impatient_cluster : topology_cluster {
+    topology_impatient_cluster() : topology_cluster{impatient_settings()} {}
+};
+
+TEST_F(topology_impatient_cluster, a_whole_round_of_the_nodes_is_one_attempt) {
+    submit(a, 7);
+    const auto fail_all = [&] {
+        servers.at(asked).broken("refused");
+        EXPECT_EQ(news, lines{}) << "there is another";
+        servers.at(asked).broken("refused");
+    };
+    const lines told{"lost: " + make_error_code(errc::not_connected).message()};
+    fail_all();
+    EXPECT_EQ(news, lines{});
+    advance(200ms);
+    fail_all();
+    EXPECT_EQ(news, told);
+    news.clear();
+    advance(200ms);
+    fail_all();
+    EXPECT_EQ(news, told) << "each further one, too";
+    news.clear();
+    advance(1s);
+    learn_three();
+    servers.at(asked).broken("refused");
+    advance(100ms);
+    EXPECT_EQ(news, lines{"regrouped"}) << "the masters are known";
+}
+
 }  // namespace

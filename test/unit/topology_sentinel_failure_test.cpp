@@ -191,4 +191,48 @@ TEST_F(topology_sentinel, after_its_end_nothing_is_asked) {
     EXPECT_EQ(a.ends, lines{"lost"});
 }
 
+conch::config impatient_settings() {
+    conch::config c = settings_with(2);
+    c.retry_attempts = 2;
+    return c;
+}
+
+struct topology_impatient_sentinel : topology_sentinel {
+    topology_impatient_sentinel() : topology_sentinel{impatient_settings()} {}
+};
+
+TEST_F(topology_impatient_sentinel, a_whole_round_of_them_is_one_attempt) {
+    submit(a);
+    const auto fail_all = [&] {
+        servers.at(asked).broken("refused");
+        EXPECT_EQ(news, lines{}) << "there is another";
+        servers.at(asked).broken("refused");
+    };
+    fail_all();
+    EXPECT_EQ(news, lines{});
+    advance(200ms);
+    fail_all();
+    EXPECT_EQ(news, lines{"lost: no connection to the Redis server"});
+    EXPECT_EQ(durable_news, lines{"lost: no connection to the Redis server"});
+    news.clear();
+    advance(200ms);
+    fail_all();
+    EXPECT_EQ(news, lines{"lost: no connection to the Redis server"}) << "each further one, too";
+}
+
+TEST_F(topology_impatient_sentinel,
+       what_they_fail_to_answer_is_no_matter_once_the_master_is_known) {
+    submit(a);
+    servers.at(asked).broken("refused");
+    servers.at(asked).broken("refused");
+    advance(200ms);
+    find_master("m1");
+    meet_master();
+    for (int i = 0; i < 8; ++i) {
+        servers.at(asked).broken("refused");
+        advance(200ms);
+    }
+    EXPECT_EQ(news, lines{"ready"});
+}
+
 }  // namespace

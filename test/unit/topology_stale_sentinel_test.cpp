@@ -7,7 +7,7 @@ namespace {
 using namespace conch::test;
 
 struct topology_stale_sentinel : topology_sentinel {
-    topology_stale_sentinel() : topology_sentinel{3} {}
+    topology_stale_sentinel() : topology_sentinel{settings_with(3)} {}
 
     /// At the first look the first sentinel names this master.
     void begin(std::string_view master, int epoch) {
