@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -33,7 +33,7 @@ public:
           me_{me},
           times_{me},
           client_{loop_.context(), server},
-          other_{loop_.context(), ::dup(other.descriptor())} {}
+          other_{loop_.context(), asio::local::stream_protocol{}, ::dup(other.descriptor())} {}
 
     void run(const pass_order& o) {
         loop_.spawn(o.what == kind::take ? take() : play(o));
@@ -75,7 +75,7 @@ private:
     client client_;
     mutex lock_{client_, std::string{tag} + ":hand-off"};
     hold hold_;
-    asio::posix::stream_descriptor other_;
+    asio::local::stream_protocol::socket other_;
     asio::steady_timer pause_{loop_.context()};
 };
 

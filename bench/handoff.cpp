@@ -24,11 +24,10 @@ public:
     /// The passes that a message ended: all, unless a process was kept from waiting in time.
     std::vector<pass> play(const pass_order& o) {
         tell(first_, {.what = pass_order::kind::take});
-        obeyed(first_);
+        (void)first_.wire().receive<bool>();
         tell(first_, o);
         tell(second_, o);
-        obeyed(first_);
-        obeyed(second_);
+        receive_from_both<bool>(first_.wire(), second_.wire());
         std::vector<pass> out;
         for (std::size_t i = 0; i < o.count; ++i) {
             if (log_->passes[i].by_message) {
@@ -40,7 +39,6 @@ public:
 
 private:
     static void tell(worker& w, const pass_order& o) { w.wire().send(o); }
-    static void obeyed(worker& w) { (void)w.wire().receive<bool>(); }
 
     test::shared_value<pass_log> log_;
     wire_ends between_ = make_wire();
@@ -75,7 +73,9 @@ std::vector<double> distribution(const std::vector<double>& values) {
 }
 
 report run(const server_choice& where, const arguments& how) {
-    use_cpu(0);
+    if (!where.own || *where.own == topology::single || *where.own == topology::tls) {
+        use_cpu(0);  // several servers would share it
+    }
     const deployment servers{where};
     const pass_order o{.count = how.count("passes"), .shortest_hold = how.nanoseconds("hold")};
     pair_of_processes own{servers.settings(), &pass_through_conch};
@@ -130,9 +130,10 @@ sub_command handoff_command() {
         "Two processes pass a lock to and fro. A pass lasts from the start of the unlock in one\n"
         "to the grant in the other, which waits. The limit: two processes with blocking sockets,\n"
         "one to its own subscription; the release script, its message, then the acquire script.\n"
-        "The server that it starts, and each process, have a CPU of their own, as far as there\n"
-        "are so many; they are the same for both, else the scheduler decides who is faster. Who\n"
-        "unlocked waits for the other's word, not for the lock: it would win the race.\n"
+        "A server that it starts, and each process, have a CPU of their own, as far as there are\n"
+        "so many; they are the same for both sides, else the scheduler decides who is faster.\n"
+        "(Servers of Sentinel or Cluster run where they like.) Who unlocked waits for the other's\n"
+        "word, not for the lock: it would win the race.\n"
         "\n"
         "topology, limit      what was measured with; whether the limit reached it as conch did,\n"
         "                     without TLS, or not at all, where there is TLS alone: it isn't\n"

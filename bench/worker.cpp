@@ -70,6 +70,14 @@ wire_ends make_wire() {
     return {wire_end{fds[0]}, wire_end{fds[1]}};
 }
 
+wire_end& wait_for_either(wire_end& a, wire_end& b) {
+    pollfd both[] = {{a.descriptor(), POLLIN, 0}, {b.descriptor(), POLLIN, 0}};
+    if (::poll(both, 2, -1) < 0) {
+        fail("wait for a process");
+    }
+    return both[0].revents != 0 ? a : b;
+}
+
 worker::worker(const std::function<void(wire_end&)>& body)
     : ends_{make_wire()}, process_{[&](const test::child_process::report&) {
           forget_interruption();

@@ -51,6 +51,17 @@ struct wire_ends {
 
 wire_ends make_wire();
 
+/// Returns when there is more to receive from this end, or from the other; which.
+wire_end& wait_for_either(wire_end& a, wire_end& b);
+
+/// A value from each, whichever is first: throws as soon as one of the other ends is gone.
+template <typename T>
+void receive_from_both(wire_end& a, wire_end& b) {
+    wire_end& first = wait_for_either(a, b);
+    (void)first.receive<T>();
+    (void)(&first == &a ? b : a).receive<T>();
+}
+
 /// A forked process that takes orders and sends results until the other end of the wire is gone.
 /// Made while this process has one thread. The destructor lets it clean up, for some seconds.
 class worker {

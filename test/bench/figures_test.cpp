@@ -151,5 +151,25 @@ TEST(bench, instructions_are_counted_or_said_to_be_unknown) {
     EXPECT_GE(number(o, "instructions_per_pair_max"), number(o, "instructions_per_pair"));
 }
 
+// The gate of the hot path: a tenth above what it takes. They are counted, so they don't depend on
+// what else the machine does.
+TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
+#ifndef NDEBUG
+    GTEST_SKIP() << "for builds with optimisation";
+#endif
+    struct {
+        const char* coroutines;
+        double instructions, allocations;
+    } const most[] = {{"1", 19'300, 0.001}, {"128", 10'100, 0.1}};
+    for (const auto& m : most) {
+        const auto o = figures_of(words{"instructions", "--coroutines", m.coroutines});
+        if (o.contains("why_not")) {
+            GTEST_SKIP() << o.at("why_not").as_string().c_str();
+        }
+        EXPECT_LE(number(o, "instructions_per_pair"), m.instructions) << m.coroutines;
+        EXPECT_LE(number(o, "allocations_per_pair"), m.allocations) << m.coroutines;
+    }
+}
+
 }  // namespace
 }  // namespace conch::test
