@@ -32,8 +32,8 @@ bool link::misled(const call* c, const resp::value& reply) {
     const bool doubtful = channels_.doubtful();
     if (reply.is_error()) {
         if (doubtful && !is_of_script(reply.text())) {
-            if (c) {
-                nonsense("an error that may be for an end of a subscription");
+            if (c) {  // the server did nothing wrong: what is asked again is answered
+                down("whose answer an error is was in doubt");
             }
             return true;
         }

@@ -89,7 +89,8 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
                             make_released,
                             make_abandoned,
                             make_polls,
-                            make_replicated}) {
+                            make_replicated,
+                            make_understood}) {
         checkers_.push_back(make(*this));
     }
     if (how_.closing) {

@@ -79,6 +79,7 @@ std::unique_ptr<checker> make_released(simulation& s);
 std::unique_ptr<checker> make_abandoned(simulation& s);
 std::unique_ptr<checker> make_polls(simulation& s);
 std::unique_ptr<checker> make_replicated(simulation& s);
+std::unique_ptr<checker> make_understood(simulation& s);
 
 }  // namespace conch::sim
 
