@@ -76,7 +76,8 @@ void slot::expect_turn() {
     const duration theirs = 2 * round_trip + house.jitter.jitter(2 * round_trip);
     const duration d = std::max(shortest_turn, theirs) * (1 << vain_turns_);
     poll_due_ = false;
-    house.timers.set(contest_->poll, core::after(house.now, std::min(d, longest_turn)));
+    house.timers.set(contest_->poll,
+                     core::after(house.now, std::max(theirs, std::min(d, longest_turn))));
     // The release that leaves now is heard too, by who listens already.
     contest_->own_until =
         contest_->messages + (wire::subscriptions::is_on(contest_->listener) ? 1 : 0);

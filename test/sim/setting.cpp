@@ -9,6 +9,39 @@
 namespace conch::sim {
 namespace {
 
+/// All of them.
+constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
+    make_exclusion,
+    make_ownership,
+    make_fences,
+    make_once,
+    make_loss_in_time,
+    make_loss_noticed,
+    make_no_needless_loss,
+    make_no_orphans,
+    make_promptness,
+    make_rest,
+    make_bounds,
+    make_reasons,
+    make_answers,
+    make_verdicts,
+    make_lasting,
+    make_order,
+    make_admission,
+    make_outcomes,
+    make_passing,
+    make_shapes,
+    make_rates,
+    make_closings,
+    make_renewals,
+    make_depth,
+    make_released,
+    make_abandoned,
+    make_polls,
+    make_replicated,
+    make_understood,
+};
+
 std::string uuid_of(std::uint64_t client) {
     return "00000000-0000-0000-0000-00000000000" + std::to_string(client);
 }
@@ -62,35 +95,7 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
-    for (const auto make : {make_exclusion,
-                            make_ownership,
-                            make_fences,
-                            make_once,
-                            make_loss_in_time,
-                            make_loss_noticed,
-                            make_no_needless_loss,
-                            make_no_orphans,
-                            make_promptness,
-                            make_rest,
-                            make_bounds,
-                            make_reasons,
-                            make_answers,
-                            make_verdicts,
-                            make_lasting,
-                            make_order,
-                            make_admission,
-                            make_outcomes,
-                            make_passing,
-                            make_shapes,
-                            make_rates,
-                            make_closings,
-                            make_renewals,
-                            make_depth,
-                            make_released,
-                            make_abandoned,
-                            make_polls,
-                            make_replicated,
-                            make_understood}) {
+    for (const auto make : makers) {
         checkers_.push_back(make(*this));
     }
     if (how_.closing) {
