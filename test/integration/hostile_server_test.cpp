@@ -15,6 +15,9 @@ protected:
     config user_with(const std::vector<std::string>& rights) {
         raw_client::words line{"ACL", "SETUSER", "limited", "reset", "on", ">right"};
         line.insert(line.end(), rights.begin(), rights.end());
+        if (!server_has_shard_messages()) {
+            std::erase(line, "-ssubscribe");
+        }
         raw.must(line);
         config s = settings();
         s.username = "limited";
