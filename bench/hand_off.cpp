@@ -36,6 +36,9 @@ public:
           other_{loop_.context(), asio::local::stream_protocol{}, ::dup(other.descriptor())} {}
 
     void run(const pass_order& o) {
+        if (o.what == kind::begin) {
+            return;
+        }
         loop_.spawn(o.what == kind::take ? take() : play(o));
         loop_.run_spawned();
     }
@@ -103,6 +106,8 @@ public:
     void run(const pass_order& o) {
         if (o.what == kind::take) {
             ask(acquire_);
+        }
+        if (o.what != kind::play) {
             return;
         }
         for (std::size_t i = 0; i < o.count; ++i) {

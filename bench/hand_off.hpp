@@ -36,9 +36,10 @@ struct pass_log {
 using bell = bool;
 
 /// To the two processes: pass the lock on so often, by turns, after holding it for once to twice
-/// the shortest time. The first has it before, and is the one that is told `take`.
+/// the shortest time. The first has it before, and is the one that is told `take`; the other is
+/// told `begin`, as it must listen before a message is sent.
 struct pass_order {
-    enum class kind { take, play } what = kind::play;
+    enum class kind { begin, take, play } what = kind::play;
     std::size_t count = 0;
     std::chrono::nanoseconds shortest_hold{};
 };

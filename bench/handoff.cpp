@@ -24,7 +24,8 @@ public:
     /// The passes that a message ended: all, unless a process was kept from waiting in time.
     std::vector<pass> play(const pass_order& o) {
         tell(first_, {.what = pass_order::kind::take});
-        (void)first_.wire().receive<bool>();
+        tell(second_, {.what = pass_order::kind::begin});
+        receive_from_both<bool>(first_.wire(), second_.wire());
         tell(first_, o);
         tell(second_, o);
         receive_from_both<bool>(first_.wire(), second_.wire());
