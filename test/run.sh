@@ -10,6 +10,8 @@
 #   bash test/run.sh --deep     what needs Clang and more time: each fuzz target for 60 s
 #                               ($CONCH_FUZZ_SECONDS), every suite under ASan + UBSan and under
 #                               TSan, a soak of as long ($CONCH_SOAK_SECONDS) under each
+#   bash test/run.sh --seeds    the simulation alone: 100,000 seeds ($CONCH_SIM_SEEDS) from 1 on
+#                               ($CONCH_SIM_FIRST) with each kind of server ($CONCH_SIM_SERVERS)
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,7 +21,8 @@ for argument in "$@"; do
     case "$argument" in
         --fast) mode=fast ;;
         --deep) mode=deep ;;
-        *) echo "usage: $0 [--fast | --deep]" >&2; exit 2 ;;
+        --seeds) mode=seeds ;;
+        *) echo "usage: $0 [--fast | --deep | --seeds]" >&2; exit 2 ;;
     esac
 done
 
@@ -133,6 +136,33 @@ run_deep() {
     [ "${#broken[@]}" = 0 ]
 }
 
+# seeds FOLDER: in parts, as many at a time as there are CPUs. Each part leaves what it says in
+# FOLDER; what failed is said at the end, with how to play it again.
+run_seeds() {
+    local folder=$1 part=2500 broken=0 server first last
+    local first_seed=${CONCH_SIM_FIRST:-1} seeds=${CONCH_SIM_SEEDS:-100000}
+    last=$((first_seed + seeds - 1))
+    mkdir -p "$folder"
+    rm -f "$folder"/*-*.txt
+    for server in ${CONCH_SIM_SERVERS:-alone sentinel cluster}; do
+        for ((first = first_seed; first <= last; first += part)); do
+            echo "$server $first $((last - first + 1 < part ? last - first + 1 : part))"
+        done
+    done | xargs -P "$(nproc)" -L 1 bash -c '
+        "$0/bin/conch_sim" --server "$1" --seed "$2" --count "$3" --keep-going >"$0/$1-$2.txt" 2>&1 ||
+            { echo "FAILED: $0/$1-$2.txt"; exit 1; }' "$folder" || broken=1
+    for server in ${CONCH_SIM_SERVERS:-alone sentinel cluster}; do
+        awk -v server="$server" '
+            / seeds in / { seeds += $1; events += $7; grants += $9; losses += $11 }
+            / seeds with violations$/ { bad += $1 }
+            END { printf "%s: %d seeds from '"$first_seed"' on, %d with violations; %d events, %d grants, " \
+                         "%d losses told\n", server, seeds, bad, events, grants, losses }
+        ' "$folder/$server"-*.txt
+    done
+    grep -hE '^(seed|  replay)' "$folder"/*-*.txt || true
+    return "$broken"
+}
+
 if [ "$mode" = deep ]; then
     bash src/install-dependencies.sh --tests --deep
     run_deep
@@ -147,8 +177,15 @@ if [ "$mode" = fast ]; then
     exit
 fi
 
-build build
 once=(-DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF -DCMAKE_UNITY_BUILD=ON)  # soon built, and no more
+if [ "$mode" = seeds ]; then
+    configure build/seeds -DCONCH_CLI=OFF "${once[@]}"
+    cmake --build build/seeds --target conch_sim
+    run_seeds build/seeds
+    exit
+fi
+
+build build
 build build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
 configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/tsan --target conch_threads

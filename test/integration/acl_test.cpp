@@ -14,19 +14,31 @@ using namespace conch::test;
 
 using rights_list = std::vector<std::string>;
 
-/// The words of the README's ACL SETUSER behind the password, without quotes and line ends.
-rights_list rights_of_readme() {
+/// The rights of the README's ACL SETUSER below this comment, sorted, without quotes and line ends.
+rights_list rights_of_readme(const std::string& comment) {
     std::ifstream in{CONCH_README};
     const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    const std::string begin = "ACL SETUSER conch on '>PASSWORD'";
-    const std::size_t at = text.find(begin);
+    const std::string begin = "ACL SETUSER conch ";
+    const std::size_t at = text.find(begin, text.find("\n# " + comment + '\n'));
     if (at == std::string::npos) {
         return {};
     }
-    std::string line = text.substr(at + begin.size(), text.find("```", at) - at - begin.size());
+    std::size_t end = text.find('\n', at);
+    while (text[end - 1] == '\\') {
+        end = text.find('\n', end + 1);
+    }
+    std::string line = text.substr(at + begin.size(), end - at - begin.size());
     std::erase_if(line, [](char c) { return c == '\'' || c == '\\'; });
     std::istringstream words{line};
-    return {std::istream_iterator<std::string>{words}, {}};
+    rights_list out{std::istream_iterator<std::string>{words}, {}};
+    std::erase_if(out, [](const std::string& w) { return w == "on" || w == ">PASSWORD"; });
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+rights_list sorted(rights_list l) {
+    std::sort(l.begin(), l.end());
+    return l;
 }
 
 class acl_test : public redis_test {
@@ -38,18 +50,6 @@ protected:
         raw.must(line);
         raw.must({"ACL", "LOG", "RESET"});
         raw.must({"SCRIPT", "FLUSH"});
-    }
-    /// What the server refused since then.
-    std::vector<std::string> refused() {
-        std::vector<std::string> out;
-        for (const reply& entry : raw.must({"ACL", "LOG"}).items) {
-            for (std::size_t i = 0; i + 1 < entry.items.size(); i += 2) {
-                if (entry.items[i].text == "object") {
-                    out.push_back(entry.items[i + 1].text);
-                }
-            }
-        }
-        return out;
     }
 
     config of_database(const std::string& client_name) const {
@@ -122,27 +122,36 @@ asio::awaitable<void> acl_test::use_all() {
         co_await when([&] { return c.stats().connects > before; }, 2s);
     }
     raw.reset_calls();
-    co_await when([&] { return raw.calls("ping") > 0 || !refused().empty(); }, 2s);
+    co_await when([&] { return raw.calls("ping") > 0 || !raw.refused().empty(); }, 2s);
     co_await c.async_shutdown();
     co_await other.async_shutdown();
     raw.must({"FLUSHALL"});
 }
 
 TEST(acl_readme_test, the_readme_names_the_rights_of_the_user_that_all_tests_run_as) {
-    rights_list written = rights_of_readme();
+    rights_list written = rights_of_readme("at the server");
     if (server_is_before(6, 2)) {
         std::erase_if(written, is_of_channels);
     }
-    rights_list used = conch_rights();
-    std::sort(written.begin(), written.end());
-    std::sort(used.begin(), used.end());
-    EXPECT_EQ(written, used);
+    EXPECT_EQ(written, sorted(conch_rights()));
+}
+
+TEST(acl_readme_test, the_readme_names_the_rights_where_there_are_several_servers) {
+    EXPECT_EQ(rights_of_readme("with Sentinel also, at each server"), sorted(watched_rights()));
+    EXPECT_EQ(rights_of_readme("with Sentinel, at each sentinel"), sorted(rights_at_sentinels()));
+    rights_list all = rights_of_readme("in a cluster also, at each node");
+    if (server_has_shard_messages()) {
+        const rights_list more = rights_of_readme(
+            "in a cluster of Redis 7.0 or newer also, for messages within a shard");
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    EXPECT_EQ(sorted(all), sorted(cluster_rights()));
 }
 
 TEST_F(acl_test, with_all_of_its_rights_nothing_is_refused) {
     give(rights);
     run([&]() -> asio::awaitable<void> { co_await use_all(); });
-    EXPECT_EQ(refused(), std::vector<std::string>{});
+    EXPECT_EQ(raw.refused(), std::vector<std::string>{});
 }
 
 TEST_F(acl_test, each_right_is_needed) {
@@ -155,7 +164,7 @@ TEST_F(acl_test, each_right_is_needed) {
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
         give(fewer);
         run([&]() -> asio::awaitable<void> { co_await use_all(); }, 60s);
-        EXPECT_NE(refused(), std::vector<std::string>{}) << "without " << rights[i];
+        EXPECT_NE(raw.refused(), std::vector<std::string>{}) << "without " << rights[i];
     }
 }
 

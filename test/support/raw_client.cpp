@@ -285,6 +285,18 @@ std::uint64_t raw_client::calls(const std::string& name) {
     return at == std::string::npos ? 0 : std::stoull(text.substr(at + head.size()));
 }
 
+std::vector<std::string> raw_client::refused() {
+    std::vector<std::string> out;
+    for (const reply& entry : must({"ACL", "LOG"}).items) {
+        for (std::size_t i = 0; i + 1 < entry.items.size(); i += 2) {
+            if (entry.items[i].text == "object") {
+                out.push_back(entry.items[i + 1].text);
+            }
+        }
+    }
+    return out;
+}
+
 void raw_client::reset_calls() { must({"CONFIG", "RESETSTAT"}); }
 
 namespace {

@@ -75,6 +75,8 @@ public:
     /// and by scripts alike.
     std::uint64_t calls(const std::string& name);
     void reset_calls();
+    /// The commands, keys and channels that ACL LOG says were refused, the last one first.
+    std::vector<std::string> refused();
 
 private:
     void connect();

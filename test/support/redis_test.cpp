@@ -6,9 +6,7 @@
 namespace conch::test {
 
 cli::private_redis::options with_conch_user(cli::private_redis::options o) {
-    std::vector<std::string> line{"--user", std::string{conch_user}, "on",
-                                  '>' + std::string{conch_password}};
-    line.insert(line.end(), conch_rights().begin(), conch_rights().end());
+    const std::vector<std::string> line = arguments_for_user();
     o.arguments.insert(o.arguments.begin(), line.begin(), line.end());
     return o;
 }

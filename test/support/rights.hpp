@@ -10,9 +10,8 @@
 
 namespace conch::test {
 
-/// The user of the ACL that conch needs, as the README has it: every client of the tests with one
-/// server is this one, and what it may not do fails them. (The tests in `topology/` that are not
-/// about rights have the user "default".)
+/// The user of the ACL that conch needs, as the README has it: every client of the tests with
+/// servers is this one unless it is about users, and what it may not do fails them.
 inline constexpr std::string_view conch_user = "conch";
 inline constexpr std::string_view conch_password = "pass-of-a-test";
 /// Redis has such rights since 6.2.
@@ -52,11 +51,44 @@ inline const std::vector<std::string>& conch_rights() {
     return rights;
 }
 
-/// And in a cluster: the second line is for the messages of a shard.
+/// The words behind ACL SETUSER, or of a line "user" in a configuration.
+inline std::vector<std::string> words_of_user(const std::vector<std::string>& rights) {
+    std::vector<std::string> out{std::string{conch_user}, "on", '>' + std::string{conch_password}};
+    out.insert(out.end(), rights.begin(), rights.end());
+    return out;
+}
+
+/// The arguments of a server that knows the user from the start, who may do this besides.
+inline std::vector<std::string> arguments_for_user(const std::vector<std::string>& besides = {}) {
+    std::vector<std::string> out = words_of_user(conch_rights());
+    out.insert(out.begin(), "--user");
+    out.insert(out.end(), besides.begin(), besides.end());
+    return out;
+}
+
+/// Also, at a server that sentinels watch.
+inline std::vector<std::string> watched_rights() { return {"+role"}; }
+
+/// At sentinels, and nothing else there.
+inline std::vector<std::string> rights_at_sentinels() {
+    return {"resetchannels",
+            "&+switch-master",
+            "+ping",
+            "+subscribe",
+            "+sentinel|get-master-addr-by-name",
+            "+sentinel|master"};
+}
+
+inline std::vector<std::string> shard_rights() {
+    return {"+pubsub|shardnumsub", "+ssubscribe", "+sunsubscribe", "+spublish"};
+}
+
+/// Also, in a cluster: what is added at the end is for the messages of a shard.
 inline std::vector<std::string> cluster_rights() {
-    std::vector<std::string> out{"+role", "+cluster|slots", "+asking"};
+    std::vector<std::string> out{"+role", "+asking", "+cluster|slots"};
     if (server_has_shard_messages()) {
-        out.insert(out.end(), {"+pubsub|shardnumsub", "+ssubscribe", "+sunsubscribe", "+spublish"});
+        const std::vector<std::string> more = shard_rights();
+        out.insert(out.end(), more.begin(), more.end());
     }
     return out;
 }

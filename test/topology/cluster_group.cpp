@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/cluster_group.hpp"
 
+#include "support/rights.hpp"
 #include "topology/replication.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -172,6 +173,8 @@ bool cluster_group::replicated(std::size_t master) const {
 
 config cluster_group::settings(const std::string& client_name) const {
     config c = config::from_url(url());
+    c.username = conch_user;
+    c.password = conch_password;
     c.client_name = client_name;
     c.connect_timeout = 2s;
     c.response_timeout = 1s;

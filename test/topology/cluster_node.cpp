@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/cluster_node.hpp"
 
+#include "support/rights.hpp"
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,9 +18,12 @@ constexpr int highest_port = 65'535;
 
 /// All but its port. A replica migrates to no other master: none has so many.
 cli::private_redis::options usual() {
-    return {.arguments = {"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+    cli::private_redis::options out{.arguments = arguments_for_user(cluster_rights())};
+    out.arguments.insert(out.arguments.end(),
+                         {"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
                           "--cluster-replica-validity-factor", "0", "--cluster-migration-barrier",
-                          "100", "--repl-diskless-sync-delay", "0"}};
+                          "100", "--repl-diskless-sync-delay", "0"});
+    return out;
 }
 
 cli::private_redis::options options_with(const node_ports& ports) {

@@ -14,8 +14,8 @@ class cluster_rights_test : public cluster_test {
 protected:
     /// Each node knows the user, who may do all that conch needs but this.
     config user_without(const std::string& right) {
-        std::vector<std::string> words{"ACL", "SETUSER", std::string{conch_user}, "on",
-                                       '>' + std::string{conch_password}};
+        std::vector<std::string> words{"ACL",   "SETUSER", std::string{conch_user},
+                                       "reset", "on",      '>' + std::string{conch_password}};
         for (const std::vector<std::string>& rights : {conch_rights(), cluster_rights()}) {
             std::copy_if(rights.begin(), rights.end(), std::back_inserter(words),
                          [&](const std::string& r) { return r != right; });
@@ -23,10 +23,7 @@ protected:
         for (std::size_t i = 0; i < group.size(); ++i) {
             group.raw(i).must(words);
         }
-        config c = push_only("user");
-        c.username = conch_user;
-        c.password = conch_password;
-        return c;
+        return push_only("user");
     }
     asio::awaitable<void> wait_and_be_woken(client& c) {
         const std::string name = group.name_in(1);
@@ -56,6 +53,45 @@ TEST_F(cluster_rights_test, slow_what_the_readme_says_is_enough) {
     });
     EXPECT_GE(c.stats().wakes_by_message, 1u);
     EXPECT_EQ(c.last_server_error().find("NOPERM"), std::string::npos) << c.last_server_error();
+}
+
+TEST_F(cluster_rights_test, slow_each_right_of_a_cluster_is_needed) {
+    const auto refused = [&] {
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            sum += group.raw(i).refused().size();
+        }
+        return sum;
+    };
+    const std::string name = group.name_in(0, "moving");
+    for (const std::string& right : cluster_rights()) {
+        config settings = user_without(right);
+        settings.operation_timeout = 1s;
+        settings.max_poll_interval = 100ms;
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            group.raw(i).must({"ACL", "LOG", "RESET"});
+        }
+        client c{io, settings};
+        run([&]() -> asio::awaitable<void> {
+            const mutex of_a{a, name};
+            const mutex m{c, name};
+            hold h = co_await of_a.async_lock();
+            lock_attempt waiting = start_lock(m);
+            co_await when([&] { return refused() > 0; }, 300ms);
+            co_await h.async_unlock();
+            const bool ended = co_await when([&] { return waiting.done(); });
+            EXPECT_TRUE(ended) << "without " << right;
+            co_await waiting.value().async_unlock(as_result);
+            group.begin_migration(slot_of(name), 0, 1);
+            auto [ec, last] = co_await m.async_lock({}, as_result);
+            co_await last.async_unlock(as_result);
+            const bool asked = co_await when([&] { return refused() > 0; });
+            EXPECT_TRUE(asked) << "without " << right;
+            co_await c.async_shutdown(as_result);
+            group.end_migration(slot_of(name), 0, 1);
+            group.migrate(slot_of(name), 0);
+        });
+    }
 }
 
 TEST_F(cluster_rights_test, slow_a_function_is_asked_for_the_password_at_each_node) {

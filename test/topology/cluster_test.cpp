@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Locks in a cluster that is well: in every shard, at its master, woken by its messages.
 #include "topology/cluster_test.hpp"
+#include "support/rights.hpp"
 
 #include <string>
 #include <vector>
@@ -216,7 +217,7 @@ TEST_F(cluster_locks, slow_messages_are_those_of_the_shard_unless_that_is_off) {
 
 TEST_F(cluster_locks, slow_messages_of_a_shard_that_servers_refuse_are_not_waited_for) {
     for (std::size_t i = 0; i < group.size() && server_has_shard_messages(); ++i) {
-        group.raw(i).must({"ACL", "SETUSER", "default", "-ssubscribe", "-spublish"});
+        group.raw(i).must({"ACL", "SETUSER", std::string{conch_user}, "-ssubscribe", "-spublish"});
     }
     config c = group.settings("messages");
     c.cluster->sharded = sharded_messages::on;

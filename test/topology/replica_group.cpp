@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/replica_group.hpp"
 
+#include "support/rights.hpp"
 #include "support/run.hpp"
 #include "topology/replication.hpp"
 
@@ -30,8 +31,9 @@ replica_group::replica_group(const std::optional<node_certificate>& shown) {
 }
 
 void replica_group::add(const std::optional<node_certificate>& shown) {
-    cli::private_redis::options o{.tcp = !shown, .arguments = {"--repl-diskless-sync-delay", "0"}};
+    cli::private_redis::options o{.tcp = !shown, .arguments = arguments_for_user(watched_rights())};
     std::vector<std::string>& all = o.arguments;
+    all.insert(all.end(), {"--repl-diskless-sync-delay", "0"});
     if (!servers_.empty()) {
         all.insert(all.end(), {"--replicaof", "127.0.0.1", std::to_string(port(0))});
     }
@@ -50,6 +52,8 @@ bool replica_group::replicated(std::size_t i) const {
 config replica_group::settings(const std::string& client_name) const {
     config c;
     c.unix_path = servers_.front().socket_path();
+    c.username = conch_user;
+    c.password = conch_password;
     c.client_name = client_name;
     c.connect_timeout = 2s;
     c.response_timeout = 4s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/sentinel_group.hpp"
 
+#include "support/rights.hpp"
 #include "support/run.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -25,12 +26,21 @@ std::string field(const reply& flat, const std::string& name) {
     return {};
 }
 
+std::string line_of_user() {
+    std::string out = "user";
+    for (const std::string& word : words_of_user(rights_at_sentinels())) {
+        out += ' ' + word;
+    }
+    return out + '\n';
+}
+
 std::string configuration(std::uint16_t master_port) {
     return "sentinel monitor conch-test 127.0.0.1 " + std::to_string(master_port) +
            " 2\n"
            "sentinel down-after-milliseconds conch-test 500\n"
            "sentinel failover-timeout conch-test 4000\n"
-           "sentinel parallel-syncs conch-test 2\n";
+           "sentinel parallel-syncs conch-test 2\n" +
+           line_of_user();
 }
 
 }  // namespace
@@ -93,6 +103,8 @@ bool sentinel_group::calm() const {
 
 config sentinel_group::settings(const std::string& client_name) const {
     config c = config::from_url(url());
+    c.username = c.sentinel->username = conch_user;
+    c.password = c.sentinel->password = conch_password;
     c.client_name = client_name;
     if (c.tls) {
         c.tls->ca_file = shown_->ca;

@@ -21,6 +21,12 @@ protected:
     static raw_client raw_of(cli::private_redis& server) {
         return raw_client{server.socket_path()};
     }
+    /// Who names no user is "default".
+    config settings_without_user() const {
+        config c = group.settings("c");
+        c.username = c.password = c.sentinel->username = c.sentinel->password = "";
+        return c;
+    }
     void set_password_of_sentinels(const std::string& password) {
         for (std::size_t i = 0; i < sentinel_group::sentinel_count; ++i) {
             raw_of(group.sentinel(i))
@@ -61,7 +67,7 @@ TEST_F(sentinel_settings_test, slow_a_password_of_the_sentinels_that_changes_is_
     for (std::size_t i = 0; i < sentinel_group::sentinel_count; ++i) {
         raw_of(group.sentinel(i)).must({"ACL", "SETUSER", "default", "-sentinel"});
     }
-    config settings = group.settings("c");
+    config settings = settings_without_user();
     const auto log = listen_to(settings);
     int asked = 0;
     settings.sentinel->credentials = [&asked, now] {
@@ -88,7 +94,7 @@ TEST_F(sentinel_settings_test, slow_a_password_of_the_sentinels_that_changes_is_
 }
 
 TEST_F(sentinel_settings_test, slow_what_the_function_of_the_sentinels_throws_is_told_to_nobody) {
-    config settings = group.settings("c");
+    config settings = settings_without_user();
     const auto log = listen_to(settings);
     int asked = 0;
     settings.sentinel->credentials = [&asked]() -> credentials {
@@ -117,7 +123,7 @@ TEST_F(sentinel_settings_test, slow_the_function_of_the_servers_is_asked_for_eac
         }
     };
     set_password();
-    config settings = group.settings("c");
+    config settings = settings_without_user();
     int asked = 0;
     settings.credentials = [&asked, now] {
         ++asked;

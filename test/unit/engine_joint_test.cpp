@@ -73,6 +73,23 @@ TEST_F(engine_joint, few_leave_alone) {
     EXPECT_EQ(h.sent(), (lines{acquire_of("a", 2), acquire_of("b", 3)}));
 }
 
+TEST(engine_joint_default, eight_are_the_fewest_in_one_script) {
+    engine_harness h;
+    h.release(h.grant("warm"));
+    h.reply(integer(0));
+    h.sent();
+    const auto lock = [&](int count, std::string_view prefix) {
+        h.turn([&] {
+            for (int i = 0; i < count; ++i) {
+                h.lock(join(prefix, i));
+            }
+        });
+        return h.sent_commands().size();
+    };
+    EXPECT_EQ(lock(7, "a"), 7u);
+    EXPECT_EQ(lock(8, "b"), 1u);
+}
+
 TEST_F(engine_joint, sixty_four_are_the_most_in_one_script) {
     h.turn([&] {
         for (int i = 0; i < 65; ++i) {

@@ -82,6 +82,18 @@ TEST_F(engine_migration, nor_does_what_is_left_of_one_go_elsewhere_unasked) {
     EXPECT_EQ(sent("m1"), (lines{renew_of("a", 1), wait_one}));
 }
 
+// Both parts are the same master's: at another's it may be otherwise any time.
+TEST_F(cluster_engine, locks_of_other_parts_leave_in_a_script_of_their_own) {
+    engine.join_from(2);
+    for (const char* const name : {"a", "{a}", "b", "{b}"}) {
+        lock(name);
+    }
+    learn();
+    connect("m1");
+    EXPECT_EQ(sent("m1"), (lines{"acquire_many a {a} c:1 30000 \"\" 0 c:2 30000 \"\" 0",
+                                 "acquire_many b {b} c:3 30000 \"\" 0 c:4 30000 \"\" 0"}));
+}
+
 TEST_F(engine_migration, so_do_releases) {
     hold_both();
     turn([&] {
