@@ -30,6 +30,13 @@ acquisition::acquisition(slot& s, std::uint64_t n, const waiter& first)
       timer{this, nullptr},
       extended_by{clamped_lease(first.want.lease, first.max_hold)} {}
 
+void acquisition::was_seen() noexcept {
+    moves = home.link().moves();
+    astray = false;
+}
+
+bool acquisition::may_be_gone() const noexcept { return astray || moves != home.link().moves(); }
+
 void write_field(resp::writer& w, const acquisition& a) {
     char digits[20];
     const auto end = std::to_chars(digits, digits + sizeof digits, a.number).ptr;

@@ -46,6 +46,11 @@ struct acquisition : house_hook, core::alarm {
 
     acquisition(slot& s, std::uint64_t n, const waiter& first);
 
+    /// The server of the slot's link has it.
+    void was_seen() noexcept;
+    /// Nobody knows whether it does: it took the place of the one that had it.
+    bool may_be_gone() const noexcept;
+
     std::uint32_t renewals = 0;  ///< so far
     slot& home;
     impl::spec_ptr spec;
@@ -67,11 +72,13 @@ struct acquisition : house_hook, core::alarm {
     renewal* renewing = nullptr;
     std::uint32_t depth = 0;  ///< levels, and those on their way
     std::uint8_t place = 0;
-    std::uint8_t moves = 0;  ///< of the link, when the server last had it
+    std::uint8_t moves = 0;  ///< of its slot's link, when that server last had it
     phase now = phase::trying;
     bool due : 1 = false;      ///< in the renewer's list
     bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused : 1 = false;  ///< the last answer to a renewal was an error
+    bool again : 1 = false;    ///< to be renewed once more behind `renewing`
+    bool astray : 1 = false;   ///< its slot has another link since
     bool thin : 1 = false;     ///< too few replicas have what was done to it last
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};

@@ -157,6 +157,8 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     round_trip_ns_ = static_cast<std::uint32_t>(std::min(round_trip, longest_round_trip).count());
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
+        a.was_seen();
+        a.astray = o.by != &link();
         if (a.spec->replicas()) {
             house.confirming.granted(a, *o.by);
             house.timers.set(a.timer, patience_with(a));
@@ -206,7 +208,6 @@ void slot::granted(acquisition& a) {
         return;
     }
     live_ = &a;
-    a.moves = link().moves();
     if (contest_ && contest_->ours_since == time_point{}) {
         contest_->ours_since = house.now;
     }

@@ -146,7 +146,9 @@ void slot::on_poll(void* self) {
 // A message may have been missed meanwhile.
 void slot::regrouped() {
     if (live_) {
-        house.renewing.check(*live_);
+        house.renewing.check_elsewhere(*live_);
+    } else if (trying_) {
+        trying_->astray = true;
     }
     if (!contest_ || !contest_->listener.to || link().channels().has(contest_->listener)) {
         return;

@@ -33,8 +33,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
         }
     }
     // A server that took over may have the key, but not the last that was done to it.
-    const bool restores = a.moves != a.home.link().moves();
-    return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
+    return lease > duration::zero() || a.may_be_gone() ? lease_to_send(a, lease, now) : lease;
 }
 
 }  // namespace
@@ -73,6 +72,13 @@ void renewer::check(acquisition& a) {
     }
     a.due = true;
     due_.push_back(&a);
+}
+
+// What the other server did last for it, or for the one whose place it took, isn't known.
+void renewer::check_elsewhere(acquisition& a) {
+    a.astray = true;
+    a.again = a.renewing != nullptr;
+    check(a);
 }
 
 void renewer::check_all(const wire::link& l) {
@@ -224,6 +230,7 @@ void renewer::done(wire::call& c, const wire::outcome& o) {
     for (std::uint32_t i = 0; i < r.count; ++i) {
         if (acquisition* a = r.items[i].of) {
             a->renewing = nullptr;
+            a->again = false;
             self.check(*a);  // where it belongs now, that may be a connection that nobody used yet
         }
     }
@@ -253,7 +260,9 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
 
 void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& by) {
     a.refused = false;
-    a.moves = a.home.link().moves();
+    if (&by == &a.home.link()) {
+        a.was_seen();
+    }
     if (lease > duration::zero()) {
         count(a, r);
         set_deadline(a, r.sent, lease);
@@ -275,9 +284,10 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
             more = true;
         }
     });
-    if (more) {
+    if (more || a.again) {
         check(a);
     }
+    a.again = false;
     schedule(a);
 }
 
@@ -295,6 +305,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
 void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
     ++house_.counters.renewal_failures;
     if (by.part_refused(words)) {
+        a.again = false;
         if (&by != &a.home.link()) {
             check(a);  // else the next connection begins with that
         }

@@ -52,7 +52,9 @@ public:
     void schedule(acquisition& a);
     /// Asks the server about this hold in this turn: renews it if it shall be renewed.
     void check(acquisition& a);
-    /// The same for all holds that this server has.
+    /// The same for one that another server has from now on.
+    void check_elsewhere(acquisition& a);
+    /// And for all holds that this server has.
     void check_all(const wire::link& l);
     /// The hold ended.
     void drop(acquisition& a);

@@ -92,10 +92,13 @@ void cluster::ask() {
 }
 
 void cluster::not_there(const wire::address& at) {
-    if (at != missed_) {
-        missed_ = at;
-        missed_since_ = now_;
+    if (std::none_of(missed_.begin(), missed_.end(), [&](const missed& m) { return m.at == at; })) {
+        missed_.push_back({at, now_});
     }
+}
+
+void cluster::there(const wire::address& at) {
+    std::erase_if(missed_, [&](const missed& m) { return m.at == at; });
 }
 
 // The first until a node was asked after it: of many in a row the last is always too young.
@@ -158,9 +161,9 @@ void cluster::answered(const resp::value& reply) {
         fail({}, "the node knows no master of any slot");
         return;
     }
-    if (names_missed(ranges) && now_ - missed_since_ >= options_.scan_interval &&
-        nodes_.size() > 1) {
-        fail({}, "no master at " + missed_.text() + ", which the node names");
+    const missed* const m = named_of_missed(ranges);
+    if (m && nodes_.size() > 1) {
+        fail({}, "no master at " + m->at.text() + ", which the node names");
         return;
     }
     if (contradicts_moved(ranges)) {
@@ -205,9 +208,16 @@ std::vector<slot_range> cluster::read(const resp::value& reply) const {
     return ranges;
 }
 
-bool cluster::names_missed(const std::vector<slot_range>& ranges) const {
-    return missed_.known() && std::any_of(ranges.begin(), ranges.end(),
-                                          [&](const slot_range& r) { return r.master == missed_; });
+// One of these, if nobody was met there for long.
+const cluster::missed* cluster::named_of_missed(const std::vector<slot_range>& ranges) const {
+    for (const missed& m : missed_) {
+        if (now_ - m.since >= options_.scan_interval &&
+            std::any_of(ranges.begin(), ranges.end(),
+                        [&](const slot_range& r) { return r.master == m.at; })) {
+            return &m;
+        }
+    }
+    return nullptr;
 }
 
 // True if these are not to be believed: another node is asked, or the same once more.
@@ -285,7 +295,7 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     const errc why = asked != errc{} ? asked : c.link_.lasting_failure();
     c.refused_ += why != errc{} ? 1 : 0;
     c.asked_ = (c.asked_ + 1) % all;
-    c.missed_ = {};
+    c.missed_.clear();
     c.moved_.reset();
     const bool at_once = ++c.failed_ % all != 0;
     const wire::address& next = c.nodes_[c.asked_];

@@ -49,6 +49,8 @@ public:
     void ask();
     /// No master was met there: a node that goes on to name it makes way for the next one.
     void not_there(const wire::address& at);
+    /// One was met.
+    void there(const wire::address& at);
     /// A server says that this part is there (MOVED): a node that does not know makes way.
     void moved(std::uint16_t hash_slot, const wire::address& to);
     /// A node that the one at `by` tells of, as the client reaches it; none if it can't.
@@ -65,6 +67,11 @@ private:
         cluster& home;
     };
 
+    struct missed {
+        wire::address at{};
+        time_point since{};
+    };
+
     static void encode_slots(wire::call& c, resp::writer& w);
     static void encode_sharded(wire::call& c, resp::writer& w);
     static void slots_done(wire::call& c, const wire::outcome& o);
@@ -76,7 +83,7 @@ private:
 
     void answered(const resp::value& reply);
     std::vector<slot_range> read(const resp::value& reply) const;
-    bool names_missed(const std::vector<slot_range>& ranges) const;
+    const missed* named_of_missed(const std::vector<slot_range>& ranges) const;
     bool contradicts_moved(const std::vector<slot_range>& ranges);
     void know(const std::vector<slot_range>& ranges);
     void prefer(const wire::address& next);
@@ -98,9 +105,8 @@ private:
     std::size_t failed_ = 0;              // so many of them in a row, since one answered
     std::size_t refused_ = 0;             // so many of these would refuse again
     errc why_{};                          // this one would
-    wire::address missed_{};              // where no master was met
-    time_point missed_since_{};
-    std::optional<slot_range> moved_{};  // one part that went to another master, as this one knew
+    std::vector<missed> missed_{};        // where no master was met since
+    std::optional<slot_range> moved_{};   // one part that went to another master, as this one knew
     time_point moved_at_{};
     bool put_off_ = false;                   // calls were, at the last look
     std::optional<time_point> suspected_{};  // when a node was last left that had answered

@@ -124,6 +124,9 @@ void servers::close() {
 
 void servers::on_ready(void* self) {
     line& l = *static_cast<line*>(self);
+    if (l.home.cluster_) {
+        l.home.cluster_->there(l.link.target());
+    }
     l.home.events_.ready(l.home.events_.owner, l.link);
 }
 
@@ -153,7 +156,7 @@ void servers::on_astray(void* self, bool was_ready) {
         tend(all.sentinel_);
     } else if (all.cluster_) {
         tend(all.cluster_);
-        all.hand_over(l, true);
+        all.hand_over(l);
     }
 }
 
@@ -191,8 +194,16 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         cluster_->ask();
         from.link.retry_later(c, errc::server_unavailable);
     } else if (to.once) {
-        c.asking = true;
-        link_of(seats_[there ? *there : add_seat(*at)], from.durable).adopt(c);
+        wire::link& other = link_of(seats_[there ? *there : add_seat(*at)], from.durable);
+        if (other.ready()) {
+            c.asking = true;
+            other.adopt(c);
+        } else {
+            // What is true now may not be when there is a connection: another may have the lock
+            // where its part was, and that be on its way there again.
+            other.use();
+            from.link.retry_later(c, errc::server_unavailable);
+        }
     } else if (there && *at != from.link.target()) {
         const bool is_news = map_->owner(to.slot) != *there;
         map_->give(to.slot, *there);
@@ -251,7 +262,7 @@ void servers::rest(seat& s) {
     }
 }
 
-// The seat of the master with these parts: where it is, or that of the one whose place it took, or
+// The seat of the master with these parts: where it is, or that of one whose place it took, or
 // another. `targets`: where the seats will be.
 std::uint16_t servers::seat_for(const slot_range& r, const std::vector<slot_range>& all,
                                 std::vector<wire::address>& targets) {
@@ -259,13 +270,18 @@ std::uint16_t servers::seat_for(const slot_range& r, const std::vector<slot_rang
     if (here != targets.end()) {
         return static_cast<std::uint16_t>(here - targets.begin());
     }
-    const std::uint16_t before = map_->owner(r.first);
-    const bool still_there = std::any_of(all.begin(), all.end(), [&](const slot_range& other) {
-        return other.master == targets[before];
-    });
-    if (!still_there) {
-        targets[before] = r.master;
-        return before;
+    const auto is_left = [&](std::uint16_t s) {
+        return std::none_of(all.begin(), all.end(),
+                            [&](const slot_range& other) { return other.master == targets[s]; });
+    };
+    std::optional<std::uint16_t> looked_at;
+    for (std::size_t slot = r.first; slot <= r.last; ++slot) {
+        const std::uint16_t before = map_->owner(static_cast<std::uint16_t>(slot));
+        if (before != looked_at && is_left(before)) {
+            targets[before] = r.master;
+            return before;
+        }
+        looked_at = before;
     }
     const std::uint16_t added = add_seat(r.master);
     targets.resize(seats_.size());
@@ -308,24 +324,23 @@ void servers::learned(const std::vector<slot_range>& ranges) {
 // Each call and each listener goes where its part is.
 void servers::regroup() {
     for (std::size_t i = 0; i < lines_.size(); ++i) {  // of which there may be more then
-        hand_over(*lines_[i], false);
+        hand_over(*lines_[i]);
     }
     events_.regrouped(events_.owner);
     map_->forget_moves();
 }
 
-// What waits for a server that doesn't serve it; `broken`: also what waits there for this once.
-void servers::hand_over(line& l, bool broken) {
+// What waits for a server that doesn't serve it, unless it leaves for this once.
+void servers::hand_over(line& l) {
     wire::call_list gone;
     l.link.take_waiting(gone, [&](const wire::call& c) {
-        return c.hash_slot != wire::no_hash_slot && (broken || !c.asking) &&
+        return c.hash_slot != wire::no_hash_slot && !c.asking &&
                &serving(c.hash_slot, l.durable) != &l.link;
     });
     while (!gone.empty()) {
         wire::call& c = gone.front();
         gone.pop_front();
         c.where = wire::call::state::idle;
-        c.asking = false;
         serving(c.hash_slot, l.durable).adopt(c);
     }
 }

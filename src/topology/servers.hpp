@@ -111,7 +111,7 @@ private:
                            std::vector<wire::address>& targets);
     void learned(const std::vector<slot_range>& ranges);
     void regroup();
-    void hand_over(line& l, bool broken);
+    void hand_over(line& l);
     void follow(wire::call& c, line& from, const wire::redirection& to);
 
     const config& settings_;

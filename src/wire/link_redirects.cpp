@@ -10,9 +10,15 @@ namespace conch::wire {
 
 namespace {
 
-/// What nothing but a script is refused with.
-bool is_of_script(std::string_view words) noexcept {
-    return words.starts_with("NOSCRIPT ") || words.starts_with("BUSY ");
+/// SUNSUBSCRIBE of a channel of this part may be refused with that: it has no script, and no key
+/// that could be missing.
+bool may_be_of_channel(std::uint16_t hash_slot, std::string_view words) {
+    if (hash_slot == no_hash_slot || words.starts_with("NOSCRIPT ") ||
+        words.starts_with("TRYAGAIN ")) {
+        return false;
+    }
+    const std::optional<redirection> to = read_redirection(words);
+    return !to || (!to->once && to->slot == hash_slot);
 }
 
 /// An error that this call can't have met, as it is of another part.
@@ -29,9 +35,9 @@ bool is_of_another(const call& c, std::string_view words) {
 // for. (A server that loses a part tells so of its channels in the form of the answer to
 // SUNSUBSCRIBE, and then refuses the SUNSUBSCRIBE that it had not read yet.)
 bool link::misled(const call* c, const resp::value& reply) {
-    const bool doubtful = channels_.doubtful();
+    const std::uint16_t doubtful = channels_.doubtful();
     if (reply.is_error()) {
-        if (doubtful && !is_of_script(reply.text())) {
+        if (may_be_of_channel(doubtful, reply.text())) {
             if (c) {  // the server did nothing wrong: what is asked again is answered
                 down("whose answer an error is was in doubt");
             }
@@ -68,7 +74,7 @@ bool link::redirect(call& c, std::string_view words) {
 // knows; till then, as the server may be the one that is to have it, it is asked for here again.
 bool link::moved_away(call& c, std::string_view words) {
     if (!events_.redirected || !c.wanted || !c.type->answered_by_push ||
-        static_cast<const subscription&>(c).listeners.empty() || !read_redirection(words)) {
+        !static_cast<const subscription&>(c).begins() || !read_redirection(words)) {
         return false;
     }
     retry_later(c, errc::server_unavailable);

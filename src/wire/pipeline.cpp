@@ -156,6 +156,12 @@ std::size_t pipeline::connection_lost(std::uint64_t epoch, time_point now) {
             lost.push_front(c);
         }
     }
+    // Where the next connection leads, and when, nobody knows.
+    for (call_list& list : waiting_) {
+        for (call& c : list) {
+            c.asking = false;
+        }
+    }
     // What remains of a greeting belongs to the connection that broke.
     lost.splice(lost.end(), waiting_.front());
     end_as_lost(lost);

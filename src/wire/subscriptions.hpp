@@ -3,6 +3,7 @@
 #define CONCH_SRC_WIRE_SUBSCRIPTIONS_HPP
 
 #include "wire/call.hpp"
+#include "wire/hash_slot.hpp"
 #include "wire/pipeline.hpp"
 
 #include <boost/container_hash/hash.hpp>
@@ -49,6 +50,9 @@ struct subscription : call {
         return {reinterpret_cast<const char*>(this + 1), channel_size};
     }
 
+    /// It is, or is to be, SUBSCRIBE, and somebody wants it.
+    bool begins() const noexcept { return now == state::subscribing && !listeners.empty(); }
+
     subscriptions& home;
     /// Few names share a channel.
     boost::intrusive::slist<listener, boost::intrusive::constant_time_size<false>> listeners{};
@@ -80,9 +84,9 @@ public:
     /// Whether `push` is the answer to this call, one of ours.
     static bool is_answer(const call& c, const resp::value& push) noexcept;
     /// The last push that was taken for the answer to SUNSUBSCRIBE may have told that the channel's
-    /// part had left the server before: an error behind it is that answer then. Asked of each reply
-    /// that is no push: the next one decides.
-    bool doubtful() noexcept { return std::exchange(doubtful_, false); }
+    /// part, which is returned, had left the server before: an error behind it is that answer then.
+    /// Asked of each reply that is no push: the next one decides.
+    std::uint16_t doubtful() noexcept { return std::exchange(doubtful_, no_hash_slot); }
     /// A push that answers no call: a message, or a subscription that the server ended. False if
     /// it concerns no channel of ours.
     bool on_push(const resp::value& push);
@@ -150,7 +154,7 @@ private:
 
     pipeline& pipeline_;
     bool sharded_ = false;
-    bool doubtful_ = false;
+    std::uint16_t doubtful_ = no_hash_slot;
     boost::unordered_flat_set<subscription*, hash, equal> all_{};
 };
 

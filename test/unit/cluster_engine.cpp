@@ -58,14 +58,14 @@ void cluster_engine::collect() {
     engine.completions().clear();
 }
 
-operation& cluster_engine::lock(const std::string& name) {
+operation& cluster_engine::lock(const std::string& name, const lock_options& how) {
     operation& op = operations_.emplace_back();
-    turn([&] { engine.acquire(spec_of(name), {}, false, {&op, &op.running}); });
+    turn([&] { engine.acquire(spec_of(name), how, false, {&op, &op.running}); });
     return op;
 }
 
-operation& cluster_engine::hold(const std::string& name) {
-    operation& op = lock(name);
+operation& cluster_engine::hold(const std::string& name, const lock_options& how) {
+    operation& op = lock(name, how);
     learn();
     connect("m1");
     reply("m1", granted());

@@ -30,12 +30,12 @@ struct cluster_engine : testing::Test {
         collect();
     }
     void advance(duration d);
-    operation& lock(const std::string& name);
+    operation& lock(const std::string& name, const lock_options& how = {});
     void release(const operation& op) {
         turn([&] { engine.release(*op.view); });
     }
     /// Takes the first lock, at `m1`, and forgets what was sent for it.
-    operation& hold(const std::string& name);
+    operation& hold(const std::string& name, const lock_options& how = {});
 
     // Nodes.
 

@@ -60,9 +60,9 @@ struct topology_cluster : topology_harness {
         meet_node();
         tell(integer(0) + thirds("m1", "m2", "m3"));
     }
-    /// The call `a`, for a part of the first, is sent on to this address for this once, where it is
-    /// connected: the place of the link.
-    std::size_t sent_on(const std::string& to) {
+    /// The call `a`, for a part of the first, is sent on to this address for this once, where
+    /// nobody had asked before: the place of the link.
+    std::size_t sent_on_to_new(const std::string& to) {
         submit(a, 7);
         learn_three();
         meet(main_link);
@@ -70,6 +70,15 @@ struct topology_cluster : topology_harness {
         reply(main_link, error("ASK 7 " + to));
         const std::size_t there = place_of(to);
         meet(there);
+        EXPECT_EQ(sent(there), lines{});
+        return there;
+    }
+    /// It asks again, and goes there.
+    std::size_t sent_on(const std::string& to) {
+        const std::size_t there = sent_on_to_new(to);
+        advance(100ms);
+        EXPECT_EQ(sent(main_link), lines{"a"});
+        reply(main_link, error("ASK 7 " + to));
         EXPECT_EQ(sent(there), (lines{"ASKING", "a"}));
         return there;
     }

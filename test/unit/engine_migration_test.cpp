@@ -20,6 +20,7 @@ struct engine_migration : cluster_engine {
         learn();
         connect("m1");
         EXPECT_EQ(sent("m1"), lines{both});
+        connect_to_m2();
     }
 
     void hold_both() {
@@ -46,7 +47,6 @@ TEST_F(engine_migration, what_is_asked_for_elsewhere_as_one_script_goes_singly_f
     reply("m1", to_m2());
     EXPECT_EQ(sent("m1"), (lines{acquire_of("a", 1), acquire_of("{a}", 2)}));
     reply("m1", busy(500) + to_m2());
-    connect("m2");
     EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire_of("{a}", 2)}));
     reply("m2", ok() + granted());
     EXPECT_EQ(sent("m2"), lines{wait_one});
@@ -62,7 +62,6 @@ TEST_F(engine_migration, a_renewal_that_is_asked_for_elsewhere_goes_singly_first
     reply("m1", to_m2() + integer(1));
     EXPECT_EQ(sent("m1"), (lines{renew_of("a", 1), renew_of("{a}", 2), wait_one}));
     reply("m1", array(integer(1)) + to_m2() + integer(1));
-    connect("m2");
     EXPECT_EQ(sent("m2"), (lines{"ASKING", renew_of("{a}", 2)}));
     reply("m2", ok() + array(integer(1)));
     EXPECT_EQ(engine.counters().renewals, 2u);
@@ -106,7 +105,6 @@ TEST_F(engine_migration, so_do_releases) {
     reply("m1", to_m2());
     EXPECT_EQ(sent("m1"), (lines{release_of("a", 1), release_of_second}));
     reply("m1", integer(0) + to_m2());
-    connect("m2");
     EXPECT_EQ(sent("m2"), (lines{"ASKING", release_of_second}));
     reply("m2", ok() + integer(0));
     EXPECT_EQ(engine.unsettled(), 0u);

@@ -80,6 +80,9 @@ TEST_F(topology_mapped, hosts_that_were_not_told_are_not_mapped_again) {
     sent(main_link);
     reply(main_link, error("ASK 7 :7005"));
     meet(place_of("n1:7005"));
+    advance(100ms);
+    sent(main_link);
+    reply(main_link, error("ASK 7 :7005"));
     EXPECT_EQ(sent(place_of("n1:7005")), (lines{"ASKING", "a"}));
 }
 
@@ -93,6 +96,9 @@ TEST_F(topology_mapped, a_redirection_without_a_host_leads_to_where_the_answer_c
     sent(second);
     reply(second, error("ASK 6000 :7005"));
     meet(place_of("outside-m2:7005"));
+    advance(100ms);
+    sent(second);
+    reply(second, error("ASK 6000 :7005"));
     EXPECT_EQ(sent(place_of("outside-m2:7005")), (lines{"ASKING", "a"}));
 }
 

@@ -104,6 +104,9 @@ TEST_F(topology_cluster_durable, so_does_one_that_is_asked_for_elsewhere) {
     const std::size_t next = durable_place_of("m9:7000");
     EXPECT_FALSE(wanted(place_of("m9:7000")));
     meet(next);
+    advance(100ms);
+    EXPECT_EQ(sent(there), lines{"a"});
+    reply(there, error("ASK 7 m9:7000"));
     EXPECT_EQ(sent(next), (lines{"ASKING", "a"}));
     EXPECT_EQ(durably_serving(7), "m1:7000");
     servers.at(next).broken("reset");

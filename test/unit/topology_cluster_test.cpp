@@ -111,6 +111,41 @@ TEST_F(topology_cluster, what_was_sent_on_and_lost_asks_where_the_part_belongs) 
     EXPECT_EQ(sent(main_link), lines{"a"}) << "by then it may be anywhere: its part's master knows";
 }
 
+// By the time there is a connection the part may be on its way a second time, and another have the
+// lock where it was: who comes with ASKING would be given it, too.
+TEST_F(topology_cluster, nobody_waits_with_asking_for_a_connection) {
+    sent_on_to_new("m9:7000");
+    EXPECT_EQ(sent(main_link), lines{});
+    advance(100ms);
+    EXPECT_EQ(sent(main_link), lines{"a"}) << "asked again where the part belongs";
+    reply(main_link, integer(7));
+    EXPECT_EQ(a.ends, lines{":7"});
+}
+
+TEST_F(topology_cluster, nor_for_the_next_one) {
+    sent_on("m9:7000");
+    reply(place_of("m9:7000"), ok() + integer(7));
+    submit(b, 7);
+    sent(main_link);
+    reply(main_link, error("ASK 7 m9:7000"));
+    servers.at(place_of("m9:7000")).broken("reset");
+    EXPECT_EQ(sent(main_link), lines{"b"});
+}
+
+TEST_F(topology_cluster, who_takes_the_place_of_a_master_may_have_got_parts_of_others_before) {
+    submit(a, 6000);
+    learn_three();
+    const std::size_t second = place_of("m2:7000");
+    meet(second);
+    servers.at(second).broken("reset");
+    EXPECT_EQ(sent(asked), lines{"CLUSTER SLOTS"});
+    tell(array(part_of(0, 5400, "m1"), part_of(5401, 10922, "r2"), part_of(10923, 16383, "m3")));
+    EXPECT_EQ(target(second), "r2:7000");
+    meet(second, "master", "2222");
+    EXPECT_EQ(servers.serving(6000).moves(), 1);
+    EXPECT_EQ(serving(5401), "r2:7000");
+}
+
 TEST_F(topology_cluster, a_call_that_is_sent_round_and_round_waits) {
     submit(a, 7);
     learn_three();

@@ -56,6 +56,47 @@ TEST_F(topology_stale_node, stays_where_nothing_is_refused) {
     EXPECT_EQ(target(asked), "n1:7000");
 }
 
+TEST_F(topology_stale_node, stays_where_the_master_that_was_missed_is_back) {
+    send_first();
+    servers.at(main_link).broken("reset");
+    if (!sent(asked).empty()) {
+        tell(thirds("m1", "m2", "m3"));
+    }
+    advance(1s);
+    servers.at(main_link).broken("refused");
+    if (!sent(asked).empty()) {
+        tell(thirds("m1", "m2", "m3"));
+    }
+    advance(1s);
+    meet(main_link);
+    EXPECT_EQ(sent(main_link), (lines{"CLIENT KILL ID 7", "a"}));
+    reply(main_link, integer(1) + integer(1));
+    answer_all(20s, {});
+    EXPECT_EQ(target(asked), "n1:7000") << testing::PrintToString(logged);
+    for (const std::string& line : logged) {
+        EXPECT_EQ(line.find("no master at"), std::string::npos) << line;
+    }
+}
+
+TEST_F(topology_stale_node, makes_way_where_two_of_its_masters_are_missed) {
+    send_first();
+    submit(b, 6000);
+    const std::size_t second = place_of("m2:7000");
+    meet(second);
+    const auto end = now + 10s;
+    for (; now < end && target(asked) == "n1:7000"; advance(10ms)) {
+        for (const std::size_t i : {main_link, second}) {
+            if (wanted(i)) {
+                servers.at(i).broken("refused");
+            }
+        }
+        if (wanted(asked) && !sent(asked).empty()) {
+            tell(thirds("m1", "m2", "m3"));
+        }
+    }
+    EXPECT_LT(now, end);
+}
+
 TEST_F(topology_stale_node, stays_where_a_call_only_waits_for_its_answer) {
     settings.response_timeout = 1h;
     send_first();

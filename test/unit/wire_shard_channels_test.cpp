@@ -75,7 +75,8 @@ TEST_F(wire_shard_channels, the_end_of_a_subscription_is_answered_by_a_push) {
 TEST_F(wire_shard_channels, a_part_that_left_before_leaves_no_reply_to_another_call) {
     const auto slot = hash_slot_of(channel);
     for (const std::string& answer :
-         {moved(slot), moved(held_lock.hash_slot), error("CLUSTERDOWN Hash slot not served"),
+         {moved(slot), error("CLUSTERDOWN Hash slot not served"),
+          error("BUSY Redis is busy running a script."),
           error("NOPERM this user has no permissions to run the 'sunsubscribe' command")}) {
         leave_and_ask();
         h.reply(gone + answer + integer(1) + integer(60000));
@@ -109,11 +110,35 @@ TEST_F(wire_shard_channels, its_refusal_is_nobody_elses_where_nobody_else_waits)
     EXPECT_TRUE(same_connection());
 }
 
-TEST_F(wire_shard_channels, what_a_script_alone_is_refused_with_is_no_doubt) {
-    leave_and_ask();
-    h.reply(gone + error("NOSCRIPT No matching script.") + integer(60000));
-    EXPECT_TRUE(same_connection());
-    EXPECT_EQ(held_lock.ends, lines{":60000"});
+TEST_F(wire_shard_channels, what_no_subscription_is_refused_with_is_no_doubt) {
+    const auto slot = std::to_string(held_lock.hash_slot);
+    for (const std::string& answer :
+         {error("NOSCRIPT No matching script."), error("TRYAGAIN Multiple keys request"),
+          error("ASK " + slot + " 127.0.0.1:7001"), moved(held_lock.hash_slot)}) {
+        leave_and_ask();
+        h.reply(gone + answer + integer(60000));
+        EXPECT_TRUE(same_connection()) << answer;
+        EXPECT_EQ(held_lock.ends, lines{":60000"}) << answer;
+        held_lock.ends.clear();
+        h.advance(1s);
+        h.sent();
+        if (free_lock.where == conch::wire::call::state::written) {
+            h.reply(integer(1));
+        }
+        free_lock.ends.clear();
+        h.link.channels().add(ear, channel);
+        h.sent();
+        h.reply(push("ssubscribe", channel, integer(1)));
+    }
+    EXPECT_EQ(h.redirected, 2);
+}
+
+TEST_F(wire_shard_channels, who_came_back_before_the_end_was_refused_listens_anew) {
+    h.link.channels().remove(ear);
+    EXPECT_EQ(h.sent(), lines{"SUNSUBSCRIBE " + channel});
+    h.link.channels().add(ear, channel);
+    h.reply(moved(hash_slot_of(channel)));
+    EXPECT_EQ(h.sent(), lines{"SSUBSCRIBE " + channel}) << "who has it is asked then";
 }
 
 TEST_F(wire_shard_channels, a_part_that_leaves_while_others_are_answered_is_told_of_by_the_way) {
