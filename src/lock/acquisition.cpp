@@ -35,7 +35,7 @@ void acquisition::was_seen() noexcept {
     astray = false;
 }
 
-bool acquisition::may_be_gone() const noexcept { return astray || moves != home.link().moves(); }
+bool acquisition::failed_over() const noexcept { return !astray && moves != home.link().moves(); }
 
 void write_field(resp::writer& w, const acquisition& a) {
     char digits[20];

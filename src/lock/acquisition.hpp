@@ -48,8 +48,8 @@ struct acquisition : house_hook, core::alarm {
 
     /// The server of the slot's link has it.
     void was_seen() noexcept;
-    /// Nobody knows whether it does: it took the place of the one that had it.
-    bool may_be_gone() const noexcept;
+    /// Another has taken that one's place since.
+    bool failed_over() const noexcept;
 
     std::uint32_t renewals = 0;  ///< so far
     slot& home;

@@ -184,7 +184,7 @@ impl::view_ptr add_level(acquisition& a) {
 }
 
 void lose_gone(acquisition& a) {
-    lose(a, a.may_be_gone() ? errc::lost_in_failover : errc::lock_lost);
+    lose(a, a.failed_over() ? errc::lost_in_failover : errc::lock_lost);
 }
 
 void lose(acquisition& a, errc why) {

@@ -33,7 +33,8 @@ duration wanted_lease(const acquisition& a, time_point now) {
         }
     }
     // A server that took over may have the key, but not the last that was done to it.
-    return lease > duration::zero() || a.may_be_gone() ? lease_to_send(a, lease, now) : lease;
+    const bool restores = a.astray || a.failed_over();
+    return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ private:
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
     std::vector<machine> machines_;  // by process
     instant migration_pause_ = 0;
-    std::set<std::pair<std::uint16_t, std::size_t>> imported_{};  // by which shards
+    std::map<std::pair<std::uint16_t, std::size_t>, instant> imported_{};  // when, by which shards
     std::vector<std::string> names_{};
     std::vector<limit_terms> limits_{};
     std::function<void(const permit_count&)> counted_{};

@@ -5,6 +5,8 @@
 namespace conch::sim {
 namespace {
 
+/// What is sent arrives within that, if at all.
+constexpr instant longest_way = 300 * millis;
 /// What concerns others is known to them no later.
 constexpr instant slowest_word = 500 * millis;
 
@@ -70,11 +72,14 @@ bool server_node::migrate(std::uint16_t slot, std::size_t to, instant pause, eff
                     [](const machine& m) { return m.awaits_heir; })) {
         return false;
     }
-    // Who was told to ask a shard once may come late: it must not ask one that imports it again.
-    // Of a real cluster, too, it would get an answer then that is another's to give.
-    if (!imported_.insert({slot, to}).second) {
+    // What leaves for a shard for once may be on its way for long: it must not meet one that
+    // imports the slot again. Of a real cluster, too, it would get an answer that is another's to
+    // give.
+    const auto [last, first_time] = imported_.try_emplace({slot, to}, world_.now());
+    if (!first_time && world_.now() - last->second < longest_way) {
         return false;
     }
+    last->second = world_.now();
     redis_.begin_migration(slot, to, e);
     migration_pause_ = pause;
     world_.plan<&server_node::step_migration>(world_.now() + pause, this);

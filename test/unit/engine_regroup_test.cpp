@@ -17,13 +17,13 @@ struct engine_regroup : cluster_engine {
     const std::string wait_one = "WAIT 1 100";
 };
 
-TEST_F(engine_regroup, a_hold_that_the_other_master_lacks_was_lost_on_the_way) {
+TEST_F(engine_regroup, a_hold_that_the_other_master_lacks_was_taken_as_far_as_anybody_knows) {
     const operation& op = hold("a");
     connect_to_m2();
     learn_again("m2", "m1");
     EXPECT_EQ(sent("m2"), (lines{renew_of("a", 1), wait_one}));
     reply("m2", array(integer(0)));
-    EXPECT_EQ(lost(op.view), errc::lost_in_failover);
+    EXPECT_EQ(lost(op.view), errc::lock_lost);
 }
 
 TEST_F(engine_regroup, one_that_it_has_lives_there_as_long_as_its_holder_was_promised) {
