@@ -149,14 +149,17 @@ run_seeds() {
             echo "$server $first $((last - first + 1 < part ? last - first + 1 : part))"
         done
     done | xargs -P "$(nproc)" -L 1 bash -c '
-        "$0/bin/conch_sim" --server "$1" --seed "$2" --count "$3" --keep-going >"$0/$1-$2.txt" 2>&1 ||
-            { echo "FAILED: $0/$1-$2.txt"; exit 1; }' "$folder" || broken=1
+        said=$0/$1-$2.txt
+        "$0/bin/conch_sim" --server "$1" --seed "$2" --count "$3" --keep-going >"$said" 2>&1 ||
+            { echo "FAILED: $said"; exit 1; }' "$folder" || broken=1
     for server in ${CONCH_SIM_SERVERS:-alone sentinel cluster}; do
-        awk -v server="$server" '
+        awk -v server="$server" -v first="$first_seed" '
             / seeds in / { seeds += $1; events += $7; grants += $9; losses += $11 }
             / seeds with violations$/ { bad += $1 }
-            END { printf "%s: %d seeds from '"$first_seed"' on, %d with violations; %d events, %d grants, " \
-                         "%d losses told\n", server, seeds, bad, events, grants, losses }
+            END {
+                printf "%s: %d seeds from %d on, %d with violations; ", server, seeds, first, bad
+                printf "%d events, %d grants, %d losses told\n", events, grants, losses
+            }
         ' "$folder/$server"-*.txt
     done
     grep -hE '^(seed|  replay)' "$folder"/*-*.txt || true

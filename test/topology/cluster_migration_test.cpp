@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Locks whose slot moves to another node of the cluster.
+#include "topology/cluster_migration.hpp"
 #include "support/fenced_resource.hpp"
-#include "topology/cluster_test.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,28 +11,6 @@ namespace {
 
 using namespace conch;
 using namespace conch::test;
-
-class cluster_migration : public cluster_test {
-protected:
-    static constexpr std::size_t from = 0;
-    static constexpr std::size_t to = 1;
-
-    /// All of them are in one slot of `from`.
-    std::string named(const std::string& name) const { return name + '{' + tag + '}'; }
-    void begin() { group.begin_migration(slot, from, to); }
-    void move(const std::string& key) { group.move_key(key, from, to); }
-    void end() {
-        group.move_keys(slot, from, to);
-        group.end_migration(slot, from, to);
-    }
-    bool is_at(std::size_t node, const std::string& key) {
-        const auto keys = group.node(node).keys_in(slot);
-        return std::ranges::find(keys, key) != keys.end();
-    }
-
-    const std::string tag = group.name_in(from, "tag");
-    const unsigned slot = slot_of(tag);
-};
 
 TEST_F(cluster_migration, slow_a_waiter_follows_its_slot) {
     run([&]() -> asio::awaitable<void> {
@@ -171,35 +148,6 @@ TEST_F(cluster_migration, slow_holds_of_a_half_moved_slot_are_renewed) {
         co_await unmoved.async_unlock();
     });
     EXPECT_EQ(a.stats().lost_expired + a.stats().lost_taken, 0u);
-}
-
-TEST_F(cluster_migration, slow_a_lock_and_its_fencing_token_may_be_apart) {
-    run([&]() -> asio::awaitable<void> {
-        for (const bool lock_first : {false, true}) {
-            const std::string name = named(lock_first ? "lock" : "token");
-            const mutex of_a{a, name, {.fenced = true}};
-            const mutex of_b{b, name, {.fenced = true}};
-            hold h = co_await of_a.async_lock({.lease = 60s});
-            const std::uint64_t first = h.fence();
-            lock_attempt waiting = start_lock(of_b);
-            co_await listens(name);
-            begin();
-            move(lock_first ? name : token_key_of(name));
-            plain_attempt unlocked = start_unlock(h);
-            co_await done(unlocked, "one key is all that a release needs");
-            end();
-            co_await done(waiting, "woken");
-            const std::uint64_t second = waiting.value().fence();
-            EXPECT_GT(second, first);
-            EXPECT_EQ(group.raw(to).get(token_key_of(name)), std::to_string(second));
-            co_await waiting.value().async_unlock();
-            h = co_await of_a.async_lock();
-            EXPECT_GT(h.fence(), second);
-            co_await h.async_unlock();
-            group.migrate(slot, from);
-            co_await group.settle();  // before 7.0 a next move may leave it to nobody
-        }
-    });
 }
 
 // Its node tells that the channel has left, and refuses what it had not read yet: that nobody
