@@ -115,11 +115,14 @@ TEST_F(sentinel_test, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
 }
 
 TEST_F(sentinel_test, slow_a_frozen_master_that_wakes_up_has_no_say) {
+    fenced_resource resource;
     run([&]() -> asio::awaitable<void> {
         const mutex of_a{a, "m", {.fenced = true}};
         const mutex of_b{b, "m", {.fenced = true}};
         const mutex other{b, "n", {.fenced = true}};
         hold h = co_await of_a.async_lock({.lease = 60s});
+        const claim old{"m", h.fence(), h.valid_until(), 60s};
+        EXPECT_TRUE(resource.enter(old, clock::now()).accepted);
         hold warm = co_await other.async_lock();
         co_await warm.async_unlock();
         EXPECT_TRUE(group.replicated(0));
@@ -144,6 +147,9 @@ TEST_F(sentinel_test, slow_a_frozen_master_that_wakes_up_has_no_say) {
         co_await h.async_unlock();
         hold next = co_await of_b.async_lock();
         EXPECT_GT(next.fence(), token);
+        const claim young{"m", next.fence(), next.valid_until(), 30s};
+        EXPECT_TRUE(resource.enter(young, clock::now()).accepted);
+        EXPECT_FALSE(resource.write(old, 1, clock::now()).accepted) << "by its fence";
         EXPECT_TRUE(group.raw(now).exists("m"));
         const auto is_replica = [&] {
             const reply role = group.role(0);
