@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a cluster is found, and what can't be locked in one.
+#include "support/rights.hpp"
 #include "topology/cluster_test.hpp"
 
 #include <map>
@@ -126,7 +127,8 @@ TEST_F(cluster_address, slow_a_node_that_names_no_host_is_where_the_others_are) 
 }
 
 TEST_F(cluster_address, slow_servers_that_are_no_cluster_say_so_soon) {
-    const cli::private_redis alone{{.tcp = true}};
+    const cli::private_redis alone{
+        {.tcp = true, .arguments = arguments_for_user(cluster_rights())}};
     config c = group.settings("c");
     c.cluster->addresses = {{"127.0.0.1", alone.port()}};
     c.operation_timeout = 2s;
