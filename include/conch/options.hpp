@@ -21,7 +21,8 @@ struct replica_options {
     /// released again and ends as `errc::not_replicated`. Default: 0, none is asked for.
     unsigned at_least = 0;
     /// How long they have for it, from 1 ms to one minute, but no more than half of
-    /// `config::response_timeout`, nor a quarter of any lease. Default 100 ms.
+    /// `config::response_timeout`, nor a quarter of any lease. Less, where other locks that ask for
+    /// replicas are renewed: a quarter of the shortest of their leases. Default 100 ms.
     duration within = std::chrono::milliseconds{100};
 };
 

@@ -152,6 +152,12 @@ void quorum_holding::member_ended(std::size_t member, std::uint64_t serial, erro
     }
     const time_point soon = std::min(heal_.at, core::after(now, core_.answer_timeout()));
     core_.timers().set(heal_, std::max(soon, heal_after_));
+    // Last, as they leave the list, and may end the hold. Each hears of it too, but finds the
+    // member gone.
+    const auto watches = watches_;
+    for (const auto& w : watches) {
+        w->recount(why);
+    }
 }
 
 void quorum_holding::answered(std::size_t member, error_code ec, hold h) {

@@ -33,6 +33,13 @@ void quorum_watch::told(std::size_t member, std::uint64_t serial, error_code why
     }
     notices_[member].told = serial;
     notices_[member].closing = why == errc::client_closed;
+    recount(why);
+}
+
+void quorum_watch::recount(error_code why) {
+    if (completed()) {
+        return;
+    }
     watch_renewed();
     if (silent() < core().majority()) {
         of_->remove(*this);

@@ -25,6 +25,8 @@ public:
 
     /// This member too, from now on.
     void watch(std::size_t member);
+    /// A member told of its end, or has no part in the hold any more: `why`.
+    void recount(error_code why);
     /// The hold has ended.
     void end(error_code why);
     void cancel() override;

@@ -53,33 +53,60 @@ confirmation& confirmer::of(wire::link& link, impl::replication terms) {
             return *c;
         }
     }
+    shortest_ms_ = std::min(shortest_ms_, terms.within_ms);
     return *all_.emplace_back(std::make_unique<confirmation>(house_, link, terms));
 }
 
+confirmation* confirmer::on_its_way(const wire::link& link) const noexcept {
+    const auto it = std::find_if(all_.begin(), all_.end(), [&](const auto& c) {
+        return &c->link == &link && c->where != state::idle;
+    });
+    return it == all_.end() ? nullptr : it->get();
+}
+
 void confirmer::submit(confirmation& c) {
-    if (c.where == state::waiting) {
-        c.link.withdraw(c);
-    }
+    c.again = false;
     c.link.submit(c);
 }
 
 void confirmer::follow(wire::link& link, impl::replication terms) {
     confirmation& c = of(link, terms);
-    if (c.where == state::written) {
+    confirmation* const first = on_its_way(link);
+    if (!first) {
+        submit(c);
+    } else if (first->where == state::written) {
         c.again = true;
     } else {
-        submit(c);
+        link.withdraw(*first);
+        submit(*first);  // behind this, too
     }
 }
 
-// One that is waiting, or was written behind it; in place of one that left before, or elsewhere, a
-// new one.
+// Whichever is on its way is behind it, as it was not answered before. Else the one that was is
+// over, or went elsewhere.
 confirmation& confirmer::about(const acquisition& a, wire::link& by) {
     confirmation& c = of(by, a.spec->replicas());
-    if (c.where == state::idle) {
+    if (!on_its_way(by)) {
         submit(c);
     }
     return c;
+}
+
+// Each in its turn: what others ask for meanwhile is behind it in the row.
+void confirmer::submit_next(const confirmation& last) {
+    const auto asks = [&](const auto& c) {
+        return &c->link == &last.link && (c->again || !c->acquires.empty() || c->renewals > 0);
+    };
+    const auto behind =
+        std::find_if(all_.begin(), all_.end(), [&](const auto& c) { return c.get() == &last; }) + 1;
+    auto next = std::find_if(behind, all_.end(), asks);
+    if (next == all_.end()) {
+        next = std::find_if(all_.begin(), behind, asks);
+        if (next == behind) {
+            return;
+        }
+    }
+    submit(**next);
 }
 
 void confirmer::granted(acquisition& a, wire::link& by) {
@@ -113,6 +140,7 @@ void confirmer::regrouped() {
         leave(*c);
         if (c->where == state::waiting && c->acquires.empty() && c->renewals == 0) {
             c->link.withdraw(*c);
+            submit_next(*c);
         }
     }
 }
@@ -140,9 +168,37 @@ void confirmer::leave(confirmation& c) {
     }
 }
 
-void confirmer::encode(wire::call& c, resp::writer& w) {
-    const impl::replication& terms = static_cast<const confirmation&>(c).terms;
-    w.command(3).arg("WAIT").arg(terms.at_least).arg(terms.within_ms);
+// A renewal that is written behind it must come in time, and it may be that of a shorter lease than
+// those that ask by these terms have.
+std::chrono::milliseconds confirmer::time_for(const confirmation& c) const {
+    std::chrono::milliseconds most{c.terms.within_ms};
+    if (c.terms.within_ms <= shortest_ms_) {
+        return most;  // no more than a quarter of any lease
+    }
+    for (const acquisition& a : house_.acquisitions) {
+        if (a.want.renew && &a.home.link() == &c.link) {
+            most = std::min(most, std::chrono::floor<std::chrono::milliseconds>(a.want.lease / 4));
+        }
+    }
+    return most;
+}
+
+void confirmer::encode(wire::call& call, resp::writer& w) {
+    auto& c = static_cast<confirmation&>(call);
+    c.given_ms = static_cast<std::uint16_t>(c.house.confirming.time_for(c).count());
+    w.command(3).arg("WAIT").arg(c.terms.at_least).arg(c.given_ms);
+}
+
+// What was answered before this one was written before it, whatever its terms.
+wire::call_list confirmer::take_met(const confirmation& c, const wire::outcome& o) {
+    wire::call_list met;
+    for (const auto& other : all_) {
+        if (&other->link == &c.link && verdict(*other, o) == errc{}) {
+            met.splice(met.end(), other->acquires);
+            other->renewals = 0;
+        }
+    }
+    return met;
 }
 
 void confirmer::done(wire::call& call, const wire::outcome& o) {
@@ -151,28 +207,31 @@ void confirmer::done(wire::call& call, const wire::outcome& o) {
     if (o.lost()) {
         return;  // `connection_lost()` tends to what it was about
     }
-    wire::call_list judged;
-    judged.swap(c.acquires);
+    wire::call_list met = self.take_met(c, o);
+    wire::call_list failed;
+    failed.swap(c.acquires);
     const std::uint64_t renewals = std::exchange(c.renewals, 0);
     // First, so that what the verdict leads to finds it waiting.
-    if (std::exchange(c.again, false)) {
-        submit(c);
-    }
-    const errc why = verdict(c, o);
-    if (why != errc{} && renewals > 0) {
+    self.submit_next(c);
+    if (renewals > 0) {
         self.report(c, renewals, o);
     }
+    self.judge(c, met, errc{});
+    self.judge(c, failed, verdict(c, o));
+    self.forget_idle();
+}
+
+void confirmer::judge(confirmation& c, wire::call_list& judged, errc why) {
     while (!judged.empty()) {
         wire::call& acquire = judged.front();
         judged.pop_front();
-        if (self.strays(c, acquire)) {
+        if (strays(c, acquire)) {
             ask_at_home(c, acquire);
         } else {
             acquisition& a = owner_of(acquire);
             a.home.confirmed(a, why);
         }
     }
-    self.forget_idle();
 }
 
 void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o) {
@@ -180,7 +239,7 @@ void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire
     const std::string acknowledged =
         o.answered() && o.reply.is_integer()
             ? std::to_string(o.reply.integer()) + " of " + std::to_string(c.terms.at_least) +
-                  " replicas acknowledged them in " + std::to_string(c.terms.within_ms) + " ms"
+                  " replicas acknowledged them in " + std::to_string(c.given_ms) + " ms"
             : std::string{o.reply.text()};
     house_.log(log_level::warning, "renewals not replicated: ", std::to_string(renewals), ": ",
                acknowledged);
@@ -192,8 +251,9 @@ void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire
 
 void confirmer::forget_idle() {
     if (all_.size() > most_kept) {
-        std::erase_if(all_,
-                      [](const auto& c) { return c->where == state::idle && c->acquires.empty(); });
+        std::erase_if(all_, [](const auto& c) {
+            return c->where == state::idle && c->acquires.empty() && c->renewals == 0 && !c->again;
+        });
     }
 }
 

@@ -6,26 +6,30 @@
 #include "wire/call.hpp"
 #include "wire/link.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
 namespace conch::lock {
 
 /// A WAIT: asks how many replicas have all that was written before it on its connection. The server
-/// does nothing else on that connection until it answers, so at most one of each kind is on its
-/// way: what is written meanwhile shares the next.
+/// does nothing else on that connection until it answers, so at most one is on its way, whatever
+/// its terms: what is written meanwhile shares the next. What one tells serves all whose terms it
+/// meets.
 struct confirmation : wire::call {
     confirmation(context& h, wire::link& l, impl::replication t) noexcept;
 
     context& house;
     wire::link& link;
     const impl::replication terms;
+    std::uint16_t given_ms = 0;  ///< what the replicas were given of `terms.within_ms`
     // What the answer will be about. Answers come in the order of the commands, so that what was
     // written behind this is not among it.
     wire::call_list acquires{};  ///< granted; their slots wait for the answer
     std::uint64_t renewals = 0;
-    bool again = false;  ///< something follows that needs another one
+    bool again = false;  ///< something was written behind the one on its way
 };
 
 /// Asks whether enough replicas have what locks did that want to know.
@@ -36,7 +40,7 @@ public:
     confirmer& operator=(const confirmer&) = delete;
     ~confirmer();
 
-    /// A WAIT leaves behind all that was submitted to this link so far.
+    /// What was submitted to this link last asks by these terms: a WAIT leaves behind it.
     void follow(wire::link& link, impl::replication terms);
     /// The acquire was granted on the connection of this link: its slot hears whether enough
     /// replicas have it, unless its call is unlinked before.
@@ -59,8 +63,13 @@ private:
     friend struct confirmation;
 
     confirmation& of(wire::link& link, impl::replication terms);
+    confirmation* on_its_way(const wire::link& link) const noexcept;
     confirmation& about(const acquisition& a, wire::link& by);
     static void submit(confirmation& c);
+    void submit_next(const confirmation& last);
+    std::chrono::milliseconds time_for(const confirmation& c) const;
+    wire::call_list take_met(const confirmation& c, const wire::outcome& o);
+    void judge(confirmation& c, wire::call_list& judged, errc why);
     bool strays(const confirmation& c, const wire::call& acquire) const;
     static void ask_at_home(confirmation& c, wire::call& acquire);
     void leave(confirmation& c);
@@ -69,6 +78,8 @@ private:
 
     context& house_;
     std::vector<std::unique_ptr<confirmation>> all_{};
+    std::uint16_t shortest_ms_ =
+        std::numeric_limits<std::uint16_t>::max();  ///< of all terms so far
 };
 
 /// The acquire was granted, and it is not known yet whether enough replicas have it.

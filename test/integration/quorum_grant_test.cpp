@@ -164,6 +164,38 @@ TEST_F(quorum_grant_test, an_error_of_a_majority_is_told) {
     });
 }
 
+struct quorum_grant_of_three : quorum_test {
+    quorum_grant_of_three() : quorum_test{3} {}
+};
+
+// It waits for the others while its first grant ends.
+TEST_F(quorum_grant_of_three, a_majority_of_grants_that_do_not_overlap_is_none) {
+    contender a{io, servers};
+    const contender b{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(a);
+        hold second = co_await mutex{b.clients[1], "apart"}.async_lock();
+        hold third = co_await mutex{b.clients[2], "apart"}.async_lock();
+        server(1).redis.freeze();
+        server(2).redis.freeze();
+        const quorum_mutex m = a.lock("apart", 1s);
+        lock_attempt taken = start_lock(m, {.lease = 300ms, .renew = false});
+        const bool first = co_await when([&] { return a.clients[0].stats().holds_now == 1; });
+        EXPECT_TRUE(first);
+        server(1).redis.thaw();
+        server(2).redis.thaw();
+        const bool ended = co_await when([&] { return a.clients[0].stats().lost_expired == 1; });
+        EXPECT_TRUE(ended);
+        EXPECT_FALSE(taken.done());
+        second.release();
+        third.release();
+        const bool done = co_await when([&] { return taken.done(); });
+        EXPECT_TRUE(done);
+        EXPECT_TRUE(taken.value().owns_lock());
+        EXPECT_GE(a.clients[0].stats().acquisitions, 3u) << "warm-up, and twice";
+    });
+}
+
 TEST_F(quorum_grant_test, a_hold_and_a_waiter_outlive_the_context) {
     hold h;
     {

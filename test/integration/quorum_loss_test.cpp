@@ -182,6 +182,32 @@ TEST_F(quorum_loss_test, who_asks_for_it_is_told_ahead_of_time) {
     });
 }
 
+struct quorum_loss_of_three : quorum_test {
+    quorum_loss_of_three() : quorum_test{3} {}
+};
+
+// One member can't be renewed and has told so; then another is gone, and one is left for long.
+TEST_F(quorum_loss_of_three, a_member_that_is_gone_counts_for_who_is_told_ahead_of_time) {
+    contender a{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        const quorum_mutex m = a.lock("fewer", 30ms);
+        const hold h = co_await m.async_lock({.lease = 3s});
+        const bool taken = co_await held_by(a);
+        EXPECT_TRUE(taken);
+        kill({0});
+        error_code told;
+        h.async_wait_lost(1500ms, [&](error_code ec) { told = ec; });
+        co_await pass(1700ms);
+        EXPECT_FALSE(told) << "two are as good as ever";
+        const mutex one{a.clients[1], "fewer"};
+        co_await one.async_force_unlock();
+        const bool in_time = co_await when([&] { return told || !h.owns_lock(); });
+        EXPECT_TRUE(in_time);
+        EXPECT_EQ(told, errc::lock_lost);
+        EXPECT_TRUE(h.owns_lock());
+    });
+}
+
 TEST_F(quorum_loss_test, an_extension_takes_a_majority) {
     contender a{io, servers};
     run([&]() -> asio::awaitable<void> {

@@ -14,8 +14,8 @@ config plain_messages() {
     return c;
 }
 
-impl::spec_ptr spec_of(const std::string& name) {
-    return impl::lock_spec::make(impl::redisson_family, name, {.replicas = {.at_least = 1}});
+impl::spec_ptr spec_of(const std::string& name, const replica_options& terms) {
+    return impl::lock_spec::make(impl::redisson_family, name, {.replicas = terms});
 }
 
 std::string parts(std::string_view owner, std::string_view other) {
@@ -58,9 +58,10 @@ void cluster_engine::collect() {
     engine.completions().clear();
 }
 
-operation& cluster_engine::lock(const std::string& name, const lock_options& how) {
+operation& cluster_engine::lock(const std::string& name, const lock_options& how,
+                                const replica_options& terms) {
     operation& op = operations_.emplace_back();
-    turn([&] { engine.acquire(spec_of(name), how, false, {&op, &op.running}); });
+    turn([&] { engine.acquire(spec_of(name, terms), how, false, {&op, &op.running}); });
     return op;
 }
 
@@ -150,7 +151,9 @@ void cluster_engine::accept(std::size_t i, const std::string& answers) {
 }
 
 void cluster_engine::read(std::size_t i, const std::string& bytes) {
-    written(i);  // what is answered has left
+    if (!in_turn_) {
+        written(i);
+    }
     turn([&] {
         const auto room = engine.input(i).prepare(bytes.size());
         std::copy(bytes.begin(), bytes.end(), room.begin());

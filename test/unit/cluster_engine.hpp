@@ -11,11 +11,13 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace conch::test {
 
-/// A lock engine in a cluster, and the hand that plays its nodes. All locks want one replica: of
-/// the two connections to each master only theirs is played. Nothing is answered by itself.
+/// A lock engine in a cluster, and the hand that plays its nodes. All locks want replicas, one if
+/// nothing else is said: of the two connections to each master only theirs is played. Nothing is
+/// answered by itself.
 struct cluster_engine : testing::Test {
     cluster_engine();
     ~cluster_engine() override;
@@ -24,13 +26,19 @@ struct cluster_engine : testing::Test {
 
     template <typename Inputs>
     void turn(Inputs inputs) {
+        if (std::exchange(in_turn_, true)) {
+            inputs();
+            return;
+        }
         engine.begin_turn(now_);
         inputs();
         engine.end_turn();
         collect();
+        in_turn_ = false;
     }
     void advance(duration d);
-    operation& lock(const std::string& name, const lock_options& how = {});
+    operation& lock(const std::string& name, const lock_options& how = {},
+                    const replica_options& terms = {.at_least = 1});
     void release(const operation& op) {
         turn([&] { engine.release(*op.view); });
     }
@@ -52,6 +60,7 @@ struct cluster_engine : testing::Test {
     void break_connection(std::string_view host);
     /// What this master was sent since this was last asked.
     lines sent(std::string_view host) { return written(place_of(host)); }
+    /// What it answers has left; inside of `turn`, what that submits has not.
     void reply(std::string_view host, const std::string& bytes);
     bool leads_to(std::string_view host) const;
 
@@ -68,6 +77,7 @@ private:
     void read(std::size_t i, const std::string& bytes);
     lines written(std::size_t i);
 
+    bool in_turn_ = false;
     time_point now_{std::chrono::hours{1}};
     std::deque<operation> operations_{};
 };

@@ -331,6 +331,24 @@ TEST_F(engine_replicas_cluster, a_wait_that_nothing_is_left_of_does_not_keep_a_m
     EXPECT_TRUE(op.granted());
 }
 
+TEST_F(engine_replicas_cluster, nor_does_it_leave_those_of_other_terms_unasked) {
+    hold("a");
+    operation& first = lock("b", {}, {.at_least = 2});
+    EXPECT_EQ(sent("m1"), (lines{acquire_of("b", 2), "WAIT 2 100"}));
+    reply("m1", error("NOSCRIPT No matching script") + integer(2));
+    EXPECT_EQ(sent("m1"), lines{"EVAL " + acquire_of("b", 2)});
+    operation* second = nullptr;
+    turn([&] {
+        second = &lock("{b}");
+        reply("m1", granted());
+    });
+    learn_again("m1", "m1");
+    EXPECT_EQ(sent("m1"), (lines{acquire_of("{b}", 3), "WAIT 2 100"}));
+    reply("m1", granted() + integer(2));
+    EXPECT_TRUE(first.granted());
+    EXPECT_TRUE(second->granted());
+}
+
 TEST_F(engine_replicas_cluster, a_reason_that_lasts_ends_them_before_the_cluster_is_known) {
     operation& op = lock("a");
     refuse_to_tell("NOPERM no CLUSTER for you");
