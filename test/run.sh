@@ -175,7 +175,7 @@ fi
 bash src/install-dependencies.sh --tests
 
 if [ "$mode" = fast ]; then
-    build build
+    build build -DCONCH_PRECOMPILE=ON
     run build -L '^(unit|integration)$' -LE slow
     exit
 fi
@@ -188,7 +188,7 @@ if [ "$mode" = seeds ]; then
     exit
 fi
 
-build build
+build build -DCONCH_PRECOMPILE=ON
 build build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
 configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/tsan --target conch_threads
