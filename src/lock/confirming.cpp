@@ -86,7 +86,7 @@ void confirmer::follow(wire::link& link, impl::replication terms) {
 // over, or went elsewhere.
 confirmation& confirmer::about(const acquisition& a, wire::link& by) {
     confirmation& c = of(by, a.spec->replicas());
-    if (!on_its_way(by)) {
+    if (!on_its_way(c.link)) {
         submit(c);
     }
     return c;
