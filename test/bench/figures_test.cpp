@@ -98,7 +98,8 @@ TEST(bench, contended_finds_the_same_number_of_scripts_on_the_server_as_in_the_c
 }
 
 TEST(bench, contended_asks_the_server_for_each_fencing_token) {
-    const auto o = figures_of("contended", {"--fenced", "1"});
+    const auto o = figures_of(words{"contended", "--processes", "2", "--coroutines", "16",
+                                    "--seconds", "0.05", "--fenced", "1"});
     EXPECT_EQ(number(o, "fenced"), 1);
     EXPECT_GE(number(o, "script_calls_per_acquisition"), 1);
     EXPECT_LE(number(o, "script_calls_per_acquisition"), 2 + 2) << "two processes";
