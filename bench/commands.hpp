@@ -8,13 +8,6 @@
 namespace conch::bench {
 
 sub_command uncontended_command();
-sub_command handoff_command();
-sub_command holds_command();
-sub_command names_command();
-sub_command reconnect_command();
-sub_command instructions_command();
-/// Not for users: `instructions` runs it under callgrind.
-sub_command slices_command();
 sub_command local_command();
 sub_command contended_command();
 sub_command handoff_command();

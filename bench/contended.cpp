@@ -41,8 +41,8 @@ struct outcome {
 /// One of the processes: a client, and coroutines that want the lock.
 class contender {
 public:
-    contender(const config& server, std::size_t coroutines)
-        : client_{loop_.context(), server}, lock_{client_, lock_name}, got_(coroutines) {}
+    contender(const config& server, std::size_t coroutines, const mutex_options& what)
+        : client_{loop_.context(), server}, lock_{client_, lock_name, what}, got_(coroutines) {}
 
     outcome run(const order& o) {
         now_ = {};
@@ -85,16 +85,12 @@ private:
     outcome now_{};
 };
 
-void work(const config& server, std::size_t coroutines, wire_end& parent) {
-    contender c{server, coroutines};
+void work(const config& server, std::size_t coroutines, const mutex_options& what,
+          wire_end& parent) {
+    contender c{server, coroutines, what};
     while (parent.wait_for_more()) {
         parent.send(c.run(parent.receive<order>()));
     }
-}
-
-/// (sum of x)^2 / (n * sum of x^2): 1 if all got as much, 1/n if one got all.
-double jain(double sum, double squares, double n) {
-    return squares > 0 ? sum * sum / (n * squares) : 0;
 }
 
 /// The figures of conch's side, a value for each round.
@@ -132,6 +128,7 @@ report tell(const arguments& how, const figures& f, const std::vector<double>& r
     report r;
     r.add_count("processes", how.count("processes"));
     r.add_count("coroutines", how.count("coroutines"));
+    r.add_count("fenced", how.count("fenced"));
     r.add("acquisitions_per_s", median(f.rates), "/s", 0);
     r.add("raw_acquisitions_per_s", median(raw_rates), "/s", 0);
     r.add("ratio", median(ratios(f.rates, raw_rates)), "", 3);
@@ -150,9 +147,11 @@ report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const std::size_t coroutines = how.count("coroutines");
     const auto time = how.nanoseconds("seconds");
+    const mutex_options what{.fenced = how.count("fenced") != 0};
     std::deque<worker> workers;
     for (std::size_t i = 0; i < how.count("processes"); ++i) {
-        workers.emplace_back([&](wire_end& parent) { work(redis.settings(), coroutines, parent); });
+        workers.emplace_back(
+            [&](wire_end& parent) { work(redis.settings(), coroutines, what, parent); });
     }
     raw_relay raw{redis.settings()};
     connection observer{redis.settings()};
@@ -196,6 +195,9 @@ sub_command contended_command() {
         "leaves in one write with the next acquire, encoded beforehand. Passes from one process\n"
         "to another take longer than that: see handoff.\n"
         "\n"
+        "Fencing tokens (--fenced 1) are the server's, so that it hears of each hand-off inside\n"
+        "of a process, too. The limit goes without them.\n"
+        "\n"
         "acquisitions_per_s             of all processes together; raw_: of the limit\n"
         "ratio                          of the two, in one round\n"
         "jain_index                     of what each coroutine got: 1 if all got as much, 1/n\n"
@@ -209,6 +211,7 @@ sub_command contended_command() {
         "ratios                         of each round (JSON only)\n",
         {{"processes", "that want the lock", 4, 1, 256},
          {"coroutines", "in each of them", 16, 1, 10'000},
+         {"fenced", "1: each acquisition has a fencing token", 0, 0, 1},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

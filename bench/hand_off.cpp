@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "hand_off.hpp"
 
-#include "cpus.hpp"
 #include "greeting.hpp"
 #include "raw_command.hpp"
 #include "reply_counter.hpp"
@@ -171,14 +170,12 @@ void obey(Player& player, wire_end& parent) {
 
 void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent,
                         wire_end& other) {
-    use_cpu(1 + me);
     conch_player player{server, log, me, other};
     obey(player, parent);
 }
 
 void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent,
                   wire_end& other) {
-    use_cpu(1 + me);
     raw_player player{to, log, me, other};
     obey(player, parent);
 }

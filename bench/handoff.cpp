@@ -16,9 +16,15 @@ namespace {
 class pair_of_processes {
 public:
     template <typename Server, typename Body>
-    pair_of_processes(const Server& server, Body body)
-        : first_{[&](wire_end& parent) { body(server, *log_, 0, parent, between_.ours); }},
-          second_{[&](wire_end& parent) { body(server, *log_, 1, parent, between_.theirs); }} {}
+    pair_of_processes(const Server& server, bool pinned, Body body)
+        : first_{[&](wire_end& parent) {
+              settle(0, pinned);
+              body(server, *log_, 0, parent, between_.ours);
+          }},
+          second_{[&](wire_end& parent) {
+              settle(1, pinned);
+              body(server, *log_, 1, parent, between_.theirs);
+          }} {}
     ~pair_of_processes() { between_.ours.hang_up(); }
 
     /// The passes that a message ended: all, unless a process was kept from waiting in time.
@@ -39,6 +45,12 @@ public:
     }
 
 private:
+    static void settle(std::size_t me, bool pinned) {
+        if (pinned) {
+            use_cpu(1 + me);
+        }
+    }
+
     static void tell(worker& w, const pass_order& o) { w.wire().send(o); }
 
     test::shared_value<pass_log> log_;
@@ -74,16 +86,17 @@ std::vector<double> distribution(const std::vector<double>& values) {
 }
 
 report run(const server_choice& where, const arguments& how) {
-    if (!where.own || *where.own == topology::single || *where.own == topology::tls) {
+    const bool pinned = how.count("pin") != 0;
+    if (pinned && (!where.own || *where.own == topology::single || *where.own == topology::tls)) {
         use_cpu(0);  // several servers would share it
     }
     const deployment servers{where};
     const pass_order o{.count = how.count("passes"), .shortest_hold = how.nanoseconds("hold")};
-    pair_of_processes own{servers.settings(), &pass_through_conch};
+    pair_of_processes own{servers.settings(), pinned, &pass_through_conch};
     std::optional<pair_of_processes> raw;
     own.play(o);
     if (servers.direct()) {
-        raw.emplace(*servers.direct(), &pass_by_hand);
+        raw.emplace(*servers.direct(), pinned, &pass_by_hand);
         raw->play(o);
     }
     round_trips trips{servers};
@@ -104,6 +117,7 @@ report run(const server_choice& where, const arguments& how) {
     report r;
     servers.describe(r);
     r.add_count("passes", o.count);
+    r.add_count("pinned", pinned ? 1 : 0);
     r.add_median("p50_us", ours.p50s, "us");
     r.add_median("p99_us", ours.p99s, "us");
     r.add_median("raw_p50_us", theirs.p50s, "us");
@@ -131,14 +145,18 @@ sub_command handoff_command() {
         "Two processes pass a lock to and fro. A pass lasts from the start of the unlock in one\n"
         "to the grant in the other, which waits. The limit: two processes with blocking sockets,\n"
         "one to its own subscription; the release script, its message, then the acquire script.\n"
-        "A server that it starts, and each process, have a CPU of their own, as far as there are\n"
-        "so many; they are the same for both sides, else the scheduler decides who is faster.\n"
-        "(Servers of Sentinel or Cluster run where they like.) Who unlocked waits for the other's\n"
-        "word, not for the lock: it would win the race.\n"
+        "Who unlocked waits for the other's word, not for the lock: it would win the race.\n"
+        "\n"
+        "With --pin 1 a server that it starts is kept on the first CPU, the processes on the\n"
+        "second and the third, counted round (of two CPUs the second process has the server's),\n"
+        "the same for both sides. (Servers of Sentinel or Cluster run where they like.) With\n"
+        "--pin 0 the scheduler chooses for each, and its choice moves both sides from one run to\n"
+        "the next.\n"
         "\n"
         "topology, limit      what was measured with; whether the limit reached it as conch did,\n"
         "                     without TLS, or not at all, where there is TLS alone: it isn't\n"
         "                     measured then\n"
+        "passes, pinned       as given\n"
         "p50_us, p99_us       of a pass; raw_: of the limit\n"
         "raw_message_p50_us   the first part of the limit: until the message has come; the\n"
         "                     rest is one script's round trip\n"
@@ -149,6 +167,7 @@ sub_command handoff_command() {
         "                     other's waiting. The rest found it not yet waiting\n"
         "percentiles_us       1 to 100, of the passes of all rounds (JSON only); raw_ too\n",
         {{"passes", "in one slice of one side", 200, 2, most_passes},
+         {"pin", "1: the server and each process keep to one CPU; 0: they run anywhere", 1, 0, 1},
          {"hold", "the lock is held for so long, to twice as long, before a pass, in s", 0.001,
           0.0001, 1, parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

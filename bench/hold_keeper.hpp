@@ -20,6 +20,8 @@ public:
     hold_keeper(event_loop& loop, const config& server, std::string prefix, std::size_t count,
                 duration lease);
 
+    /// Takes a lock and releases it: from then on only holds need memory, not the connection.
+    void warm_up();
     void take_all();
     void release_all();
 

@@ -81,6 +81,7 @@ figures keep(const config& server, std::size_t count, duration lease, std::size_
     figures f;
     event_loop loop;
     hold_keeper keeper{loop, server, "conch-bench:hold:", count, lease};
+    keeper.warm_up();
     const std::size_t before = heap_bytes();
     keeper.take_all();
     f.bytes = static_cast<double>(heap_bytes() - before) / static_cast<double>(count);
@@ -158,7 +159,8 @@ sub_command holds_command() {
         "counted_lateness_...     the same by the client's own count, from the first renewal on\n"
         "least_remaining_ms       the least that was left of a lease, when looked at\n"
         "renewals_seen            by the moves of valid_until()\n"
-        "bytes_per_hold           on the client's heap, without the user's handle\n",
+        "bytes_per_hold           on the client's heap, without the user's handle, and without\n"
+        "                         what a client needs for its first lock\n",
         {{"holds", "locks", 10'000, 1, 1'000'000},
          {"lease", "in s", 3, 0.3, 3600, parameter::kind::real},
          {"rounds", "each a third of the lease; one more goes first and doesn't count",

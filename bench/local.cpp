@@ -12,7 +12,8 @@ namespace {
 report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const slice_length length{.time = how.seconds("seconds")};
-    pair_loop own{redis.settings(), how.count("coroutines"), "conch-bench:local"};
+    const mutex_options what{.fenced = how.count("fenced") != 0};
+    pair_loop own{redis.settings(), how.count("coroutines"), "conch-bench:local", what};
     raw_relay raw{redis.settings()};
     connection observer{redis.settings()};
     own.run(length);
@@ -39,6 +40,7 @@ report run(const server_choice& where, const arguments& how) {
 
     report r;
     r.add_count("coroutines", how.count("coroutines"));
+    r.add_count("fenced", how.count("fenced"));
     r.add("acquisitions_per_s", median(rates), "/s", 0);
     r.add("raw_acquisitions_per_s", median(raw_rates), "/s", 0);
     r.add("ratio", median(ratios(rates, raw_rates)), "", 3);
@@ -65,6 +67,9 @@ sub_command local_command() {
         "release,\n"
         "gets little more than half of it.\n"
         "\n"
+        "Fencing tokens (--fenced 1) are the server's, so that it hears of each hand-off. The\n"
+        "limit goes without them.\n"
+        "\n"
         "acquisitions_per_s             of all coroutines together; raw_: of the limit\n"
         "ratio                          of the two, in one round\n"
         "p50_us, p99_us, longest_us     from the call of async_lock to the end of async_unlock,\n"
@@ -74,6 +79,7 @@ sub_command local_command() {
         "cpu_us_per_acquisition         CPU time of the client, user and system\n"
         "ratios                         of each round (JSON only)\n",
         {{"coroutines", "that want the lock", 128, 1, 100'000},
+         {"fenced", "1: each acquisition has a fencing token", 0, 0, 1},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

@@ -137,6 +137,8 @@ sub_command names_command() {
         "One client asks for many locks at once, all of which are held elsewhere, and waits. When\n"
         "all wait, all locks are released. The limit: one blocking socket that sends what conch\n"
         "must send, encoded beforehand: a try, a subscription with a second try, and a third.\n"
+        "config::max_poll_interval is 1 h (default: 1 s): nobody tries by the clock, as the tries\n"
+        "are counted to know when all wait.\n"
         "\n"
         "connections        of the client, by CLIENT LIST\n"
         "subscriptions      by PUBSUB CHANNELS, when all wait\n"

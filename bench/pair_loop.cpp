@@ -14,8 +14,9 @@ pair_loop::pair_loop(const config& server, std::size_t coroutines)
     }
 }
 
-pair_loop::pair_loop(const config& server, std::size_t coroutines, const std::string& name)
-    : client_{loop_.context(), server}, mutexes_(coroutines, mutex{client_, name}) {}
+pair_loop::pair_loop(const config& server, std::size_t coroutines, const std::string& name,
+                     const mutex_options& what)
+    : client_{loop_.context(), server}, mutexes_(coroutines, mutex{client_, name, what}) {}
 
 asio::awaitable<void> pair_loop::lock_and_unlock(const mutex& m) {
     auto before = steady::now();

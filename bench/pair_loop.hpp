@@ -19,7 +19,8 @@ public:
     /// Each coroutine has a lock of its own.
     pair_loop(const config& server, std::size_t coroutines);
     /// All want this lock.
-    pair_loop(const config& server, std::size_t coroutines, const std::string& name);
+    pair_loop(const config& server, std::size_t coroutines, const std::string& name,
+              const mutex_options& what);
 
     /// Runs until the end, then until each lock is released again.
     slice run(const slice_length& length);

@@ -4,7 +4,8 @@
 
     readme.py [--check] [README RESULTS]    default: the README, and bench/results
 
---check changes nothing: the status is 1 if the README has other tables than these.
+--check changes nothing: the status is 1 if the README has other tables than these, or if the
+results of one run are of several commits.
 """
 
 import sys
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'bench' / 'peers'))
 
 from benchmarks import FIGURES  # noqa: E402
-from figures import Missing, read  # noqa: E402
+from figures import Missing, commits, read  # noqa: E402
 from table import NOT_MEASURED, number, reasons  # noqa: E402
 
 BEGIN = '<!-- {}: written by bench/readme.py -->'
@@ -23,7 +24,8 @@ END = '<!-- end of {} -->'
 
 
 class Row(NamedTuple):
-    """One figure of conch, and of its limit and the ratio where there are such."""
+    """One figure of conch, of its limit where there is one, and their ratio: a figure, too, or the
+    quotient of the two."""
     title: str
     file: str
     figure: str
@@ -31,6 +33,14 @@ class Row(NamedTuple):
     limit: str = ''
     ratio: str = ''
     scale: float = 1
+    optional: bool = False  # where its file is not there, it was not measured
+
+
+def acquisitions(title: str, file: str, optional: bool = False) -> List[Row]:
+    return [Row(f'{title}: acquisitions', file, 'acquisitions_per_s', '/s',
+                'raw_acquisitions_per_s', 'ratio', optional=optional),
+            Row('the same, script calls of an acquisition', file, 'script_calls_per_acquisition',
+                optional=optional)]
 
 
 ROWS = [
@@ -41,19 +51,24 @@ ROWS = [
     Row('client CPU time of a pair, 128 coroutines', 'uncontended-128', 'cpu_us_per_pair', 'us',
         'raw_cpu_us_per_pair'),
     Row('allocations of a pair, 1 coroutine', 'uncontended-1', 'allocations_per_pair'),
-    Row('the same, 128 coroutines', 'uncontended-128', 'allocations_per_pair'),
-    Row('hand-off between two processes, p50', 'handoff', 'p50_us', 'us', 'raw_p50_us',
-        'ratio_p50'),
-    Row('the same, p99', 'handoff', 'p99_us', 'us', 'raw_p99_us', 'ratio_p99'),
-    Row('one lock, 128 coroutines of one client: acquisitions', 'local-128', 'acquisitions_per_s',
-        '/s', 'raw_acquisitions_per_s', 'ratio'),
-    Row('one lock, 4 processes of 16 coroutines: acquisitions', 'contended-4-16',
-        'acquisitions_per_s', '/s', 'raw_acquisitions_per_s', 'ratio'),
+    *(Row(f'the same, {n:,} coroutines', f'uncontended-{n}', 'allocations_per_pair')
+      for n in (128, 1024, 10000)),
+    *(Row(f'{title}, {p}', file, f'{p}_us', 'us', f'raw_{p}_us', f'ratio_{p}', optional=optional)
+      for title, file, optional in (
+          ('hand-off between two processes, on fixed CPUs', 'handoff', False),
+          ('hand-off between two processes, on any CPU', 'handoff-unpinned', True))
+      for p in ('p50', 'p99')),
+    *acquisitions('one lock without fencing tokens, 128 coroutines of one client', 'local-128'),
+    *acquisitions('one lock without fencing tokens, 4 processes of 16 coroutines',
+                  'contended-4-16'),
     Row("the same, Jain's index of the coroutines", 'contended-4-16', 'jain_index'),
-    Row('the same, script calls of an acquisition', 'contended-4-16',
+    Row('script calls of an acquisition, 4 processes of 1 coroutine', 'contended-4-1',
         'script_calls_per_acquisition'),
-    Row('the same of 4 processes of 1 coroutine', 'contended-4-1',
-        'script_calls_per_acquisition'),
+    *acquisitions('one lock with fencing tokens, 128 coroutines of one client', 'local-fenced',
+                  True),
+    *acquisitions('one lock with fencing tokens, 4 processes of 16 coroutines',
+                  'contended-fenced-4-16', True),
+    Row('1,000 locks held, lease 3 s: memory of a hold', 'holds-1000', 'bytes_per_hold', 'bytes'),
     Row('100,000 locks held, lease 3 s: CPU time', 'holds-100000', 'cpu_share', '% of a core',
         'raw_cpu_share', 'ratio', 100),
     Row('the same, lost', 'holds-100000', 'lost'),
@@ -91,13 +106,15 @@ def markdown(rows: List[List[str]]) -> str:
 def speed(results: Path) -> str:
     rows = [['', 'conch', 'limit', 'ratio']]
     for r in ROWS:
-        figures = read(results / f'{r.file}.json')
-        if r.figure not in figures:
+        path = results / f'{r.file}.json'
+        figures = measured(path) if r.optional else read(path)
+        if figures and r.figure not in figures:
             raise Missing(f'no {r.figure} in {r.file}.json')
         own, limit = (None if f is None else f * r.scale
-                      for f in (figures[r.figure], figures.get(r.limit)))
+                      for f in map(figures.get, (r.figure, r.limit)))
+        ratio = figures.get(r.ratio) if r.ratio or not (own and limit) else own / limit
         rows.append([r.title, cell(own, r.unit), cell(limit, r.unit) if r.limit else '',
-                     cell(figures.get(r.ratio)) if r.ratio else ''])
+                     cell(ratio) if r.limit else ''])
     machine = read(results / 'machine.json')
     return (f'{markdown(rows)}\n\n{machine["cpu"]}, {machine["cores"]} cores; Redis '
             f'{machine["redis"]}, {machine["compiler"]}.')
@@ -153,6 +170,13 @@ def with_table(text: str, name: str, table: str) -> str:
     return f'{before}{begin}\n{table}\n{end}{after}'
 
 
+def mixtures(results: Path) -> List[str]:
+    """The runs whose files are of several commits."""
+    return [f'the results of {" ".join(["bench/run.sh", run]).strip()} are of several commits: '
+            f'{", ".join(sorted(found))}'
+            for run, found in sorted(commits(results).items()) if len(found) > 1]
+
+
 def main() -> int:
     words = sys.argv[1:]
     check = words[:1] == ['--check']
@@ -170,10 +194,12 @@ def main() -> int:
         print(f'readme: {e}', file=sys.stderr)
         return 1
     if check:
+        wrong = mixtures(results)
         if new != old:
-            print('readme: the tables are not those of the results: run bench/readme.py',
-                  file=sys.stderr)
-        return int(new != old)
+            wrong.append('the tables are not those of the results: run bench/readme.py')
+        for line in wrong:
+            print(f'readme: {line}', file=sys.stderr)
+        return int(bool(wrong))
     readme.write_text(new)
     return 0
 

@@ -91,6 +91,8 @@ sub_command reconnect_command() {
         "connections. Times are from the start of the new server (from the command that ends the\n"
         "connections) on. The limit: another such server, whose only client tries to connect\n"
         "each millisecond, then sends the same, encoded beforehand, through one blocking socket.\n"
+        "config::max_poll_interval is 1 h (default: 1 s): nobody tries by the clock, as the tries\n"
+        "are counted. operation_timeout is 1 min (5 s): none ends before the server is back.\n"
         "\n"
         "first_grant_ms   until a lock is granted that was asked for since the loss\n"
         "whole_ms         until each hold is checked and each waiter listens and has asked again\n"

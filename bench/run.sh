@@ -4,7 +4,7 @@
 # servers. What each says is in bench/results/*.json afterwards, plots of it are in *.svg beside;
 # nothing else should run meanwhile.
 #
-#   bash bench/run.sh [RESULTS]             takes about twelve minutes; RESULTS: another folder
+#   bash bench/run.sh [RESULTS]             takes about thirteen minutes; RESULTS: another folder
 #   bash bench/run.sh --topologies [RESULTS]
 #                                           only one server, TLS, Sentinel and Cluster: two minutes
 #   bash bench/run.sh --peers [RESULTS]     instead conch beside other libraries, by turns, in one
@@ -12,7 +12,8 @@
 #                                           into the build folder, from where pip, npm, Maven and
 #                                           Go are configured to look
 #
-# The README's tables follow those of bench/results. $CONCH_BENCH_BUILD: the build folder (default
+# The README's tables follow those of bench/results. Each JSON file has the commit that it was
+# measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder (default
 # build/release).
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -26,7 +27,7 @@ case ${1:-} in
         ;;
 esac
 if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
-    sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
 fi
 results=${1:-bench/results}
@@ -35,6 +36,22 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=OFF -D
     -DCONCH_INSTALL=OFF
 cmake --build "$folder" --target conch_bench conch_peer
 mkdir -p "$results"
+
+# commit: what is measured. What measuring itself changes doesn't count
+commit() {
+    local id
+    id=$(git rev-parse --short HEAD 2>/dev/null) || return 0
+    if [ -n "$(git status --porcelain -- . ':!bench/results' ':!README.md')" ]; then
+        id+=-dirty
+    fi
+    echo "$id"
+}
+commit=$(commit)
+
+# stamp FILE: puts the commit into this JSON object
+stamp() {
+    [ -z "$commit" ] || sed -i "1s/^{/{\"commit\":\"$commit\",/" "$1"
+}
 
 # show: what was measured, as pictures (none is of topologies) and, if it is in its place, in the
 # README
@@ -46,7 +63,9 @@ show() {
 }
 
 if [ "$what" = peers ]; then
-    python3 -B bench/peers/peers.py --build "$folder" --json "$results/peers.json"
+    python3 -B bench/peers/peers.py --build "$folder" --json "$results/peers.json.part"
+    stamp "$results/peers.json.part"
+    mv "$results/peers.json.part" "$results/peers.json"
     show
     exit
 fi
@@ -59,6 +78,7 @@ run() {
     part=$results/$name.json.part
     printf '%-30s conch_bench %s\n' "$name" "$*"
     if "$folder/bin/conch_bench" "$@" --json >"$part"; then
+        stamp "$part"
         mv "$part" "$results/$name.json"
     else
         rm -f "$part" "$results/$name.json"
@@ -74,8 +94,7 @@ machine() {
     compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$folder/CMakeCache.txt")
     printf '{"cpu":"%s","cores":%d,"kernel":"%s","redis":"%s","compiler":"%s","commit":"%s"}\n' \
         "$cpu" "$(nproc)" "$(uname -r)" "$redis" \
-        "$("$compiler" --version | head -n 1)" \
-        "$(git rev-parse --short HEAD 2>/dev/null || true)"
+        "$("$compiler" --version | head -n 1)" "$commit"
 }
 
 # topologies: the same over TCP, wherever the servers are
@@ -111,13 +130,16 @@ done
 for coroutines in 1 16 128 1024; do
     run "local-$coroutines" local --coroutines "$coroutines"
 done
+run local-fenced local --coroutines 128 --fenced 1
 for processes in 1 2 4 8; do
     for coroutines in 1 16 64; do
         run "contended-$processes-$coroutines" contended --processes "$processes" \
             --coroutines "$coroutines"
     done
 done
-run handoff handoff --passes 500
+run contended-fenced-4-16 contended --processes 4 --coroutines 16 --fenced 1
+run handoff handoff --passes 200
+run handoff-unpinned handoff --passes 200 --pin 0
 for holds in 1000 10000 100000; do
     run "holds-$holds" holds --holds "$holds" --lease 3
 done

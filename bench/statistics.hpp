@@ -32,6 +32,12 @@ inline double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+/// Jain's index of n values by their sum and that of their squares, (sum of x)^2 / (n * sum of
+/// x^2): 1 if all are equal, 1/n if all but one are 0; 0 if all are.
+inline double jain(double sum, double squares, double n) {
+    return squares > 0 ? sum * sum / (n * squares) : 0;
+}
+
 }  // namespace conch::bench
 
 #endif

@@ -5,8 +5,8 @@
 #
 #   bash src/install-dependencies.sh [--tests] [--deep]
 #
-# --tests: also what the tests need, and a JDK, Maven and Python's venv, without which one suite
-#   each is skipped.
+# --tests: also what the tests need, and a JDK, Maven, Python's venv and valgrind, without which
+#   some are skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -137,6 +137,7 @@ missing_options() {
         has mvn || is_installed maven || echo maven
         python3 -c 'import ensurepip' >/dev/null 2>&1 || is_installed python3-venv ||
             echo python3-venv
+        has valgrind || is_installed valgrind || echo valgrind
     fi
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_run.hpp"
 #include "core/sanitizer.hpp"
+#include "statistics.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>
@@ -54,12 +55,34 @@ TEST(bench, uncontended_tells_rates_latencies_and_costs_of_both_sides) {
     EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
 }
 
-TEST(bench, local_counts_two_scripts_for_an_acquisition_at_most) {
+TEST(bench, local_asks_the_server_less_often_than_once_for_an_acquisition) {
     const auto o = figures_of("local");
     expect_positive(o, {"acquisitions_per_s", "raw_acquisitions_per_s", "ratio", "p50_us"});
     EXPECT_LE(number(o, "p99_us"), number(o, "longest_us"));
     EXPECT_GT(number(o, "script_calls_per_acquisition"), 0);
-    EXPECT_LE(number(o, "script_calls_per_acquisition"), 2.01);
+    EXPECT_LE(number(o, "script_calls_per_acquisition"), 1);
+}
+
+TEST(bench, local_asks_the_server_for_each_fencing_token) {
+    const auto o = figures_of("local", {"--fenced", "1"});
+    EXPECT_EQ(number(o, "fenced"), 1);
+    EXPECT_GE(number(o, "script_calls_per_acquisition"), 1);
+    EXPECT_LE(number(o, "script_calls_per_acquisition"), 2 + 1);
+}
+
+TEST(bench, jains_index_tells_how_evenly_something_is_shared) {
+    const auto index = [](const std::vector<double>& shares) {
+        double sum = 0, squares = 0;
+        for (const double x : shares) {
+            sum += x;
+            squares += x * x;
+        }
+        return conch::bench::jain(sum, squares, static_cast<double>(shares.size()));
+    };
+    EXPECT_DOUBLE_EQ(index({7, 7, 7, 7}), 1);
+    EXPECT_DOUBLE_EQ(index({9, 0, 0, 0}), 0.25);
+    EXPECT_DOUBLE_EQ(index({1, 2, 3}), 36.0 / (3 * 14));
+    EXPECT_DOUBLE_EQ(index({0, 0}), 0);
 }
 
 TEST(bench, contended_finds_the_same_number_of_scripts_on_the_server_as_in_the_clients) {
@@ -68,12 +91,18 @@ TEST(bench, contended_finds_the_same_number_of_scripts_on_the_server_as_in_the_c
     EXPECT_EQ(number(o, "coroutines"), 2);
     expect_positive(o, {"acquisitions_per_s", "raw_acquisitions_per_s", "ratio", "longest_wait_ms",
                         "script_calls_per_acquisition"});
-    for (const char* field : {"jain_index", "jain_index_of_processes"}) {
-        EXPECT_GE(number(o, field), 0.25 - 1e-9) << field;
-        EXPECT_LE(number(o, field), 1 + 1e-9) << field;
-    }
+    expect_positive(o, {"jain_index", "jain_index_of_processes"});
+    EXPECT_LE(number(o, "script_calls_per_acquisition"), 2 + 2) << "two processes";
     EXPECT_NEAR(number(o, "script_calls_per_acquisition"),
                 number(o, "sent_scripts_per_acquisition"), 0.01);
+}
+
+TEST(bench, contended_asks_the_server_for_each_fencing_token) {
+    const auto o = figures_of(words{"contended", "--processes", "2", "--coroutines", "16",
+                                    "--seconds", "0.05", "--fenced", "1"});
+    EXPECT_EQ(number(o, "fenced"), 1);
+    EXPECT_GE(number(o, "script_calls_per_acquisition"), 1);
+    EXPECT_LE(number(o, "script_calls_per_acquisition"), 2 + 2) << "two processes";
 }
 
 TEST(bench, handoff_tells_the_passes_of_both_sides) {
@@ -86,6 +115,13 @@ TEST(bench, handoff_tells_the_passes_of_both_sides) {
     EXPECT_LE(number(o, "by_message"), 1);
     EXPECT_EQ(o.at("percentiles_us").as_array().size(), 100u);
     EXPECT_EQ(o.at("raw_percentiles_us").as_array().size(), 100u);
+    EXPECT_EQ(number(o, "pinned"), 1);
+}
+
+TEST(bench, handoff_goes_without_pinning_too) {
+    const auto o = figures_of("handoff", {"--pin", "0"});
+    EXPECT_EQ(number(o, "pinned"), 0);
+    expect_positive(o, {"p50_us", "raw_p50_us", "ratio_p50", "ratio_p99"});
 }
 
 TEST(bench, holds_sees_each_renewal) {
@@ -151,8 +187,8 @@ TEST(bench, instructions_are_counted_or_said_to_be_unknown) {
     EXPECT_GE(number(o, "instructions_per_pair_max"), number(o, "instructions_per_pair"));
 }
 
-// The gate of the hot path: a tenth above what it takes. They are counted, so they don't depend on
-// what else the machine does.
+// The gate of the hot path. Instructions are counted, so they don't depend on what else the machine
+// does. In RelWithDebInfo by GCC 12 they are 18,200 and 9,400: the limits are 6 % and 7 % above.
 TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
 #ifndef NDEBUG
     GTEST_SKIP() << "for builds with optimisation";

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""That bench/plot.py draws, and bench/readme.py writes, what the results say."""
+"""That bench/plot.py draws, and bench/readme.py writes, what the results say; and that those of
+bench/results keep their bounds."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ BENCH = Path(__file__).resolve().parents[2] / 'bench'
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(BENCH))
 
+import bounds  # noqa: E402
 import chart  # noqa: E402
 import readme  # noqa: E402
 
@@ -169,6 +172,7 @@ class Tables(Case):
         self.assertIn('| uncontended, 128 coroutines: pairs | 128,000 /s | 140,800 /s | 0.25 |\n',
                       text)
         self.assertIn('| the same, lost | 0.25 |  |  |\n', text)
+        self.assertNotIn('not measured |  |', text)
         self.assertEqual(len(re.findall(r'(?m)^\| .*\|$', text)),
                          len(readme.ROWS) + len(readme.TOPOLOGIES) + 8)
 
@@ -192,6 +196,14 @@ class Tables(Case):
     def test_a_topology_that_was_not_measured_has_no_numbers(self):
         self.assertIn(f'| one server |{" not measured |" * 4}\n', self.write()[0])
 
+    def test_a_ratio_that_is_no_figure_is_the_quotient_of_the_two(self):
+        self.change('reconnect-10000', first_grant_ms=150, raw_first_grant_ms=60)
+        self.assertIn('to the first grant | 150 ms | 60 ms | 2.50 |\n', self.write()[0])
+
+    def test_an_optional_file_that_is_missing_was_not_measured(self):
+        self.path('local-fenced').unlink()
+        self.assertIn(f'one client: acquisitions |{" not measured |" * 3}\n', self.write()[0])
+
     def test_a_count_has_no_decimals(self):
         self.change('names-10000', connections=1)
         self.assertIn('connections | 1 |', self.write()[0])
@@ -208,6 +220,17 @@ class Tables(Case):
         self.write()
         self.write('--check')
 
+    def test_a_check_fails_if_one_run_is_of_several_commits(self):
+        self.change('topology-handoff-tls', commit='2222222')
+        self.change('peers', commit='3333333')
+        self.change('local-1', commit='1111111')
+        self.write()
+        self.write('--check')
+        self.change('local-128', commit='1111111-dirty')
+        self.assertEqual(self.write('--check', status=1)[1],
+                         'readme: the results of bench/run.sh are of several commits: 1111111, '
+                         '1111111-dirty\n')
+
     def test_missing_results_are_told_and_the_readme_stays(self):
         old = self.readme.read_text()
         self.path('names-10000').unlink()
@@ -218,6 +241,62 @@ class Tables(Case):
     def test_a_readme_without_a_place_for_them_is_told(self):
         self.readme.write_text('nothing\n')
         self.assertIn('no place for the table "speed"', self.write(status=1)[1])
+
+
+class Bounds(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / 'results'
+        shutil.copytree(bounds.RESULTS, self.folder)
+
+    def broken(self, name=None, **figures):
+        if name:
+            path = self.folder / f'{name}.json'
+            path.write_text(json.dumps({**json.loads(path.read_text()), **figures}))
+        return [str(b) for b in bounds.broken(self.folder)]
+
+    def test_the_results_keep_them(self):
+        self.assertEqual(self.broken(), [])
+
+    def test_a_figure_beyond_its_bound_is_named_with_both(self):
+        for name, figure, value, told in (
+                ('uncontended-128', 'ratio', 0.99, 'ratio is 0.99, not >= 1'),
+                ('handoff', 'ratio_p50', 1.25, 'ratio_p50 is 1.25, not <= 1.2'),
+                ('holds-100000', 'lost', 1, 'lost is 1, not <= 0'),
+                ('contended-4-1', 'script_calls_per_acquisition', 6.1,
+                 'script_calls_per_acquisition is 6.1, not <= 6')):
+            with self.subTest(name):
+                self.assertEqual(self.broken(name, **{figure: value}), [f'{name}.json: {told}'])
+                shutil.copy(bounds.RESULTS / f'{name}.json', self.folder)
+
+    def test_a_figure_that_is_missing_or_null_is_named(self):
+        self.assertEqual(self.broken('uncontended-1', latency_ratio=None),
+                         ['uncontended-1.json: no latency_ratio'])
+        (self.folder / 'uncontended-1.json').unlink()
+        self.assertEqual(self.broken()[0], f'no {self.folder / "uncontended-1.json"}')
+
+    def test_the_best_peer_counts(self):
+        path = self.folder / 'peers.json'
+        found = json.loads(path.read_text())
+        entries = found['benchmarks'][-1]['participants']
+        entries['redis-py'] = {**entries['redis-py'], 'ratios': {'acquisitions_per_s': 0.03}}
+        path.write_text(json.dumps(found))
+        self.assertEqual(self.broken(), ['peers.json: conch / best peer is 33.3333, not >= 50'])
+
+    def test_a_row_that_waits_for_a_run_counts_once_its_file_says_of_which_commit_it_is(self):
+        self.assertEqual(self.broken('holds-1000', bytes_per_hold=600), [])
+        self.assertEqual(self.broken('holds-1000', commit='1111111'),
+                         ['holds-1000.json: bytes_per_hold is 600, not < 512'])
+
+    def test_the_passes_are_those_of_run_sh(self):
+        words = re.findall(r'^run (handoff\S*) handoff --passes (\d+)',
+                           (BENCH / 'run.sh').read_text(), re.MULTILINE)
+        self.assertEqual([name for name, _ in words], ['handoff', 'handoff-unpinned'])
+        for name, passes in words:
+            path = bounds.RESULTS / f'{name}.json'
+            if path.exists():
+                self.assertEqual(json.loads(path.read_text())['passes'], int(passes), name)
 
 
 if __name__ == '__main__':

@@ -303,7 +303,7 @@ TEST_F(exclusion_test, local_hand_offs_do_not_starve_another_client) {
         co_await first.async_unlock();
         co_await group.join();
         EXPECT_GE(grants_to_a_before_b, 0);
-        EXPECT_LT(grants_to_a_before_b, 60) << "the other client came last";
+        EXPECT_LE(grants_to_a_before_b, 12) << "three rows of max_passes";
     });
 }
 

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""What the results of bench/run.sh must keep.
+
+    bounds.py [FOLDER]    default: bench/results
+
+Tells each figure that is beyond its bound; the status is 1 if there are any.
+"""
+
+import operator
+import re
+import sys
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple
+
+from figures import Missing, read
+
+RESULTS = Path(__file__).resolve().parent / 'results'
+CONFIG = RESULTS.parents[1] / 'include' / 'conch' / 'config.hpp'
+RELATIONS = {'<=': operator.le, '<': operator.lt, '>=': operator.ge}
+
+
+class Bound(NamedTuple):
+    file: str
+    figure: str
+    relation: str
+    bound: float
+    waits: bool = False  # for a run that stamps its files with their commit
+
+
+def max_passes() -> int:
+    """The default."""
+    return int(re.search(r'\bmax_passes = (\d+);', CONFIG.read_text())[1])
+
+
+CALLS = 'script_calls_per_acquisition'
+# A slice of each round begins and ends with a row that is not whole.
+WHOLE = 1.01
+
+BOUNDS = [
+    Bound('uncontended-128', 'ratio', '>=', 1),
+    Bound('uncontended-1', 'latency_ratio', '<=', 1.2),
+    Bound('uncontended-1', 'allocations_per_pair', '<=', 0.001),
+    Bound('uncontended-128', 'allocations_per_pair', '<=', 0.1),
+    Bound('handoff', 'ratio_p50', '<=', 1.2),
+    Bound('handoff', 'ratio_p99', '<=', 2),
+    # One that waits for itself alone has nobody to pass the lock to.
+    *(Bound(f'local-{n}', CALLS, '<=', 2 / max_passes() * WHOLE) for n in (16, 128, 1024)),
+    Bound('local-fenced', CALLS, '<=', 2 + 1, True),
+    *(Bound(f'contended-{p}-{c}', CALLS, '<=', 2 + p) for p in (1, 2, 4, 8) for c in (1, 16, 64)),
+    Bound('contended-fenced-4-16', CALLS, '<=', 2 + 4, True),
+    Bound('holds-100000', 'lost', '<=', 0),
+    Bound('holds-100000', 'cpu_share', '<', 0.5),
+    Bound('holds-100000', 'lateness_p99_ms', '<', 100),
+    Bound('holds-1000', 'bytes_per_hold', '<', 512, True),
+    *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 512) for n in (10000, 100000)),
+    Bound('names-10000', 'bytes_per_waiter', '<', 1024),
+    Bound('names-10000', 'connections', '<=', 1),
+]
+# `local`: how many times as fast as the best peer.
+LEAST_LEAD = 50
+
+
+class Broken(NamedTuple):
+    file: str
+    figure: str
+    value: float
+    relation: str
+    bound: float
+
+    def __str__(self) -> str:
+        return (f'{self.file}.json: {self.figure} is {self.value:.6g}, not {self.relation} '
+                f'{self.bound:.6g}')
+
+
+def lead(peers: Dict) -> float:
+    """Of the reference in `local`, over the best of the others."""
+    entries = next((b['participants'] for b in peers['benchmarks'] if b['name'] == 'local'), {})
+    shares = [e['ratios']['acquisitions_per_s'] for name, e in entries.items()
+              if name != peers['reference'] and e.get('ratios')]
+    if not shares:
+        raise Missing('peers.json: no peer was measured')
+    return 1 / max(shares)
+
+
+def check(b: Bound, folder: Path) -> Iterator[Broken]:
+    path = folder / f'{b.file}.json'
+    if b.waits and not (path.exists() and read(path).get('commit')):
+        return
+    value = read(path).get(b.figure)
+    if value is None:
+        raise Missing(f'{b.file}.json: no {b.figure}')
+    if not RELATIONS[b.relation](value, b.bound):
+        yield Broken(b.file, b.figure, value, b.relation, b.bound)
+
+
+def check_peers(folder: Path) -> Iterator[Broken]:
+    value = lead(read(folder / 'peers.json'))
+    if value < LEAST_LEAD:
+        yield Broken('peers', 'conch / best peer', value, '>=', LEAST_LEAD)
+
+
+def broken(folder: Path) -> List:
+    """What is beyond its bound, or missing."""
+    out: List = []
+    for one in [*(lambda f, b=b: check(b, f) for b in BOUNDS), check_peers]:
+        try:
+            out += one(folder)
+        except Missing as e:
+            out.append(e)
+    return out
+
+
+def main() -> int:
+    if len(sys.argv) > 2 or sys.argv[1:2] == ['--help']:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    found = broken(Path(sys.argv[1]) if len(sys.argv) == 2 else RESULTS)
+    for one in found:
+        print(f'bounds: {one}', file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
