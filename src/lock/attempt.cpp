@@ -16,7 +16,6 @@ namespace conch::lock {
 namespace {
 
 constexpr unsigned most_vain_turns = 7;
-constexpr duration longest_round_trip = std::chrono::seconds{1};
 
 std::uint64_t token_of(std::string_view text) noexcept {
     std::uint64_t token = 0;
@@ -153,8 +152,7 @@ void slot::on_patience_over(void* acquisition_) {
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
-    const duration round_trip = house.now - a.call->sent;
-    round_trip_ns_ = static_cast<std::uint32_t>(std::min(round_trip, longest_round_trip).count());
+    o.by->took(house.now - a.call->sent);
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
         a.was_seen();

@@ -72,7 +72,7 @@ core::task contend(slot& s) {
 
 void slot::expect_turn() {
     // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
-    const duration round_trip = std::chrono::nanoseconds{round_trip_ns_};
+    const duration round_trip = link().round_trip();
     const duration theirs = 2 * round_trip + house.jitter.jitter(2 * round_trip);
     const duration d = std::max(shortest_turn, theirs) * (1 << vain_turns_);
     poll_due_ = false;

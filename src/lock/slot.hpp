@@ -146,7 +146,6 @@ private:
 
     contest* contest_ = nullptr;
     std::uint32_t acquisitions_ = 0;   ///< that are not forgotten
-    std::uint32_t round_trip_ns_ = 0;  ///< of the last try; a second at most
     const std::uint16_t hash_slot_;
     std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
     bool contending_ : 1 = false;

@@ -90,6 +90,10 @@ public:
     /// An answer to a part of a call was this error. True if a replica gave it where a master is
     /// wanted: the connection is left, and what was asked may be asked again on the next.
     bool part_refused(std::string_view words);
+    /// A command took so long. What took much longer than the others says little of the next one.
+    void took(duration d) noexcept;
+    /// About how long a command takes, there and back; a second at most, zero before the first.
+    duration round_trip() const noexcept { return round_trip_; }
     /// How many times another server took this one's place. May overflow.
     std::uint8_t moves() const noexcept { return moves_; }
 
@@ -234,6 +238,7 @@ private:
     errc lasting_{};         // of the last attempt to connect
     address served_{};       // where it was last ready
     std::uint8_t moves_ = 0;
+    duration round_trip_{};
     std::string& last_words_;
     std::string told_{};  // in the log, since the last connection
 

@@ -3,6 +3,8 @@
 #include "wire/link.hpp"
 #include "wire/server_error.hpp"
 
+#include <algorithm>
+
 namespace conch::wire {
 
 // The last thing that is done: the answer may come at once.
@@ -51,6 +53,12 @@ bool link::demoted(std::string_view words) {
         down("the server became a replica");
     }
     return true;
+}
+
+void link::took(duration d) noexcept {
+    constexpr duration longest = std::chrono::seconds{1};
+    const bool known = round_trip_ > duration::zero();
+    round_trip_ = std::min({d, longest, known ? 2 * round_trip_ : longest});
 }
 
 bool link::part_refused(std::string_view words) {

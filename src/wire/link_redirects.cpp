@@ -4,17 +4,32 @@
 #include "wire/link.hpp"
 #include "wire/server_error.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace conch::wire {
 
 namespace {
 
-/// SUNSUBSCRIBE of a channel of this part may be refused with that: it has no script, and no key
-/// that could be missing.
+/// What no SUNSUBSCRIBE is refused with: it has no script, no key, writes nothing, and is allowed
+/// while a server loads or has lost its master.
+constexpr std::string_view of_others[]{"NOSCRIPT ",   "TRYAGAIN ",   "LOADING ",
+                                       "MASTERDOWN ", "READONLY ",   "OOM ",
+                                       "MISCONF ",    "NOREPLICAS ", "WRONGTYPE "};
+
+bool has(std::string_view words, std::string_view part) noexcept {
+    return words.find(part) != std::string_view::npos;
+}
+
+/// SUNSUBSCRIBE of a channel of this part may be refused with that.
 bool may_be_of_channel(std::uint16_t hash_slot, std::string_view words) {
-    if (hash_slot == no_hash_slot || words.starts_with("NOSCRIPT ") ||
-        words.starts_with("TRYAGAIN ")) {
+    if (hash_slot == no_hash_slot ||
+        std::any_of(std::begin(of_others), std::end(of_others),
+                    [&](std::string_view of) { return words.starts_with(of); })) {
+        return false;
+    }
+    if (words.starts_with("NOPERM ") && !has(words, "sunsubscribe") && !has(words, "channel")) {
         return false;
     }
     const std::optional<redirection> to = read_redirection(words);

@@ -287,33 +287,6 @@ TEST(engine_hand_off, a_yielding_client_keeps_silent_for_a_moment_and_then_tries
     EXPECT_TRUE(third.granted());
 }
 
-TEST(engine_hand_off, on_a_slow_network_the_turn_of_others_is_some_round_trips_long) {
-    for (const conch::duration round_trip : {8ms, 150ms}) {
-        conch::config c = quiet();
-        c.max_passes = 1;
-        engine_harness h{c};
-        operation& first = h.lock("a");
-        operation& second = h.lock("a");
-        operation& third = h.lock("a");
-        h.connect();
-        h.advance(round_trip);
-        h.reply(granted());
-        h.release(first.view);
-        h.sent();
-        h.advance(round_trip);
-        h.reply(integer(2), granted());
-        ASSERT_TRUE(second.granted());
-        h.release(second.view);
-        h.sent();
-        h.advance(round_trip * 23 / 8);
-        EXPECT_EQ(h.sent(), lines{}) << "another client's try takes one round trip";
-        h.advance(round_trip * 9 / 8);
-        EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)}) << "four at most";
-        h.reply(integer(2), subscribed("a"), granted());
-        EXPECT_TRUE(third.granted());
-    }
-}
-
 // Of a client that gives others their turn after each hold: the first ended, others wait, and the
 // client listens.
 class engine_turns : public testing::Test {

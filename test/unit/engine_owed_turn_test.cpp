@@ -103,4 +103,52 @@ TEST(engine_owed_turn_of_one, who_locks_again_at_once_gives_others_their_turn_to
     EXPECT_EQ(one.h.sent(), lines{acquire_of("a", 6)});
 }
 
+TEST(engine_turn_length, on_a_slow_network_the_turn_of_others_is_some_round_trips_long) {
+    for (const conch::duration round_trip : {8ms, 150ms}) {
+        conch::config c = quiet();
+        c.max_passes = 1;
+        engine_harness h{c};
+        operation& first = h.lock("a");
+        operation& second = h.lock("a");
+        operation& third = h.lock("a");
+        h.connect();
+        h.advance(round_trip);
+        h.reply(granted());
+        h.release(first.view);
+        h.sent();
+        h.advance(round_trip);
+        h.reply(integer(2), granted());
+        ASSERT_TRUE(second.granted());
+        h.release(second.view);
+        h.sent();
+        h.advance(round_trip * 23 / 8);
+        EXPECT_EQ(h.sent(), lines{}) << "another client's try takes one round trip";
+        h.advance(round_trip * 9 / 8);
+        EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)}) << "four at most";
+        h.reply(integer(2), subscribed("a"), granted());
+        EXPECT_TRUE(third.granted());
+    }
+}
+
+TEST(engine_turn_length, one_slow_answer_makes_no_long_turn) {
+    conch::config c = quiet();
+    c.max_passes = 1;
+    engine_harness h{c};
+    operation& first = h.lock("a");
+    operation& second = h.lock("a");
+    h.lock("a");
+    h.connect();
+    h.advance(1ms);
+    h.reply(granted());
+    h.release(first.view);
+    h.sent();
+    h.advance(800ms);
+    h.reply(integer(2), granted());
+    ASSERT_TRUE(second.granted());
+    h.release(second.view);
+    h.sent();
+    h.advance(8ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)}) << "four times twice what was usual";
+}
+
 }  // namespace

@@ -114,6 +114,8 @@ TEST_F(wire_shard_channels, what_no_subscription_is_refused_with_is_no_doubt) {
     const auto slot = std::to_string(held_lock.hash_slot);
     for (const std::string& answer :
          {error("NOSCRIPT No matching script."), error("TRYAGAIN Multiple keys request"),
+          error("NOPERM this user has no permissions to run the 'evalsha' command"),
+          error("OOM command not allowed when used memory > 'maxmemory'."),
           error("ASK " + slot + " 127.0.0.1:7001"), moved(held_lock.hash_slot)}) {
         leave_and_ask();
         h.reply(gone + answer + integer(60000));
