@@ -24,8 +24,7 @@ bool has(std::string_view words, std::string_view part) noexcept {
 
 /// SUNSUBSCRIBE of a channel of this part may be refused with that.
 bool may_be_of_channel(std::uint16_t hash_slot, std::string_view words) {
-    if (hash_slot == no_hash_slot ||
-        std::any_of(std::begin(of_others), std::end(of_others),
+    if (std::any_of(std::begin(of_others), std::end(of_others),
                     [&](std::string_view of) { return words.starts_with(of); })) {
         return false;
     }
@@ -50,18 +49,24 @@ bool is_of_another(const call& c, std::string_view words) {
 // for. (A server that loses a part tells so of its channels in the form of the answer to
 // SUNSUBSCRIBE, and then refuses the SUNSUBSCRIBE that it had not read yet.)
 bool link::misled(const call* c, const resp::value& reply) {
-    const std::uint16_t doubtful = channels_.doubtful();
+    auto& doubtful = channels_.doubtful();
     if (reply.is_error()) {
-        if (may_be_of_channel(doubtful, reply.text())) {
+        const auto of = std::find_if(doubtful.begin(), doubtful.end(), [&](std::uint16_t slot) {
+            return may_be_of_channel(slot, reply.text());
+        });
+        if (of != doubtful.end()) {
             if (c) {  // the server did nothing wrong: what is asked again is answered
                 down("whose answer an error is was in doubt");
+            } else {
+                doubtful.erase(doubtful.begin(), of + 1);
             }
             return true;
         }
-        if (c && events_.redirected && is_of_another(*c, reply.text())) {
-            nonsense("a redirection that is not for the oldest command");
-            return true;
-        }
+    }
+    doubtful.clear();
+    if (c && reply.is_error() && events_.redirected && is_of_another(*c, reply.text())) {
+        nonsense("a redirection that is not for the oldest command");
+        return true;
     }
     if (!c || (c->type->answered_by_push && !reply.is_error())) {
         nonsense("a reply that answers no command");

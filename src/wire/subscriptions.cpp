@@ -114,7 +114,7 @@ void subscriptions::connection_ready() {
 }
 
 void subscriptions::connection_lost() {
-    doubtful_ = no_hash_slot;
+    doubtful_.clear();
     for (auto it = all_.begin(); it != all_.end();) {
         subscription& s = **it;
         if (s.where == call::state::waiting) {
@@ -148,7 +148,9 @@ void subscriptions::done(call& c, const outcome& o) {
         s.now = begun ? subscription::state::refused : subscription::state::off;
     } else {
         s.now = begun ? subscription::state::on : subscription::state::off;
-        s.home.doubtful_ = !begun && s.home.sharded_ ? hash_slot_of(s.channel()) : no_hash_slot;
+        if (!begun && s.home.sharded_) {
+            s.home.doubtful_.push_back(hash_slot_of(s.channel()));
+        }
     }
     if (begun) {
         s.home.tell(s, o.refused() ? news::failed : news::subscribed);

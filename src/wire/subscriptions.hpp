@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace conch::wire {
 
@@ -83,10 +84,10 @@ public:
 
     /// Whether `push` is the answer to this call, one of ours.
     static bool is_answer(const call& c, const resp::value& push) noexcept;
-    /// The last push that was taken for the answer to SUNSUBSCRIBE may have told that the channel's
-    /// part, which is returned, had left the server before: an error behind it is that answer then.
-    /// Asked of each reply that is no push: the next one decides.
-    std::uint16_t doubtful() noexcept { return std::exchange(doubtful_, no_hash_slot); }
+    /// Pushes that were taken for answers to SUNSUBSCRIBE, since the last other reply: each may
+    /// have told that the channel's part, which stands here, had left the server before. Then an
+    /// error that follows is the answer.
+    std::vector<std::uint16_t>& doubtful() noexcept { return doubtful_; }
     /// A push that answers no call: a message, or a subscription that the server ended. False if
     /// it concerns no channel of ours.
     bool on_push(const resp::value& push);
@@ -154,7 +155,7 @@ private:
 
     pipeline& pipeline_;
     bool sharded_ = false;
-    std::uint16_t doubtful_ = no_hash_slot;
+    std::vector<std::uint16_t> doubtful_{};
     boost::unordered_flat_set<subscription*, hash, equal> all_{};
 };
 

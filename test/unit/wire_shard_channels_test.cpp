@@ -110,6 +110,24 @@ TEST_F(wire_shard_channels, its_refusal_is_nobody_elses_where_nobody_else_waits)
     EXPECT_TRUE(same_connection());
 }
 
+TEST_F(wire_shard_channels, nor_are_the_refusals_of_two_parts_that_left) {
+    listener other{this, &wire_shard_channels::hear};
+    const std::string second = channel_of("y");
+    h.link.channels().add(other, second);
+    h.sent();
+    h.reply(push("ssubscribe", second, integer(2)));
+    h.link.channels().remove(ear);
+    h.link.channels().remove(other);
+    EXPECT_EQ(h.sent().size(), 2u);
+    h.reply(gone + push("sunsubscribe", second, integer(0)));
+    h.reply(moved(hash_slot_of(channel)) + moved(hash_slot_of(second)));
+    EXPECT_TRUE(same_connection());
+    h.submit(free_lock);
+    h.sent();
+    h.reply(moved(free_lock.hash_slot));
+    EXPECT_EQ(free_lock.ends, lines{"elsewhere"}) << "the doubt is over";
+}
+
 TEST_F(wire_shard_channels, what_no_subscription_is_refused_with_is_no_doubt) {
     const auto slot = std::to_string(held_lock.hash_slot);
     for (const std::string& answer :
