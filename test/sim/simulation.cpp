@@ -72,14 +72,17 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.number = c.number;
     // Turns `valid_until` into the time at which the attempt left. Later renewals have moved it on:
     // then the hold seems younger by as much, and is excused less often.
-    const duration lease = lock::clamped_lease(*options.lease, options.max_hold);
+    const std::pair key{h.client, h.number};
+    auto first = first_.find(key);
+    // What was passed on as it is may have been extended before, by more than this lease.
+    const duration lease = first == first_.end()
+                               ? lock::clamped_lease(*options.lease, options.max_hold)
+                               : std::max(*options.lease, how_.longest_extension());
     const time_point sent = h.valid_until() - (lease - core::drift_margin(lease));
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
     // A deeper level is as old as the outermost one, and goes by its terms.
     const bool renews = *options.renew && options.max_hold == forever;
     const duration renewed = renews ? *options.lease : duration{};
-    const std::pair key{h.client, h.number};
-    auto first = first_.find(key);
     if (first == first_.end()) {
         const terms own{h.sent_at, h.sent_at, options.max_hold, renewed};
         first = first_.emplace(key, own).first;
