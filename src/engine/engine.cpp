@@ -302,6 +302,9 @@ void lock_engine::close() {
         }
         a.home.forget(a);
     }
+    for (lock::slot* s : house_.all_slots) {
+        house_.may_be_idle(*s);
+    }
     house_.retire_idle();
 }
 

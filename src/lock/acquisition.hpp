@@ -30,6 +30,9 @@ struct acquisition_call : wire::call {
     std::uint64_t suspect_epoch = 0;
     time_point suspect_until{};
 
+    /// Of two that one script serves, the other one: the one's release is the other's acquire.
+    acquisition_call* partner = nullptr;
+
     std::uint32_t release_rounds = 0;
     pending unlocking{pending::kind::unlock, {}};
 };

@@ -17,6 +17,9 @@ namespace {
 
 constexpr unsigned most_vain_turns = 7;
 
+/// The script's word for a lock that is gone, instead of what is left of its holder's lease.
+constexpr std::int64_t is_free = -2;
+
 std::uint64_t token_of(std::string_view text) noexcept {
     std::uint64_t token = 0;
     std::from_chars(text.data(), text.data() + text.size(), token);
@@ -41,6 +44,18 @@ const wire::call_type slot::acquire_type{
     .joint = &slot::joint_acquire,
 };
 
+// As a release, it doesn't wait behind the acquires of others.
+const wire::call_type slot::take_over_type{
+    .name = "take over",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .answered_by_push = false,
+    .encode = &slot::encode_acquire,
+    .done = &slot::acquire_done,
+    .joint = &slot::joint_acquire,
+};
+
 const wire::joint_form slot::joint_acquire{
     .script = &slot::script_of,
     .key = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
@@ -49,7 +64,10 @@ const wire::joint_form slot::joint_acquire{
 
 const wire::joint_script* slot::script_of(const wire::call& c) {
     const acquisition& a = owner_of(c);
-    return a.home.takes_plainly(a) || takes_token_key(a) ? nullptr : &a.spec->family().acquire;
+    if (a.home.takes_plainly(a) || takes_token_key(a)) {
+        return nullptr;
+    }
+    return a.call->partner ? &a.spec->family().take_over : &a.spec->family().acquire;
 }
 
 void slot::encode_args(const wire::call& c, resp::writer& w) {
@@ -58,6 +76,9 @@ void slot::encode_args(const wire::call& c, resp::writer& w) {
     w.arg(core::ceil_millis(a.extended_by));
     write_name(w, a.spec->token_key());
     w.arg(a.spec->token_ttl_ms());
+    if (a.call->partner) {
+        write_field(w, a.call->partner->of);
+    }
 }
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
@@ -87,6 +108,9 @@ bool slot::takes_plainly(const acquisition& a) const noexcept {
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
     acquisition& a = owner_of(c);
     a.home.house.timers.cancel(a.timer);
+    if (a.call->partner) {
+        end_hand_over(*a.call, o);
+    }
     if (a.now == acquisition::phase::abandoned) {
         a.home.tried_in_vain(a, o);
     } else {
@@ -99,11 +123,14 @@ time_point slot::patience(const waiter& w) const noexcept {
     return core::after(since, house.settings.operation_timeout);
 }
 
-void slot::try_now() {
+void slot::try_now(acquisition_call* from) {
     CONCH_CHECK(!trying_ && !live_ && has_waiters());
     waiter& w = head();
     acquisition& a = house.acquisition_pool.make(*this, house.next_number++, w);
-    a.call = &house.calls.make(acquire_type, a);
+    a.call = &house.calls.make(from ? take_over_type : acquire_type, a);
+    if (from) {
+        join(*a.call, *from);
+    }
     a.timer.fire = &slot::on_patience_over;
     ++acquisitions_;
     house.acquisitions.push_back(a);
@@ -170,6 +197,9 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         const errc why = wire::to_errc(o.reply.text());
         end_refused(a);
         failed(why);
+    } else if (o.reply.is_integer() && o.reply.integer() == is_free) {
+        end_untaken(a);
+        advance();
     } else if (o.reply.is_integer()) {
         end_untaken(a);
         busy(o.reply.integer());
@@ -312,6 +342,9 @@ void slot::abandon(acquisition& a) {
         return;  // written: the answer, or the loss of the connection, will tell
     }
     link().withdraw(*a.call);
+    if (a.call->partner) {
+        release_apart(*a.call);
+    }
     if (a.call->copies == 0) {
         end_untaken(a);
     } else {

@@ -7,9 +7,7 @@
 namespace conch::lock {
 namespace {
 
-/// How long others get to take the lock when this client has passed it on locally often enough:
-/// some of this client's round trips, within these bounds.
-constexpr duration shortest_turn = std::chrono::milliseconds{1};
+/// However often nobody took it, unless that is less than some round trips.
 constexpr duration longest_turn = std::chrono::milliseconds{200};
 
 /// Without messages, a waiter asks more often.
@@ -51,7 +49,9 @@ core::task contend(slot& s) {
         if (s.yields_) {
             continue;
         }
-        s.try_now();
+        if (!s.trying_) {  // else the last holder's release is a try
+            s.try_now();
+        }
         while (s.trying_) {
             co_await woken;
         }
@@ -140,6 +140,8 @@ void slot::on_poll(void* self) {
         s.wake();
     } else if (s.live_ && s.has_waiters()) {
         contend(s);
+    } else {
+        s.house.may_be_idle(s);
     }
 }
 

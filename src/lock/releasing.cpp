@@ -7,6 +7,7 @@
 #include "wire/server_error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace conch::lock {
 namespace {
@@ -71,6 +72,12 @@ time_point gone_by(const acquisition& a) noexcept {
     return std::max(core::after(a.extended, twice), a.call->suspect_until);
 }
 
+void part(acquisition_call& c) noexcept {
+    if (c.partner) {
+        std::exchange(c.partner, nullptr)->partner = nullptr;
+    }
+}
+
 void on_release_timer(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     context& house = a.home.house;
@@ -79,6 +86,7 @@ void on_release_timer(void* acquisition_) {
     }
     const time_point gone = gone_by(a);
     if (a.call->where == wire::call::state::idle) {
+        part(*a.call);
         if (house.now < gone) {
             a.home.submit(*a.call);
             house.timers.set(a.timer, gone);
@@ -97,6 +105,25 @@ void on_release_timer(void* acquisition_) {
     }
 }
 
+// The server answered `by`, which was to release it.
+void settle(acquisition& a, bool was_holder, const wire::call& by) {
+    context& house = a.home.house;
+    house.counters.releases += was_holder ? 1 : 0;
+    if (!a.call->unlocking.completed()) {
+        const errc verdict = release_verdict({.was_holder = was_holder,
+                                              .may_have_run = by.lost_epoch != 0,
+                                              .first_sent = by.first_sent,
+                                              .valid_until = a.valid_until});
+        house.complete(a.call->unlocking,
+                       verdict != errc{} ? make_error_code(verdict) : error_code{});
+    }
+    if (suspect(a)) {
+        next_round_later(a);
+    } else {
+        finish(a);
+    }
+}
+
 void release_done(wire::call& c, const wire::outcome& o) {
     acquisition& a = owner_of(c);
     context& house = a.home.house;
@@ -112,22 +139,9 @@ void release_done(wire::call& c, const wire::outcome& o) {
     }
     const std::int64_t told = o.reply.integer();
     if (told >= 0) {
-        ++house.counters.releases;
         a.home.told(told);
     }
-    if (!a.call->unlocking.completed()) {
-        const errc verdict = release_verdict({.was_holder = told >= 0,
-                                              .may_have_run = c.lost_epoch != 0,
-                                              .first_sent = c.first_sent,
-                                              .valid_until = a.valid_until});
-        house.complete(a.call->unlocking,
-                       verdict != errc{} ? make_error_code(verdict) : error_code{});
-    }
-    if (suspect(a)) {
-        next_round_later(a);
-    } else {
-        finish(a);
-    }
+    settle(a, told >= 0, c);
 }
 
 }  // namespace
@@ -144,8 +158,38 @@ void start_release(acquisition& a, caller by) {
     a.timer.fire = &on_release_timer;
     a.extended = std::max(a.extended, house.now);
     house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a) : a.valid_until);
+    if (a.home.can_hand_over(a)) {
+        a.home.hand_over(a);
+        return;
+    }
     a.home.submit(*a.call);
     a.home.hold_ended(a, true);
+}
+
+void join(acquisition_call& taking, acquisition_call& leaving) noexcept {
+    taking.partner = &leaving;
+    leaving.partner = &taking;
+}
+
+void end_hand_over(acquisition_call& taking, const wire::outcome& o) {
+    if (!o.answered() || !(o.reply.is_text() || o.reply.is_integer())) {
+        release_apart(taking);
+        return;
+    }
+    acquisition& before = taking.partner->of;
+    part(taking);
+    settle(before, o.reply.is_text(), taking);
+}
+
+void release_apart(acquisition_call& taking) {
+    acquisition_call& leaving = *taking.partner;
+    part(taking);
+    leaving.of.home.submit(leaving);
+    // As if it had been written by itself.
+    leaving.copies = taking.copies;
+    leaving.first_sent = taking.first_sent;
+    leaving.lost_epoch = taking.lost_epoch;
+    leaving.lost_at = taking.lost_at;
 }
 
 void compensate(acquisition& a) {

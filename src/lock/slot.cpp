@@ -68,7 +68,9 @@ bool slot::hears() const noexcept {
 
 core::frame_pool& slot::frames() noexcept { return house.frames; }
 
-bool slot::idle() const noexcept { return waiters_.empty() && acquisitions_ == 0 && !contending_; }
+bool slot::idle() const noexcept {
+    return waiters_.empty() && acquisitions_ == 0 && !contending_ && !lingers();
+}
 
 acquisition* slot::held_by(std::uint64_t owner) const noexcept {
     const bool nests = owner != 0 && live_ && live_->want.owner == owner;
@@ -82,6 +84,9 @@ void slot::acquire(waiter& w, duration wait) {
     }
     if (follows_release() && !w.no_wait) {
         count_pass();
+    }
+    if (lingers()) {
+        house.timers.cancel(contest_->poll);
     }
     w.queued = has_waiters() || live_;
     waiters_.push_back(w);
@@ -215,9 +220,23 @@ void slot::begin_row(time_point since) noexcept {
 }
 
 // A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
-// or behind it: those who hear of the release come too late.
+// or behind it; or its answer just came: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
-    return others_wait_ && contest_ && !live_ && !trying_ && !yields_ && acquisitions_ > 0;
+    return others_wait_ && contest_ && !live_ && !trying_ && !yields_ &&
+           (acquisitions_ > 0 || lingers());
+}
+
+// Who locks again as soon as they hear of their release would win a row without end against others
+// that take longer to hear of it.
+void slot::linger() noexcept {
+    if (!live_ && !contending_) {
+        const duration d = std::max(shortest_turn, 2 * link().round_trip());
+        house.timers.set(contest_->poll, core::after(house.now, d));
+    }
+}
+
+bool slot::lingers() const noexcept {
+    return !live_ && !contending_ && contest_ && contest_->poll.armed() && !house.closing;
 }
 
 // The lock passes to a local waiter, unless others have their turn.
@@ -260,6 +279,25 @@ bool slot::pass_on(acquisition& a) {
     return true;
 }
 
+bool slot::can_hand_over(const acquisition& a) const noexcept {
+    if (live_ != &a || !has_waiters() || row_ends()) {
+        return false;
+    }
+    // Where a cluster moves the lock from one server to another, both of its keys must be on one:
+    // what releases it must not wait for that.
+    return a.spec->fenced() && a.spec->takes_as(*head().spec) && !a.spec->replicas() &&
+           !house.servers.clustered() && a.valid_until > house.now && link().ready() &&
+           a.call->suspect_epoch == 0;
+}
+
+void slot::hand_over(acquisition& a) {
+    live_ = nullptr;
+    ++contest_->passes;
+    ++house.counters.hand_offs;
+    try_now(a.call);
+    wake();
+}
+
 // A row for which nobody else waited begins anew. Where others wait it is counted from now on, even
 // if nobody waits here.
 void slot::told(std::int64_t clients) {
@@ -267,6 +305,7 @@ void slot::told(std::int64_t clients) {
     others_wait_ = clients > (us ? 1 : 0);
     if (others_wait_) {
         begin_contest();
+        linger();
         return;
     }
     if (contest_) {

@@ -56,6 +56,11 @@ public:
     /// The live hold's last level was released: the next waiter gets the acquisition as it is, with
     /// no word to the server. False if it may not.
     bool pass_on(acquisition& a);
+    /// Whether the next waiter's acquire can be the release of the live hold: for holds that the
+    /// server must know apart, in one script, where no others shall hear of it.
+    bool can_hand_over(const acquisition& a) const noexcept;
+    /// Makes that try. The call that would release `a` is its partner until it is answered.
+    void hand_over(acquisition& a);
     /// The live hold ended, or is being released: the next waiter's turn.
     void hold_ended(acquisition& a, bool passed_on);
     /// So many clients were told of a release.
@@ -66,6 +71,9 @@ public:
 
 private:
     static constexpr duration listening_delay = std::chrono::milliseconds{10};
+    /// How long others get to take the lock when this client has passed it on locally often enough:
+    /// some of this client's round trips, but no less than this.
+    static constexpr duration shortest_turn = std::chrono::milliseconds{1};
 
     friend core::task contend(slot& s);
     friend struct waiter;
@@ -99,10 +107,11 @@ private:
     static void on_wait_over(void* waiter_);
     static void on_patience_over(void* acquisition_);
     static const wire::call_type acquire_type;
+    static const wire::call_type take_over_type;
     static const wire::joint_form joint_acquire;
 
     void advance();  // lets the next waiter try, if it can
-    void try_now();
+    void try_now(acquisition_call* from = nullptr);
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void granted(acquisition& a);
@@ -117,6 +126,7 @@ private:
     time_point patience_with(const acquisition& a) noexcept;
     void nest_others(acquisition& a);
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
+    const waiter& head() const noexcept { return static_cast<const waiter&>(waiters_.front()); }
     void leave(waiter& w, error_code why, impl::view_ptr view = {});
     void observe(const waiter& w, error_code why, const acquisition* granted_);
     void wake() noexcept;
@@ -124,6 +134,8 @@ private:
     void listen_soon();
     void begin_row(time_point since) noexcept;
     bool follows_release() const noexcept;
+    void linger() noexcept;
+    bool lingers() const noexcept;
     void count_pass() noexcept;
     bool row_ends() const noexcept;
 
@@ -145,7 +157,7 @@ private:
     acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
 
     contest* contest_ = nullptr;
-    std::uint32_t acquisitions_ = 0;   ///< that are not forgotten
+    std::uint32_t acquisitions_ = 0;  ///< that are not forgotten
     const std::uint16_t hash_slot_;
     std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
     bool contending_ : 1 = false;

@@ -24,6 +24,7 @@ struct lock_family {
     std::string_view channel_prefix;  ///< with what opens a hash tag
     std::string_view token_prefix;    ///< the same
     wire::joint_script acquire;
+    wire::joint_script take_over;  ///< the same, from a field that held it
     wire::joint_script release;
     wire::joint_script sharded_release;  ///< the same, told by SPUBLISH
     wire::script_id renew;

@@ -203,7 +203,7 @@ TEST_F(engine_nesting,
     h.cancel(cancelled);
     operation& unlock = h.unlock(outer);
     EXPECT_EQ(h.sent(), lines{release_of("a", 1)}) << "success must mean that it is free";
-    h.reply(integer(1), integer(1));
+    h.reply(integer(1), integer(0));
     EXPECT_TRUE(unlock.ended({}));
     EXPECT_EQ(h.sent(), lines{});
     EXPECT_EQ(h.counters().slots_now, 0u);

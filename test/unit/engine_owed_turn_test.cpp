@@ -103,4 +103,51 @@ TEST(engine_owed_turn_of_one, who_locks_again_at_once_gives_others_their_turn_to
     EXPECT_EQ(one.h.sent(), lines{acquire_of("a", 6)});
 }
 
+// Locks again when the release was answered: that is as soon as a caller can who awaits it.
+class engine_owed_turn_of_who_awaits : public testing::Test, protected lock_again {
+protected:
+    engine_owed_turn_of_who_awaits() : lock_again{4} {}
+
+    // What is held then is acquisition `n`.
+    void pass_awaited(int n) {
+        release(n - 1);
+        operation& next = h.lock("a");
+        EXPECT_EQ(h.sent(), lines{acquire_of("a", n)});
+        h.reply(granted());
+        ASSERT_TRUE(next.granted());
+        holder = next.view;
+    }
+    void release(int n, int told = 3) {
+        h.release(holder);
+        EXPECT_EQ(h.sent(), lines{release_of("a", n)});
+        h.reply(integer(told));
+    }
+};
+
+TEST_F(engine_owed_turn_of_who_awaits, it_is_counted_over_the_answers) {
+    for (int n = 2; n <= 4; ++n) {
+        pass_awaited(n);
+    }
+    release(4);
+    h.lock("a");
+    EXPECT_EQ(h.sent(), lines{subscribe_of("a")}) << "their turn";
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 5)});
+}
+
+TEST_F(engine_owed_turn_of_who_awaits, others_had_their_turn_where_time_passed_between) {
+    for (int n = 2; n <= 9; ++n) {
+        release(n - 1);
+        h.advance(1ms);
+        holder = h.grant("a");
+    }
+}
+
+TEST_F(engine_owed_turn_of_who_awaits, it_is_owed_to_nobody_where_nobody_hears) {
+    for (int n = 2; n <= 9; ++n) {
+        release(n - 1, 0);
+        holder = h.grant("a");
+    }
+}
+
 }  // namespace

@@ -35,6 +35,17 @@ TEST_F(engine_replicas, more_replicas_than_asked_for_will_do) {
     EXPECT_TRUE(op.granted());
 }
 
+TEST_F(engine_replicas, one_with_a_token_is_released_before_the_next_is_acquired) {
+    use("a", {.fenced = true, .replicas = {.at_least = 1}});
+    const auto holder = hold("a");
+    h.lock("a");
+    h.release(holder);
+    const lines sent = h.sent();
+    ASSERT_EQ(sent.size(), 3u);
+    EXPECT_EQ(sent.front(), release_of("a", 1));
+    EXPECT_EQ(sent.back(), wait_one);
+}
+
 TEST_F(engine_replicas, travel_on_a_connection_of_their_own) {
     h.lock("a");
     EXPECT_EQ(h.engine.wanted_connection(main_link), 0u);

@@ -19,6 +19,26 @@ std::size_t width_of(arguments keys, arguments args) noexcept {
     return keys.empty() ? 1 : std::max<std::size_t>(args.size() / keys.size(), 1);
 }
 
+/// A lock, and who acts on it.
+struct claim {
+    std::string_view key;
+    std::string_view owner;
+};
+
+/// Those that a script names: who is to hold it comes first, who did (if anybody) last.
+std::vector<claim> owners(arguments keys, arguments args) {
+    std::vector<claim> all;
+    const std::size_t width = width_of(keys, args);
+    for (std::size_t i = 0; i < keys.size() && width * i < args.size(); ++i) {
+        for (const std::size_t at : {width * i, width * (i + 1) - 1}) {
+            if ((at == width * i || width > 1) && names_an_owner(args[at])) {
+                all.push_back({keys[i], args[at]});
+            }
+        }
+    }
+    return all;
+}
+
 const hash_value* hash_in(const entry* e) noexcept {
     return e ? std::get_if<hash_value>(&e->value) : nullptr;
 }
@@ -135,13 +155,12 @@ std::size_t fake_redis::subscribers() const noexcept {
 
 std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, arguments args) {
     std::vector<token_state> all;
-    const std::size_t width = width_of(keys, args);
-    for (std::size_t i = 0; witness_ && i < keys.size() && width * i < args.size(); ++i) {
-        const entry* e = data().find(keys[i]);
+    for (const auto& [key, owner] : witness_ ? owners(keys, args) : std::vector<claim>{}) {
+        const entry* e = data().find(key);
         const std::string* token = token_in(e);
-        all.push_back(!names_an_owner(args[width * i]) || hash_in(e) ? token_state::none
-                      : token && *token == args[width * i]           ? token_state::there
-                                                                     : token_state::missing);
+        all.push_back(hash_in(e)                 ? token_state::none
+                      : token && *token == owner ? token_state::there
+                                                 : token_state::missing);
     }
     return all;
 }
@@ -149,14 +168,14 @@ std::vector<fake_redis::token_state> fake_redis::tokens(arguments keys, argument
 void fake_redis::compare_tokens(const session& by, const std::vector<token_state>& before,
                                 arguments keys, arguments args) {
     const std::vector<token_state> after = tokens(keys, args);
-    const std::size_t width = width_of(keys, args);
+    const std::vector<claim> claims = owners(keys, args);
     for (std::size_t i = 0; i < after.size(); ++i) {
         if (before[i] == token_state::there) {
-            saw(by, args[width * i],
+            saw(by, claims[i].owner,
                 after[i] == token_state::there ? field_witness::sight::there
                                                : field_witness::sight::deleted);
         } else if (before[i] == token_state::missing && after[i] == token_state::missing) {
-            saw(by, args[width * i], field_witness::sight::missing);
+            saw(by, claims[i].owner, field_witness::sight::missing);
         }
     }
 }
