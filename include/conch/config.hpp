@@ -188,8 +188,10 @@ struct config {
     /// A lock that is renewed and not fenced passes with no word to the server if both holders want
     /// the same lease and neither has an owner or ends within it, the server is in reach and has
     /// confirmed the lease less than a third of it ago, and nothing was heard since that puts it in
-    /// doubt: the server hears of the last release of the row only. From 1, which means that it
-    /// hears of each; default 64.
+    /// doubt: the server hears of the last release of the row only. A fenced one passes in one
+    /// script, which releases and acquires, and of which nobody else hears; but in a cluster, or if
+    /// it wants replicas, each release is heard, as is any other that doesn't pass so. From 1,
+    /// which means that all are heard; default 64.
     ///
     /// Processes that do not listen (other programs that poll a `token_mutex`; those whose
     /// SUBSCRIBE or PUBLISH the server refuses) are not known to wait: they get no turn while

@@ -280,7 +280,7 @@ bool slot::pass_on(acquisition& a) {
 }
 
 bool slot::can_hand_over(const acquisition& a) const noexcept {
-    if (live_ != &a || !has_waiters() || row_ends()) {
+    if (live_ != &a || waiters_.empty() || row_ends()) {
         return false;
     }
     // Where a cluster moves the lock from one server to another, both of its keys must be on one:
