@@ -46,8 +46,11 @@ def acquisitions(title: str, file: str, optional: bool = False) -> List[Row]:
 ROWS = [
     *(Row(f'uncontended, {n:,} coroutine{"s" if n > 1 else ""}: pairs', f'uncontended-{n}',
           'pairs_per_s', '/s', 'raw_pairs_per_s', 'ratio') for n in (1, 16, 128, 1024, 10000)),
-    Row('a pair of one coroutine, p50', 'uncontended-1', 'p50_us', 'us', 'raw_p50_us',
-        'latency_ratio'),
+    *(Row(f'a pair of one coroutine, {where}, p50', file, 'p50_us', 'us', 'raw_p50_us',
+          'latency_ratio', optional=optional)
+      for where, file, optional in (
+          ('all on one CPU', 'uncontended-1-pinned', True),
+          ('on any CPU', 'uncontended-1', False))),
     Row('client CPU time of a pair, 128 coroutines', 'uncontended-128', 'cpu_us_per_pair', 'us',
         'raw_cpu_us_per_pair'),
     Row('allocations of a pair, 1 coroutine', 'uncontended-1', 'allocations_per_pair'),

@@ -127,6 +127,7 @@ for coroutines in 1 16 128 1024 10000; do
     if [ "$coroutines" -ge 1024 ]; then seconds=2; fi
     run "uncontended-$coroutines" uncontended --coroutines "$coroutines" --seconds "$seconds"
 done
+run uncontended-1-pinned uncontended --coroutines 1 --pin 1
 for coroutines in 1 16 128 1024; do
     run "local-$coroutines" local --coroutines "$coroutines"
 done

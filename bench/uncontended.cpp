@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
+#include "cpus.hpp"
 #include "deployment.hpp"
 #include "pair_loop.hpp"
 #include "raw_baseline.hpp"
@@ -27,6 +28,10 @@ struct side {
 };
 
 report run(const server_choice& where, const arguments& how) {
+    const bool pinned = how.count("pin") != 0;
+    if (pinned) {
+        use_cpu(0);
+    }
     const deployment servers{where};
     const std::size_t coroutines = how.count("coroutines");
     const slice_length length{.time = how.seconds("seconds")};
@@ -56,6 +61,7 @@ report run(const server_choice& where, const arguments& how) {
     report r;
     servers.describe(r);
     r.add_count("coroutines", coroutines);
+    r.add_count("pinned", pinned ? 1 : 0);
     r.add_median("pairs_per_s", ours.rates, "/s", 0);
     r.add_median("raw_pairs_per_s", theirs.rates, "/s", 0);
     r.add_median("ratio", ratios(ours.rates, theirs.rates), "", 3);
@@ -85,6 +91,10 @@ sub_command uncontended_command() {
         "one blocking socket, to the server that has the locks. All names have one hash tag, so\n"
         "of a cluster one node is measured.\n"
         "\n"
+        "With --pin 1 the client and the servers that it starts share one CPU. One coroutine and\n"
+        "its server are never at work at a time: what they do is compared then; else it is, for\n"
+        "the most part, how long a CPU takes to wake another, and from which call.\n"
+        "\n"
         "topology, limit                what was measured with; whether the limit reached it as\n"
         "                               conch did, without TLS, or not at all, where there is TLS\n"
         "                               alone: it isn't measured then\n"
@@ -106,6 +116,7 @@ sub_command uncontended_command() {
         {{"coroutines", "under way at any time, on both sides", 128, 1, 1'000'000},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
+         {"pin", "1: all on one CPU; 0: they run anywhere", 0, 0, 1},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
           least_rounds, 10'001}},
         &run,

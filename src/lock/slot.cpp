@@ -295,7 +295,9 @@ void slot::hand_over(acquisition& a) {
     ++contest_->passes;
     ++house.counters.hand_offs;
     try_now(a.call);
-    wake();
+    if (contending_) {
+        wake();
+    }
 }
 
 // A row for which nobody else waited begins anew. Where others wait it is counted from now on, even

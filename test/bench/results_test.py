@@ -271,8 +271,8 @@ class Bounds(unittest.TestCase):
                 shutil.copy(bounds.RESULTS / f'{name}.json', self.folder)
 
     def test_a_figure_that_is_missing_or_null_is_named(self):
-        self.assertEqual(self.broken('uncontended-1', latency_ratio=None),
-                         ['uncontended-1.json: no latency_ratio'])
+        self.assertEqual(self.broken('uncontended-1', allocations_per_pair=None),
+                         ['uncontended-1.json: no allocations_per_pair'])
         (self.folder / 'uncontended-1.json').unlink()
         self.assertEqual(self.broken()[0], f'no {self.folder / "uncontended-1.json"}')
 

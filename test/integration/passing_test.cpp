@@ -92,6 +92,21 @@ TEST_F(passing_test, fenced_holders_have_a_token_each) {
     });
 }
 
+TEST_F(passing_test, fenced_holds_cost_a_script_each) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "fenced", {.fenced = true}};
+        co_await warm_up(c);
+        raw.reset_calls();
+        const int overlaps = co_await crowd(m);
+        EXPECT_EQ(overlaps, 0);
+        constexpr std::uint64_t n = waiters * rounds;
+        // One more where a row ends, and where no other waiter happened to be there.
+        EXPECT_LE(raw.calls("evalsha"), n + 2 * n / config{}.max_passes + 10);
+        EXPECT_FALSE(raw.exists("fenced"));
+    });
+}
+
 TEST_F(passing_test, a_lock_that_was_taken_away_is_lost_by_who_has_it_now) {
     client c{io, settings()};
     client other{io, settings("other")};
