@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: BSL-1.0
 # Installs what is missing, builds, and runs every suite: the simulation with each rule broken and
 # the threads suite in a TSan build, beside them the quick ones on one server in an ASan + UBSan
-# build, then all in the plain one, and those with real servers once more with the last Redis before
-# 7.0. Ends with ctest's summaries; the status is not 0 if anything failed.
+# build, then all in the plain one, and the quick ones with real servers once more with the last
+# Redis before 7.0. Ends with ctest's summaries; the status is not 0 if anything failed.
 #
 #   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
 #   bash test/run.sh --deep     what needs Clang and more time: each fuzz target for 60 s
 #                               ($CONCH_FUZZ_SECONDS), every suite under ASan + UBSan and under
-#                               TSan, a soak of as long ($CONCH_SOAK_SECONDS) under each
+#                               TSan, a soak of as long ($CONCH_SOAK_SECONDS) under each, the
+#                               slow ones with Redis before 7.0
 #   bash test/run.sh --seeds    the simulation alone: 100,000 seeds ($CONCH_SIM_SEEDS) from 1 on
 #                               ($CONCH_SIM_FIRST) with each kind of server ($CONCH_SIM_SERVERS)
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+fuzzed=(resp_reader engine url command_line)
 mode=all
 for argument in "$@"; do
     case "$argument" in
@@ -71,16 +73,16 @@ older_redis() {
     "$1/bin/redis-server" --version
 }
 
-# run_with_older_redis FOLDER: all that needs servers, but no TLS; the build is the plain one
+# run_with_older_redis FOLDER BUILD LABELS: what needs servers, but no TLS
 run_with_older_redis() {
-    local tests=$PWD/build
+    local tests=$PWD/$2
     if ! older_redis "$1"; then
         echo "SKIPPED: the tests with Redis 6.2: it could not be installed" | tee "$1/skipped.txt"
         return
     fi
     rm -f "$1/skipped.txt"
     PATH="$PWD/$1/bin:$PATH" ctest --test-dir "$tests" --output-on-failure --no-tests=error -j3 \
-        -L '^(integration|topology)' -E 'tls' 2>&1 | tee "$1/ctest.txt"
+        -L "$3" -E 'tls' 2>&1 | tee "$1/ctest.txt"
 }
 
 # length TARGET: bytes of an input, so many that the limits of what is fuzzed are within reach, and
@@ -123,19 +125,20 @@ deep() {
 
 # What only Clang can do, or what takes its time.
 run_deep() {
-    local fuzz_seconds=${CONCH_FUZZ_SECONDS:-60} targets=(resp_reader engine url command_line)
+    local fuzz_seconds=${CONCH_FUZZ_SECONDS:-60}
     local clang target folder one broken=()
     clang=-DCMAKE_CXX_COMPILER=$(command -v clang++-19 || command -v clang++)
     configure build/fuzz "$clang" -DCONCH_FUZZ=ON -DCONCH_BENCH=OFF
-    cmake --build build/fuzz --target "${targets[@]/#/fuzz_}"
-    for target in "${targets[@]}"; do
+    cmake --build build/fuzz --target "${fuzzed[@]/#/fuzz_}"
+    for target in "${fuzzed[@]}"; do
         fuzz "$target" || broken+=("fuzzing $target (see build/fuzz/found)")
     done
     deep build/clang-asan "-DCONCH_SANITIZE=address,undefined"
     deep build/clang-tsan -DCONCH_SANITIZE=thread
+    run_with_older_redis build/redis-6.2 build/clang-asan '^(integration|topology)-slow$' || broken+=("Redis 6.2")
 
     printf '\n== fuzzing ==\n'
-    for target in "${targets[@]}"; do executions "$target"; done
+    for target in "${fuzzed[@]}"; do executions "$target"; done
     for folder in build/clang-asan build/clang-tsan; do summary "$folder" "$folder"; done
     for one in "${broken[@]}"; do printf 'FAILED: %s\n' "$one"; done
     [ "${#broken[@]}" = 0 ]
@@ -194,7 +197,9 @@ if [ "$mode" = seeds ]; then
 fi
 
 build build -DCONCH_PRECOMPILE=ON
-build build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
+configure build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
+cmake --build build/asan --target conch_unit conch_sim conch_sim_unit conch_threads \
+    conch_integration "${fuzzed[@]/#/fuzz_}"
 configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/tsan --target conch_threads
 configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF "${once[@]}"
@@ -216,7 +221,7 @@ plain=0
 run build || plain=$?
 skipped=$(grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true)
 older=0
-run_with_older_redis build/redis-6.2 || older=$?
+run_with_older_redis build/redis-6.2 build '^(integration|topology)$' || older=$?
 
 # A failure must be the last thing to be read.
 failed=()
