@@ -135,7 +135,8 @@ run_deep() {
     done
     deep build/clang-asan "-DCONCH_SANITIZE=address,undefined"
     deep build/clang-tsan -DCONCH_SANITIZE=thread
-    run_with_older_redis build/redis-6.2 build/clang-asan '^(integration|topology)-slow$' || broken+=("Redis 6.2")
+    run_with_older_redis build/redis-6.2 build/clang-asan '^(integration|topology)-slow$' ||
+        broken+=("the slow suites with Redis 6.2")
 
     printf '\n== fuzzing ==\n'
     for target in "${fuzzed[@]}"; do executions "$target"; done
