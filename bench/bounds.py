@@ -25,7 +25,6 @@ class Bound(NamedTuple):
     figure: str
     relation: str
     bound: float
-    waits: bool = False  # for a run that stamps its files with their commit
 
 
 def max_passes() -> int:
@@ -40,20 +39,20 @@ WHOLE = 1.01
 BOUNDS = [
     Bound('uncontended-128', 'ratio', '>=', 1),
     # On any CPU it depends on the machine: how long it takes one to wake another.
-    Bound('uncontended-1-pinned', 'latency_ratio', '<=', 1.2, True),
+    Bound('uncontended-1-pinned', 'latency_ratio', '<=', 1.2),
     Bound('uncontended-1', 'allocations_per_pair', '<=', 0.001),
     Bound('uncontended-128', 'allocations_per_pair', '<=', 0.1),
     Bound('handoff', 'ratio_p50', '<=', 1.2),
     Bound('handoff', 'ratio_p99', '<=', 2),
     # One that waits for itself alone has nobody to pass the lock to.
     *(Bound(f'local-{n}', CALLS, '<=', 2 / max_passes() * WHOLE) for n in (16, 128, 1024)),
-    Bound('local-fenced', CALLS, '<=', 2 + 1, True),
+    Bound('local-fenced', CALLS, '<=', 2 + 1),
     *(Bound(f'contended-{p}-{c}', CALLS, '<=', 2 + p) for p in (1, 2, 4, 8) for c in (1, 16, 64)),
-    Bound('contended-fenced-4-16', CALLS, '<=', 2 + 4, True),
+    Bound('contended-fenced-4-16', CALLS, '<=', 2 + 4),
     Bound('holds-100000', 'lost', '<=', 0),
     Bound('holds-100000', 'cpu_share', '<', 0.5),
     Bound('holds-100000', 'lateness_p99_ms', '<', 100),
-    Bound('holds-1000', 'bytes_per_hold', '<', 512, True),
+    Bound('holds-1000', 'bytes_per_hold', '<', 512),
     *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 512) for n in (10000, 100000)),
     Bound('names-10000', 'bytes_per_waiter', '<', 1024),
     Bound('names-10000', 'connections', '<=', 1),
@@ -85,10 +84,7 @@ def lead(peers: Dict) -> float:
 
 
 def check(b: Bound, folder: Path) -> Iterator[Broken]:
-    path = folder / f'{b.file}.json'
-    if b.waits and not (path.exists() and read(path).get('commit')):
-        return
-    value = read(path).get(b.figure)
+    value = read(folder / f'{b.file}.json').get(b.figure)
     if value is None:
         raise Missing(f'{b.file}.json: no {b.figure}')
     if not RELATIONS[b.relation](value, b.bound):

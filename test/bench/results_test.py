@@ -284,11 +284,6 @@ class Bounds(unittest.TestCase):
         path.write_text(json.dumps(found))
         self.assertEqual(self.broken(), ['peers.json: conch / best peer is 33.3333, not >= 50'])
 
-    def test_a_row_that_waits_for_a_run_counts_once_its_file_says_of_which_commit_it_is(self):
-        self.assertEqual(self.broken('holds-1000', bytes_per_hold=600), [])
-        self.assertEqual(self.broken('holds-1000', commit='1111111'),
-                         ['holds-1000.json: bytes_per_hold is 600, not < 512'])
-
     def test_the_passes_are_those_of_run_sh(self):
         words = re.findall(r'^run (handoff\S*) handoff --passes (\d+)',
                            (BENCH / 'run.sh').read_text(), re.MULTILINE)
