@@ -180,12 +180,18 @@ private:
 
     /// A connection that broke while it was ready, and was not ended at the server.
     struct old_connection : call {
-        old_connection(link& l, std::uint64_t e, std::int64_t id, std::string run)
-            : call{kill_type}, home{l}, epoch{e}, client_id{id}, run_id{std::move(run)} {}
+        old_connection(link& l, std::uint64_t e, std::int64_t id, std::string run, address a)
+            : call{kill_type},
+              home{l},
+              epoch{e},
+              client_id{id},
+              run_id{std::move(run)},
+              at{std::move(a)} {}
         link& home;
         std::uint64_t epoch;
         std::int64_t client_id;
         std::string run_id;
+        address at;
     };
 
     static void on_greeted(void* self);

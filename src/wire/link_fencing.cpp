@@ -13,17 +13,18 @@ constexpr std::size_t most_unfenced = 64;
 
 // An old connection may still have commands of ours in its buffers. Of the same server process it
 // is ended before anything is replayed; another process doesn't have it, and there the id could be
-// a stranger's.
+// a stranger's. Where that one took the place of the old one, it is gone with it; elsewhere, the
+// old one may become the master again and run them.
 void link::fence_old() {
     const std::string& now = greeting_.run_id();
     for (auto it = unfenced_.begin(); it != unfenced_.end();) {
         old_connection& old = *it;
         const bool known = !now.empty() && !old.run_id.empty();
-        if (known && old.run_id != now) {
+        if (known && old.run_id != now && old.at == target_) {
             it = unfenced_.erase(it);
             continue;
         }
-        if (known && old.client_id != 0) {
+        if (known && old.run_id == now && old.client_id != 0) {
             pipeline_.submit(old);
         }
         ++it;
@@ -53,7 +54,7 @@ void link::remember_old() {
         forgotten_ = unfenced_.front().epoch;
         unfenced_.pop_front();
     }
-    unfenced_.emplace_back(*this, epoch_, greeting_.client_id(), greeting_.run_id());
+    unfenced_.emplace_back(*this, epoch_, greeting_.client_id(), greeting_.run_id(), served_);
 }
 
 void link::encode_kill(call& c, resp::writer& w) {

@@ -356,12 +356,12 @@ void simulation::expire_deserted() {
 }
 
 // Keys that were left behind on purpose, or whose release the server forgot, last for a lease. So
-// do releases of what an old connection may still run, to a master of a cluster that is left by
-// now, so that nobody ends it there. Everything else is gone after two round trips.
+// do releases of what an old connection may still run, to a master that is left by now, so that
+// nobody ends it there. Everything else is gone after two round trips.
 void simulation::come_to_rest() {
     const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.closing ||
-                            how_.run_as == deployment::cluster || how_.detaching ||
-                            how_.has(fault::persist) || how_.has(fault::no_kill);
+                            how_.run_as == deployment::cluster || how_.replaces_servers() ||
+                            how_.detaching || how_.has(fault::persist) || how_.has(fault::no_kill);
     const instant leases =
         leases_end ? how_.longest_extension().count() * 102 / 100 + server_.set_back() : 0;
     // A release that met something else asks again after at most a second.

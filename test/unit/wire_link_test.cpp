@@ -182,6 +182,33 @@ TEST_F(wire_link, the_id_is_not_killed_in_another_process) {
     EXPECT_FALSE(h.link.may_still_run(1)) << "that process is gone";
 }
 
+TEST_F(wire_link, a_process_elsewhere_may_still_run_it_and_ends_it_when_met_again) {
+    ready();
+    h.submit(a);
+    h.sent();
+    h.link.move_to({"other", 1, {}});
+    h.connect(7, "2222");
+    EXPECT_EQ(h.sent(), lines{"a"});
+    h.reply(ok());
+    EXPECT_TRUE(h.link.may_still_run(1)) << "the first one may be the master again";
+    h.link.move_to(conch::wire::address::of(h.settings));
+    h.connect(8);
+    EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
+    h.reply(integer(1));
+    EXPECT_FALSE(h.link.may_still_run(1));
+    EXPECT_TRUE(h.link.may_still_run(2)) << "and so may the second one";
+}
+
+TEST_F(wire_link, a_process_that_took_the_place_of_another_ends_the_doubt_however_late) {
+    ready();
+    h.link.move_to({"other", 1, {}});
+    h.connect(7, "2222");
+    h.link.move_to(conch::wire::address::of(h.settings));
+    h.connect(8, "3333");
+    EXPECT_EQ(h.sent(), lines{});
+    EXPECT_FALSE(h.link.may_still_run(1));
+}
+
 TEST_F(wire_link, where_the_server_refuses_to_kill_it_goes_on) {
     ready();
     h.submit(a);

@@ -100,7 +100,8 @@ private:
     void look_at_time(const client_node& c) {
         const duration most = all_.how().settings.response_timeout;
         // Releases are repeated as long as an older copy of an acquire may still be run.
-        const bool repeats = all_.how().mixes_types() || all_.how().has(fault::no_kill);
+        const bool repeats = all_.how().mixes_types() || all_.how().has(fault::no_kill) ||
+                             all_.how().replaces_servers();
         const bool quiet = c.closing_since() >= all_.settled_at() && !repeats;
         const duration late =
             quiet ? std::min<duration>(most, duration{all_.how().promptness()}) : most;
