@@ -38,8 +38,8 @@ WHOLE = 1.01
 
 BOUNDS = [
     Bound('uncontended-128', 'ratio', '>=', 1),
-    # On any CPU it depends on the machine: how long it takes one to wake another.
-    Bound('uncontended-1-pinned', 'latency_ratio', '<=', 1.2),
+    Bound('uncontended-1', 'latency_ratio', '<=', 1.2),
+    Bound('topology-uncontended-single', 'latency_ratio', '<=', 1.2),
     Bound('uncontended-1', 'allocations_per_pair', '<=', 0.001),
     Bound('uncontended-128', 'allocations_per_pair', '<=', 0.1),
     Bound('handoff', 'ratio_p50', '<=', 1.2),

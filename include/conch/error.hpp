@@ -83,7 +83,7 @@ enum class errc {
     /// lock.
     lost_in_failover,
     /// TLS failed in a way that will not pass: a certificate that is not trusted, expired or made
-    /// for another name, one that the server demands, or a peer that does not speak TLS.
+    /// for another name, one that the server demands, or a peer that answers in plain text.
     tls_failed,
     /// Fewer than `replica_options::at_least` replicas acknowledged the acquisition in time.
     /// Nothing is held: it is released again.

@@ -67,6 +67,7 @@ protected:
 
     /// The socket is connected; then the stream is, or something is to be done before that.
     virtual void opened();
+    void wake_early();
     virtual void have_read(error_code ec, std::size_t n);
     virtual void have_written(error_code ec, std::size_t n);
     void stop_connecting() noexcept;

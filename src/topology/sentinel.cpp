@@ -97,11 +97,12 @@ void sentinel::ask() {
     }
 }
 
-void sentinel::not_there(const wire::address& at) {
+void sentinel::not_there(const wire::address& at, bool replica) {
     if (at != missed_) {
         missed_ = at;
         missed_since_ = now_;
     }
+    is_replica_ = replica;
 }
 
 void sentinel::next_poll() {
@@ -187,7 +188,7 @@ void sentinel::answered(const resp::value& reply) {
     }
     const wire::address& at = *mapped;
     const bool in_vain = at == missed_ && !master_.ready() && !durable_.ready() &&
-                         now_ - missed_since_ >= options_.scan_interval;
+                         (is_replica_ || now_ - missed_since_ >= options_.scan_interval);
     if (in_vain && options_.addresses.size() > 1) {
         fail({}, "no master at " + at.text() + ", which the sentinel names");
         return;

@@ -38,8 +38,9 @@ public:
 
     /// Asks soon; connects for it if need be.
     void ask();
-    /// No master was met there: a sentinel that goes on to name it makes way for the next one.
-    void not_there(const wire::address& at);
+    /// No master was met there, or `replica`, one: a sentinel that goes on to name it makes way for
+    /// the next one, at once if it is a replica.
+    void not_there(const wire::address& at, bool replica);
     /// The connection to the sentinel that is asked at present.
     wire::link& link() noexcept { return link_; }
     const wire::link& link() const noexcept { return link_; }
@@ -88,6 +89,7 @@ private:
     errc why_{};                     // this one would
     wire::address missed_{};         // where no master was met
     time_point missed_since_{};
+    bool is_replica_ = false;                  // there
     std::optional<std::int64_t> its_epoch_{};  // of the one that is asked, if it told
     std::int64_t epoch_ = 0;                   // the greatest of those that were believed
     wire::address contrary_{};                 // what was not believed

@@ -67,6 +67,7 @@ void link::connect() {
     }
     state_ = state::connecting;
     lasting_ = {};
+    met_replica_ = false;
     wanted_ = ++epoch_;
     timers_.set(timer_, core::after(now_, settings_.connect_timeout));
 }
@@ -89,6 +90,7 @@ void link::on_greeted(void* self) {
         l.remember_words(l.greeting_.words());
         const bool lasting = l.greeting_.failed_for_good();
         l.failure_ = why;
+        l.met_replica_ = why == errc::read_only;
         l.lasting_ = lasting ? why : errc{};
         l.down(l.greeting_.words());
         if (lasting) {

@@ -83,6 +83,8 @@ public:
     bool may_still_run(std::uint64_t epoch) const noexcept;
     /// What to tell who waited in vain for a connection.
     errc why_down() const noexcept;
+    /// The last attempt to connect met a replica, where a master is wanted.
+    bool met_replica() const noexcept { return met_replica_; }
     /// What to tell who waited too long for the answer to this call.
     errc why_unanswered(const call& c) const noexcept;
     const std::string& last_words() const noexcept { return last_words_; }
@@ -242,7 +244,8 @@ private:
     unsigned attempts_ = 0;  // to connect that failed since one succeeded
     errc failure_{};         // of the last connections; none once a command was answered
     errc lasting_{};         // of the last attempt to connect
-    address served_{};       // where it was last ready
+    bool met_replica_ = false;
+    address served_{};  // where it was last ready
     std::uint8_t moves_ = 0;
     duration round_trip_{};
     std::string& last_words_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// TLS that can't be: each time the user is told at once, and why.
+// TLS that can't be: each time the user is told why, at once but where the other side is silent.
 #include "support/tls_test.hpp"
 
 #include <boost/asio/ip/tcp.hpp>

@@ -10,10 +10,10 @@ namespace conch::sim {
 using namespace std::chrono_literals;
 
 bool happens_in(fault f, deployment d) noexcept {
-    return f == fault::migration      ? d == deployment::cluster
-           : f == fault::role_swap    ? d != deployment::alone
-           : f == fault::server_clock ? d != deployment::cluster
-                                      : true;
+    return f == fault::migration                          ? d == deployment::cluster
+           : f == fault::role_swap || f == fault::cut_off ? d != deployment::alone
+           : f == fault::server_clock                     ? d != deployment::cluster
+                                                          : true;
 }
 
 void scenario::deploy(dice& chance) {
@@ -49,6 +49,8 @@ void scenario::deploy(dice& chance) {
                                         {"127.0.0.1", fleet::first_port + 3}};
         settings.sentinel->scan_interval = scan;
         want_replicas();
+        cut_off = 2 + chance.below(2);
+        let(fault::cut_off, replaces_servers() && chance.once_in(3));
         return;
     }
     if (has(fault::migration) && chance.once_in(2)) {
@@ -66,6 +68,8 @@ void scenario::deploy(dice& chance) {
             {"127.0.0.1", static_cast<std::uint16_t>(fleet::first_port + (first + i) % 6)});
     }
     want_replicas();
+    cut_off = chance.below(6);
+    let(fault::cut_off, (replaces_servers() || has(fault::migration)) && chance.once_in(3));
 }
 
 instant scenario::settling() const noexcept {

@@ -28,7 +28,8 @@ bool goes_on(fault f) noexcept { return f == fault::persist || f == fault::unsub
 
 /// Those that don't happen here: users bring them about, or they are there all the time.
 bool by_others(fault f) noexcept {
-    return f == fault::cancel || f == fault::drop || f == fault::force || f == fault::no_kill;
+    return f == fault::cancel || f == fault::drop || f == fault::force || f == fault::no_kill ||
+           f == fault::cut_off;
 }
 
 }  // namespace
@@ -125,6 +126,7 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
         case fault::drop:
         case fault::force:
         case fault::no_kill:
+        case fault::cut_off:
         case fault::count: return;
     }
 }

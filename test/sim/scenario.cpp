@@ -67,6 +67,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::no_kill: return "no_kill";
         case fault::migration: return "migration";
         case fault::role_swap: return "role_swap";
+        case fault::cut_off: return "cut_off";
         case fault::count: break;
     }
     return "?";

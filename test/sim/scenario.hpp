@@ -52,6 +52,7 @@ enum class fault : std::uint8_t {
     no_kill,        ///< all the time: CLIENT KILL is refused, so that old connections live on
     migration,      ///< a part of a cluster goes to another master, one key after the other
     role_swap,      ///< a master and its replica change places
+    cut_off,        ///< all the time: one process hears only of what concerns itself
     count,
 };
 
@@ -123,7 +124,9 @@ struct scenario {
                has(fault::role_swap) || (run_as != deployment::alone && has(fault::read_only));
     }
     /// Nothing goes wrong but that parts of a cluster move: no hold may be lost to that.
-    bool only_moves() const noexcept { return has(fault::migration) && faults.count() == 1; }
+    bool only_moves() const noexcept {
+        return has(fault::migration) && faults.count() == (has(fault::cut_off) ? 2 : 1);
+    }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
     /// A free lock with a waiter is taken no later than this, when all has settled.
@@ -159,6 +162,7 @@ struct scenario {
     deployment run_as = deployment::alone;
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
+    fleet::process cut_off = 0;        ///< which one is
     /// What most locks want; `at_least` is zero if they want nothing, and on one server.
     replica_options replicas{};
     /// Between two keys of a part that moves, about, at most: it may take longer than a lease.

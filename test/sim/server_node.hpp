@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -106,6 +107,9 @@ public:
     /// A part of the cluster goes to another shard, one key after each pause. False if one is on
     /// its way already. Felt once a client is sent on because of it.
     bool migrate(std::uint16_t slot, std::size_t to, instant pause, effect* e = nullptr);
+    /// From now on this process hears only of what concerns itself, or was while it was down. Felt
+    /// once there is anything else.
+    void cut_off(fleet::process p, effect* e) noexcept { cut_off_ = {p, e}; }
     /// Felt if that moves the end of a key.
     void step_clock(std::int64_t us, effect* e = nullptr);
     /// How far the wall clock is behind the furthest that it would have come: so much longer may a
@@ -173,6 +177,7 @@ private:
     void migrate_on();
     void spread_word();
     void hear(std::uint64_t process, std::uint64_t);
+    bool is_deaf(fleet::process p);
     void settle_processes();
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
@@ -193,6 +198,7 @@ private:
     boost::unordered_flat_map<std::uint64_t, fake_redis::connection> by_line_{};
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
     std::vector<machine> machines_;  // by process
+    std::optional<std::pair<fleet::process, effect*>> cut_off_{};
     instant migration_pause_ = 0;
     std::map<std::pair<std::uint16_t, std::size_t>, instant> imported_{};  // when, by which shards
     std::vector<std::string> names_{};

@@ -65,6 +65,9 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     if (how_.has(fault::no_kill)) {
         server_.redis().refuse_kills(true, &attempt(fault::no_kill));
     }
+    if (how_.has(fault::cut_off)) {
+        server_.cut_off(how_.cut_off, &attempt(fault::cut_off));
+    }
     for (std::size_t i = 0; i < how_.names; ++i) {
         // A token that lives for a while only, now and then; but not where the clock steps.
         mutex_options o{.fenced = !world_.chance.once_in(4)};

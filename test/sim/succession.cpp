@@ -127,10 +127,16 @@ void server_node::spread_word() {
 void server_node::hear(std::uint64_t process, std::uint64_t) {
     if (stalls(process)) {
         world_.plan<&server_node::hear>(machines_[process].stalled.until, this, process);
-    } else if (running(process)) {  // else when it is back
+    } else if (running(process) && !is_deaf(process)) {  // else when it is back
         redis_.learn(process);
         flush();
     }
+}
+
+bool server_node::is_deaf(fleet::process p) {
+    const bool yes = cut_off_ && cut_off_->first == p;
+    feel(yes ? cut_off_->second : nullptr);
+    return yes;
 }
 
 void server_node::settle_processes() {
@@ -141,7 +147,9 @@ void server_node::settle_processes() {
         promote(shard, 0);
     }
     for (fleet::process p = 0; p < machines_.size(); ++p) {
-        redis_.learn(p);
+        if (!running(p) || !is_deaf(p)) {
+            redis_.learn(p);
+        }
     }
     flush();
 }

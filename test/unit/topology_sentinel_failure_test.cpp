@@ -39,18 +39,31 @@ TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_n
     EXPECT_TRUE(wanted(main_link));
 }
 
-TEST_F(topology_sentinel, one_that_names_a_replica_again_too) {
+TEST_F(topology_sentinel, one_that_names_a_replica_again_makes_way_at_once) {
+    submit(a);
+    just_find_master("m1");
+    meet_master("slave");
+    EXPECT_EQ(sent(asked), asked_again) << "it may have heard meanwhile";
+    reply(asked, just_names("m1"));
+    EXPECT_EQ(target(asked), "s2:26379");
+    find_master("m2");
+    EXPECT_EQ(target(main_link), "m2:6379");
+    EXPECT_TRUE(wanted(main_link));
+}
+
+TEST_F(topology_sentinel, what_was_a_replica_may_be_a_dead_master) {
     submit(a);
     just_find_master("m1");
     meet_master("slave");
     sent(asked);
     reply(asked, just_names("m1"));
+    just_find_master("m1");
     advance(1s);
     ASSERT_TRUE(wanted(main_link));
-    meet_master("slave");
+    servers.main().broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
-    EXPECT_EQ(target(asked), "s2:26379");
+    EXPECT_EQ(target(asked), "s2:26379") << "a second more";
 }
 
 TEST_F(topology_sentinel, a_move_is_no_failed_attempt) {

@@ -154,8 +154,10 @@ private:
     }
 
     bool may_fail_when_settled(const call& c) const {
+        // By a sentinel that doesn't know better, it may have met a replica first.
+        const bool astray = c.ec == errc::read_only && all_.how().has(fault::cut_off);
         return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
-               (unanswered(c) && (all_.how().is_slow() || came_too_early(c)));
+               ((unanswered(c) || astray) && (all_.how().is_slow() || came_too_early(c)));
     }
 
     // A server that was loading may be asked again just before patience ends.

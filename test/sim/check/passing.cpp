@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // A lock passes between users of one client with no word to the server only where nobody needs to
 // know: without a token, with most of its lease to come, and neither too often nor for too long.
+// One script hands a lock over no more often in a row, and no longer.
 #include "sim/simulation.hpp"
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace conch::sim {
@@ -16,10 +18,24 @@ public:
     std::string_view name() const noexcept override { return "passing"; }
 
     void granted(const held& h) override {
-        const auto [it, first] = rows_.try_emplace({h.client, h.number}, row{h.granted_at, 0});
-        if (!first && !all_.how().nesting) {
-            ++it->second.passes;
-            look(h, it->second);
+        const hold_id id{h.client, h.number};
+        const auto from = taken_over_.find(id);
+        const bool goes_on = from != taken_over_.end() && rows_.contains(from->second);
+        const auto [it, first] =
+            rows_.try_emplace(id, goes_on ? rows_[from->second] : row{h.granted_at, 0});
+        if ((first && !goes_on) || all_.how().nesting) {
+            return;
+        }
+        ++it->second.passes;
+        look_at_row(h, it->second, !first);
+        if (!first) {
+            look_at_pass(h);
+        }
+    }
+
+    void ran(const script_run& r) override {
+        if (r.is("acquire") && r.args.size() > 4 && !r.args[4].empty()) {
+            taken_over_[id_in(r.args[0])] = id_in(r.args[4]);
         }
     }
 
@@ -31,17 +47,32 @@ private:
         unsigned passes;
     };
 
-    void look(const held& h, const row& r) {
+    using hold_id = std::pair<std::uint64_t, std::uint64_t>;
+
+    static hold_id id_in(std::string_view field) {
+        const simulation::owner_of o = simulation::owner_in(std::string{field});
+        return {o.client, o.number};
+    }
+
+    // A script that was lost goes again some time later.
+    void look_at_row(const held& h, const row& r, bool unseen) {
         const client_node& node = *all_.clients()[h.client];
         const config& settings = node.settings();
+        const bool judged = unseen || !(all_.how().disconnects() || all_.how().refuses());
+        const instant passed_at = unseen ? h.began_at : h.sent_at;
+        if (r.passes >= settings.max_passes) {
+            tell(h, "for the " + std::to_string(r.passes) + "th time in a row");
+        } else if (judged && node.local(passed_at) - node.local(r.began_at) >
+                                 settings.max_pass_time + tolerance) {
+            tell(h, "long after the first of the row");
+        }
+    }
+
+    void look_at_pass(const held& h) {
+        const client_node& node = *all_.clients()[h.client];
         const duration lease = h.renewed_lease;
         if (all_.fenced(h.name)) {
             tell(h, "though it has a token");
-        } else if (r.passes >= settings.max_passes) {
-            tell(h, "for the " + std::to_string(r.passes) + "th time in a row");
-        } else if (node.local(h.began_at) - node.local(r.began_at) >
-                   settings.max_pass_time + tolerance) {
-            tell(h, "long after the first of the row");
         } else if (lease > duration{} &&
                    core::lease_end(node.local(h.began_at), lease) - h.valid_until() >
                        lease / 3 + tolerance) {
@@ -54,7 +85,8 @@ private:
                 std::to_string(h.user) + " " + although);
     }
 
-    std::map<std::pair<std::uint64_t, std::uint64_t>, row> rows_{};
+    std::map<hold_id, row> rows_{};
+    std::map<hold_id, hold_id> taken_over_{};  // from which, by a script
 };
 
 }  // namespace
