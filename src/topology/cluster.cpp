@@ -91,9 +91,13 @@ void cluster::ask() {
     }
 }
 
-void cluster::not_there(const wire::address& at) {
-    if (std::none_of(missed_.begin(), missed_.end(), [&](const missed& m) { return m.at == at; })) {
-        missed_.push_back({at, now_});
+void cluster::not_there(const wire::address& at, bool replica) {
+    const auto it =
+        std::find_if(missed_.begin(), missed_.end(), [&](const missed& m) { return m.at == at; });
+    if (it == missed_.end()) {
+        missed_.push_back({at, now_, replica});
+    } else {
+        it->replica = replica;
     }
 }
 
@@ -208,10 +212,10 @@ std::vector<slot_range> cluster::read(const resp::value& reply) const {
     return ranges;
 }
 
-// One of these, if nobody was met there for long.
+// One of these, if a replica was met there, or nobody for long.
 const cluster::missed* cluster::named_of_missed(const std::vector<slot_range>& ranges) const {
     for (const missed& m : missed_) {
-        if (now_ - m.since >= options_.scan_interval &&
+        if ((m.replica || now_ - m.since >= options_.scan_interval) &&
             std::any_of(ranges.begin(), ranges.end(),
                         [&](const slot_range& r) { return r.master == m.at; })) {
             return &m;

@@ -47,8 +47,9 @@ public:
 
     /// Asks soon; connects for it if need be.
     void ask();
-    /// No master was met there: a node that goes on to name it makes way for the next one.
-    void not_there(const wire::address& at);
+    /// No master was met there, or `replica`, one: a node that goes on to name it makes way for the
+    /// next one, at once if it is a replica.
+    void not_there(const wire::address& at, bool replica);
     /// One was met.
     void there(const wire::address& at);
     /// A server says that this part is there (MOVED): a node that does not know makes way.
@@ -70,6 +71,7 @@ private:
     struct missed {
         wire::address at{};
         time_point since{};
+        bool replica = false;
     };
 
     static void encode_slots(wire::call& c, resp::writer& w);

@@ -111,7 +111,9 @@ void sentinel::next_poll() {
 
 void sentinel::on_poll(void* self) {
     auto& s = *static_cast<sentinel*>(self);
-    if (s.its_epoch_ && s.link_.ready()) {
+    // Not before it has said all: else another's word would seem to follow its own.
+    const bool said = s.its_epoch_ && s.place_question_.where == wire::call::state::idle;
+    if (said && s.link_.ready()) {
         s.turn_to_next();
         s.link_.move_to(s.address_of(s.asked_));
     }

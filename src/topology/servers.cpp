@@ -146,17 +146,16 @@ void servers::on_lost_guide(void* self, errc lasting_reason) {
 void servers::on_astray(void* self, bool was_ready) {
     line& l = *static_cast<line*>(self);
     servers& all = l.home;
-    const bool in_vain = !was_ready && l.link.target().known();
+    const auto tend = [&](auto& guide) {
+        if (!was_ready && l.link.target().known()) {
+            guide->not_there(l.link.target(), l.link.met_replica());
+        }
+        guide->ask();
+    };
     if (all.sentinel_) {
-        if (in_vain) {
-            all.sentinel_->not_there(l.link.target(), l.link.met_replica());
-        }
-        all.sentinel_->ask();
+        tend(all.sentinel_);
     } else if (all.cluster_) {
-        if (in_vain) {
-            all.cluster_->not_there(l.link.target());
-        }
-        all.cluster_->ask();
+        tend(all.cluster_);
         all.hand_over(l);
     }
 }

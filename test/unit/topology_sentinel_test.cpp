@@ -95,6 +95,17 @@ TEST_F(topology_sentinel, it_asks_the_next_one_from_time_to_time) {
     EXPECT_EQ(target(main_link), "m2:6379");
 }
 
+TEST_F(topology_sentinel, one_that_has_not_said_all_is_not_left_for_the_next) {
+    submit(a);
+    EXPECT_EQ(meet_sentinel(), question);
+    reply(asked, subscribed_to("+switch-master") + as_of(1));
+    advance(990ms);
+    EXPECT_EQ(target(asked), "s1:26379") << "what it says next would be missed";
+    EXPECT_TRUE(servers.at(asked).ready());
+    reply(asked, at("m1"));
+    EXPECT_EQ(target(main_link), "m1:6379");
+}
+
 TEST_F(topology_sentinel, a_lost_master_is_asked_for_at_once) {
     submit(a);
     find_master("m1");

@@ -97,6 +97,19 @@ TEST_F(topology_stale_node, makes_way_where_two_of_its_masters_are_missed) {
     EXPECT_LT(now, end);
 }
 
+TEST_F(topology_stale_node, makes_way_at_once_where_its_master_is_a_replica) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link, "slave");
+    EXPECT_EQ(sent(asked), next_question) << "it may have heard meanwhile";
+    tell(thirds("m1", "m2", "m3"));
+    EXPECT_EQ(target(asked), "n2:7000");
+    EXPECT_EQ(meet_node(), next_question);
+    tell(thirds("r1", "m2", "m3"));
+    meet(main_link, "master", "2222");
+    EXPECT_EQ(sent(main_link), lines{"a"});
+}
+
 TEST_F(topology_stale_node, stays_where_a_call_only_waits_for_its_answer) {
     settings.response_timeout = 1h;
     send_first();

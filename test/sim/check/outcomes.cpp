@@ -168,7 +168,9 @@ private:
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
-               (c.permits && c.ec == errc::outcome_unknown && how.has(fault::loading)) ||
+               // A SUNSUBSCRIBE that crosses the loss of its part may end the connection.
+               (c.permits && c.ec == errc::outcome_unknown &&
+                (how.has(fault::loading) || how.has(fault::migration))) ||
                (unanswered(c) && (how.is_slow() || how.disconnects() || came_too_early(c)));
     }
 

@@ -58,7 +58,9 @@ private:
     void look_at_row(const held& h, const row& r, bool unseen) {
         const client_node& node = *all_.clients()[h.client];
         const config& settings = node.settings();
-        const bool judged = unseen || !(all_.how().disconnects() || all_.how().refuses());
+        const scenario& how = all_.how();
+        const bool judged =
+            unseen || !(how.disconnects() || how.refuses() || how.has(fault::script_flush));
         const instant passed_at = unseen ? h.began_at : h.sent_at;
         if (r.passes >= settings.max_passes) {
             tell(h, "for the " + std::to_string(r.passes) + "th time in a row");
