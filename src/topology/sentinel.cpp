@@ -223,20 +223,29 @@ bool sentinel::believes(const wire::address& at) {
     const bool reached = master_.ready() || durable_.ready();
     const bool newer = !its_epoch_ || its > epoch_ || (its == epoch_ && !reached);
     if (at == before || !before.known() || newer) {
-        agreed_ = 0;
+        dissent_ = {};
         epoch_ = std::max(epoch_, its);
         return true;
     }
-    agreed_ = at == contrary_ ? agreed_ : 0;
-    counted_ = counted_ && at == contrary_;
-    contrary_ = at;
-    agreed_ += std::exchange(counted_, true) ? 0 : 1;
-    if (agreed_ < options_.addresses.size()) {
+    if (!all_agree(at, reached)) {
         return false;
     }
-    agreed_ = 0;
+    dissent_ = {};
     epoch_ = its;
     return true;
+}
+
+bool sentinel::all_agree(const wire::address& at, bool reached) {
+    const std::size_t all = options_.addresses.size();
+    if (at != dissent_.at || reached != dissent_.reached) {
+        dissent_ = {at, reached, 0, std::vector<bool>(all)};
+        counted_ = false;
+    }
+    dissent_.named_it[asked_] = true;
+    dissent_.in_a_row += std::exchange(counted_, true) ? 0 : 1;
+    const auto who = std::count(dissent_.named_it.begin(), dissent_.named_it.end(), true);
+    const bool most = static_cast<std::size_t>(who) > all / 2;
+    return dissent_.in_a_row >= all && (most || !reached);
 }
 
 void sentinel::fail(errc why, const std::string& words) {

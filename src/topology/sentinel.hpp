@@ -24,8 +24,10 @@ namespace conch::topology {
 /// next one is asked, and listened to, on one connection at a time. One that names another server
 /// than before is believed if its configuration is newer (`config-epoch`: each failover has a
 /// greater one), or as new and the server before is not reached, or if as many in a row as there
-/// are sentinels name the same, as when all were told to monitor another. One that may not tell the
-/// epoch (`+sentinel|master`) is believed, and the others are not asked as long as it answers.
+/// are sentinels name the same, as when all were told to monitor another; most of them, as long as
+/// the server before is reached, so that one alone does not speak for those that are dead. One that
+/// may not tell the epoch (`+sentinel|master`) is believed, and the others are not asked as long as
+/// it answers.
 class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.
@@ -52,6 +54,14 @@ private:
         sentinel& home;
     };
 
+    /// What was not believed.
+    struct dissent {
+        wire::address at{};
+        bool reached = false;          // the server before is
+        std::size_t in_a_row = 0;      // so many named that
+        std::vector<bool> named_it{};  // of each of the sentinels
+    };
+
     static config settings_of(const config& all);
     static void encode_epoch(wire::call& c, resp::writer& w);
     static void encode_place(wire::call& c, resp::writer& w);
@@ -65,6 +75,7 @@ private:
 
     void answered(const resp::value& reply);
     bool believes(const wire::address& at);
+    bool all_agree(const wire::address& at, bool reached);
     void turn_to_next() noexcept;
     void tell(log_level level, std::string_view line);
     void fail(errc why, const std::string& words);
@@ -92,9 +103,8 @@ private:
     bool is_replica_ = false;                  // there
     std::optional<std::int64_t> its_epoch_{};  // of the one that is asked, if it told
     std::int64_t epoch_ = 0;                   // the greatest of those that were believed
-    wire::address contrary_{};                 // what was not believed
-    std::size_t agreed_ = 0;                   // so many in a row named that
-    bool counted_ = false;                     // the one that is asked is among them
+    dissent dissent_{};
+    bool counted_ = false;  // the one that is asked, in a row
     bool warned_ = false;
     bool closed_ = false;
     question epoch_question_{epoch_type, *this};

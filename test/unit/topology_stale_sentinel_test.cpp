@@ -20,6 +20,21 @@ struct topology_stale_sentinel : topology_sentinel {
         turn_to(sentinel);
         find_master(master, epoch);
     }
+    /// At each look all but the second sentinel are dead.
+    void look_at_the_only_one_alive(std::string_view master, int epoch) {
+        advance(1s);
+        for (int dead = 0; dead < 2 && target(asked) != "s2:26379"; ++dead) {
+            servers.at(asked).broken("refused");
+        }
+        find_master(master, epoch);
+    }
+    void hear_again_and_again(std::string_view master, int epoch) {
+        for (int i = 0; i < 10; ++i) {
+            reply(asked, message("+switch-master", "other m1 6379 m2 6379"));
+            EXPECT_EQ(sent(asked), asked_again);
+            reply(asked, names(master, epoch));
+        }
+    }
     void turn_to(std::string_view sentinel) {
         advance(1s);
         EXPECT_EQ(target(asked), std::string{sentinel} + ":26379");
@@ -61,11 +76,7 @@ TEST_F(topology_stale_sentinel, is_not_believed_though_the_new_master_is_away) {
 TEST_F(topology_stale_sentinel, counts_once_however_often_it_is_asked) {
     begin("m2", 2);
     look("s2", "m1", 1);
-    for (int i = 0; i < 10; ++i) {
-        reply(asked, message("+switch-master", "other m1 6379 m2 6379"));
-        EXPECT_EQ(sent(asked), asked_again);
-        reply(asked, names("m1", 1));
-    }
+    hear_again_and_again("m1", 1);
     EXPECT_EQ(target(main_link), "m2:6379");
 }
 
@@ -88,6 +99,24 @@ TEST_F(topology_stale_sentinel, that_is_dead_is_left_out_of_the_round) {
     find_master("m2", 0);
     look("s2", "m2", 0);
     EXPECT_EQ(target(main_link), "m2:6379");
+}
+
+TEST_F(topology_stale_sentinel, alone_does_not_outvote_a_master_that_is_reached) {
+    begin("m2", 2);
+    const auto connection = servers.main().wanted();
+    for (int round = 0; round < 5; ++round) {
+        look_at_the_only_one_alive("m1", 1);
+    }
+    EXPECT_EQ(servers.main().wanted(), connection);
+    servers.main().broken("reset");
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m1", 1));
+    hear_again_and_again("m1", 1);
+    look_at_the_only_one_alive("m1", 1);
+    EXPECT_EQ(target(main_link), "m2:6379") << "as before, it may be back at once";
+    look_at_the_only_one_alive("m1", 1);
+    look_at_the_only_one_alive("m1", 1);
+    EXPECT_EQ(target(main_link), "m1:6379") << "nothing else is left";
 }
 
 TEST_F(topology_stale_sentinel, may_be_of_the_same_configuration_and_is_not_followed_to_and_fro) {
