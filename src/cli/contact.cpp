@@ -26,17 +26,14 @@ constexpr duration glance = 50ms;
 
 void read_servers(const po::variables_map& values, server_choice& server) {
     server.plain = values.count("plain") != 0;
-    const word_list urls =
-        values.count("redis") != 0 ? values["redis"].as<word_list>() : word_list{};
-    if (urls.empty()) {
-        server.settings = choose_server({});
-        return;
-    }
+    const bool given = values.count("redis") != 0;
+    const std::string source = given ? "--redis" : "$CONCH_REDIS";
+    const word_list urls = given ? values["redis"].as<word_list>() : urls_of_environment();
     for (const std::string& url : urls) {
         if (url.empty()) {
             throw usage_error("--redis must not be empty");
         }
-        const config c = choose_server(url);
+        const config c = server_of(url, source);
         if (&url == &urls.front()) {
             server.settings = c;
         } else {
@@ -49,16 +46,20 @@ void read_servers(const po::variables_map& values, server_choice& server) {
     }
     std::sort(labels.begin(), labels.end());
     if (const auto same = std::adjacent_find(labels.begin(), labels.end()); same != labels.end()) {
-        throw usage_error("--redis " + quoted(*same) +
+        throw usage_error(source + ' ' + quoted(*same) +
                           " is there twice: each is to be a server of its own");
     }
     if (urls.size() > quorum_mutex::max_clients) {
-        throw usage_error("there are more than " + std::to_string(quorum_mutex::max_clients) +
-                          " --redis");
+        throw usage_error(source + ": there are more than " +
+                          std::to_string(quorum_mutex::max_clients) + " servers");
     }
     if (server.plain && !server.others.empty()) {
-        throw usage_error("--plain goes with one --redis only");
+        throw usage_error("--plain goes with one server only");
     }
+}
+
+bool is_single(const server_choice& server) {
+    return server.others.empty() && !server.settings.sentinel && !server.settings.cluster;
 }
 
 }  // namespace
@@ -66,12 +67,13 @@ void read_servers(const po::variables_map& values, server_choice& server) {
 void add_server_options(po::options_description& options) {
     auto add = options.add_options();
     add("redis", po::value<word_list>()->value_name("URL"),
-        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379); others can see a "
-        "password "
-        "here, not in $CONCH_REDIS; run, status and release take several: a lock on a majority of "
+        "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379), in a form that \"conch "
+        "help\" tells; others can see a password here, not in $CONCH_REDIS; run, status and "
+        "release take several (in $CONCH_REDIS with spaces between): a lock on a majority of "
         "independent servers");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
-        "how long the server's first answer may take (default: 5, but 0.5 if connecting fails)");
+        "how long the server's first answer may take (default: 5, but 0.5 if connecting to a "
+        "single server fails); with Sentinel or Cluster longer than a failover");
 }
 
 void add_lock_options(po::options_description& options) {
@@ -88,7 +90,7 @@ config with_log(config settings, log_sink sink) {
 
 void expect_one_server(const server_choice& server, std::string_view command) {
     if (!server.others.empty()) {
-        throw usage_error("\"conch " + std::string{command} + "\" takes one --redis");
+        throw usage_error("\"conch " + std::string{command} + "\" takes one server");
     }
 }
 
@@ -160,7 +162,7 @@ asio::awaitable<void> first_contact::lose_patience() {
     for (;;) {
         // A server that was reached and can't serve yet, as it loads its data, is there.
         // One of many servers may be dead.
-        const bool failed = server_.others.empty() && redis_.stats().connects == 0 &&
+        const bool failed = is_single(server_) && redis_.stats().connects == 0 &&
                             !redis_.last_server_error().empty();
         const duration limit =
             failed ? std::min(server_.after_failure, server_.first_answer) : server_.first_answer;

@@ -23,8 +23,8 @@ namespace conch::cli {
 struct server_choice {
     config settings{};
     duration first_answer = std::chrono::seconds{5};
-    /// The same once an attempt to connect has failed (refused, no such host): whoever mistyped
-    /// the URL need not wait. `first_answer`, if the user gave that.
+    /// The same once an attempt to connect to a single server has failed (refused, no such host):
+    /// whoever mistyped the URL need not wait. `first_answer`, if the user gave that.
     duration after_failure = std::chrono::milliseconds{500};
     /// Not empty: the lock is that of a quorum, of these servers and the first.
     std::vector<config> others{};
@@ -35,7 +35,7 @@ struct server_choice {
 void add_server_options(boost::program_options::options_description& options);
 /// Adds these and --plain: for what concerns a lock.
 void add_lock_options(boost::program_options::options_description& options);
-/// Reads them; see `choose_server()`. Throws `usage_error`.
+/// Reads them, and $CONCH_REDIS. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);
 /// Throws `usage_error` where there are several, which a `command` can't use.
 void expect_one_server(const server_choice& server, std::string_view command);

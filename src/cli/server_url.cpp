@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 namespace conch::cli {
@@ -50,14 +52,17 @@ std::string sentinel_label(const sentinel_options& s) {
 
 }  // namespace
 
-config choose_server(const std::string& option) {
-    std::string source = "--redis";
-    std::string url = option;
-    if (url.empty()) {
-        const char* const set = std::getenv("CONCH_REDIS");
-        source = "$CONCH_REDIS";
-        url = set != nullptr && *set != '\0' ? set : "redis://127.0.0.1:6379";
+std::vector<std::string> urls_of_environment() {
+    const char* const set = std::getenv("CONCH_REDIS");
+    std::istringstream words{set != nullptr ? set : ""};
+    std::vector<std::string> urls{std::istream_iterator<std::string>{words}, {}};
+    if (urls.empty()) {
+        urls.emplace_back("redis://127.0.0.1:6379");
     }
+    return urls;
+}
+
+config server_of(const std::string& url, const std::string& source) {
     try {
         config server = config::from_url(url);
         if (server.tls) {  // its files are read now, where what is wrong can be told of the URL
@@ -79,6 +84,9 @@ std::string url_without_secrets(std::string_view url) {
     std::string_view rest = url.substr(start);
     // A password that isn't encoded may hold any of /?#: and even an @.
     if (const std::size_t at = rest.rfind('@'); at != rest.npos) {
+        if (rest.find_first_of("?#") < at) {
+            return out + std::string{hidden};  // that @ may be within a query's password
+        }
         out += hidden;
         rest.remove_prefix(at);
     } else if (slashes == url.npos && rest.find_first_of(".:/") == rest.npos) {

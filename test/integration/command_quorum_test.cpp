@@ -3,6 +3,8 @@
 #include "integration/quorum_fixture.hpp"
 #include "support/command_fixture.hpp"
 
+#include <chrono>
+
 namespace {
 
 using namespace conch;
@@ -54,6 +56,42 @@ TEST_F(quorum_command_test, runs_a_command_while_a_majority_is_there) {
     p.end_input();
     EXPECT_EQ(p.finish().status, 0);
     EXPECT_EQ(locked(), 0u);
+}
+
+TEST_F(quorum_command_test, the_environment_may_name_them_all) {
+    std::string urls;
+    for (const auto& s : servers) {
+        urls += s->redis.url() + "  ";
+    }
+    words line = run_words({}, until_end_of_input);
+    program p{line, {{"CONCH_REDIS", urls}}};
+    p.wait_for("in\n");
+    EXPECT_EQ(locked(), 3u);
+    EXPECT_EQ(to_end({"run", "-n", "lock", "true"}, urls).status, 1);
+    expect_in("lock: locked", to_end({"status", "lock"}, urls).out);
+    p.end_input();
+    EXPECT_EQ(p.finish().status, 0);
+    const ended one_only = to_end({"watch", "lock"}, urls);
+    EXPECT_EQ(one_only.status, 64);
+    expect_in("\"conch watch\" takes one server", one_only.err);
+    const std::string twice = servers[0]->redis.url();
+    const ended e = to_end({"status", "lock"}, twice + ' ' + twice);
+    EXPECT_EQ(e.status, 64);
+    expect_in("$CONCH_REDIS", e.err);
+}
+
+TEST_F(quorum_command_test, a_majority_that_dies_ends_the_command_before_the_lease) {
+    const words told{"bash", "-c", "trap 'date +%s%N; exit 9' TERM; echo in; read x"};
+    program p{all_servers("run", {"--lease", "3", "-w", "60", "--max-hold", "600"}, told), here()};
+    p.wait_for("in\n");
+    servers[0]->kill();
+    servers[2]->kill();
+    const auto killed = std::chrono::system_clock::now().time_since_epoch();
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    expect_in("ended with status 9", end.err);
+    ASSERT_GT(end.out.size(), 4u);
+    EXPECT_LT(std::chrono::nanoseconds{std::stoll(end.out.substr(3))} - killed, 3s);
 }
 
 TEST_F(quorum_command_test, without_a_majority_there_is_no_lock) {

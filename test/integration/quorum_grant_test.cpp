@@ -31,6 +31,26 @@ TEST_F(quorum_grant_test, a_lock_is_taken_on_all_servers_and_released_on_all) {
     });
 }
 
+TEST_F(quorum_grant_test, lock_and_unlock_are_two_round_trips_to_all_at_once) {
+    contender a{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(a);
+        for (const auto& s : servers) {
+            s->raw.reset_calls();
+        }
+        hold h = co_await a.lock("two").async_lock();
+        const bool taken = co_await comes_to("two", 5);
+        EXPECT_TRUE(taken);
+        co_await h.async_unlock();
+        const bool free = co_await comes_to("two", 0);
+        EXPECT_TRUE(free);
+        for (const auto& s : servers) {
+            EXPECT_EQ(s->raw.calls("evalsha"), 2u);
+            EXPECT_EQ(s->raw.calls("ssubscribe") + s->raw.calls("subscribe"), 0u);
+        }
+    });
+}
+
 TEST_F(quorum_grant_test, two_dead_servers_of_five_are_nothing) {
     contender a{io, servers};
     const contender b{io, servers};

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch run` and its kin where several servers stand for one: nothing but the URL is another.
 #include "support/program.hpp"
+#include "support/rights.hpp"
 #include "topology/cluster_group.hpp"
 #include "topology/sentinel_group.hpp"
 
+#include <conch/clock.hpp>
+
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 namespace {
 
 using namespace conch::test;
+using namespace std::chrono_literals;
+using conch::clock;
 
 class command_topology : public testing::Test {
 protected:
@@ -25,6 +31,10 @@ protected:
     ended to_end(const words& arguments) const {
         program p{conch(arguments), here()};
         return p.finish();
+    }
+    static std::string with_user(std::string address) {
+        const std::string user = std::string{conch_user} + ':' + std::string{conch_password} + '@';
+        return address.insert(address.find("://") + 3, user);
     }
     bool is_free() const { return to_end({"status", "lock"}).out == "lock: free\n"; }
 
@@ -61,14 +71,30 @@ protected:
 
 TEST_F(command_topology, slow_all_commands_in_a_cluster) {
     const cluster_group group{};
-    url = group.url();
+    url = with_user(group.url());
     expect_all_commands();
 }
 
 TEST_F(command_topology, slow_all_commands_by_sentinels) {
     const sentinel_group group{};
-    url = group.url();
+    url = with_user(group.url()) + "?sentinel_user=" + std::string{conch_user} +
+          "&sentinel_password=" + std::string{conch_password};
     expect_all_commands();
+}
+
+TEST_F(command_topology, slow_a_failover_is_waited_for) {
+    sentinel_group group{};
+    url = group.url();
+    EXPECT_TRUE(is_free());
+    group.server(0).kill();
+    group.sentinel(0).kill();
+    const auto killed = clock::now();
+    const ended end = to_end({"run", "lock", "--", "echo", "ran"});
+    if (end.status == 69) {  // what is waited for at most, on a very busy machine
+        EXPECT_GE(clock::now() - killed, 5s) << end.err;
+    } else {
+        EXPECT_EQ(end.out, "ran\n") << end.err;
+    }
 }
 
 }  // namespace

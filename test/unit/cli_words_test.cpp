@@ -46,9 +46,15 @@ INSTANTIATE_TEST_SUITE_P(
         shown{"redis://user:s3cret@host", "redis://***@host"},
         shown{"redis://s3cret@host:x", "redis://***@host:***"},
         shown{"redis://:s3cr@et@host/x", "redis://***@host/x"},
-        shown{"redis://:s3/c?r#et@host", "redis://***@host"}, shown{"user:s3cret@host", "***@host"},
-        shown{"redis://user:s3cret", "redis://user:***"}, shown{"redis://:s3/cret", "redis://:***"},
-        shown{"redis://user:123456", "redis://user:***"},
+        shown{"redis://:s3/c?r#et@host", "redis://***"},
+        shown{"redis://host/?password=s3c@ret", "redis://***"},
+        shown{"rediss+sentinel://a,b/m?sentinel_password=s3@cret&cacert=/none",
+              "rediss+sentinel://***"},
+        shown{"redis+sentinel://u:s3cret@a,b:1,c/m?sentinel_password=s3cret",
+              "redis+sentinel://***@a,b:***"},
+        shown{"redis+cluster://u:s3cret@a:1,b:s3cret", "redis+cluster://***@a:***"},
+        shown{"user:s3cret@host", "***@host"}, shown{"redis://user:s3cret", "redis://user:***"},
+        shown{"redis://:s3/cret", "redis://:***"}, shown{"redis://user:123456", "redis://user:***"},
         shown{"redis://host/?password=s3cret", "redis://host/?***"},
         shown{"redis://[::s3cret", "redis://[:***"}, shown{"s3cret", "***"}));
 

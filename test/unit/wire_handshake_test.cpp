@@ -80,6 +80,22 @@ TEST(wire_handshake, a_wrong_password_is_lasting) {
               errc::authentication_failed);
 }
 
+TEST(wire_handshake, a_password_that_an_old_server_repeats_is_not_told) {
+    link_harness h{{.username = "u", .password = "s3cret"}};
+    note n{plain_note, "x"};
+    h.submit(n);
+    h.link.connected();
+    h.sent();
+    h.reply(
+        error("ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `u`, "
+              "`s3cret`, "));
+    EXPECT_EQ(h.link.last_words(), "ERR unknown command `HELLO`");
+    for (const std::string& line : h.logged) {
+        EXPECT_EQ(line.find("s3cret"), std::string::npos) << line;
+    }
+    h.link.close();
+}
+
 TEST(wire_handshake, a_server_without_resp3_is_lasting) {
     EXPECT_EQ(failure_after(error("NOPROTO unsupported protocol version")), errc::server_too_old);
     EXPECT_EQ(failure_after(error("ERR unknown command `HELLO`, with args")), errc::server_too_old);
