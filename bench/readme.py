@@ -43,6 +43,11 @@ def acquisitions(title: str, file: str, optional: bool = False) -> List[Row]:
                 optional=optional)]
 
 
+def fairness(file: str, optional: bool = False) -> List[Row]:
+    return [Row("the same, Jain's index of the coroutines", file, 'jain_index', optional=optional),
+            Row('the same, longest wait of all', file, 'longest_wait_ms', 'ms', optional=optional)]
+
+
 ROWS = [
     *(Row(f'uncontended, {n:,} coroutine{"s" if n > 1 else ""}: pairs', f'uncontended-{n}',
           'pairs_per_s', '/s', 'raw_pairs_per_s', 'ratio') for n in (1, 16, 128, 1024, 10000)),
@@ -64,13 +69,14 @@ ROWS = [
     *acquisitions('one lock without fencing tokens, 128 coroutines of one client', 'local-128'),
     *acquisitions('one lock without fencing tokens, 4 processes of 16 coroutines',
                   'contended-4-16'),
-    Row("the same, Jain's index of the coroutines", 'contended-4-16', 'jain_index'),
+    *fairness('contended-4-16'),
     Row('script calls of an acquisition, 4 processes of 1 coroutine', 'contended-4-1',
         'script_calls_per_acquisition'),
     *acquisitions('one lock with fencing tokens, 128 coroutines of one client', 'local-fenced',
                   True),
     *acquisitions('one lock with fencing tokens, 4 processes of 16 coroutines',
                   'contended-fenced-4-16', True),
+    *fairness('contended-fenced-4-16', True),
     Row('1,000 locks held, lease 3 s: memory of a hold', 'holds-1000', 'bytes_per_hold', 'bytes'),
     Row('100,000 locks held, lease 3 s: CPU time', 'holds-100000', 'cpu_share', '% of a core',
         'raw_cpu_share', 'ratio', 100),

@@ -264,6 +264,9 @@ class Bounds(unittest.TestCase):
                 ('uncontended-128', 'ratio', 0.99, 'ratio is 0.99, not >= 1'),
                 ('handoff', 'ratio_p50', 1.25, 'ratio_p50 is 1.25, not <= 1.2'),
                 ('holds-100000', 'lost', 1, 'lost is 1, not <= 0'),
+                ('contended-8-64', 'jain_index', 0.5, 'jain_index is 0.5, not >= 0.9'),
+                ('contended-fenced-4-16', 'longest_wait_ms', 2500.0,
+                 'longest_wait_ms is 2500, not < 1000'),
                 ('contended-4-1', 'script_calls_per_acquisition', 6.1,
                  'script_calls_per_acquisition is 6.1, not <= 6')):
             with self.subTest(name):
