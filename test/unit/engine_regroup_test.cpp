@@ -14,6 +14,12 @@ using namespace std::chrono_literals;
 using conch::errc;
 
 struct engine_regroup : cluster_engine {
+    /// In any order.
+    static bool renews_both(const std::string& batch, const std::string& a, const std::string& b) {
+        return batch.starts_with("renew " + a + ' ' + b + " c:") ||
+               batch.starts_with("renew " + b + ' ' + a + " c:");
+    }
+
     const std::string wait_one = "WAIT 1 100";
 };
 
@@ -51,6 +57,31 @@ TEST_F(engine_regroup,
     reply("m2", array(integer(1)) + integer(1));
     EXPECT_EQ(sent("m2"), lines{}) << "once";
     EXPECT_EQ(lost(op.view), errc{});
+}
+
+// Redis refuses a script whose keys are of several parts, even where one master has them all.
+TEST_F(engine_regroup, renewals_go_in_one_script_for_each_part_all_of_them_at_once) {
+    hold("a");
+    for (const char* const name : {"b", "{a}", "{b}"}) {
+        const operation& op = lock(name);
+        reply("m1", granted() + integer(1));
+        if (!op.granted()) {
+            sent("m1");
+            reply("m1", integer(1));
+        }
+        EXPECT_TRUE(op.granted()) << name;
+    }
+    sent("m1");
+    advance(10s);
+    const lines batches = sent("m1");
+    ASSERT_EQ(batches.size(), 3u);
+    EXPECT_TRUE(renews_both(batches[0], "b", "{b}")) << batches[0];
+    EXPECT_TRUE(renews_both(batches[1], "a", "{a}")) << batches[1];
+    EXPECT_EQ(batches[2], wait_one);
+    const auto renewed = array(integer(1), integer(1));
+    reply("m1", renewed + renewed + integer(1));
+    EXPECT_EQ(engine.counters().renewals, 4u);
+    EXPECT_EQ(engine.counters().renewal_batches, 2u);
 }
 
 }  // namespace
