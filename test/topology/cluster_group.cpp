@@ -171,6 +171,27 @@ bool cluster_group::replicated(std::size_t master) const {
     return replicates(r, name_in(master, "written-to-be-replicated"), 1);
 }
 
+void cluster_group::name(std::size_t node, const std::string& host) {
+    raw_client r = raw(node);
+    r.must({"CONFIG", "SET", "cluster-announce-hostname", host});
+    r.must({"CONFIG", "SET", "cluster-preferred-endpoint-type", "hostname"});
+}
+
+bool cluster_group::all_name(const std::set<std::string>& hosts) const {
+    for (const cluster_node& n : nodes_) {
+        std::set<std::string> said;
+        for (const reply& range : n.raw().must({"CLUSTER", "SLOTS"}).items) {
+            for (std::size_t i = 2; i < range.items.size(); ++i) {
+                said.insert(range.items[i].items.at(0).text);
+            }
+        }
+        if (said != hosts) {
+            return false;
+        }
+    }
+    return true;
+}
+
 config cluster_group::settings(const std::string& client_name) const {
     config c = config::from_url(url());
     c.username = conch_user;
@@ -187,7 +208,8 @@ config cluster_group::settings(const std::string& client_name) const {
 std::string cluster_group::url() const {
     std::string hosts;
     for (const cluster_node& n : nodes_) {
-        hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(n.port());
+        hosts += (hosts.empty() ? "" : ",") + (shown_ ? shown_->host : usual_host) + ':' +
+                 std::to_string(n.port());
     }
     return shown_ ? "rediss+cluster://" + hosts + "?cacert=" + shown_->ca
                   : "redis+cluster://" + hosts;

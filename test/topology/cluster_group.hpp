@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,11 @@ public:
     bool settled() const;
     /// The replica of this master has what it has: what was written before is safe.
     bool replicated(std::size_t master) const;
+
+    /// From now on this node is known to others, and to clients, by this; from Redis 7.0 on.
+    void name(std::size_t node, const std::string& host);
+    /// Each node names these hosts, and no other, where it says who serves what.
+    bool all_name(const std::set<std::string>& hosts) const;
 
     /// `to` takes what `from` does not have; nothing has moved yet.
     void begin_migration(unsigned slot, std::size_t from, std::size_t to);

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -95,6 +96,21 @@ protected:
         const bool told = co_await when(
             [&] { return b.stats().bytes_received > then.bytes_received; }, long_patience);
         EXPECT_TRUE(asked && told) << "nobody looks";
+    }
+    /// A lock of each master is taken and given back.
+    asio::awaitable<void> locks_everywhere(const client& c) const {
+        for (std::size_t i = 0; i < cluster_group::master_count; ++i) {
+            const std::string name = group.name_in(i, "seen");
+            const mutex m{c, name};
+            hold h = co_await m.async_lock();
+            EXPECT_TRUE(group.raw(i).exists(name));
+            co_await h.async_unlock();
+        }
+    }
+    /// All nodes have heard of all these hosts' names.
+    asio::awaitable<void> named(const std::set<std::string>& hosts) const {
+        const bool told = co_await when([&] { return group.all_name(hosts); }, long_patience);
+        EXPECT_TRUE(told);
     }
     /// This client has renewed so many leases more.
     asio::awaitable<void> renewed(const client& c, std::uint64_t times) const {

@@ -34,8 +34,12 @@ void replica_group::add(const std::optional<node_certificate>& shown) {
     cli::private_redis::options o{.tcp = !shown, .arguments = arguments_for_user(watched_rights())};
     std::vector<std::string>& all = o.arguments;
     all.insert(all.end(), {"--repl-diskless-sync-delay", "0"});
+    const std::string host = shown ? shown->host : std::string{usual_host};
     if (!servers_.empty()) {
-        all.insert(all.end(), {"--replicaof", "127.0.0.1", std::to_string(port(0))});
+        all.insert(all.end(), {"--replicaof", host, std::to_string(port(0))});
+    }
+    if (host != usual_host) {
+        all.insert(all.end(), {"--replica-announce-ip", host});
     }
     if (shown) {
         const auto tls = tls_arguments(*shown, tls_ports_.emplace_back().number());

@@ -34,8 +34,11 @@ std::string line_of_user() {
     return out + '\n';
 }
 
-std::string configuration(std::uint16_t master_port) {
-    return "sentinel monitor conch-test 127.0.0.1 " + std::to_string(master_port) +
+std::string configuration(const std::string& host, std::uint16_t master_port) {
+    const std::string names =
+        host == usual_host ? std::string{}
+                           : "sentinel resolve-hostnames yes\nsentinel announce-hostnames yes\n";
+    return names + "sentinel monitor conch-test " + host + ' ' + std::to_string(master_port) +
            " 2\n"
            "sentinel down-after-milliseconds conch-test 500\n"
            "sentinel failover-timeout conch-test 4000\n"
@@ -48,8 +51,9 @@ std::string configuration(std::uint16_t master_port) {
 sentinel_group::sentinel_group(std::optional<node_certificate> shown)
     : shown_{std::move(shown)}, servers_{shown_} {
     asio::io_context io;
+    const std::string host = shown_ ? shown_->host : usual_host;
     while (sentinels_.size() < sentinel_count) {
-        cli::private_redis::options o{.tcp = !shown_, .sentinel = configuration(port(0))};
+        cli::private_redis::options o{.tcp = !shown_, .sentinel = configuration(host, port(0))};
         if (shown_) {
             o.arguments = tls_arguments(*shown_, tls_ports_.emplace_back().number());
         }
@@ -106,9 +110,6 @@ config sentinel_group::settings(const std::string& client_name) const {
     c.username = c.sentinel->username = conch_user;
     c.password = c.sentinel->password = conch_password;
     c.client_name = client_name;
-    if (c.tls) {
-        c.tls->ca_file = shown_->ca;
-    }
     c.connect_timeout = 2s;
     c.response_timeout = 1s;
     c.operation_timeout = 2min;
@@ -120,9 +121,11 @@ config sentinel_group::settings(const std::string& client_name) const {
 std::string sentinel_group::url() const {
     std::string hosts;
     for (std::size_t i = 0; i < sentinel_count; ++i) {
-        hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(sentinel_port(i));
+        hosts += (hosts.empty() ? "" : ",") + (shown_ ? shown_->host : usual_host) + ':' +
+                 std::to_string(sentinel_port(i));
     }
-    return (shown_ ? "rediss+sentinel://" : "redis+sentinel://") + hosts + "/conch-test";
+    return shown_ ? "rediss+sentinel://" + hosts + "/conch-test?cacert=" + shown_->ca
+                  : "redis+sentinel://" + hosts + "/conch-test";
 }
 
 }  // namespace conch::test

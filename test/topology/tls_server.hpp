@@ -8,11 +8,15 @@
 
 namespace conch::test {
 
+inline constexpr const char* usual_host = "127.0.0.1";
+
 /// What servers show to those who connect, and to each other: files.
 struct node_certificate {
     std::string file{};
     std::string key{};
     std::string ca{};
+    bool of_clients_too = false;   ///< those who connect must show one of this CA
+    std::string host{usual_host};  ///< what servers and sentinels call each other
 };
 
 /// Arguments of a server, or of a sentinel, that speaks TLS alone on this port, and to others.
@@ -30,7 +34,7 @@ inline std::vector<std::string> tls_arguments(const node_certificate& c, std::ui
             "--tls-ca-cert-file",
             c.ca,
             "--tls-auth-clients",
-            "no"};
+            c.of_clients_too ? "yes" : "no"};
 }
 
 }  // namespace conch::test
