@@ -44,13 +44,15 @@ struct quorum_options {
 /// - A refused try waits at the first server, in the order given, that has answered, and is woken
 ///   from there by push; after half a second, or ten times `quorum_options::answer_timeout` if that
 ///   is longer, at the latest it asks all again. A tie between contenders is broken in the same
-///   order, then by pauses of random length. There is no queue: no contender has a right to be the
-///   next.
+///   order, then by pauses of random length; between those that do not wait, too: who has got the
+///   first server is given up to twice `answer_timeout` more. There is no queue: no contender has a
+///   right to be the next.
 /// - A grant, a release and an extension are confirmed when a majority has confirmed them.
 /// - Acquisitions do not nest: `lock_options::owner` is refused with `errc::invalid_owner`.
-/// - `errc::not_connected`: no majority has answered, to a try without wait, at the end of
-///   `lock_options::wait`, or for `config::operation_timeout` of the first client. Another error
-///   comes from so many servers that no majority is left.
+/// - `errc::not_connected`: no majority has answered, to a try without wait in `answer_timeout`, at
+///   the end of `lock_options::wait`, or for `config::operation_timeout` of the first client.
+///   `errc::server_unavailable` instead, if that was the last answer. Another error comes from so
+///   many servers that no majority is left.
 /// - `async_status()`: `locked` says that no majority is known to be free; `holder` lists those of
 ///   all servers, each once, in the order given and separated by blanks; `depth` and `ttl` are the
 ///   greatest. `errc::not_connected` if no majority has answered in `answer_timeout`.

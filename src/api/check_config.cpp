@@ -13,6 +13,7 @@
 namespace conch::impl {
 namespace {
 
+using core::is_host_text;
 using core::is_plain;
 
 void need(bool good, std::string_view what) {
@@ -27,8 +28,9 @@ void check_addresses(const std::vector<server_address>& all, const std::string& 
     need(!all.empty(), name + " is empty");
     need(all.size() <= 1000, name + " has more than 1,000");
     for (const server_address& a : all) {
-        need(!a.host.empty() && is_plain(a.host),
-             "a host of " + name + " is empty, or has spaces or special characters");
+        need(!a.host.empty() && is_host_text(a.host),
+             "a host of " + name +
+                 " is empty, begins with a dot, or has spaces or special characters");
         need(a.host.size() <= core::longest_host,
              "a host of " + name + " is longer than 255 bytes");
         need(a.port != 0, "a port of " + name + " is 0");
@@ -86,7 +88,8 @@ void check_tls(const config& c) {
          {&t.ca_file, &t.ca_path, &t.certificate_file, &t.private_key_file}) {
         need(path->find('\0') == std::string::npos, "tls: a path contains a zero byte");
     }
-    need(is_plain(t.server_name), "tls.server_name may have no spaces or special characters");
+    need(is_host_text(t.server_name),
+         "tls.server_name may have no spaces or special characters, nor begin with a dot");
     need(t.server_name.size() <= core::longest_host, "tls.server_name is longer than 255 bytes");
 }
 
@@ -101,7 +104,8 @@ void check_config(const config& c) {
     check_cluster(c);
     need(c.unix_path.size() <= 107, "unix_path is longer than 107 bytes");
     need(c.unix_path.find('\0') == std::string::npos, "unix_path contains a zero byte");
-    need(is_plain(c.host), "host may have no spaces or special characters");
+    need(is_host_text(c.host),
+         "host may have no spaces or special characters, nor begin with a dot");
     need(c.database <= 1'000'000, "database is above 1,000,000");
     check_credentials(c);
     check_tls(c);

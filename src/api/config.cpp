@@ -9,6 +9,7 @@
 
 #include <charconv>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -66,8 +67,8 @@ server_address read_address(const urls::url_view& u, std::uint16_t usual_port) {
     server_address a{
         u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} : u.host(),
         usual_port};
-    if (!core::is_plain(a.host)) {
-        refuse("the host has spaces or special characters");
+    if (!core::is_host_text(a.host)) {
+        refuse("the host has spaces or special characters, or begins with a dot");
     }
     if (a.host.size() > core::longest_host) {
         refuse("a host is longer than 255 bytes");
@@ -95,6 +96,13 @@ void read_tcp(config& c, const urls::url_view& u) {
     }
 }
 
+/// A + is a +: in a password, or a path, it is likelier than a blank.
+urls::params_view queries(const urls::url_view& u) {
+    urls::encoding_opts literal;
+    literal.space_as_plus = false;
+    return u.params(literal);
+}
+
 /// The text that a query of this name sets; null if there is none of this name.
 std::string* text_of(tls_options& t, std::string_view name) noexcept {
     return name == "cacert"      ? &t.ca_file
@@ -114,24 +122,24 @@ void read_tls(config& c, const urls::url_view& u) {
         refuse("rediss:// needs TLS, and this library is built without it (CONCH_TLS=OFF)");
     }
     tls_options& t = c.tls.emplace();
-    for (const auto& p : u.params()) {
+    for (const auto& p : queries(u)) {
         if (c.sentinel && is_of_sentinels(p.key)) {
             continue;
         }
         std::string* const text = text_of(t, p.key);
-        if (text != nullptr && text->empty() && p.has_value && !p.value.empty()) {
+        if (text != nullptr && !p.value.empty()) {
             *text = p.value;
         } else if (p.key == "insecure" && (p.value == "true" || p.value == "false")) {
             t.verify = p.value == "false";
         } else {
             refuse(
                 "the queries of a rediss:// URL are cacert, cacertdir, cert, key and sni, each "
-                "once and with a value, and insecure=true");
+                "with a value, and insecure=true");
         }
     }
     const std::string all = t.ca_file + t.ca_path + t.certificate_file + t.private_key_file;
-    if (all.find('\0') != std::string::npos || !core::is_plain(t.server_name)) {
-        refuse("a query has a character that no path, or no name, can have");
+    if (all.find('\0') != std::string::npos || !core::is_host_text(t.server_name)) {
+        refuse("a query has a character that no path, or no name, can have there");
     }
     if (t.certificate_file.empty() != t.private_key_file.empty()) {
         refuse("cert and key go together");
@@ -153,7 +161,7 @@ void read_unix(config& c, const urls::url_view& u) {
     if (c.unix_path.find('\0') != std::string::npos) {
         refuse("the path of the socket has a zero byte");
     }
-    for (const auto& p : u.params()) {
+    for (const auto& p : queries(u)) {
         if (p.key != "db") {
             refuse("the only query of a unix:// URL is db");
         }
@@ -176,6 +184,12 @@ urls::url_view parse(std::string_view url) {
     if (parsed->has_fragment()) {
         refuse("a fragment (#) has no meaning here");
     }
+    std::set<std::string> seen;
+    for (const auto& p : queries(*parsed)) {
+        if (!seen.insert(p.key).second) {
+            refuse("a query is there twice");
+        }
+    }
     return *parsed;
 }
 
@@ -196,7 +210,10 @@ void read_sentinel_path(config& c, const urls::url_view& u) {
 }
 
 void read_sentinel_query(sentinel_options& s, const urls::url_view& u, bool secured) {
-    for (const auto& p : u.params()) {
+    for (const auto& p : queries(u)) {
+        if (is_of_sentinels(p.key) && p.value.empty()) {
+            refuse("sentinel_user or sentinel_password has no value");
+        }
         if (p.key == "sentinel_user") {
             s.username = p.value;
         } else if (p.key == "sentinel_password") {

@@ -70,18 +70,21 @@ quorum_attempt::~quorum_attempt() {
 void quorum_attempt::cancel() { end(asio::error::operation_aborted); }
 
 // Who settles has got the first server, where the others give way to it: it waits for them a
-// little. All other rounds ask once.
+// little. All other rounds ask once. The first one, and what settles it, are given their time
+// whatever `wait` is: nobody would be granted a lock that is free if all who only try were refused.
 void quorum_attempt::begin_round(stage s) {
+    const bool given = s == stage::first_round || stage_ == stage::first_round;
     stage_ = s;
-    const duration left = std::max(deadline_ - clock::now(), duration::zero());
     const duration limit = core().answer_timeout();
-    const duration wait = s == stage::settling ? std::min(limit, left) : duration::zero();
+    const duration most = std::max(deadline_ - clock::now(), duration::zero());
+    const duration left = given ? limit : std::min(most, limit);
+    const duration wait = s == stage::settling ? left : duration::zero();
     for (std::size_t i = 0; i < core().size(); ++i) {
         if (holding_->has(i)) {
             answers_[i] = answer::granted;
         } else {
             answers_[i] = answer::pending;
-            ask(i, wait, s == stage::first_round ? limit : std::min(wait + limit, wait + left));
+            ask(i, wait, wait + left);
         }
     }
     look_at_answers();  // of one server, which it has
@@ -142,14 +145,15 @@ void quorum_attempt::look_at_answers() {
 // Nothing is kept while it waits for others, but for one thing: who has got the first server may
 // try a little longer, as the others now wait for that one.
 void quorum_attempt::refused() {
-    if (out_of_time()) {
-        end_in_time();
-        return;
-    }
     const std::size_t first = first_to_answer(answers_);
-    if (stage_ == stage::settling || first == core().size()) {
+    const bool has_first = first != core().size() && holding_->has(first);
+    if (stage_ == stage::first_round && has_first) {
+        begin_round(stage::settling);
+    } else if (out_of_time()) {
+        end_in_time();
+    } else if (stage_ == stage::settling || first == core().size()) {
         pause();
-    } else if (holding_->has(first)) {
+    } else if (has_first) {
         begin_round(stage::settling);
     } else {
         stand_in_line(first);

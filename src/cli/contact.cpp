@@ -40,10 +40,14 @@ void read_servers(const po::variables_map& values, server_choice& server) {
             server.others.push_back(c);
         }
     }
-    std::vector<std::string> labels{server_label(server.settings)};
-    for (const config& c : server.others) {
+    // Databases of one server are lost with it.
+    std::vector<std::string> labels;
+    const auto add = [&](config c) {
+        c.database = 0;
         labels.push_back(server_label(c));
-    }
+    };
+    add(server.settings);
+    std::ranges::for_each(server.others, add);
     std::sort(labels.begin(), labels.end());
     if (const auto same = std::adjacent_find(labels.begin(), labels.end()); same != labels.end()) {
         throw usage_error(source + ' ' + quoted(*same) +

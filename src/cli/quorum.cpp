@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/quorum.hpp"
 
+#include "cli/server_url.hpp"
+
 #include <functional>
 #include <utility>
 #include <vector>
@@ -45,11 +47,18 @@ void other_clients::shut_down() {
 }
 
 std::string other_clients::last_server_error(const client& first) const {
-    std::string words = first.last_server_error();
-    for (const client& c : clients_) {
-        if (words.empty()) {
-            words = c.last_server_error();
+    if (clients_.empty()) {
+        return first.last_server_error();
+    }
+    std::string words;
+    const auto add = [&](const client& c, const config& server) {
+        if (const std::string last = c.last_server_error(); !last.empty()) {
+            words += (words.empty() ? "" : "; ") + server_label(server) + ": " + last;
         }
+    };
+    add(first, server_.settings);
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+        add(clients_[i], server_.others[i]);
     }
     return words;
 }

@@ -24,7 +24,7 @@ public:
     mutex lock_of(const client& first, const std::string& name, const mutex_options& kind) const;
     /// In the background.
     void shut_down();
-    /// Of the first that has had an error; of `first` if it has.
+    /// Of all that have had an error, each with its server's name if there are several servers.
     std::string last_server_error(const client& first) const;
 
 private:

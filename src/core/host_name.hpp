@@ -16,9 +16,15 @@ inline bool is_plain(std::string_view name) noexcept {
     return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
+/// It may be the name of a host, or its address, but for its length. Behind a dot at its beginning
+/// would be a domain, any host of which a certificate may be of.
+inline bool is_host_text(std::string_view name) noexcept {
+    return is_plain(name) && !name.starts_with('.');
+}
+
 /// It may be the name of a host, or its address.
 inline bool is_host(std::string_view name) noexcept {
-    return !name.empty() && name.size() <= longest_host && is_plain(name);
+    return !name.empty() && name.size() <= longest_host && is_host_text(name);
 }
 
 }  // namespace conch::core

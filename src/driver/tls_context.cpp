@@ -133,9 +133,9 @@ private:
         if (now == read_) {
             return;
         }
-        read_ = now;
         try {
             context_ = make_context(options_);
+            read_ = now;
         } catch (const std::exception& e) {  // half of the files may be there: the next time
             log_(log_level::warning, "TLS: the former certificates stay in use: ", e.what());
         }

@@ -11,7 +11,8 @@ namespace conch::topology {
 namespace {
 
 constexpr std::string_view unusable =
-    " a server whose host is empty, longer than 255 bytes, or has spaces or special characters";
+    " a server whose host is empty, longer than 255 bytes, begins with a dot, or has spaces or "
+    "special characters";
 
 /// What a server told may be anything, too long for a log or made to mislead its reader.
 std::string shown(const wire::address& told) {

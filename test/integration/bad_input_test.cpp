@@ -177,26 +177,27 @@ TEST_P(url_test, a_malformed_url_is_refused_without_repeating_the_password) {
 
 INSTANTIATE_TEST_SUITE_P(
     malformed, url_test,
-    ::testing::Values("", "redis", "localhost:6379", "http://localhost", "redis:localhost",
-                      "redis://", "redis://:s3cret@", "redis://user:s3cret@host:port",
-                      "redis://user:s3cret@host:65536", "redis://user:s3cret@host:0",
-                      "redis://user:s3cret@host/first", "redis://user:s3cret@host/-1",
-                      "redis://user:s3cret@host/1/2", "redis://user:s3cret@host/99999999999999",
-                      "redis://user:s3cret@host/0?timeout=5", "redis://user:s3cret@host/0#x",
-                      "redis://user:s3cret%zz@host", "redis://user:s3cret@ho st",
-                      "redis://user:s3cret@[::1", "redis://user:s3cret@host@5",
-                      "unix:run/redis.sock", "unix://:s3cret@@/run/redis.sock", "unix://",
-                      "unix:///", "unix://host/path", "unix:///a?db=x", "unix:///a?db=-1",
-                      "unix:///a?db=", "unix:///a?port=1", "unix://user:s3cret@/tmp/x?db=no",
-                      "rediss//user:s3cret@host", "rediss://", "rediss://user:s3cret@host/?db=1",
-                      "rediss://user:s3cret@host/?cacert=", "rediss://user:s3cret@host/?cacert",
-                      "rediss://user:s3cret@host/?cacert=a&cacert=b",
-                      "rediss://user:s3cret@host/?cert=a", "rediss://user:s3cret@host/?key=a",
-                      "rediss://user:s3cret@host/?insecure=yes",
-                      "rediss://user:s3cret@host/?insecure", "rediss://user:s3cret@host/?sni=a%20b",
-                      "rediss://user:s3cret@host/?cacert=%00",
-                      "rediss://user:s3cret@host/?sni=" + std::string(256, 'a'),
-                      "rediss://:s3cret@" + std::string(256, 'a')));
+    ::testing::Values(
+        "", "redis", "localhost:6379", "http://localhost", "redis:localhost", "redis://",
+        "redis://:s3cret@", "redis://user:s3cret@host:port", "redis://user:s3cret@host:65536",
+        "redis://user:s3cret@host:0", "redis://user:s3cret@host/first",
+        "redis://user:s3cret@host/-1", "redis://user:s3cret@host/1/2",
+        "redis://user:s3cret@host/99999999999999", "redis://user:s3cret@host/0?timeout=5",
+        "redis://user:s3cret@host/0#x", "redis://user:s3cret%zz@host", "redis://user:s3cret@ho st",
+        "redis://user:s3cret@[::1", "redis://user:s3cret@host@5", "unix:run/redis.sock",
+        "unix://:s3cret@@/run/redis.sock", "unix://", "unix:///", "unix://host/path",
+        "unix:///a?db=x", "unix:///a?db=-1", "unix:///a?db=", "unix:///a?port=1",
+        "unix:///a?db=1&db=1", "unix://user:s3cret@/tmp/x?db=no", "rediss//user:s3cret@host",
+        "rediss://", "rediss://user:s3cret@host/?db=1", "rediss://user:s3cret@host/?cacert=",
+        "rediss://user:s3cret@host/?cacert", "rediss://user:s3cret@host/?cacert=a&cacert=b",
+        "rediss://user:s3cret@host/?cert=a", "rediss://user:s3cret@host/?key=a",
+        "rediss://user:s3cret@host/?insecure=yes", "rediss://user:s3cret@host/?insecure",
+        "rediss://user:s3cret@host/?sni=a%20b", "rediss://user:s3cret@host/?cacert=%00",
+        "rediss://user:s3cret@host/?insecure=false&insecure=true", "redis://user:s3cret@.",
+        "redis://user:s3cret@.host:1", "rediss://user:s3cret@./",
+        "rediss://user:s3cret@host/?sni=.", "rediss://user:s3cret@host/?sni=.host",
+        "rediss://user:s3cret@host/?sni=" + std::string(256, 'a'),
+        "rediss://:s3cret@" + std::string(256, 'a')));
 
 TEST(good_url_test, every_part_of_a_tcp_url_is_read) {
     const config c = config::from_url("redis://al%40ice:p%3Aw%2F%25@example.org:7000/5");
@@ -246,6 +247,8 @@ TEST(good_url_test, tls_is_another_scheme_and_its_files_are_queries) {
         "rediss://example.org?cacert=/a%20b&cacertdir=/c&cert=d&key=e&sni=f.org&insecure=true");
     EXPECT_EQ(full.tls, (tls_options{false, "/a b", "/c", "d", "e", "f.org"}));
     EXPECT_EQ(full.port, 6379);
+    EXPECT_EQ(config::from_url("rediss://example.org?cacert=/c++/ca%2B.pem").tls->ca_file,
+              "/c++/ca+.pem");
     EXPECT_FALSE(config::from_url("redis://example.org").tls);
     EXPECT_TRUE(config::from_url("rediss://example.org?insecure=false").tls->verify);
 }

@@ -103,6 +103,18 @@ TEST_F(quorum_command_test, without_a_majority_there_is_no_lock) {
     expect_in(servers[2]->redis.url(), e.err);
 }
 
+TEST_F(quorum_command_test, what_each_server_said_last_is_told_with_its_name) {
+    servers[0]->kill();
+    servers[2]->kill();
+    const ended e = to_the_end(all_servers("run", {"--connect-timeout", "0.5"}, {"echo", "no"}));
+    const auto said_by = [&](std::size_t i) {
+        return servers[i]->redis.url() + ": Connection refused";
+    };
+    expect_in(said_by(0), e.err);
+    expect_in(said_by(2), e.err);
+    EXPECT_EQ(e.err.find(said_by(1)), e.err.npos) << e.err;
+}
+
 TEST_F(quorum_command_test, a_forced_release_is_that_of_all_servers_and_ends_the_command) {
     program p{all_servers("run", {"--lease", "1"}, until_end_of_input), here()};
     p.wait_for("in\n");
@@ -121,6 +133,8 @@ TEST_F(quorum_command_test, what_a_quorum_can_not_do_is_a_wrong_command_line) {
     const ended e = to_end({"status", "--redis", twice, "--redis", twice, "lock"});
     EXPECT_EQ(e.status, 64);
     expect_in("twice", e.err);
+    const ended two = to_end({"status", "--redis", twice, "--redis", twice + "?db=1", "lock"});
+    EXPECT_EQ(two.status, 64) << "two databases are lost together";
 }
 
 }  // namespace

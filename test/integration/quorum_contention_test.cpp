@@ -4,6 +4,11 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
 namespace {
 
 using namespace conch;
@@ -132,6 +137,54 @@ TEST_F(quorum_of_three_test, contenders_that_have_a_vote_each_do_not_block_each_
         third.release();
         co_await group.join();
         EXPECT_EQ(counter, 30);
+    });
+}
+
+TEST_F(quorum_of_three_test, who_only_tries_gets_what_the_others_of_a_tie_give_back) {
+    const contender a{io, servers};
+    const contender b{io, servers};
+    const contender c{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        hold of_b = co_await mutex{b.clients[1], "tie"}.async_lock();
+        hold of_c = co_await mutex{c.clients[2], "tie"}.async_lock();
+        const quorum_mutex m = a.lock("tie", patience / 2);
+        lock_attempt tries{[&](auto token) { m.async_try_lock(std::move(token)); }};
+        const bool settles =
+            co_await when([&] { return somebody_waits("tie", 1) && somebody_waits("tie", 2); });
+        EXPECT_TRUE(settles);
+        EXPECT_FALSE(tries.done());
+        co_await of_c.async_unlock();
+        const bool done = co_await when([&] { return tries.done(); });
+        EXPECT_TRUE(done);
+        EXPECT_TRUE(tries.value().owns_lock());
+    });
+}
+
+TEST_F(quorum_of_three_test, of_those_who_only_try_at_once_one_is_granted_the_lock) {
+    std::deque<contender> all;
+    for (int i = 0; i < 3; ++i) {
+        all.emplace_back(io, servers);
+    }
+    run([&]() -> asio::awaitable<void> {
+        for (contender& c : all) {
+            co_await warm_up(c);
+        }
+        for (int round = 0; round < 10; ++round) {
+            std::vector<lock_attempt> tries;
+            std::vector<quorum_mutex> locks;
+            for (const contender& c : all) {
+                locks.push_back(c.lock("tie", 1s));
+                tries.emplace_back([&](auto token) { locks.back().async_try_lock(token); });
+            }
+            const bool ended =
+                co_await when([&] { return std::ranges::all_of(tries, &lock_attempt::done); });
+            EXPECT_TRUE(ended);
+            const auto got = [](lock_attempt& t) { return t.value().owns_lock(); };
+            EXPECT_EQ(std::ranges::count_if(tries, got), 1);
+            tries.clear();
+            const bool free = co_await comes_to("tie", 0);
+            EXPECT_TRUE(free);
+        }
     });
 }
 

@@ -290,6 +290,9 @@ TEST_F(tls_refused_test, settings_that_contradict_each_other) {
     expect_refusal([](config& c) { c.tls->private_key_file = "a"; }, "only one of them is set");
     expect_refusal([](config& c) { c.unix_path = "/a"; }, "tls and unix_path");
     expect_refusal([](config& c) { c.tls->server_name = "two words"; }, "tls.server_name");
+    expect_refusal([](config& c) { c.tls->server_name = "."; }, "tls.server_name");
+    expect_refusal([](config& c) { c.tls->server_name = ".example.org"; }, "tls.server_name");
+    expect_refusal([](config& c) { c.host = "."; }, "host");
     expect_refusal([](config& c) { c.tls->server_name = std::string(256, 'a'); }, "255");
     expect_refusal([](config& c) { c.host = std::string(256, 'a'); }, "255");
     expect_refusal([](config& c) { c.tls->ca_file = std::string{"a\0b", 3}; }, "zero byte");

@@ -3,13 +3,29 @@
 #include "support/tls_test.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace {
 
 using namespace conch;
 using namespace conch::test;
+
+/// Set while this is there.
+class environment_variable {
+public:
+    environment_variable(std::string name, const std::string& value) : name_{std::move(name)} {
+        ::setenv(name_.c_str(), value.c_str(), 1);
+    }
+    ~environment_variable() { ::unsetenv(name_.c_str()); }
+    environment_variable(const environment_variable&) = delete;
+    environment_variable& operator=(const environment_variable&) = delete;
+
+private:
+    std::string name_;
+};
 
 TEST_F(tls_test, a_server_is_known_by_its_address) { expect_success(tls_settings()); }
 
@@ -32,6 +48,14 @@ TEST_F(tls_test, a_server_is_known_by_a_name_that_is_not_where_it_is_found) {
 TEST_F(tls_test, a_folder_of_CAs_is_trusted) {
     config c = tls_settings();
     c.tls = tls_options{.ca_path = authority().hashed_folder()};
+    expect_success(c);
+}
+
+TEST_F(tls_test, the_CAs_of_the_system_are_trusted_if_no_others_are_named) {
+    config c = tls_settings();
+    c.tls = tls_options{};
+    expect_failure(c, "unknown CA");
+    const environment_variable system{"SSL_CERT_FILE", authority().file()};
     expect_success(c);
 }
 
@@ -183,6 +207,37 @@ TEST_F(tls_test, renewed_files_are_used_from_the_next_connection_on) {
         put(authority().issue("DNS:client"));
         const bool there = co_await when([&] { return redis.stats().connects == 1; });
         EXPECT_TRUE(there);
+        co_await redis.async_shutdown();
+    });
+}
+
+// As after a change of the rights to read it, which shows in neither its size nor its time.
+TEST_F(tls_test, a_file_that_could_not_be_used_is_read_again_though_it_looks_the_same) {
+    namespace fs = std::filesystem;
+    demand_certificates();
+    const certificate good = authority().issue("DNS:client");
+    const certificate old = authority().issue("DNS:client", long_ago);
+    const std::string key = authority().folder() + "/same.key";
+    const std::string file = authority().folder() + "/same.crt";
+    fs::copy_file(old.key, key);
+    fs::copy_file(old.file, file);
+    config c = tls_settings();
+    c.tls->certificate_file = file;
+    c.tls->private_key_file = key;
+    const auto lines = listen_to(c);
+    client redis{io, c};
+    run([&]() -> asio::awaitable<void> {
+        const auto [refused, none] = co_await mutex{redis, "same"}.async_lock({}, as_result);
+        EXPECT_EQ(refused, errc::tls_failed);
+        fs::copy_file(good.file, file, fs::copy_options::overwrite_existing);
+        std::ofstream{key} << std::string(fs::file_size(good.key), '?');
+        const fs::file_time_type then = fs::last_write_time(key);
+        const bool warned = co_await when([&] { return !lines->empty(); });
+        EXPECT_TRUE(warned);
+        fs::copy_file(good.key, key, fs::copy_options::overwrite_existing);
+        fs::last_write_time(key, then);
+        const bool there = co_await when([&] { return redis.stats().connects == 1; });
+        EXPECT_TRUE(there) << redis.last_server_error();
         co_await redis.async_shutdown();
     });
 }

@@ -4,6 +4,7 @@
 #include "threads/workers.hpp"
 
 #include <atomic>
+#include <deque>
 
 namespace {
 
@@ -49,6 +50,39 @@ TEST_F(quorum_threads_test, threads_exclude_each_other) {
                  }};
     work.join();
     EXPECT_EQ(entered.load(), 40);
+}
+
+// The context of the first client is destroyed last.
+TEST_F(quorum_threads_test, each_client_may_run_on_a_context_of_its_own) {
+    threaded_context second{1};
+    threaded_context third{1};
+    std::deque<client> clients;
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+        threaded_context& its_own = i == 0 ? threads : i == 1 ? second : third;
+        clients.emplace_back(its_own.io, settings_for(servers[i]->redis.socket_path()));
+    }
+    const quorum_mutex of_a{{clients[0], clients[1], clients[2]}, "spread", {.answer_timeout = 5s}};
+    const contender b{threads.io, servers};
+    const quorum_mutex of_b = b.lock("spread", 5s);
+    std::atomic<int> inside{0};
+    workers work{
+        4, [&](std::size_t i) {
+            for (int n = 0; n < 10; ++n) {
+                lock_result r = in_time(lock_from_outside(i % 2 == 0 ? of_a : of_b));
+                ASSERT_FALSE(r.ec) << r.ec.message();
+                EXPECT_EQ(inside.fetch_add(1), 0);
+                inside.fetch_sub(1);
+                in_time(from_outside([&](auto token) { r.got.async_unlock(std::move(token)); }));
+            }
+        }};
+    work.join();
+    lock_result r = in_time(lock_from_outside(of_a, {.lease = 600ms}));
+    ASSERT_FALSE(r.ec) << r.ec.message();
+    auto lost = from_outside([&](auto token) { r.got.async_wait_lost(std::move(token)); });
+    servers[0]->kill();
+    servers[1]->kill();
+    EXPECT_EQ(in_time(std::move(lost)), errc::lease_expired);
+    EXPECT_FALSE(r.got.owns_lock());
 }
 
 TEST_F(quorum_threads_test, a_hold_is_watched_by_other_threads_while_it_is_lost) {

@@ -128,6 +128,41 @@ TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_has_no_say) {
     });
 }
 
+TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_keeps_no_hold_of_its_own) {
+    fenced_resource resource;
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, name, {.fenced = true}};
+        const mutex of_b{b, name, {.fenced = true}};
+        cut_off_the_replica();
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        const claim old{name, h.fence(), h.valid_until(), 60s};
+        EXPECT_TRUE(resource.enter(old, clock::now()).accepted);
+        group.node(master).freeze();
+        group.node(replica).thaw();
+
+        const auto [why] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(why, errc::lost_in_failover);
+        EXPECT_LT(clock::now(), old.valid_until);
+        hold next = co_await of_b.async_lock({.lease = 60s});
+        EXPECT_GT(next.fence(), old.fence);
+        const claim young{name, next.fence(), next.valid_until(), 60s};
+        EXPECT_TRUE(resource.enter(young, clock::now()).accepted);
+        group.node(master).thaw();
+        hold none = co_await of_a.async_try_lock({.wait = 200ms});
+        EXPECT_FALSE(none) << "the old master's word";
+        co_await group.settle();
+        EXPECT_EQ(group.replica_of(replica), master);
+        EXPECT_TRUE(next.owns_lock());
+        EXPECT_FALSE(h.owns_lock());
+        EXPECT_FALSE(resource.write(old, 1, clock::now()).accepted) << "by its fence";
+        EXPECT_TRUE(resource.write(young, 1, clock::now()).accepted);
+        co_await next.async_unlock();
+        EXPECT_FALSE(group.raw(replica).exists(name));
+    });
+    EXPECT_EQ(resource.report().stale_accepted, 0u);
+    EXPECT_EQ(resource.report().fences_backwards, 0u);
+}
+
 TEST_F(cluster_failover, slow_a_replica_that_takes_over_when_asked_costs_nobody_a_hold) {
     run([&]() -> asio::awaitable<void> {
         const mutex of_a{a, name};
@@ -169,6 +204,34 @@ TEST_F(cluster_failover, slow_a_restart_of_all_nodes_loses_holds_and_says_so) {
             EXPECT_TRUE(again.owns_lock());
         }
     });
+}
+
+TEST_F(cluster_failover, slow_holds_outlive_a_restart_of_all_nodes_that_kept_their_data) {
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_a{a, name};
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        lock_attempt waiting = start_lock(mutex{b, name});
+        co_await listens(name);
+        EXPECT_TRUE(group.replicated(master));
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            group.raw(i).must({"SAVE"});
+        }
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            group.node(i).kill();
+        }
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            group.node(i).start();
+        }
+        co_await group.settle();
+        co_await listens(name);
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_FALSE(waiting.done());
+        EXPECT_TRUE(group.raw_at(name).exists(name));
+        co_await h.async_unlock();
+        co_await done(waiting, "woken");
+        EXPECT_TRUE(waiting.value().owns_lock());
+    });
+    EXPECT_EQ(a.stats().lost_expired + a.stats().lost_taken, 0u);
 }
 
 TEST_F(cluster_failover, slow_a_shard_that_is_gone_is_no_harm_to_the_others) {

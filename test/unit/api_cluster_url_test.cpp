@@ -66,7 +66,8 @@ TEST(cluster_options, are_checked) {
     EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].port = 0; }),
               "conch::config: a port of cluster.addresses is 0");
     EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].host = "a b"; }),
-              "conch::config: a host of cluster.addresses is empty, or has spaces or special "
+              "conch::config: a host of cluster.addresses is empty, begins with a dot, or has "
+              "spaces or special "
               "characters");
     EXPECT_EQ(refusal([](config& c) { c.cluster->addresses[0].host = std::string(256, 'h'); }),
               "conch::config: a host of cluster.addresses is longer than 255 bytes");

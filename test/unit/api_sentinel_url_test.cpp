@@ -21,7 +21,7 @@ using addresses = std::vector<server_address>;
 TEST(sentinel_url, every_part_is_read) {
     const config c = config::from_url(
         "redis+sentinel://al%40ice:p%3Aw@s1:1,[::1]:2,s3/my-master/7"
-        "?sentinel_user=bob&sentinel_password=q%26w");
+        "?sentinel_user=bob&sentinel_password=q%26w+%2B");
     ASSERT_TRUE(c.sentinel);
     EXPECT_EQ(c.username, "al@ice");
     EXPECT_EQ(c.password, "p:w");
@@ -29,7 +29,7 @@ TEST(sentinel_url, every_part_is_read) {
     EXPECT_EQ(c.sentinel->master, "my-master");
     EXPECT_EQ(c.sentinel->addresses, (addresses{{"s1", 1}, {"::1", 2}, {"s3", 26379}}));
     EXPECT_EQ(c.sentinel->username, "bob");
-    EXPECT_EQ(c.sentinel->password, "q&w");
+    EXPECT_EQ(c.sentinel->password, "q&w++");
     EXPECT_NO_THROW(conch::impl::check_config(c));
 }
 
@@ -127,9 +127,12 @@ INSTANTIATE_TEST_SUITE_P(
         "redis+sentinel://s1/m%20m", "redis+sentinel://s1%20s2/m", "redis+sentinel://s1/m#f",
         "redis+sentinel://s1/m?db=1", "redis+sentinel://u:s3cret@s1,u@s2/m/x",
         "redis+sentinel://u@s1/m", "redis+sentinel://u:@s1/m",
-        "redis+sentinel://s1/m?sentinel_user=u", "redis+sentinel://s1/m/x?sentinel_password=s3cret",
-        "redis+sentinel://a,u:s3cret@s2/m", "redis+sentinel://u:s3,cret@s1,s2/m",
-        "redis+sentinel://s1 ,s2/m", "redis+sentinel//s1/m"));
+        "redis+sentinel://s1/m?sentinel_user=u", "redis+sentinel://s1/m?sentinel_password",
+        "redis+sentinel://s1/m?sentinel_password=", "redis+sentinel://s1/m?sentinel_user=",
+        "redis+sentinel://s1/m?sentinel_password=s3cret&sentinel_password=s3cret",
+        "redis+sentinel://./m", "redis+sentinel://s1,.s2/m",
+        "redis+sentinel://s1/m/x?sentinel_password=s3cret", "redis+sentinel://a,u:s3cret@s2/m",
+        "redis+sentinel://u:s3,cret@s1,s2/m", "redis+sentinel://s1 ,s2/m", "redis+sentinel//s1/m"));
 
 struct flaw {
     const char* name;
@@ -158,6 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
         flaw{"no_address", [](config& c) { c.sentinel->addresses.clear(); }},
         flaw{"no_host", [](config& c) { c.sentinel->addresses[0].host = ""; }},
         flaw{"bad_host", [](config& c) { c.sentinel->addresses[0].host = "a\n"; }},
+        flaw{"dot_as_host", [](config& c) { c.sentinel->addresses[0].host = "."; }},
         flaw{"no_port", [](config& c) { c.sentinel->addresses[0].port = 0; }},
         flaw{"no_interval", [](config& c) { c.sentinel->scan_interval = 0s; }},
         flaw{"user_alone", [](config& c) { c.sentinel->username = "u"; }},
