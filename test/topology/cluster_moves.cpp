@@ -80,6 +80,16 @@ asio::awaitable<std::size_t> cluster_group::fail_over(std::size_t master) {
 }
 
 asio::awaitable<void> cluster_group::hand_over_to(std::size_t replica) {
+    // A master takes no such order from a node that it does not know for its replica yet.
+    const node_line heir = node(replica).self();
+    const cluster_node& its_master = node(place_of(heir.master));
+    co_await must_become(
+        [&] {
+            return std::ranges::any_of(its_master.view(), [&](const node_line& line) {
+                return line.id == heir.id && line.master == heir.master;
+            });
+        },
+        "a master does not know its replica");
     raw(replica).must({"CLUSTER", "FAILOVER"});
     co_await must_become([this, replica] { return node(replica).info("role") == "master"; },
                          "the replica does not take over");
