@@ -69,6 +69,11 @@ constexpr std::size_t first_to_answer(std::span<const answer> answers) noexcept 
                                     answers.begin());
 }
 
+/// One before it may answer yet.
+constexpr bool first_is_open(std::span<const answer> answers) noexcept {
+    return std::ranges::count(answers.first(first_to_answer(answers)), answer::pending) > 0;
+}
+
 }  // namespace conch::impl
 
 #endif

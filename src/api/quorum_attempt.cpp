@@ -119,7 +119,7 @@ void quorum_attempt::answered(std::size_t member, error_code ec, hold h) {
 
 void quorum_attempt::look_at_answers() {
     const verdict v = judge(answers_);
-    if (v == verdict::open) {
+    if (v == verdict::open || (v == verdict::busy && is_early())) {
         return;
     }
     if (v == verdict::granted && holding_->stands()) {
@@ -140,6 +140,11 @@ void quorum_attempt::look_at_answers() {
     } else {
         refused();
     }
+}
+
+// Who would end now may still be the one who has got the first server, if that is slow to say so.
+bool quorum_attempt::is_early() const noexcept {
+    return stage_ == stage::first_round && out_of_time() && first_is_open(answers_);
 }
 
 // Nothing is kept while it waits for others, but for one thing: who has got the first server may

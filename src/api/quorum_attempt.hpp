@@ -35,6 +35,7 @@ private:
     void begin_round(stage s);
     void ask(std::size_t member, duration wait, duration limit);
     void look_at_answers();
+    bool is_early() const noexcept;
     void refused();
     void not_reached();
     void stand_in_line(std::size_t member);

@@ -160,6 +160,32 @@ TEST_F(quorum_of_three_test, who_only_tries_gets_what_the_others_of_a_tie_give_b
     });
 }
 
+// Two of three say no before the first one says that it is theirs.
+TEST_F(quorum_of_three_test, who_only_tries_hears_the_first_server_even_if_it_is_the_last_to_answer) {
+    contender a{io, servers};
+    const contender b{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(a);
+        hold second = co_await mutex{b.clients[1], "tie"}.async_lock();
+        hold third = co_await mutex{b.clients[2], "tie"}.async_lock();
+        server(0).redis.freeze();
+        const quorum_mutex m = a.lock("tie", patience / 4);
+        lock_attempt tries{[&](auto token) { m.async_try_lock(std::move(token)); }};
+        const bool refused = co_await when(
+            [&] { return a.clients[1].stats().busy == 1 && a.clients[2].stats().busy == 1; });
+        EXPECT_TRUE(refused);
+        co_await pass(20ms);
+        EXPECT_FALSE(tries.done());
+        server(0).redis.thaw();
+        const bool settles = co_await when([&] { return somebody_waits("tie", 2); });
+        EXPECT_TRUE(settles);
+        co_await third.async_unlock();
+        const bool done = co_await when([&] { return tries.done(); });
+        EXPECT_TRUE(done);
+        EXPECT_TRUE(tries.value().owns_lock());
+    });
+}
+
 TEST_F(quorum_of_three_test, of_those_who_only_try_at_once_one_is_granted_the_lock) {
     std::deque<contender> all;
     for (int i = 0; i < 3; ++i) {

@@ -66,6 +66,14 @@ TEST(api_majority_test, the_first_to_answer_is_the_first_in_the_order_given) {
     EXPECT_EQ(first_to_answer(std::vector{silent, open}), 2u) << "none";
 }
 
+TEST(api_majority_test, the_first_is_open_while_one_before_it_has_not_answered) {
+    EXPECT_TRUE(first_is_open(std::vector{open, busy, busy}));
+    EXPECT_TRUE(first_is_open(std::vector{silent, open, failed, busy, busy}));
+    EXPECT_FALSE(first_is_open(std::vector{busy, open, busy}));
+    EXPECT_FALSE(first_is_open(std::vector{yes, open, open, busy, busy}));
+    EXPECT_FALSE(first_is_open(std::vector{silent, busy, busy, open}));
+}
+
 TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
     const lock_status free;
     const lock_status a{.locked = true, .holder = "a:1", .depth = 1, .ttl = 3s};
