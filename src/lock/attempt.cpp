@@ -193,6 +193,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         return;
     }
     trying_ = nullptr;
+    const bool elsewhere = o.by != &link();
     if (o.refused()) {
         const errc why = wire::to_errc(o.reply.text());
         end_refused(a);
@@ -202,10 +203,10 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         advance();
     } else if (o.reply.is_integer()) {
         end_untaken(a);
-        busy(o.reply.integer());
+        busy(o.reply.integer(), elsewhere);
     } else if (o.reply.is_null()) {
         end_untaken(a);
-        busy(-1);
+        busy(-1, elsewhere);
     } else {
         compensate(a);  // unintelligible: it may have taken the lock
         failed(errc::protocol_error);
@@ -273,7 +274,7 @@ void slot::nest_others(acquisition& a) {
     }
 }
 
-void slot::busy(std::int64_t ttl_ms) {
+void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
     ++house.counters.busy;
     last_busy_ = true;
     yielded_ = false;
@@ -284,8 +285,10 @@ void slot::busy(std::int64_t ttl_ms) {
         contest& c = begin_contest();
         c.ttl_ms = ttl_ms;
         // Messages come in the order of the server's doing: those before this answer are answered
-        // by it.
-        c.seen = c.wakes;
+        // by it. Those of another server are not.
+        if (!elsewhere) {
+            c.seen = c.wakes;
+        }
         begin_row({});
     }
     if (w.no_wait || w.overdue) {

@@ -185,6 +185,12 @@ void slot::on_news(void* self, wire::news what) {
             s.by_message_ = false;
             break;
         }
+        case wire::news::ended:
+            if (s.live_) {
+                s.house.renewing.check(*s.live_);
+            }
+            s.by_message_ = false;
+            break;
         case wire::news::failed:
             s.house.log(log_level::warning, "no release messages, polling: ", s.name());
             s.poll_due_ = s.poll_due_ || s.live_;

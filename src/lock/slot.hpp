@@ -116,7 +116,7 @@ private:
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void granted(acquisition& a);
     void grant(acquisition& a, waiter& w);
-    void busy(std::int64_t ttl_ms);
+    void busy(std::int64_t ttl_ms, bool elsewhere = false);
     void failed(error_code why);
     void abandon(acquisition& a);
     bool takes_plainly(const acquisition& a) const noexcept;

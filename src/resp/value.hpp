@@ -37,6 +37,16 @@ public:
     std::size_t size() const noexcept;
     /// The i-th direct child; walks over the ones before it. Precondition: i < size().
     value at(std::size_t i) const noexcept;
+    /// Calls `f(child)` for each direct child, in their order; of many, each `at()` would walk anew.
+    template <typename F>
+    void each(F f) const {
+        std::span<const node> rest = nodes_.subspan(1);
+        for (std::size_t left = size(); left > 0; --left) {
+            const value child{rest, message_};
+            f(child);
+            rest = rest.subspan(child.extent());
+        }
+    }
     /// In a map with text keys: the value of `key`; a null value if there is none. Works on a flat
     /// array of keys and values too.
     value find(std::string_view key) const noexcept;

@@ -20,6 +20,10 @@ bool is_slot(const resp::value& v) noexcept {
            v.integer() < static_cast<std::int64_t>(wire::hash_slots);
 }
 
+bool will_pass(std::string_view refusal) noexcept {
+    return wire::classify(refusal) == wire::refusal::passing;
+}
+
 wire::address address_of(const server_address& a) { return {a.host, a.port, {}}; }
 
 }  // namespace
@@ -137,10 +141,13 @@ void cluster::encode_sharded(wire::call&, resp::writer& w) {
     w.command(3).arg("PUBSUB").arg("SHARDNUMSUB").arg("0");
 }
 
-// Redisson's rule: whatever error it is, messages are plain ones.
+// Redisson's rule: whatever error it is, messages are plain ones. But one that will pass says
+// nothing of that.
 void cluster::sharded_done(wire::call& c, const wire::outcome& o) {
     cluster& self = static_cast<question&>(c).home;
-    if (!o.lost() && !self.sharded_known_) {
+    if (o.refused() && will_pass(o.reply.text())) {
+        self.refused("PUBSUB SHARDNUMSUB", o.reply.text());
+    } else if (!o.lost() && !self.sharded_known_) {
         self.sharded_known_ = true;
         self.sharded_ = o.answered();
     }
@@ -152,11 +159,18 @@ void cluster::slots_done(wire::call& c, const wire::outcome& o) {
         return;  // closed
     }
     if (o.refused()) {
-        self.fail(wire::to_errc(o.reply.text()),
-                  "CLUSTER SLOTS was refused: " + std::string{o.reply.text()});
+        self.refused("CLUSTER SLOTS", o.reply.text());
+    } else if (!self.sharded_known_) {
+        self.ask();  // once more: an interruption may have brought it before the other question
     } else {
         self.answered(o.reply);
     }
+}
+
+// A node that loads its data, or runs somebody's script, will tell later: others may at once.
+void cluster::refused(const std::string& command, std::string_view words) {
+    fail(will_pass(words) ? errc{} : wire::to_errc(words),
+         command + " was refused: " + std::string{words});
 }
 
 void cluster::answered(const resp::value& reply) {
@@ -185,31 +199,44 @@ void cluster::answered(const resp::value& reply) {
 // What can't be understood is left out: those parts stay with whom they were.
 std::vector<slot_range> cluster::read(const resp::value& reply) const {
     std::vector<slot_range> ranges;
-    for (std::size_t i = 0; i < reply.size() && ranges.size() < wire::hash_slots; ++i) {
-        const resp::value one = reply.at(i);
-        if (one.size() < 3 || !is_slot(one.at(0)) || !is_slot(one.at(1)) ||
-            one.at(0).integer() > one.at(1).integer()) {
-            continue;
+    std::vector<wire::address> masters;
+    reply.each([&](const resp::value& one) {
+        const std::optional<slot_range> r = read_range(one);
+        if (!r || ranges.size() == wire::hash_slots) {
+            return;
         }
-        const resp::value master = one.at(2);
-        const std::int64_t port =
-            master.size() >= 2 && master.at(1).is_integer() ? master.at(1).integer() : 0;
-        if (port <= 0 || port > 65535) {
-            continue;
+        if (std::find(masters.begin(), masters.end(), r->master) == masters.end()) {
+            if (masters.size() == most_masters) {
+                return;
+            }
+            masters.push_back(r->master);
         }
-        const std::string_view host =
-            master.at(0).is_text() ? master.at(0).text() : std::string_view{};
-        if (host == "?") {
-            continue;
-        }
-        const std::optional<wire::address> at =
-            reached({std::string{host}, static_cast<std::uint16_t>(port), {}}, link_.target());
-        if (at) {
-            ranges.push_back({static_cast<std::uint16_t>(one.at(0).integer()),
-                              static_cast<std::uint16_t>(one.at(1).integer()), *at});
-        }
-    }
+        ranges.push_back(*r);
+    });
     return ranges;
+}
+
+std::optional<slot_range> cluster::read_range(const resp::value& one) const {
+    if (one.size() < 3 || !is_slot(one.at(0)) || !is_slot(one.at(1)) ||
+        one.at(0).integer() > one.at(1).integer()) {
+        return std::nullopt;
+    }
+    const resp::value master = one.at(2);
+    const std::int64_t port =
+        master.size() >= 2 && master.at(1).is_integer() ? master.at(1).integer() : 0;
+    const std::string_view host = master.size() >= 2 && master.at(0).is_text()
+                                      ? master.at(0).text()
+                                      : std::string_view{};
+    if (port <= 0 || port > 65535 || host == "?") {
+        return std::nullopt;
+    }
+    const std::optional<wire::address> at =
+        reached({std::string{host}, static_cast<std::uint16_t>(port), {}}, link_.target());
+    if (!at) {
+        return std::nullopt;
+    }
+    return slot_range{static_cast<std::uint16_t>(one.at(0).integer()),
+                      static_cast<std::uint16_t>(one.at(1).integer()), *at};
 }
 
 // One of these, if a replica was met there, or nobody for long.

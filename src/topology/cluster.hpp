@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::topology {
@@ -83,8 +85,10 @@ private:
     static const wire::call_type slots_type;
     static const wire::call_type sharded_type;
 
+    void refused(const std::string& command, std::string_view words);
     void answered(const resp::value& reply);
     std::vector<slot_range> read(const resp::value& reply) const;
+    std::optional<slot_range> read_range(const resp::value& one) const;
     const missed* named_of_missed(const std::vector<slot_range>& ranges) const;
     bool contradicts_moved(const std::vector<slot_range>& ranges);
     void know(const std::vector<slot_range>& ranges);

@@ -182,7 +182,8 @@ bool servers::on_put_off(void* self) {
 }
 
 void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
-    const std::optional<wire::address> at = cluster_->reached(to.to, from.link.target());
+    const std::optional<wire::address> at =
+        to.to.port != 0 ? cluster_->reached(to.to, from.link.target()) : std::nullopt;
     const std::optional<std::uint16_t> there = at ? seat_at(*at) : std::nullopt;
     ++counters_.redirections;
     c.asking = false;
@@ -194,7 +195,9 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         cluster_->ask();
         from.link.retry_later(c, errc::server_unavailable);
     } else if (to.once) {
-        wire::link& other = link_of(seats_[there ? *there : add_seat(*at)], from.durable);
+        seat& importing = seats_[there ? *there : add_seat(*at)];
+        importing.sent_on_to = true;
+        wire::link& other = link_of(importing, from.durable);
         if (other.ready()) {
             c.asking = true;
             other.adopt(c);
@@ -244,7 +247,10 @@ std::uint16_t servers::add_seat(const wire::address& at) {
 }
 
 void servers::move(seat& s, const wire::address& to, bool at_once) {
-    const auto go = [&](line& l) { at_once ? l.link.move_to(to) : l.link.move_later(to); };
+    const auto go = [&](line& l) {
+        l.link.forget_failures();  // they were another server's
+        at_once ? l.link.move_to(to) : l.link.move_later(to);
+    };
     go(s.main);
     if (s.durable) {
         go(*s.durable);
@@ -315,7 +321,10 @@ void servers::learned(const std::vector<slot_range>& ranges) {
         regroup();
     }
     for (std::size_t i = 0; i < seats_.size(); ++i) {
-        if (std::find(owners.begin(), owners.end(), i) == owners.end() && !map_->serves(i)) {
+        // Who is sent parts by another, and has none yet, is asked again in a moment.
+        const bool soon = std::exchange(seats_[i].sent_on_to, false);
+        const bool owns = std::find(owners.begin(), owners.end(), i) != owners.end();
+        if (!soon && !owns && !map_->serves(i)) {
             rest(seats_[i]);
         }
     }

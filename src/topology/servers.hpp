@@ -91,6 +91,7 @@ private:
         seat(servers& s, wire::address at) : main{s, std::move(at), false} {}
         line main;
         std::optional<line> durable{};  ///< to the same; made when it is needed
+        bool sent_on_to = false;        ///< by ASK, since the parts were last learned
     };
 
     static void on_ready(void* self);

@@ -12,6 +12,15 @@ namespace {
 
 constexpr std::size_t write_limit = 256u << 10;
 
+/// Who tells of all parts of a cluster may have each of them told for itself.
+resp::limits limits_of(role expected) noexcept {
+    resp::limits l;
+    if (expected == role::guide) {
+        l.max_nodes = 1u << 20;
+    }
+    return l;
+}
+
 }  // namespace
 
 link::link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
@@ -26,6 +35,7 @@ link::link(const config& settings, destination to, core::timer_heap& timers, cor
       expected_{to.expected},
       epoch_{to.first_epoch},
       last_words_{last_words},
+      reader_{limits_of(to.expected)},
       greeting_{settings, to.expected, this, &link::on_greeted},
       timer_{this, &link::on_timer} {
     ping_.home = this;
@@ -209,34 +219,6 @@ void link::on_timer(void* self) {
     }
 }
 
-// Arms the timer for the next look at the connection's health: an answer that is overdue ends it,
-// silence calls for a PING. The timer isn't moved for each command; it looks again when it fires.
-void link::watch() {
-    if (halted()) {
-        unwatched_ = true;  // the answer may be in what was not looked at yet
-        return;
-    }
-    if (pipeline_.awaits_answer()) {
-        const time_point overdue = core::after(heard_, settings_.response_timeout);
-        if (now_ >= overdue) {
-            remember_words("the server didn't answer in time");
-            down(last_words_);
-            return;
-        }
-        timers_.set(timer_, overdue);
-        return;
-    }
-    const time_point silent = core::after(heard_, settings_.ping_interval);
-    if (now_ < silent) {
-        timers_.set(timer_, std::min(silent, core::after(now_, settings_.response_timeout)));
-        return;
-    }
-    if (ping_.where == call::state::idle) {
-        pipeline_.submit(ping_);
-    }
-    timers_.set(timer_, core::after(now_, settings_.response_timeout));
-}
-
 void link::stage(std::string& out) {
     const bool idle = !pipeline_.awaits_answer();
     const std::size_t before = out.size();
@@ -364,8 +346,8 @@ void link::answer(call& c, const resp::value& reply) {
                 }
                 break;
             case refusal::passing:
-                if (c.divisible && is_divided(words)) {
-                    break;
+                if ((c.divisible && is_divided(words)) || expected_ == role::guide) {
+                    break;  // a guide's question goes to the next one
                 }
                 c.not_run();
                 retry_later(c, to_errc(words));
@@ -382,19 +364,5 @@ void link::retry_later(call& c, errc trouble) {
     c.trouble = trouble;
     delayed_.add(c);
 }
-
-void link::encode_ping(call&, resp::writer& w) { w.command(1).arg("PING"); }
-
-void link::ping_done(call&, const outcome&) {}
-
-const call_type link::ping_type{
-    .name = "ping",
-    .after_loss = retry::never,
-    .order = priority::urgent,
-    .is_script = false,
-    .answered_by_push = false,
-    .encode = &link::encode_ping,
-    .done = &link::ping_done,
-};
 
 }  // namespace conch::wire

@@ -124,6 +124,8 @@ public:
     }
     /// Without a connection until the next call, and without a place. Precondition: not in use.
     void rest();
+    /// What failed was another server's fault: pauses and attempts are counted anew.
+    void forget_failures() noexcept;
     /// It answered as it should: the next pause is a short one.
     void worked() noexcept { failures_ = 0; }
     /// Why another attempt to connect would fail as the last did; none if it may not.
@@ -259,7 +261,7 @@ private:
     std::size_t handled_ = 0;   // answers and messages, in this turn
     std::uint64_t halted_ = 0;  // the connection whose input has more of them, or 0
     bool unwatched_ = false;    // watch() is due once all of them were handled
-    resp::reader reader_{};
+    resp::reader reader_;
     pipeline pipeline_{};
     subscriptions channels_{pipeline_};
     handshake greeting_;

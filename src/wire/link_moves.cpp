@@ -22,6 +22,11 @@ void link::move_to(const address& to) {
     }
 }
 
+void link::forget_failures() noexcept {
+    failures_ = attempts_ = 0;
+    failure_ = {};
+}
+
 void link::move_later(const address& to) {
     if (to == target_) {
         return;
@@ -31,8 +36,7 @@ void link::move_later(const address& to) {
         log_(log_level::info, "leaving ", target_.text(), " for ", to.text());
         let_go(false);
         timers_.cancel(timer_);
-        failures_ = attempts_ = 0;
-        failure_ = {};
+        forget_failures();
         target_ = to;
         if (was_ready) {
             events_.lost(events_.owner, errc{});

@@ -118,8 +118,7 @@ void link::rest() {
         state_ = state::unused;
     }
     target_ = served_ = {};
-    failures_ = attempts_ = 0;
-    failure_ = {};
+    forget_failures();
 }
 
 }  // namespace conch::wire

@@ -22,7 +22,8 @@ std::uint16_t read_port(std::string_view text) noexcept {
     return read<std::uint16_t>(text).value_or(std::uint16_t{0});
 }
 
-// "MOVED 3999 127.0.0.1:6381"; the host may have colons, or be empty.
+// "MOVED 3999 127.0.0.1:6381"; the host may have colons, or be empty. A server that does not know
+// the other's name yet says "?".
 std::optional<redirection> read_redirection(std::string_view words) {
     redirection r;
     if (words.starts_with("ASK ")) {
@@ -41,9 +42,12 @@ std::optional<redirection> read_redirection(std::string_view words) {
         return std::nullopt;
     }
     r.slot = *slot;
-    r.to.host = words.substr(space + 1, colon - space - 1);
-    r.to.port = read_port(words.substr(colon + 1));
-    return r.to.port != 0 && r.to.host != "?" ? std::optional{r} : std::nullopt;
+    const std::string_view host = words.substr(space + 1, colon - space - 1);
+    const std::uint16_t port = read_port(words.substr(colon + 1));
+    if (port != 0 && host != "?") {
+        r.to = {std::string{host}, port, {}};
+    }
+    return r;
 }
 
 }  // namespace conch::wire

@@ -14,7 +14,7 @@ namespace conch::wire {
 struct redirection {
     bool once = false;       ///< ASK: this time, after ASKING; else MOVED: from now on
     std::uint16_t slot = 0;  ///< which part of the cluster
-    address to{};            ///< without a host: that of who answers
+    address to{};            ///< without a host: that of who answers; port 0: nobody knows yet
 };
 
 /// None if the error says something else.

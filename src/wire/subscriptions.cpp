@@ -98,6 +98,7 @@ bool subscriptions::on_push(const resp::value& push) {
     }
     if (what == "unsubscribe" && s->now == subscription::state::on) {
         s->now = subscription::state::off;
+        tell(*s, news::ended);
         settle(*s);
         return true;
     }

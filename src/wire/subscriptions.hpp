@@ -26,6 +26,7 @@ enum class news : std::uint8_t {
     message,     ///< someone published
     subscribed,  ///< from now on messages come; what was published before is lost
     failed,      ///< the server refused: no messages on this connection
+    ended,       ///< by the server, which may not be the right one any more; it is asked for anew
 };
 
 /// One party that wants the messages of a channel; embedded in it.

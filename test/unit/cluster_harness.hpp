@@ -14,6 +14,10 @@
 
 namespace conch::test {
 
+/// What a node is asked, first and from time to time.
+inline const lines first_questions{"PUBSUB SHARDNUMSUB 0", "CLUSTER SLOTS"};
+inline const lines next_question{"CLUSTER SLOTS"};
+
 inline config cluster_settings(std::size_t seeds) {
     config c;
     c.ping_interval = 1h;

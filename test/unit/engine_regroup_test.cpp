@@ -59,6 +59,23 @@ TEST_F(engine_regroup,
     EXPECT_EQ(lost(op.view), errc{});
 }
 
+// Two connections: what one has told says nothing of what the other has.
+TEST_F(engine_regroup, who_is_released_there_is_not_busy_because_the_old_master_said_so) {
+    lock("a");
+    learn();
+    connect("m1");
+    sent("m1");
+    connect_to_m2();
+    reply("m1", busy(60'000));
+    EXPECT_EQ(sent("m1"), (lines{subscribe_of("a"), acquire_of("a", 3), wait_one}));
+    learn_again("m2", "m1");
+    EXPECT_EQ(sent("m2"), lines{subscribe_of("a")});
+    reply("m2", subscribed("a") + released("a"));
+    EXPECT_EQ(sent("m2"), lines{}) << "one try at a time";
+    reply("m1", subscribed("a") + busy(60'000) + integer(0));
+    EXPECT_EQ(sent("m2"), (lines{acquire_of("a", 4), wait_one}));
+}
+
 // Redis refuses a script whose keys are of several parts, even where one master has them all.
 TEST_F(engine_regroup, renewals_go_in_one_script_for_each_part_all_of_them_at_once) {
     hold("a");

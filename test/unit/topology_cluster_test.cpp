@@ -7,9 +7,6 @@ namespace {
 using namespace conch::test;
 using conch::errc;
 
-const lines first_questions{"PUBSUB SHARDNUMSUB 0", "CLUSTER SLOTS"};
-const lines next_question{"CLUSTER SLOTS"};
-
 TEST_F(topology_cluster, the_first_call_asks_and_no_master_is_wanted_before) {
     EXPECT_FALSE(wanted(asked));
     EXPECT_EQ(timers.next(), conch::core::never);
@@ -232,6 +229,33 @@ TEST_F(topology_cluster, nodes_that_all_refuse_are_told_of) {
     EXPECT_NE(servers.last_words().find("NOPERM"), std::string::npos) << servers.last_words();
 }
 
+// Redis' order is to give it the keys first.
+TEST_F(topology_cluster, a_node_that_is_to_get_its_first_part_keeps_its_connection) {
+    const auto scan = [&] {
+        for (int n = 0; sent(asked).empty(); ++n) {
+            ASSERT_LT(n, 100);
+            advance(100ms);
+        }
+        tell(thirds("m1", "m2", "m3"));
+    };
+    const std::size_t there = sent_on("m9:7000");
+    reply(there, ok() + integer(1));
+    for (int n = 0; n < 3; ++n) {
+        scan();
+        EXPECT_TRUE(wanted(there));
+        note c{plain_note, "c"};
+        submit(c, 7);
+        sent(main_link);
+        reply(main_link, error("ASK 7 m9:7000"));
+        EXPECT_EQ(sent(there), (lines{"ASKING", "c"})) << "at once";
+        reply(there, ok() + integer(1));
+    }
+    scan();
+    EXPECT_TRUE(wanted(there));
+    scan();
+    EXPECT_FALSE(wanted(there)) << "nobody was sent there between two of them";
+}
+
 TEST_F(topology_cluster, nonsense_is_left_out) {
     submit(a, 7);
     meet_node();
@@ -318,6 +342,19 @@ TEST_F(topology_impatient_cluster, a_whole_round_of_the_nodes_is_one_attempt) {
     servers.at(asked).broken("refused");
     advance(100ms);
     EXPECT_EQ(news, lines{"regrouped"}) << "the masters are known";
+}
+
+// Its failures are not those of who takes its place.
+TEST_F(topology_impatient_cluster, a_server_counts_for_itself) {
+    submit(a, 7);
+    learn_three();
+    servers.main().broken("refused");
+    news.clear();
+    EXPECT_EQ(sent(asked), next_question);
+    tell(thirds("m4", "m2", "m3"));
+    EXPECT_EQ(target(main_link), "m4:7000");
+    servers.main().broken("refused");
+    EXPECT_EQ(news, lines{}) << "the first of two attempts";
 }
 
 }  // namespace

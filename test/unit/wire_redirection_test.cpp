@@ -52,10 +52,20 @@ TEST(wire_redirection, a_host_may_be_missing) {
     EXPECT_TRUE(r->to.host.empty());
 }
 
+TEST(wire_redirection, where_to_may_be_unknown) {
+    for (const char* const words :
+         {"MOVED 1 ?:6379", "ASK 1 ?:6379", "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 h:"}) {
+        const auto r = read_redirection(words);
+        ASSERT_TRUE(r) << words;
+        EXPECT_EQ(r->slot, 1) << words;
+        EXPECT_EQ(r->to, conch::wire::address{}) << words;
+    }
+}
+
 TEST(wire_redirection, anything_else_is_none) {
     for (const char* const words :
          {"", "MOVED", "MOVED ", "MOVED 1", "MOVED 1 host", "MOVED 16384 h:1", "MOVED -1 h:1",
-          "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 ?:6379", "MOVED x h:1", "MOVED 1:2 h",
+          "MOVED x h:1", "MOVED 1:2 h",
           "MOVEDX 1 h:1", "ERR MOVED 1 h:1", "moved 1 h:1"}) {
         EXPECT_FALSE(read_redirection(words)) << words;
     }

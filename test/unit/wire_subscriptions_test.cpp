@@ -16,6 +16,7 @@ struct ear {
         ear& e = *static_cast<ear*>(self);
         e.heard.push_back(what == news::message      ? "message"
                           : what == news::subscribed ? "subscribed"
+                          : what == news::ended      ? "ended"
                                                      : "failed");
         if (e.leaves) {
             e.leaves->remove(e.at);
@@ -131,7 +132,7 @@ TEST_F(wire_subscriptions, what_the_server_ends_is_subscribed_again_and_told) {
     h.reply(unsubscribed("x"));
     EXPECT_EQ(h.sent(), lines{subscribe_of("x")});
     h.reply(subscribed("x"));
-    EXPECT_EQ(first.heard, lines{"subscribed"});
+    EXPECT_EQ(first.heard, (lines{"ended", "subscribed"}));
 }
 
 TEST_F(wire_subscriptions, after_a_reconnect_it_is_subscribed_again_before_any_replay) {
