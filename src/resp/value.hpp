@@ -37,7 +37,8 @@ public:
     std::size_t size() const noexcept;
     /// The i-th direct child; walks over the ones before it. Precondition: i < size().
     value at(std::size_t i) const noexcept;
-    /// Calls `f(child)` for each direct child, in their order; of many, each `at()` would walk anew.
+    /// Calls `f(child)` for each direct child, in their order; of many, each `at()` would walk
+    /// anew.
     template <typename F>
     void each(F f) const {
         std::span<const node> rest = nodes_.subspan(1);

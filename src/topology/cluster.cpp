@@ -224,9 +224,8 @@ std::optional<slot_range> cluster::read_range(const resp::value& one) const {
     const resp::value master = one.at(2);
     const std::int64_t port =
         master.size() >= 2 && master.at(1).is_integer() ? master.at(1).integer() : 0;
-    const std::string_view host = master.size() >= 2 && master.at(0).is_text()
-                                      ? master.at(0).text()
-                                      : std::string_view{};
+    const std::string_view host =
+        master.size() >= 2 && master.at(0).is_text() ? master.at(0).text() : std::string_view{};
     if (port <= 0 || port > 65535 || host == "?") {
         return std::nullopt;
     }

@@ -62,6 +62,7 @@ TEST_F(cluster_failover, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
     run([&]() -> asio::awaitable<void> {
         const mutex of_a{a, name, {.fenced = true}};
         const mutex of_b{b, name, {.fenced = true}};
+        group.allow_failover();
         cut_off_the_replica();
         hold h = co_await of_a.async_lock({.lease = 60s});
         const claim old{name, h.fence(), h.valid_until(), 60s};
@@ -107,6 +108,7 @@ TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_has_no_say) {
         const mutex of_b{b, name, {.fenced = true}};
         hold h = co_await of_a.async_lock({.lease = 60s});
         EXPECT_TRUE(group.replicated(master));
+        group.allow_failover();
         group.node(master).freeze();
         co_await group.settle();
         EXPECT_EQ(group.owner_of(name), replica);
@@ -133,6 +135,7 @@ TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_keeps_no_hold_of_its
     run([&]() -> asio::awaitable<void> {
         const mutex of_a{a, name, {.fenced = true}};
         const mutex of_b{b, name, {.fenced = true}};
+        group.allow_failover();
         cut_off_the_replica();
         hold h = co_await of_a.async_lock({.lease = 60s});
         const claim old{name, h.fence(), h.valid_until(), 60s};
@@ -166,7 +169,7 @@ TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_keeps_no_hold_of_its
 TEST_F(cluster_failover, slow_a_replica_that_takes_over_when_asked_costs_nobody_a_hold) {
     run([&]() -> asio::awaitable<void> {
         const mutex of_a{a, name};
-        hold h = co_await of_a.async_lock({.lease = 3s});
+        hold h = co_await of_a.async_lock({.lease = 6s});
         lock_attempt waiting = start_lock(mutex{b, name});
         co_await listens(name);
         co_await group.hand_over_to(replica);
@@ -244,7 +247,7 @@ TEST_F(cluster_failover, slow_a_shard_that_is_gone_is_no_harm_to_the_others) {
     run([&]() -> asio::awaitable<void> {
         const mutex here{c, group.name_in(0)};
         const mutex gone{c, name};
-        hold h = co_await here.async_lock({.lease = 3s});
+        hold h = co_await here.async_lock({.lease = 6s});
         group.node(replica).kill();
         group.node(master).kill();
         const auto [ec, none] = co_await gone.async_lock({}, as_result);

@@ -78,6 +78,8 @@ public:
     /// All three, from whoever serves it.
     void migrate(unsigned slot, std::size_t to);
 
+    /// From now on, replicas take over from masters that don't answer.
+    void allow_failover();
     /// These complete when the cluster is settled; they throw if it never is.
     asio::awaitable<void> settle() const;
     /// Kills a master. The node that serves its slots then.

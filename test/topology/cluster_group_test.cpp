@@ -99,6 +99,7 @@ TEST_F(cluster_group_test, slow_a_killed_master_is_replaced_and_comes_back_as_a_
 
 TEST_F(cluster_group_test, slow_a_frozen_master_is_replaced_and_comes_back_as_a_replica) {
     run([&]() -> asio::awaitable<void> {
+        group.allow_failover();
         group.node(2).freeze();
         const bool replaced = co_await when([&] { return group.settled(); }, 60s);
         EXPECT_TRUE(replaced);

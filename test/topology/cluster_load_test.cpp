@@ -79,7 +79,7 @@ TEST_F(cluster_load, slow_no_update_is_lost_while_the_slot_goes_to_and_fro) {
     client c{io, push_only("c")};
     run([&]() -> asio::awaitable<void> {
         const mutex long_held{a, named("held")};
-        hold h = co_await long_held.async_lock({.lease = 3s});
+        hold h = co_await long_held.async_lock({.lease = 9s});
         lock_attempt waiting = start_lock(mutex{c, named("held")});
         co_await listens(named("held"));
         task_group workers{io.get_executor()};

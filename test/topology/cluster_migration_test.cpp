@@ -127,8 +127,8 @@ TEST_F(cluster_migration, slow_holds_of_a_half_moved_slot_are_renewed) {
     run([&]() -> asio::awaitable<void> {
         const mutex one{a, named("moved")};
         const mutex two{a, named("unmoved")};
-        hold moved = co_await one.async_lock({.lease = 3s});
-        hold unmoved = co_await two.async_lock({.lease = 3s});
+        hold moved = co_await one.async_lock({.lease = 6s});
+        hold unmoved = co_await two.async_lock({.lease = 6s});
         begin();
         move(named("moved"));
         const time_point moved_until = moved.valid_until();
@@ -189,7 +189,7 @@ TEST_F(cluster_migration, slow_a_slot_of_a_new_node_is_found) {
     run([&]() -> asio::awaitable<void> {
         const std::string name = named("lock");
         const mutex of_a{a, name};
-        hold h = co_await of_a.async_lock({.lease = 3s});
+        hold h = co_await of_a.async_lock({.lease = 6s});
         lock_attempt waiting = start_lock(mutex{b, name});
         co_await listens(name);
         const std::size_t added = co_await group.add_node();

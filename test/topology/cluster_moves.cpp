@@ -66,12 +66,21 @@ void cluster_group::migrate(unsigned slot, std::size_t to) {
     }
 }
 
+void cluster_group::allow_failover() {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (node(i).awake()) {
+            raw(i).must({"CONFIG", "SET", "cluster-replica-no-failover", "no"});
+        }
+    }
+}
+
 asio::awaitable<void> cluster_group::settle() const {
     co_await must_become([this] { return settled(); }, "the cluster does not settle");
 }
 
 asio::awaitable<std::size_t> cluster_group::fail_over(std::size_t master) {
     const std::size_t heir = replica_of(master);
+    allow_failover();
     node(master).kill();
     co_await must_become([this, heir] { return node(heir).info("role") == "master"; },
                          "no failover");

@@ -16,13 +16,16 @@ namespace {
 constexpr int bus_offset = 10'000;
 constexpr int highest_port = 65'535;
 
-/// All but its port. A replica migrates to no other master: none has so many.
+/// All but its port. A replica migrates to no other master: none has so many. Nor does it take over
+/// by itself from a master that is only slow, as all are on a machine that stood still for a
+/// second.
 cli::private_redis::options usual() {
     cli::private_redis::options out{.arguments = arguments_for_user(cluster_rights())};
-    out.arguments.insert(out.arguments.end(),
-                         {"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
-                          "--cluster-replica-validity-factor", "0", "--cluster-migration-barrier",
-                          "100", "--repl-diskless-sync-delay", "0"});
+    out.arguments.insert(
+        out.arguments.end(),
+        {"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+         "--cluster-replica-no-failover", "yes", "--cluster-replica-validity-factor", "0",
+         "--cluster-migration-barrier", "100", "--repl-diskless-sync-delay", "0"});
     return out;
 }
 

@@ -96,7 +96,7 @@ TEST_F(cluster_replicas, slow_a_held_lock_whose_slot_moves_is_renewed_and_asked_
     run([&]() -> asio::awaitable<void> {
         const std::string moving = group.name_in(other_master, "moving");
         const mutex m{a, moving, asks};
-        hold h = co_await m.async_lock({.lease = 3s});
+        hold h = co_await m.async_lock({.lease = 6s});
         group.begin_migration(slot_of(moving), other_master, master);
         co_await renewed(a, 2);
         group.move_key(moving, other_master, master);

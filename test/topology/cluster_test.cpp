@@ -85,7 +85,7 @@ TEST_F(cluster_locks, slow_holds_of_all_shards_are_renewed) {
         std::vector<hold> held;
         for (const std::string& name : names()) {
             const mutex m{a, name};
-            hold h = co_await m.async_lock({.lease = 3s});
+            hold h = co_await m.async_lock({.lease = 6s});
             held.push_back(std::move(h));
         }
         co_await renewed(a, 9);
@@ -103,7 +103,7 @@ TEST_F(cluster_locks, slow_status_and_force_reach_every_shard) {
         for (const std::string& name : names()) {
             const mutex of_a{a, name, {.fenced = true}};
             const mutex of_b{b, name, {.fenced = true}};
-            hold h = co_await of_a.async_lock({.lease = 3s});
+            hold h = co_await of_a.async_lock({.lease = 9s});
             const lock_status seen = co_await of_b.async_status();
             EXPECT_TRUE(seen.locked);
             EXPECT_TRUE(seen.holder.starts_with(a.id())) << seen.holder;
@@ -168,7 +168,7 @@ TEST_F(cluster_locks, slow_a_client_goes_to_the_right_master_at_once) {
             co_await hand_over(a, b, name);
         }
         const mutex m{a, names("other").back()};
-        hold h = co_await m.async_lock({.lease = 1s});
+        hold h = co_await m.async_lock({.lease = 6s});
         co_await renewed(a, 3);
     });
     for (std::size_t i = 0; i < group.size(); ++i) {

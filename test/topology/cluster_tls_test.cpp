@@ -23,7 +23,7 @@ TEST_F(cluster_tls, slow_a_lock_is_renewed_follows_its_slot_and_wakes_its_waiter
     run([&]() -> asio::awaitable<void> {
         const std::string name = group.name_in(0);
         const mutex of_a{a, name};
-        hold h = co_await of_a.async_lock({.lease = 3s});
+        hold h = co_await of_a.async_lock({.lease = 6s});
         lock_attempt waiting = start_lock(mutex{b, name});
         co_await listens(name);
         co_await renewed(a, 1);

@@ -46,7 +46,7 @@ TEST_F(cluster_migration, slow_who_holds_a_lock_is_released_by_force_where_its_t
             const std::string name = named(lock_first ? "lock" : "token");
             const mutex of_a{a, name, {.fenced = true}};
             const mutex of_b{b, name, {.fenced = true}};
-            hold h = co_await of_a.async_lock({.lease = 3s});
+            hold h = co_await of_a.async_lock({.lease = 9s});
             begin();
             move(lock_first ? name : token_key_of(name));
             const bool forced = co_await of_b.async_force_unlock();

@@ -54,9 +54,9 @@ TEST_F(topology_cluster, a_move_to_a_host_that_no_server_can_have_waits_for_a_be
     meet(main_link);
     sent(main_link);
     const std::size_t before = servers.count();
-    for (const std::string& where :
-         {"MOVED 7 " + too_long + ":7000", "ASK 7 " + too_long + ":7000",
-          std::string{"MOVED 7 ?:7000"}, std::string{"ASK 7 ?:7000"}, std::string{"MOVED 7 m2:0"}}) {
+    for (const std::string& where : {"MOVED 7 " + too_long + ":7000", "ASK 7 " + too_long + ":7000",
+                                     std::string{"MOVED 7 ?:7000"}, std::string{"ASK 7 ?:7000"},
+                                     std::string{"MOVED 7 m2:0"}}) {
         reply(main_link, error(where));
         EXPECT_EQ(a.ends, lines{});
         EXPECT_EQ(servers.count(), before);

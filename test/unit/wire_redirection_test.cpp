@@ -65,8 +65,7 @@ TEST(wire_redirection, where_to_may_be_unknown) {
 TEST(wire_redirection, anything_else_is_none) {
     for (const char* const words :
          {"", "MOVED", "MOVED ", "MOVED 1", "MOVED 1 host", "MOVED 16384 h:1", "MOVED -1 h:1",
-          "MOVED x h:1", "MOVED 1:2 h",
-          "MOVEDX 1 h:1", "ERR MOVED 1 h:1", "moved 1 h:1"}) {
+          "MOVED x h:1", "MOVED 1:2 h", "MOVEDX 1 h:1", "ERR MOVED 1 h:1", "moved 1 h:1"}) {
         EXPECT_FALSE(read_redirection(words)) << words;
     }
 }
