@@ -151,7 +151,9 @@ struct config {
     /// Name of the connection in CLIENT LIST (CLIENT SETNAME); no spaces. Default "conch".
     std::string client_name = "conch";
 
-    /// For one attempt to connect, with the handshake. Default 5 s.
+    /// For one attempt to connect, with the handshake. Default 5 s. A sentinel, and a node of a
+    /// cluster that is asked where the slots are, has a second of it at first, and twice as long
+    /// after each whole round of them that could not be reached; `response_timeout` likewise.
     duration connect_timeout = std::chrono::seconds{5};
     /// A connection that leaves a command unanswered for so long is given up. Default 3 s.
     duration response_timeout = std::chrono::seconds{3};

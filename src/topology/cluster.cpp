@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/cluster.hpp"
 
-#include "topology/inquiry.hpp"
 #include "topology/mapping.hpp"
 #include "wire/server_error.hpp"
 
@@ -52,7 +51,7 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
                  const core::log& log, const time_point& now, std::string& last_words,
                  cluster_events events)
     : options_{*settings.cluster},
-      settings_{inquiry_settings(settings)},
+      inquiry_{settings},
       timers_{timers},
       jitter_{jitter},
       log_{log},
@@ -61,10 +60,14 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
       events_{events},
       sharded_{options_.sharded == sharded_messages::on},
       sharded_known_{options_.sharded != sharded_messages::automatic},
-      link_{settings_, {address_of(options_.addresses.front()), wire::role::guide},
-            timers,    jitter,
-            log,       ignored_,
-            words_,    {this, [](void*) {}, [](void*, errc) {}, &cluster::on_astray}} {
+      link_{inquiry_.settings(),
+            {address_of(options_.addresses.front()), wire::role::guide},
+            timers,
+            jitter,
+            log,
+            ignored_,
+            words_,
+            {this, &cluster::on_ready, [](void*, errc) {}, &cluster::on_astray}} {
     know({});
 }
 
@@ -317,6 +320,11 @@ void cluster::suspect(const std::string& words) {
     fail({}, words);
 }
 
+void cluster::on_ready(void* self) {
+    auto& c = *static_cast<cluster*>(self);
+    c.inquiry_.reached(c.now_);
+}
+
 // On to the next one; when none of them was of use, after a pause.
 void cluster::on_astray(void* self, bool /*was_ready*/) {
     auto& c = *static_cast<cluster*>(self);
@@ -329,6 +337,10 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     c.moved_.reset();
     const bool at_once = ++c.failed_ % all != 0;
     const wire::address& next = c.nodes_[c.asked_];
+    if (!at_once) {
+        c.inquiry_.round_failed();
+    }
+    c.inquiry_.begins(c.now_);
     at_once ? c.link_.move_to(next) : c.link_.move_later(next);
     c.ask();
     if (at_once) {
@@ -337,7 +349,7 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     const bool none_helps = std::exchange(c.refused_, 0) == all;
     if (!c.known_) {
         c.last_words_ = c.words_;
-        if (none_helps || is_out_of_attempts(c.settings_, c.failed_ / all)) {
+        if (none_helps || is_out_of_attempts(c.inquiry_.settings(), c.failed_ / all)) {
             c.events_.lost(c.events_.owner, none_helps ? why : c.link_.why_down());
         }
     }

@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_TOPOLOGY_CLUSTER_HPP
 #define CONCH_SRC_TOPOLOGY_CLUSTER_HPP
 
+#include "topology/inquiry.hpp"
 #include "topology/slot_map.hpp"
 #include "wire/link.hpp"
 
@@ -81,6 +82,7 @@ private:
     static void slots_done(wire::call& c, const wire::outcome& o);
     static void sharded_done(wire::call& c, const wire::outcome& o);
     static void on_poll(void* self);
+    static void on_ready(void* self);
     static void on_astray(void* self, bool was_ready);
     static const wire::call_type slots_type;
     static const wire::call_type sharded_type;
@@ -98,7 +100,7 @@ private:
     void next_poll();
 
     const cluster_options& options_;
-    const config settings_;  // of the connection to a node
+    inquiry inquiry_;
     core::timer_heap& timers_;
     core::random& jitter_;
     const core::log& log_;

@@ -7,18 +7,57 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
 namespace conch::topology {
 
-/// The settings of a link to a server that is asked where others are: one that doesn't answer must
-/// not hold up the question to the next one for long.
-inline config inquiry_settings(const config& all) {
-    constexpr duration longest_patience = std::chrono::seconds{1};
-    config c = all;
-    c.connect_timeout = std::min(c.connect_timeout, longest_patience);
-    c.response_timeout = std::min(c.response_timeout, longest_patience);
-    return c;
-}
+/// The settings of a link to servers that are asked in turn where others are. One that doesn't
+/// answer must not hold up the question to the next one for long: each has a second. But where a
+/// whole round of them could not be reached in that time, they have twice as long in the next one,
+/// up to what the client has for a server; and so on until one is reached within a second.
+class inquiry {
+public:
+    explicit inquiry(config all)
+        : settings_{std::move(all)},
+          connect_{settings_.connect_timeout},
+          response_{settings_.response_timeout} {
+        allow(first);
+    }
+
+    const config& settings() const noexcept { return settings_; }
+    /// From now on a connection is wanted to one that may have none yet.
+    void begins(time_point now) noexcept { begun_ = now; }
+    /// There is one.
+    void reached(time_point now) noexcept {
+        in_round_ = true;
+        if (now - begun_ <= first) {
+            allow(first);
+        }
+    }
+    /// None of them was of use.
+    void round_failed() noexcept {
+        const bool in_reach = std::exchange(in_round_, false);
+        if (!in_reach && allowed_ < std::max(connect_, response_)) {
+            allow(allowed_ * 2);
+        }
+    }
+
+private:
+    static constexpr duration first = std::chrono::seconds{1};
+
+    void allow(duration d) noexcept {
+        allowed_ = d;
+        settings_.connect_timeout = std::min(connect_, d);
+        settings_.response_timeout = std::min(response_, d);
+    }
+
+    config settings_;
+    const duration connect_;
+    const duration response_;
+    duration allowed_{};
+    time_point begun_{};
+    bool in_round_ = false;  // one was reached
+};
 
 /// All of those that are asked failed so often, one after the other, that what waits for an answer
 /// shall wait no longer.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/sentinel.hpp"
 
-#include "topology/inquiry.hpp"
 #include "topology/mapping.hpp"
 #include "wire/server_error.hpp"
 
@@ -45,7 +44,7 @@ const wire::call_type sentinel::place_type{
 };
 
 config sentinel::settings_of(const config& all) {
-    config c = inquiry_settings(all);
+    config c = all;
     c.unix_path.clear();
     c.database = 0;
     c.username = all.sentinel->username;
@@ -57,7 +56,7 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
                    const core::log& log, const time_point& now, wire::link& master,
                    wire::link& durable, wire::link_events events)
     : options_{*settings.sentinel},
-      settings_{settings_of(settings)},
+      inquiry_{settings_of(settings)},
       timers_{timers},
       jitter_{jitter},
       log_{log},
@@ -68,10 +67,14 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       log_of_link_{[this](log_level level, std::string_view line) { tell(level, line); },
                    log.wants(log_level::debug) ? log_level::debug : log_level::warning},
       told_(options_.addresses.size()),
-      link_{settings_,    {address_of(0), wire::role::sentinel},
-            timers,       jitter,
-            log_of_link_, ignored_,
-            words_,       {this, [](void*) {}, [](void*, errc) {}, &sentinel::on_astray}} {}
+      link_{inquiry_.settings(),
+            {address_of(0), wire::role::sentinel},
+            timers,
+            jitter,
+            log_of_link_,
+            ignored_,
+            words_,
+            {this, &sentinel::on_ready, [](void*, errc) {}, &sentinel::on_astray}} {}
 
 sentinel::~sentinel() { timers_.cancel(poll_); }
 
@@ -115,7 +118,7 @@ void sentinel::on_poll(void* self) {
     const bool said = s.its_epoch_ && s.place_question_.where == wire::call::state::idle;
     if (said && s.link_.ready()) {
         s.turn_to_next();
-        s.link_.move_to(s.address_of(s.asked_));
+        s.go_on(true);
     }
     s.ask();
     s.next_poll();
@@ -254,6 +257,17 @@ void sentinel::fail(errc why, const std::string& words) {
     link_.leave(words);
 }
 
+void sentinel::go_on(bool at_once) {
+    inquiry_.begins(now_);
+    const wire::address next = address_of(asked_);
+    at_once ? link_.move_to(next) : link_.move_later(next);
+}
+
+void sentinel::on_ready(void* self) {
+    auto& s = *static_cast<sentinel*>(self);
+    s.inquiry_.reached(s.now_);
+}
+
 // On to the next one; when none of them was of use, after a pause.
 void sentinel::on_astray(void* self, bool /*was_ready*/) {
     auto& s = *static_cast<sentinel*>(self);
@@ -264,18 +278,19 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     s.turn_to_next();
     s.missed_ = {};
     if (++s.failed_ % all != 0) {
-        s.link_.move_to(s.address_of(s.asked_));
+        s.go_on(true);
         s.ask();
         return;
     }
-    s.link_.move_later(s.address_of(s.asked_));
+    s.inquiry_.round_failed();
+    s.go_on(false);
     s.ask();
     const bool none_helps = std::exchange(s.refused_, 0) == all;
     if (s.master_.ready() || s.master_.target().known()) {
         return;
     }
     s.master_.remember_words(s.link_.last_words());
-    if (none_helps || is_out_of_attempts(s.settings_, s.failed_ / all)) {
+    if (none_helps || is_out_of_attempts(s.inquiry_.settings(), s.failed_ / all)) {
         s.events_.lost(s.events_.owner, none_helps ? why : s.link_.why_down());
     }
 }

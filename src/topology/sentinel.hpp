@@ -3,6 +3,7 @@
 #define CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 
 #include "core/log.hpp"
+#include "topology/inquiry.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -69,11 +70,13 @@ private:
     static void place_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);
+    static void on_ready(void* self);
     static void on_astray(void* self, bool was_ready);
     static const wire::call_type epoch_type;
     static const wire::call_type place_type;
 
     void answered(const resp::value& reply);
+    void go_on(bool at_once);
     bool believes(const wire::address& at);
     bool all_agree(const wire::address& at, bool reached);
     void turn_to_next() noexcept;
@@ -83,7 +86,7 @@ private:
     wire::address address_of(std::size_t which) const;
 
     const sentinel_options& options_;
-    const config settings_;  // of the connection to a sentinel
+    inquiry inquiry_;
     core::timer_heap& timers_;
     core::random& jitter_;
     const core::log& log_;
