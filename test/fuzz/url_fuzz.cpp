@@ -42,18 +42,26 @@ std::string encoded_part(std::string_view text) {
     return out;
 }
 
-std::string tls_query(const conch::tls_options& t) {
-    std::string out = t.verify ? "?insecure=false" : "?insecure=true";
+/// What sentinels, and TLS, are told.
+std::string queries(const config& c) {
+    std::string out;
     const auto add = [&](const char* name, const std::string& value) {
         if (!value.empty()) {
-            out += '&' + std::string{name} + '=' + encoded_part(value);
+            out += (out.empty() ? '?' : '&') + std::string{name} + '=' + encoded_part(value);
         }
     };
-    add("cacert", t.ca_file);
-    add("cacertdir", t.ca_path);
-    add("cert", t.certificate_file);
-    add("key", t.private_key_file);
-    add("sni", t.server_name);
+    if (const auto& s = c.sentinel) {
+        add("sentinel_user", s->username);
+        add("sentinel_password", s->password);
+    }
+    if (const auto& t = c.tls) {
+        add("insecure", t->verify ? "false" : "true");
+        add("cacert", t->ca_file);
+        add("cacertdir", t->ca_path);
+        add("cert", t->certificate_file);
+        add("key", t->private_key_file);
+        add("sni", t->server_name);
+    }
     return out;
 }
 
@@ -77,17 +85,15 @@ std::string to_url(const config& c) {
     }
     const std::string database = std::to_string(c.database);
     if (c.cluster) {
-        return out + hosts(c.cluster->addresses) + (c.tls ? tls_query(*c.tls) : "");
+        return out + hosts(c.cluster->addresses) + queries(c);
     }
     if (const auto& s = c.sentinel) {
         return out + hosts(s->addresses) + '/' + encoded_part(s->master) + '/' + database +
-               (s->password.empty() ? ""
-                                    : "?sentinel_user=" + encoded_part(s->username) +
-                                          "&sentinel_password=" + encoded_part(s->password));
+               queries(c);
     }
     if (c.unix_path.empty()) {
         return out + encoded_part(c.host) + ':' + std::to_string(c.port) + '/' + database +
-               (c.tls ? tls_query(*c.tls) : "");
+               queries(c);
     }
     return out + encoded(c.unix_path) + "?db=" + database;
 }
