@@ -20,6 +20,9 @@ std::optional<Number> number_in(std::string_view text) noexcept {
     return bad == std::errc{} && last == end ? std::optional{n} : std::nullopt;
 }
 
+/// One address may be that of several, as of a service: each connection leads to any of them.
+constexpr std::size_t looks_at_one_address = 3;
+
 }  // namespace
 
 // Not replayed: the epoch and the place are of one sentinel.
@@ -117,8 +120,12 @@ void sentinel::on_poll(void* self) {
     // Not before it has said all: else another's word would seem to follow its own.
     const bool said = s.its_epoch_ && s.place_question_.where == wire::call::state::idle;
     if (said && s.link_.ready()) {
-        s.turn_to_next();
-        s.go_on(true);
+        if (s.options_.addresses.size() == 1 && s.dissent_.in_a_row != 0) {
+            s.fail({}, "as of an old configuration the master is at " + s.dissent_.at.text());
+        } else {
+            s.turn_to_next();
+            s.go_on(true);
+        }
     }
     s.ask();
     s.next_poll();
@@ -194,7 +201,7 @@ void sentinel::answered(const resp::value& reply) {
     const wire::address& at = *mapped;
     const bool in_vain = at == missed_ && !master_.ready() && !durable_.ready() &&
                          (is_replica_ || now_ - missed_since_ >= options_.scan_interval);
-    if (in_vain && options_.addresses.size() > 1) {
+    if (in_vain) {
         fail({}, "no master at " + at.text() + ", which the sentinel names");
         return;
     }
@@ -248,7 +255,8 @@ bool sentinel::all_agree(const wire::address& at, bool reached) {
     dissent_.in_a_row += std::exchange(counted_, true) ? 0 : 1;
     const auto who = std::count(dissent_.named_it.begin(), dissent_.named_it.end(), true);
     const bool most = static_cast<std::size_t>(who) > all / 2;
-    return dissent_.in_a_row >= all && (most || !reached);
+    const std::size_t enough = all > 1 ? all : looks_at_one_address;
+    return dissent_.in_a_row >= enough && (most || !reached);
 }
 
 void sentinel::fail(errc why, const std::string& words) {

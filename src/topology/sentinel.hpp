@@ -26,9 +26,10 @@ namespace conch::topology {
 /// than before is believed if its configuration is newer (`config-epoch`: each failover has a
 /// greater one), or as new and the server before is not reached, or if as many in a row as there
 /// are sentinels name the same, as when all were told to monitor another; most of them, as long as
-/// the server before is reached, so that one alone does not speak for those that are dead. One that
-/// may not tell the epoch (`+sentinel|master`) is believed, and the others are not asked as long as
-/// it answers.
+/// the server before is reached, so that one alone does not speak for those that are dead. Where
+/// there is one address, it may be that of a service, behind which are several: what three
+/// connections in a row lead to is believed then. One that may not tell the epoch
+/// (`+sentinel|master`) is believed, and the others are not asked as long as it answers.
 class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.
