@@ -11,12 +11,14 @@ namespace {
 
 bool is_conch(const error_code& ec) noexcept { return ec.category() == conch_category(); }
 
-std::string_view advice(errc e) noexcept {
+std::string_view advice(errc e, bool of_sentinel) noexcept {
     switch (e) {
         case errc::not_connected:
             return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
         case errc::authentication_failed:
-            return "; give them in the URL, redis://user:password@host";
+            return of_sentinel ? "; give those of the sentinels in the URL, "
+                                 "?sentinel_user=...&sentinel_password=..."
+                               : "; give them in the URL, redis://user:password@host";
         case errc::read_only: return "; name the master instead of the replica";
         case errc::unknown_master: return "; what do the sentinels monitor?";
         case errc::wrong_type: return "; choose another name";
@@ -62,7 +64,8 @@ std::string explain(error_code ec, std::string_view server_words, std::string_vi
         text += " (" + printable(server_words) + ')';
     }
     if (is_conch(ec)) {
-        text += advice(static_cast<errc>(ec.value()));
+        const bool of_sentinel = server_words.starts_with("sentinel ");
+        text += advice(static_cast<errc>(ec.value()), of_sentinel);
     }
     return text;
 }

@@ -178,7 +178,7 @@ void sentinel::place_done(wire::call& c, const wire::outcome& o) {
     }
     if (o.refused()) {
         s.fail(wire::to_errc(o.reply.text()),
-               "the sentinel refused to answer: " + std::string{o.reply.text()});
+               "it refused to answer: " + std::string{o.reply.text()});
     } else {
         s.answered(o.reply);
     }
@@ -186,7 +186,7 @@ void sentinel::place_done(wire::call& c, const wire::outcome& o) {
 
 void sentinel::answered(const resp::value& reply) {
     if (reply.is_null()) {
-        fail(errc::unknown_master, "the sentinel knows no master named " + options_.master);
+        fail(errc::unknown_master, "it knows no master named " + options_.master);
         return;
     }
     const wire::address told{std::string{reply.at(0).text()},
@@ -195,23 +195,27 @@ void sentinel::answered(const resp::value& reply) {
     const std::optional<wire::address> mapped =
         reached(told, {options_.map_address, "sentinel.map_address"}, log_);
     if (!mapped) {
-        fail(errc::protocol_error, "the sentinel's answer is no address");
+        fail(errc::protocol_error, "its answer is no address");
         return;
     }
     const wire::address& at = *mapped;
     const bool in_vain = at == missed_ && !master_.ready() && !durable_.ready() &&
                          (is_replica_ || now_ - missed_since_ >= options_.scan_interval);
     if (in_vain) {
-        fail({}, "no master at " + at.text() + ", which the sentinel names");
+        fail({}, "no master at " + at.text() + ", which it names");
         return;
     }
     failed_ = refused_ = 0;
+    reason_ = {};
     link_.worked();
     told_[asked_].clear();
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
              " as of an old configuration");
         return;
+    }
+    if (!master_.target().known()) {
+        blame({});
     }
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
@@ -267,6 +271,7 @@ void sentinel::fail(errc why, const std::string& words) {
 
 void sentinel::go_on(bool at_once) {
     inquiry_.begins(now_);
+    link_.presume({});  // what failed was another
     const wire::address next = address_of(asked_);
     at_once ? link_.move_to(next) : link_.move_later(next);
 }
@@ -282,7 +287,12 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     const std::size_t all = s.options_.addresses.size();
     const errc asked = std::exchange(s.why_, errc{});
     const errc why = asked != errc{} ? asked : s.link_.lasting_failure();
+    const errc last = s.link_.why_down();
     s.refused_ += why != errc{} ? 1 : 0;
+    if (s.reason_ == errc{}) {
+        s.reason_ = why;
+        s.reason_words_ = "sentinel " + s.link_.target().text() + ": " + s.link_.last_words();
+    }
     s.turn_to_next();
     s.missed_ = {};
     if (++s.failed_ % all != 0) {
@@ -294,13 +304,21 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     s.go_on(false);
     s.ask();
     const bool none_helps = std::exchange(s.refused_, 0) == all;
+    const errc reason = std::exchange(s.reason_, errc{});
     if (s.master_.ready() || s.master_.target().known()) {
         return;
     }
-    s.master_.remember_words(s.link_.last_words());
+    s.blame(reason);
+    s.master_.remember_words(s.reason_words_);
     if (none_helps || is_out_of_attempts(s.inquiry_.settings(), s.failed_ / all)) {
-        s.events_.lost(s.events_.owner, none_helps ? why : s.link_.why_down());
+        s.events_.lost(s.events_.owner, reason != errc{} ? reason : last);
     }
+}
+
+// What to tell who waits in vain for a master that none has named yet.
+void sentinel::blame(errc reason) noexcept {
+    master_.presume(reason);
+    durable_.presume(reason);
 }
 
 void sentinel::close() {

@@ -78,6 +78,7 @@ private:
 
     void answered(const resp::value& reply);
     void go_on(bool at_once);
+    void blame(errc reason) noexcept;
     bool believes(const wire::address& at);
     bool all_agree(const wire::address& at, bool reached);
     void turn_to_next() noexcept;
@@ -102,6 +103,8 @@ private:
     std::size_t failed_ = 0;         // so many of them in a row, since one answered
     std::size_t refused_ = 0;        // so many of these would refuse again
     errc why_{};                     // this one would
+    errc reason_{};                  // the first that would, of those that failed
+    std::string reason_words_{};     // its own, else those of the last that failed
     wire::address missed_{};         // where no master was met
     time_point missed_since_{};
     bool is_replica_ = false;                  // there

@@ -83,6 +83,8 @@ public:
     bool may_still_run(std::uint64_t epoch) const noexcept;
     /// What to tell who waited in vain for a connection.
     errc why_down() const noexcept;
+    /// Why it isn't known where to connect; none: for no reason that lasts.
+    void presume(errc why) noexcept { failure_ = why; }
     /// The last attempt to connect met a replica, where a master is wanted.
     bool met_replica() const noexcept { return met_replica_; }
     /// What to tell who waited too long for the answer to this call.

@@ -72,7 +72,7 @@ TEST_F(topology_durable, hears_that_no_sentinel_knows_the_master) {
     ASSERT_FALSE(durable_news.empty());
     EXPECT_EQ(durable_news.back(),
               "lost: " + make_error_code(conch::errc::unknown_master).message());
-    EXPECT_EQ(servers.last_words(), "the sentinel knows no master named m");
+    EXPECT_EQ(servers.last_words(), "sentinel s1:26379: it knows no master named m");
 }
 
 TEST_F(topology_durable, the_last_words_are_those_of_either) {

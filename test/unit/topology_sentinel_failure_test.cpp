@@ -124,7 +124,7 @@ TEST_F(topology_sentinel, after_all_of_them_it_pauses_and_begins_again) {
     servers.at(asked).broken("refused");
     servers.at(asked).broken("refused too");
     EXPECT_FALSE(wanted(asked));
-    EXPECT_EQ(servers.main().last_words(), "refused too");
+    EXPECT_EQ(servers.main().last_words(), "sentinel s2:26379: refused too");
     EXPECT_EQ(news, lines{}) << "it may pass";
     advance(200ms);
     EXPECT_TRUE(wanted(asked));
@@ -140,7 +140,7 @@ TEST_F(topology_sentinel, a_name_that_none_of_them_knows_fails_those_who_wait) {
     meet_sentinel();
     reply(asked, subscribed_to("+switch-master") + knows_none());
     EXPECT_EQ(news, lines{"lost: no sentinel knows a master of this name"});
-    EXPECT_EQ(servers.main().last_words(), "the sentinel knows no master named m");
+    EXPECT_EQ(servers.main().last_words(), "sentinel s1:26379: it knows no master named m");
 }
 
 TEST_F(topology_sentinel, a_password_that_they_refuse_fails_those_who_wait) {
