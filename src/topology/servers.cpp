@@ -147,7 +147,9 @@ void servers::on_astray(void* self, bool was_ready) {
     line& l = *static_cast<line*>(self);
     servers& all = l.home;
     const auto tend = [&](auto& guide) {
-        if (!was_ready && l.link.target().known()) {
+        // Whoever refuses for good, or can't be trusted, is there.
+        const bool met = l.link.lasting_failure() != errc{} && !l.link.met_replica();
+        if (!was_ready && !met && l.link.target().known()) {
             guide->not_there(l.link.target(), l.link.met_replica());
         }
         guide->ask();

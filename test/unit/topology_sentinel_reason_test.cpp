@@ -17,6 +17,23 @@ struct topology_sentinel_reason : topology_sentinel {
         EXPECT_EQ(meet_sentinel(), question);
         reply(asked, subscribed_to("+switch-master") + knows_none());
     }
+    /// What a sentinel that names no other is told by a master again and again, for long.
+    template <typename Refuse>
+    void meet_in_vain(Refuse refuse) {
+        submit(a);
+        just_find_master("m1");
+        for (int i = 0; i < 3; ++i) {
+            while (!wanted(main_link)) {
+                advance(timers.next() - now);
+            }
+            refuse();
+            EXPECT_FALSE(wanted(main_link));
+            if (!sent(asked).empty()) {
+                reply(asked, just_names("m1"));
+            }
+            advance(1s);
+        }
+    }
 };
 
 TEST_F(topology_sentinel_reason, of_one_outlives_the_silence_of_another) {
@@ -58,6 +75,22 @@ TEST_F(topology_sentinel_reason, is_none_once_the_master_is_known) {
     EXPECT_EQ(servers.main().why_down(), errc::not_connected);
     servers.main().broken("no route");
     EXPECT_EQ(servers.main().last_words(), "no route");
+}
+
+TEST_F(topology_sentinel_reason, of_the_master_is_not_the_sentinels_fault) {
+    meet_in_vain([&] {
+        servers.main().connected();
+        sent(main_link);
+        reply(main_link, error("WRONGPASS invalid username-password pair"));
+    });
+    EXPECT_EQ(target(asked), "s1:26379");
+    EXPECT_TRUE(servers.at(asked).ready());
+}
+
+TEST_F(topology_sentinel_reason, is_not_the_sentinels_fault_where_the_master_is_not_trusted) {
+    meet_in_vain([&] { servers.main().broken("host name mismatch", errc::tls_failed); });
+    EXPECT_EQ(target(asked), "s1:26379");
+    EXPECT_TRUE(servers.at(asked).ready());
 }
 
 }  // namespace
