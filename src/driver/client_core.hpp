@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 #define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 
+#include "driver/address_turns.hpp"
 #include "driver/backend.hpp"
 #include "driver/client_service.hpp"
 #include "driver/context_gate.hpp"
@@ -88,6 +89,7 @@ private:
         std::shared_ptr<stream> at{};
         bool ready = false;
         bool reading = false;  ///< a read is on its way
+        bool heard = false;    ///< anything from the server
     };
 
     /// Whether a wake-up comes.
@@ -131,6 +133,7 @@ private:
     time_point now_{};
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::vector<connection> connections_;
+    address_turns turns_{};
     bool coming_back_ = false;  // on_back() is
     bool was_asked_ = false;    // of something, when it was woken last
     bool delivered_ = false;    // something, in this turn

@@ -27,7 +27,7 @@ void client_core::tend_connections() {
             const wire::address& to = engine_.target(i);
             c.at = tls_ ? tls_->make_stream(*this, i, wanted, to.host)
                         : std::make_shared<stream>(*this, i, wanted);
-            c.at->connect(to);
+            c.at->connect(to, turns_.begin(i, to));
         }
     }
 }
@@ -77,6 +77,9 @@ void client_core::on_read(stream& s, std::size_t n) {
     connections_[s.place()].reading = false;
     begin_turn();
     if (is_wanted(s)) {
+        if (!std::exchange(connections_[s.place()].heard, true)) {
+            turns_.answered(s.place(), engine_.target(s.place()));
+        }
         engine_.input(s.place()).commit(n);
         engine_.received(s.place());
     }

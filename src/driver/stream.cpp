@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "driver/stream.hpp"
 
+#include "driver/address_turns.hpp"
 #include "driver/client_core.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
@@ -52,7 +53,7 @@ stream::stream(client_core& home, std::size_t place, std::uint64_t number)
       number_{number},
       resolver_{home_.io_executor()} {}
 
-void stream::connect(const wire::address& to) {
+void stream::connect(const wire::address& to, std::size_t failed) {
     error_code bad;
     if (!to.unix_path.empty()) {
         tcp_ = false;
@@ -60,13 +61,13 @@ void stream::connect(const wire::address& to) {
     } else if (const auto address = asio::ip::make_address(to.host, bad); !bad) {
         addresses_.emplace_back(asio::ip::tcp::endpoint{address, to.port});
     } else {
-        resolve(to);
+        resolve(to, failed);
         return;
     }
     connect_next({});
 }
 
-void stream::resolve(const wire::address& to) {
+void stream::resolve(const wire::address& to, std::size_t failed) {
     opening_.run = &pass_on<&stream::resolved>;
     const auto tell = [self = shared_from_this(), home = home_.shared_from_this()](error_code ec) {
         self->end(self->opening_, self, ec);
@@ -74,11 +75,12 @@ void stream::resolve(const wire::address& to) {
     try {
         resolver_.async_resolve(
             to.host, std::to_string(to.port), asio::ip::tcp::resolver::numeric_service,
-            [self = shared_from_this(), tell](error_code ec, const auto& results) {
+            [self = shared_from_this(), tell, failed](error_code ec, const auto& results) {
                 // Nobody else looks at the addresses before the lane is told.
                 for (const auto& r : results) {
                     self->addresses_.emplace_back(r.endpoint());
                 }
+                address_turns::arrange(self->addresses_, failed);
                 tell(ec);
             });
     } catch (const system_error& e) {  // the resolver's thread can't be started

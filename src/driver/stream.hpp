@@ -40,8 +40,8 @@ public:
 
     std::size_t place() const noexcept { return place_; }
     std::uint64_t number() const noexcept { return number_; }
-    /// Resolves the host and tries its addresses in turn.
-    void connect(const wire::address& to);
+    /// Resolves the host and tries its addresses in turn; `failed` attempts did before.
+    void connect(const wire::address& to, std::size_t failed);
     virtual void read();
     bool writing() const noexcept { return writing_; }
     std::string& output() noexcept { return output_; }
@@ -86,7 +86,7 @@ private:
     /// A handler: passes the ending to the lane.
     auto note(ending& e, handler_memory& memory);
 
-    void resolve(const wire::address& to);
+    void resolve(const wire::address& to, std::size_t failed);
     void connect_next(error_code last);
     void write_rest();
     void resolved(error_code ec, std::size_t);

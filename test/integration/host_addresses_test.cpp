@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// A host name that stands for several addresses.
+#include "support/redis_test.hpp"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace {
+
+/// What it stands for: the first address has a listener that never answers.
+constexpr std::string_view two_addresses = "two-addresses.test";
+constexpr const char* silent_address = "127.0.0.3";
+constexpr const char* redis_address = "127.0.0.1";
+
+}  // namespace
+
+// In place of libc's, for this program: it knows one name more.
+extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints,
+                           addrinfo** found) {
+    static const auto real =
+        reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+    if (host == nullptr || host != two_addresses) {
+        return real(host, port, hints, found);
+    }
+    addrinfo* rest = nullptr;
+    const int bad = real(redis_address, port, hints, &rest);
+    if (bad != 0) {
+        return bad;
+    }
+    const int worse = real(silent_address, port, hints, found);
+    if (worse != 0) {
+        ::freeaddrinfo(rest);
+        return worse;
+    }
+    addrinfo* last = *found;
+    while (last->ai_next != nullptr) {
+        last = last->ai_next;
+    }
+    last->ai_next = rest;
+    return 0;
+}
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+/// Accepts, as far as the kernel does that, and says nothing.
+class silent_listener {
+public:
+    explicit silent_listener(std::uint16_t port) {
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(port);
+        ::inet_pton(AF_INET, silent_address, &at.sin_addr);
+        const auto* const address = reinterpret_cast<const sockaddr*>(&at);
+        listens_ = ::bind(fd_, address, sizeof at) == 0 && ::listen(fd_, 64) == 0;
+    }
+    ~silent_listener() { ::close(fd_); }
+    silent_listener(const silent_listener&) = delete;
+    silent_listener& operator=(const silent_listener&) = delete;
+
+    bool listens() const noexcept { return listens_; }
+
+private:
+    int fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool listens_ = false;
+};
+
+struct host_addresses_test : redis_test {
+    host_addresses_test() : redis_test{{.tcp = true}} {}
+};
+
+TEST_F(host_addresses_test, one_that_never_answers_is_left_for_the_next) {
+    const silent_listener silent{server.port()};
+    ASSERT_TRUE(silent.listens());
+    config s = settings();
+    s.unix_path.clear();
+    s.host = two_addresses;
+    s.port = server.port();
+    s.connect_timeout = 300ms;
+    s.operation_timeout = 10s;
+    client c{io, s};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "m"};
+        hold h = co_await m.async_lock();
+        EXPECT_TRUE(raw.exists("m"));
+        co_await h.async_unlock();
+    });
+}
+
+}  // namespace
