@@ -157,6 +157,8 @@ void client_core::take_inbox() {
             engine_.release(*view);
         }
     }
+    // Nor what they have just cancelled. The rest of the tickets may be those of what starts now.
+    std::erase_if(in.cancelled, [this](std::uint64_t ticket) { return cancel_now(ticket); });
     while (in.operations) {
         operation& op = *in.operations;
         in.operations = op.next;
@@ -208,10 +210,10 @@ void client_core::start(operation& op) {
     }
 }
 
-void client_core::cancel_now(std::uint64_t ticket) {
+bool client_core::cancel_now(std::uint64_t ticket) {
     const auto it = cancellable_.find(ticket);
     if (it == cancellable_.end()) {
-        return;
+        return false;
     }
     operation& op = *it->second;
     if (op.running) {
@@ -219,6 +221,7 @@ void client_core::cancel_now(std::uint64_t ticket) {
     } else if (std::erase(shutdowns_, &op) > 0) {
         engine_.completions().push_back({&op, asio::error::operation_aborted, {}, false});
     }
+    return true;
 }
 
 void client_core::begin_shutdown(duration drain) {

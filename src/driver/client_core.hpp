@@ -99,7 +99,8 @@ private:
     void end_turn();
     void take_inbox();
     void start(operation& op);
-    void cancel_now(std::uint64_t ticket);
+    /// Whether it runs.
+    bool cancel_now(std::uint64_t ticket);
     /// Called again, it may only shorten the time that holders have.
     void begin_shutdown(duration drain);
     void end_shutdown();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // How long an acquisition waits: never less than its budget, and always at least one try.
+#include "support/attempt.hpp"
 #include "support/redis_test.hpp"
 
 #include <array>
+#include <utility>
 
 namespace {
 
@@ -174,6 +176,21 @@ TEST_F(wait_test, a_waiter_that_gives_up_leaves_the_others_waiting) {
         EXPECT_EQ(granted, 2);
         EXPECT_EQ(c.stats().wakes_by_poll, 0u);
     });
+}
+
+// Both are asked for before the client turns.
+TEST_F(wait_test, who_gives_up_waiting_and_then_tries_does_not_meet_their_own_waiter) {
+    client c{io, settings()};
+    const mutex m{c, "own"};
+    take_as_stranger(raw, "own");
+    lock_attempt waiter = start_lock(m);
+    ASSERT_TRUE(run_until(io, [&] { return listening("own"); }));
+    raw.must({"DEL", "own"});
+    waiter.cancel();
+    lock_attempt tries{[&](auto token) { m.async_try_lock(std::move(token)); }};
+    ASSERT_TRUE(run_until(io, [&] { return waiter.done() && tries.done(); }));
+    EXPECT_EQ(waiter.ec(), asio::error::operation_aborted);
+    EXPECT_TRUE(tries.value().owns_lock());
 }
 
 }  // namespace
