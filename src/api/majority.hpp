@@ -37,9 +37,9 @@ enum class answer {
 
 /// What came of a round.
 enum class verdict {
-    open,         ///< a majority is possible
+    open,         ///< a majority is possible, or its answer
     granted,      ///< by a majority
-    busy,         ///< a majority can be reached, and refuses
+    busy,         ///< a majority is there, and refuses
     unreachable,  ///< for now
     failed        ///< so many errors that no majority is left
 };
@@ -59,7 +59,11 @@ constexpr verdict judge(std::span<const answer> answers) noexcept {
     if (count(answer::failed) > answers.size() - majority) {
         return verdict::failed;
     }
-    return possible + count(answer::busy) >= majority ? verdict::busy : verdict::unreachable;
+    const std::size_t there = count(answer::granted) + count(answer::busy);
+    if (there >= majority) {
+        return verdict::busy;
+    }
+    return there + count(answer::pending) >= majority ? verdict::open : verdict::unreachable;
 }
 
 /// The first that is there: contenders that meet at it do not meet elsewhere.

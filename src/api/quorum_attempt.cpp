@@ -75,10 +75,15 @@ void quorum_attempt::cancel() { end(asio::error::operation_aborted); }
 void quorum_attempt::begin_round(stage s) {
     const bool given = s == stage::first_round || stage_ == stage::first_round;
     stage_ = s;
+    const time_point now = clock::now();
+    if (in_reach_) {
+        reached_ = now;
+    }
     const duration limit = core().answer_timeout();
-    const duration most = std::max(deadline_ - clock::now(), duration::zero());
+    const duration most = std::max(deadline_ - now, duration::zero());
     const duration left = given ? limit : std::min(most, limit);
     const duration wait = s == stage::settling ? left : duration::zero();
+    in_full_ = left == limit;
     for (std::size_t i = 0; i < core().size(); ++i) {
         if (holding_->has(i)) {
             answers_[i] = answer::granted;
@@ -129,9 +134,9 @@ void quorum_attempt::look_at_answers() {
         return;
     }
     withdraw_all();
-    in_reach_ = v != verdict::unreachable;
-    if (in_reach_) {
-        reached_ = clock::now();
+    // Who had less than its time to answer has not shown that it is dead.
+    if (v != verdict::unreachable || in_full_) {
+        in_reach_ = v != verdict::unreachable;
     }
     if (v == verdict::failed) {
         end(why_);
@@ -166,8 +171,9 @@ void quorum_attempt::refused() {
 }
 
 void quorum_attempt::not_reached() {
-    const bool patient = clock::now() - reached_ < core().settings().operation_timeout;
-    if (patient && !out_of_time()) {
+    if (out_of_time()) {
+        end_in_time();
+    } else if (clock::now() - reached_ < core().settings().operation_timeout) {
         pause();
     } else {
         end(why_);

@@ -50,8 +50,9 @@ private:
     const lock_options options_;
     const bool try_only_;
     const time_point deadline_;
-    time_point reached_ = clock::now();  // when a majority was last in reach
-    bool in_reach_ = true;               // it was, at the last look
+    time_point reached_{};  // when the first of those rounds began that find no majority
+    bool in_reach_ = true;  // a majority was, in the last round that was long enough to tell
+    bool in_full_ = true;   // this one is
     stage stage_ = stage::first_round;
     error_code why_{};  // the last error of a server
     boost::intrusive_ptr<quorum_holding> holding_;

@@ -36,8 +36,8 @@ void quorum_task::complete(error_code ec, view_ptr view) {
     }
 }
 
-quorum_core::quorum_core(core_ptr first, std::vector<mutex> members, duration answer_timeout)
-    : first_{std::move(first)},
+quorum_core::quorum_core(std::vector<quorum_member> members, duration answer_timeout)
+    : first_{members.front().core},
       members_{std::move(members)},
       answer_timeout_{answer_timeout},
       random_{random_seed()} {

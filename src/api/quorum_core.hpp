@@ -32,14 +32,20 @@ namespace conch::impl {
 
 class quorum_holding;
 
+/// The lock on one of the servers: its parts, for those who ask as no public handle does.
+struct quorum_member {
+    core_ptr core;
+    spec_ptr spec;
+    mutex lock;
+};
+
 /// One `quorum_mutex` at work: its tasks and holds, on a strand of the first client's executor.
 /// Shared by the public handles, its tasks and its pending handlers.
 class quorum_core final : public backend, public std::enable_shared_from_this<quorum_core> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 
-    /// `first`: the first client's.
-    quorum_core(core_ptr first, std::vector<mutex> members, duration answer_timeout);
+    quorum_core(std::vector<quorum_member> members, duration answer_timeout);
     ~quorum_core();
 
     void submit(operation& op) noexcept override;
@@ -56,7 +62,7 @@ public:
 
     std::size_t size() const noexcept { return members_.size(); }
     std::size_t majority() const noexcept { return majority_of(size()); }
-    const mutex& member(std::size_t i) const noexcept { return members_[i]; }
+    const quorum_member& member(std::size_t i) const noexcept { return members_[i]; }
     duration answer_timeout() const noexcept { return answer_timeout_; }
     duration jitter(duration d) noexcept { return random_.jitter(d); }
     core::timer_heap& timers() noexcept { return timers_; }
@@ -91,7 +97,7 @@ private:
     void drop_all() noexcept;
 
     const core_ptr first_;
-    const std::vector<mutex> members_;
+    const std::vector<quorum_member> members_;
     const duration answer_timeout_;
     core::random random_;
     core::timer_heap timers_{};

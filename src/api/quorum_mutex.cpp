@@ -39,24 +39,20 @@ void check(std::span<const std::reference_wrapper<const client>> clients,
     }
 }
 
-std::vector<mutex> members_of(std::span<const std::reference_wrapper<const client>> clients,
-                              std::string_view name) {
-    std::vector<mutex> members;
-    members.reserve(clients.size());
-    for (const client& c : clients) {
-        members.emplace_back(c, name);
-    }
-    return members;
-}
-
 }  // namespace
 
 quorum_mutex::quorum_mutex(std::span<const std::reference_wrapper<const client>> clients,
                            std::string_view name, const quorum_options& options)
     : mutex{[&]() -> impl::core_ptr {
                 check(clients, options);
-                return std::make_shared<impl::quorum_core>(
-                    clients.front().get().core_, members_of(clients, name), options.answer_timeout);
+                const auto spec = impl::lock_spec::make(impl::redisson_family, name, {});
+                std::vector<impl::quorum_member> members;
+                members.reserve(clients.size());
+                for (const client& c : clients) {
+                    members.push_back({c.core_, spec, mutex{c, name}});
+                }
+                return std::make_shared<impl::quorum_core>(std::move(members),
+                                                           options.answer_timeout);
             }(),
             impl::lock_spec::make(impl::redisson_family, name, {})} {}
 

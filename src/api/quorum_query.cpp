@@ -50,7 +50,7 @@ public:
 private:
     void ask(std::size_t i) override {
         const auto self = std::static_pointer_cast<status_query>(shared_from_this());
-        core().member(i).async_status(
+        core().member(i).lock.async_status(
             core().handler(stops_[i], [self, i](error_code ec, lock_status s) {
                 if (!ec) {
                     self->answers_[i] = std::move(s);
@@ -78,7 +78,7 @@ public:
 private:
     void ask(std::size_t i) override {
         const auto self = std::static_pointer_cast<force_query>(shared_from_this());
-        core().member(i).async_force_unlock(
+        core().member(i).lock.async_force_unlock(
             core().handler(stops_[i], [self](error_code ec, bool done) {
                 self->done_ = self->done_ || (!ec && done);
                 self->told(ec);

@@ -34,7 +34,8 @@ public:
     /// Tries for `options.wait`; answers within `limit`.
     static pointer ask(std::shared_ptr<quorum_core> core, std::size_t member,
                        const lock_options& options, duration limit, asker& by);
-    vote(std::shared_ptr<quorum_core> core, std::size_t member, asker& by);
+    vote(std::shared_ptr<quorum_core> core, std::size_t member, const lock_options& options,
+         duration limit, asker& by);
     vote(const vote&) = delete;
     vote& operator=(const vote&) = delete;
     ~vote();
@@ -45,14 +46,19 @@ public:
     void withdraw();
 
 private:
-    void answer(error_code ec, hold h);
+    void begin();
+    void answer(error_code ec, hold h, bool unheard);
+    static void on_again(void* self);
     static void on_limit(void* self);
 
     const std::shared_ptr<quorum_core> core_;
     const std::size_t member_;
+    const lock_options options_;
     asker* by_;  // null once it was answered or withdrawn
     boost::asio::cancellation_signal cancel_{};
+    core::timer again_;
     core::timer limit_;
+    bool looked_ = false;  // once more, when the limit had passed
 };
 
 }  // namespace conch::impl

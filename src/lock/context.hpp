@@ -38,7 +38,7 @@ struct completion {
     void* tag = nullptr;
     error_code ec{};
     impl::view_ptr view{};
-    bool flag = false;
+    bool flag = false;  ///< of a refused acquire: no server was there to be asked
 };
 
 /// What tells locks apart.

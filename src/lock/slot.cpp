@@ -79,7 +79,7 @@ acquisition* slot::held_by(std::uint64_t owner) const noexcept {
 
 void slot::acquire(waiter& w, duration wait) {
     if (w.no_wait && (has_waiters() || live_ || trying_)) {
-        leave(w, errc::timed_out);
+        leave(w, errc::timed_out, {}, !link().ready());
         return;
     }
     if (follows_release() && !w.no_wait) {
@@ -101,7 +101,7 @@ void slot::acquire(waiter& w, duration wait) {
     }
 }
 
-void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
+void slot::leave(waiter& w, error_code why, impl::view_ptr view, bool unheard) {
     if (why == errc::timed_out) {
         ++house.counters.timeouts;
         if (w.try_only) {
@@ -110,7 +110,7 @@ void slot::leave(waiter& w, error_code why, impl::view_ptr view) {
     }
     house.timers.cancel(w.deadline);
     observe(w, why, view ? level_of(*view)->of : nullptr);
-    house.complete(w, why, std::move(view));
+    house.complete(w, why, std::move(view), unheard);
     house.waiters.free(w);
 }
 

@@ -127,7 +127,8 @@ private:
     void nest_others(acquisition& a);
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     const waiter& head() const noexcept { return static_cast<const waiter&>(waiters_.front()); }
-    void leave(waiter& w, error_code why, impl::view_ptr view = {});
+    /// `unheard`: refused by what is known here, of a server that is not connected.
+    void leave(waiter& w, error_code why, impl::view_ptr view = {}, bool unheard = false);
     void observe(const waiter& w, error_code why, const acquisition* granted_);
     void wake() noexcept;
     void try_again();

@@ -161,7 +161,7 @@ TEST_F(quorum_of_three_test, who_only_tries_gets_what_the_others_of_a_tie_give_b
 }
 
 // Two of three say no before the first one says that it is theirs.
-TEST_F(quorum_of_three_test, who_only_tries_hears_the_first_server_even_if_it_is_the_last_to_answer) {
+TEST_F(quorum_of_three_test, who_only_tries_hears_the_first_server_even_if_it_answers_last) {
     contender a{io, servers};
     const contender b{io, servers};
     run([&]() -> asio::awaitable<void> {

@@ -60,6 +60,14 @@ TEST(api_majority_test, a_round_ends_when_no_majority_is_possible) {
     EXPECT_EQ(of({yes, failed}), verdict::failed);
 }
 
+TEST(api_majority_test, a_majority_refuses_when_it_has_answered) {
+    EXPECT_EQ(of({silent, open, busy}), verdict::open) << "one alone is no majority";
+    EXPECT_EQ(of({busy, open, busy}), verdict::busy);
+    EXPECT_EQ(of({open, open, busy, busy, silent}), verdict::open);
+    EXPECT_EQ(of({silent, open, busy, yes, silent}), verdict::open);
+    EXPECT_EQ(of({silent, silent, busy, yes, silent}), verdict::unreachable);
+}
+
 TEST(api_majority_test, the_first_to_answer_is_the_first_in_the_order_given) {
     EXPECT_EQ(first_to_answer(std::vector{silent, failed, busy, yes}), 2u);
     EXPECT_EQ(first_to_answer(std::vector{yes, busy}), 0u);

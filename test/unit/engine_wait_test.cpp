@@ -235,4 +235,20 @@ TEST(engine_try, a_try_with_patience_waits_and_comes_back_empty) {
     EXPECT_FALSE(op.view);
 }
 
+TEST(engine_refusal, says_whether_a_server_was_there_to_be_asked) {
+    engine_harness h;
+    h.lock("a");
+    const operation& unheard = h.try_lock("a");
+    EXPECT_TRUE(unheard.ended({}));
+    EXPECT_TRUE(unheard.flag);
+    h.connect();
+    const operation& heard = h.try_lock("a");
+    EXPECT_TRUE(heard.ended({}));
+    EXPECT_FALSE(heard.flag);
+    h.reply(granted());
+    const operation& behind = h.try_lock("a");
+    EXPECT_TRUE(behind.ended({}));
+    EXPECT_FALSE(behind.flag);
+}
+
 }  // namespace
