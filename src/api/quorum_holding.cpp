@@ -182,14 +182,17 @@ void quorum_holding::on_heal(void* self_) {
 }
 
 void quorum_holding::heal() {
-    const lock_options o = healing_options();
+    lock_options o = healing_options();
     if (!core::lease_is_good(*o.lease, *o.renew) || o.max_hold < core::shortest_lease) {
         return;  // too late
     }
+    // Between contenders that take turns there it would hardly ever find the lock free: it waits
+    // for a release. Not where all leases end at a set time, which would be a later one then.
+    const duration limit = core_.answer_timeout();
+    o.wait = *o.renew && o.max_hold == forever ? limit : duration::zero();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         if (!has(i) && !slots_[i].asked && !slots_[i].closed) {
-            slots_[i].asked =
-                vote::ask(core_.shared_from_this(), i, o, core_.answer_timeout(), *this);
+            slots_[i].asked = vote::ask(core_.shared_from_this(), i, o, *o.wait + limit, *this);
         }
     }
 }
@@ -226,8 +229,11 @@ void quorum_holding::end(error_code why) {
     const view_ptr self{this};
     {
         // Once: what was told of the hold stays so.
-        const time_point at = until();
+        const time_point alive = until();
         const std::lock_guard guard{mutex_};
+        // Where no majority is left to say it, it was what they last said.
+        const time_point noted{duration{valid_until.load(std::memory_order_relaxed)}};
+        const time_point at = alive != time_point{} ? alive : noted;
         const time_point told = why ? std::min(at, clock::now()) : at;
         valid_until.store(told.time_since_epoch().count(), std::memory_order_release);
         ended_ = true;

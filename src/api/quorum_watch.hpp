@@ -3,6 +3,7 @@
 #define CONCH_SRC_API_QUORUM_WATCH_HPP
 
 #include "api/quorum_task.hpp"
+#include "core/timer_heap.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -33,18 +34,22 @@ public:
 
 private:
     struct notice {
-        std::uint64_t told = 0;  // serial of the member's hold
-        bool closing = false;    // so it told
+        std::uint64_t told = 0;     // serial of the member's hold
+        std::uint64_t refused = 0;  // serial of one for whose watch its client had no room
+        bool closing = false;       // so it told
         boost::asio::cancellation_signal stop{};
     };
 
     void told(std::size_t member, std::uint64_t serial, error_code why);
     void watch_renewed();
+    void watch_later(std::size_t member, std::uint64_t serial);
+    static void on_again(void* self);
     std::size_t silent() const noexcept;
 
     const boost::intrusive_ptr<quorum_holding> of_;
     const duration before_;
     std::vector<notice> notices_;
+    core::timer again_;
 };
 
 }  // namespace conch::impl
