@@ -55,8 +55,8 @@ vote::pointer vote::ask(std::shared_ptr<quorum_core> core, std::size_t member,
 
 void vote::begin() {
     const quorum_member& m = core_->member(member_);
-    auto done = core_->handler(
-        cancel_, [self = shared_from_this()](error_code ec, hold h, bool unheard) {
+    auto done =
+        core_->handler(cancel_, [self = shared_from_this()](error_code ec, hold h, bool unheard) {
             self->answer(ec, std::move(h), unheard);
         });
     start<void(error_code, hold, bool)>(

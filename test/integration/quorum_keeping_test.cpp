@@ -23,8 +23,7 @@ TEST_F(quorum_keeping_test, who_watches_a_hold_where_there_is_no_room_does_not_k
     lock_attempt taken = start_lock(m, {.lease = 3s});
     ASSERT_TRUE(run_until(io, [&] { return taken.done() && count_of("no-room") == 3; }));
     hold& h = taken.value();
-    plain_attempt ahead{
-        [&](auto token) { h.async_wait_lost(1500ms, std::move(token)); }};
+    plain_attempt ahead{[&](auto token) { h.async_wait_lost(1500ms, std::move(token)); }};
     plain_attempt watch = start_wait_lost(h);
     std::size_t handlers = 0;
     const time_point end = clock::now() + 500ms;
