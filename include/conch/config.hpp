@@ -111,7 +111,8 @@ struct cluster_options {
     /// Where to reach a node that the cluster knows by this address, as through NAT; those in
     /// `addresses` are used as they are. Called on the client's strand: it must not block or throw.
     /// If it throws, or names no usable host or no port, that is logged, and the node's own address
-    /// is used. Lifetime: as of `config::log`. Default: there.
+    /// is used. Not called for a node that tells no host: it is on the one that was asked, at the
+    /// port that it tells. Lifetime: as of `config::log`. Default: there.
     std::function<server_address(const server_address&)> map_address{};
 };
 

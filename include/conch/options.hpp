@@ -38,9 +38,9 @@ struct mutex_options {
     /// cluster one to each master), as the server does nothing else on it meanwhile: what they do
     /// waits for those before them for up to `within`, other locks don't. A renewal asks too; one
     /// that too few have acknowledged is counted (`stats::renewals_not_replicated`) and logged, and
-    /// the hold goes on. Releases, extensions and nested acquisitions ask nobody. All mutexes of a
-    /// name should say the same: those that ask and those that don't wait for each other as two
-    /// clients do. Default: off.
+    /// the hold goes on; an extension is such a renewal, and is answered before the replicas are.
+    /// Releases and nested acquisitions ask nobody. All mutexes of a name should say the same:
+    /// those that ask and those that don't wait for each other as two clients do. Default: off.
     replica_options replicas{};
 };
 

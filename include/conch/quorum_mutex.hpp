@@ -45,8 +45,9 @@ struct quorum_options {
 ///   from there by push; after half a second, or ten times `quorum_options::answer_timeout` if that
 ///   is longer, at the latest it asks all again. A tie between contenders is broken in the same
 ///   order, then by pauses of random length; between those that do not wait, too: who has got the
-///   first server is given up to twice `answer_timeout` more. There is no queue: no contender has a
-///   right to be the next.
+///   first server is given up to twice `answer_timeout` more, and nobody is refused before that
+///   one has answered, or `answer_timeout` is over. There is no queue: no contender has a right to
+///   be the next.
 /// - A grant, a release and an extension are confirmed when a majority has confirmed them.
 /// - Acquisitions do not nest: `lock_options::owner` is refused with `errc::invalid_owner`.
 /// - `errc::not_connected`: no majority has answered, to a try without wait in `answer_timeout`, at
