@@ -84,6 +84,7 @@ void quorum_attempt::begin_round(stage s) {
     const duration left = given ? limit : std::min(most, limit);
     const duration wait = s == stage::settling ? left : duration::zero();
     in_full_ = left == limit;
+    round_ends_ = core::after(now, limit);
     for (std::size_t i = 0; i < core().size(); ++i) {
         if (holding_->has(i)) {
             answers_[i] = answer::granted;
@@ -147,9 +148,10 @@ void quorum_attempt::look_at_answers() {
     }
 }
 
-// Who would end now may still be the one who has got the first server, if that is slow to say so.
+// Who has no time for more than this round may still be the one who has got the first server, if
+// that is slow to say so.
 bool quorum_attempt::is_early() const noexcept {
-    return stage_ == stage::first_round && out_of_time() && first_is_open(answers_);
+    return stage_ == stage::first_round && deadline_ <= round_ends_ && first_is_open(answers_);
 }
 
 // Nothing is kept while it waits for others, but for one thing: who has got the first server may

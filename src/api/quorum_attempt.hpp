@@ -53,6 +53,7 @@ private:
     time_point reached_{};  // when the first of those rounds began that find no majority
     bool in_reach_ = true;  // a majority was, in the last round that was long enough to tell
     bool in_full_ = true;   // this one is
+    time_point round_ends_{};
     stage stage_ = stage::first_round;
     error_code why_{};  // the last error of a server
     boost::intrusive_ptr<quorum_holding> holding_;

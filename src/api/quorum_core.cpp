@@ -141,17 +141,23 @@ void quorum_core::take_inbox() {
             holding_of(*view).release();
         }
     }
+    // Nor what they have just cancelled. The rest of the tickets may be those of what starts now.
+    const auto cancel = [this](std::uint64_t ticket) {
+        const auto it = cancellable_.find(ticket);
+        if (it == cancellable_.end()) {
+            return false;
+        }
+        const auto task = it->second->shared_from_this();
+        task->cancel();
+        return true;
+    };
+    std::erase_if(in.cancelled, cancel);
     while (in.operations) {
         operation& op = *in.operations;
         in.operations = op.next;
         start(op);
     }
-    for (const std::uint64_t ticket : in.cancelled) {
-        if (const auto it = cancellable_.find(ticket); it != cancellable_.end()) {
-            const auto task = it->second->shared_from_this();
-            task->cancel();
-        }
-    }
+    std::ranges::for_each(in.cancelled, cancel);
 }
 
 void quorum_core::start(operation& op) {

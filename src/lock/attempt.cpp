@@ -139,6 +139,9 @@ void slot::try_now(acquisition_call* from) {
     a.call->max_hold = w.max_hold;
     untried_head_ = false;
     last_busy_ = false;
+    if (contest_) {
+        contest_->tried = contest_->wakes;
+    }
     link().use();  // patience with a connection counts from when it was wanted
     house.timers.set(a.timer, patience(w));
     submit(*a.call);
@@ -285,10 +288,8 @@ void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
         contest& c = begin_contest();
         c.ttl_ms = ttl_ms;
         // Messages come in the order of the server's doing: those before this answer are answered
-        // by it. Those of another server are not.
-        if (!elsewhere) {
-            c.seen = c.wakes;
-        }
+        // by it. Those of another server are not, if they came while it was on its way.
+        c.seen = elsewhere ? c.tried : c.wakes;
         begin_row({});
     }
     if (w.no_wait || w.overdue) {

@@ -92,6 +92,7 @@ private:
         // Counters that are compared may overflow: they are never so far apart.
         std::uint32_t wakes = 0;      ///< reasons to try again, so far
         std::uint32_t seen = 0;       ///< of these, answered by the last try
+        std::uint32_t tried = 0;      ///< what there were when it began
         std::uint32_t messages = 0;   ///< of releases, so far
         std::uint32_t own_until = 0;  ///< what these are when a turn ends that nobody took
         /// Local hand-offs since nobody else waited, or others had a turn.

@@ -322,7 +322,7 @@ void cluster::suspect(const std::string& words) {
 
 void cluster::on_ready(void* self) {
     auto& c = *static_cast<cluster*>(self);
-    c.inquiry_.reached(c.now_);
+    c.inquiry_.reached(c.now_ - c.link_.tried_at());
 }
 
 // On to the next one; when none of them was of use, after a pause.
@@ -340,7 +340,6 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     if (!at_once) {
         c.inquiry_.round_failed();
     }
-    c.inquiry_.begins(c.now_);
     at_once ? c.link_.move_to(next) : c.link_.move_later(next);
     c.ask();
     if (at_once) {

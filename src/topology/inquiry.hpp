@@ -25,12 +25,10 @@ public:
     }
 
     const config& settings() const noexcept { return settings_; }
-    /// From now on a connection is wanted to one that may have none yet.
-    void begins(time_point now) noexcept { begun_ = now; }
-    /// There is one.
-    void reached(time_point now) noexcept {
+    /// There is a connection, and it took so long to make it.
+    void reached(duration took) noexcept {
         in_round_ = true;
-        if (now - begun_ <= first) {
+        if (took <= first) {
             allow(first);
         }
     }
@@ -55,7 +53,6 @@ private:
     const duration connect_;
     const duration response_;
     duration allowed_{};
-    time_point begun_{};
     bool in_round_ = false;  // one was reached
 };
 

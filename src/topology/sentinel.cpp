@@ -270,15 +270,15 @@ void sentinel::fail(errc why, const std::string& words) {
 }
 
 void sentinel::go_on(bool at_once) {
-    inquiry_.begins(now_);
     link_.presume({});  // what failed was another
+    words_.clear();
     const wire::address next = address_of(asked_);
     at_once ? link_.move_to(next) : link_.move_later(next);
 }
 
 void sentinel::on_ready(void* self) {
     auto& s = *static_cast<sentinel*>(self);
-    s.inquiry_.reached(s.now_);
+    s.inquiry_.reached(s.now_ - s.link_.tried_at());
 }
 
 // On to the next one; when none of them was of use, after a pause.
@@ -291,7 +291,9 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     s.refused_ += why != errc{} ? 1 : 0;
     if (s.reason_ == errc{}) {
         s.reason_ = why;
-        s.reason_words_ = "sentinel " + s.link_.target().text() + ": " + s.link_.last_words();
+        const std::string& words = s.link_.last_words();
+        s.reason_words_ = "sentinel " + s.link_.target().text() + ": " +
+                          (words.empty() ? "the connection broke" : words);
     }
     s.turn_to_next();
     s.missed_ = {};

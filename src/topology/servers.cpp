@@ -147,8 +147,10 @@ void servers::on_astray(void* self, bool was_ready) {
     line& l = *static_cast<line*>(self);
     servers& all = l.home;
     const auto tend = [&](auto& guide) {
-        // Whoever refuses for good, or can't be trusted, is there.
-        const bool met = l.link.lasting_failure() != errc{} && !l.link.met_replica();
+        // Whoever refuses for good, or can't be trusted, is there. A sentinel is not to blame, and
+        // the next one is asked in its turn; a node may name who was there once.
+        const bool met =
+            all.sentinel_ && l.link.lasting_failure() != errc{} && !l.link.met_replica();
         if (!was_ready && !met && l.link.target().known()) {
             guide->not_there(l.link.target(), l.link.met_replica());
         }

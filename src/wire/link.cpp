@@ -79,6 +79,7 @@ void link::connect() {
     lasting_ = {};
     met_replica_ = false;
     wanted_ = ++epoch_;
+    tried_at_ = now_;
     timers_.set(timer_, core::after(now_, settings_.connect_timeout));
 }
 

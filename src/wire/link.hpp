@@ -128,6 +128,8 @@ public:
     void rest();
     /// What failed was another server's fault: pauses and attempts are counted anew.
     void forget_failures() noexcept;
+    /// When it last began to connect.
+    time_point tried_at() const noexcept { return tried_at_; }
     /// It answered as it should: the next pause is a short one.
     void worked() noexcept { failures_ = 0; }
     /// Why another attempt to connect would fail as the last did; none if it may not.
@@ -243,6 +245,7 @@ private:
     std::uint64_t wanted_ = 0;
     std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
     time_point down_since_{};
+    time_point tried_at_{};
     time_point heard_{};  // when bytes last came, or an answer began to be awaited
     unsigned failures_ = 0;
     unsigned attempts_ = 0;  // to connect that failed since one succeeded

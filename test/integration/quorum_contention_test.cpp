@@ -160,8 +160,14 @@ TEST_F(quorum_of_three_test, who_only_tries_gets_what_the_others_of_a_tie_give_b
     });
 }
 
+/// How long the caller would wait for others: less than the first server takes to answer.
+class quorum_late_first_test : public quorum_of_three_test,
+                               public ::testing::WithParamInterface<std::chrono::milliseconds> {};
+
+INSTANTIATE_TEST_SUITE_P(for_so_long, quorum_late_first_test, ::testing::Values(0ms, 10ms));
+
 // Two of three say no before the first one says that it is theirs.
-TEST_F(quorum_of_three_test, who_only_tries_hears_the_first_server_even_if_it_answers_last) {
+TEST_P(quorum_late_first_test, who_tries_hears_the_first_server_even_if_it_answers_last) {
     contender a{io, servers};
     const contender b{io, servers};
     run([&]() -> asio::awaitable<void> {
@@ -170,7 +176,8 @@ TEST_F(quorum_of_three_test, who_only_tries_hears_the_first_server_even_if_it_an
         hold third = co_await mutex{b.clients[2], "tie"}.async_lock();
         server(0).redis.freeze();
         const quorum_mutex m = a.lock("tie", patience / 4);
-        lock_attempt tries{[&](auto token) { m.async_try_lock(std::move(token)); }};
+        lock_attempt tries{
+            [&](auto token) { m.async_try_lock({.wait = GetParam()}, std::move(token)); }};
         const bool refused = co_await when(
             [&] { return a.clients[1].stats().busy == 1 && a.clients[2].stats().busy == 1; });
         EXPECT_TRUE(refused);

@@ -40,6 +40,20 @@ TEST_F(driver_address_turns, each_attempt_after_a_failed_one_begins_with_the_nex
     EXPECT_EQ(attempt(0, host, {}), order{}) << "it is unknown by now";
 }
 
+TEST_F(driver_address_turns, the_next_one_begins_with_the_address_that_was_good) {
+    attempt(0, host, three);
+    EXPECT_EQ(attempt(0, host, three), (order{"b", "c", "a"}));
+    turns.answered(0, host);
+    EXPECT_EQ(attempt(0, host, three), (order{"b", "c", "a"}));
+    EXPECT_EQ(attempt(0, host, three), (order{"c", "a", "b"})) << "no more";
+}
+
+TEST_F(driver_address_turns, a_resolver_that_turns_them_itself_does_not_undo_it) {
+    EXPECT_EQ(attempt(0, host, {"b", "a"}), (order{"b", "a"}));
+    EXPECT_EQ(attempt(0, host, {"a", "b"}), (order{"b", "a"}));
+    EXPECT_EQ(attempt(0, host, {"b", "a"}), (order{"a", "b"}));
+}
+
 TEST_F(driver_address_turns, two_hosts_in_turn_do_not_count_for_each_other) {
     const address other{"h", 2, {}};
     attempt(0, host, {"a", "b"});
@@ -52,7 +66,7 @@ TEST_F(driver_address_turns, two_connections_to_one_host_do_not_count_for_each_o
     attempt(0, host, three);
     attempt(1, host, three);
     EXPECT_EQ(attempt(0, host, three), (order{"b", "c", "a"}));
-    turns.answered(0, host);
+    EXPECT_EQ(attempt(0, host, three), (order{"c", "a", "b"}));
     EXPECT_EQ(attempt(1, host, three), (order{"b", "c", "a"}));
 }
 

@@ -76,6 +76,25 @@ TEST_F(engine_regroup, who_is_released_there_is_not_busy_because_the_old_master_
     EXPECT_EQ(sent("m2"), (lines{acquire_of("a", 4), wait_one}));
 }
 
+// Half way, its key is there already: each try goes there and back, and one for each message will
+// do.
+TEST_F(engine_regroup, who_is_busy_half_way_does_not_ask_again_and_again) {
+    lock("a");
+    learn();
+    connect("m1");
+    sent("m1");
+    connect_to_m2();
+    reply("m1", busy(60'000));
+    EXPECT_EQ(sent("m1"), (lines{subscribe_of("a"), acquire_of("a", 3), wait_one}));
+    reply("m1", subscribed("a") + busy(60'000) + integer(0) + released("a"));
+    EXPECT_EQ(sent("m1"), (lines{acquire_of("a", 4), wait_one}));
+    reply("m1", error(join("ASK ", conch::wire::hash_slot_of("a"), " m2:7000")) + integer(0));
+    EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire_of("a", 4)}));
+    reply("m2", ok() + busy(60'000));
+    EXPECT_EQ(sent("m1"), lines{});
+    EXPECT_EQ(sent("m2"), lines{});
+}
+
 // Redis refuses a script whose keys are of several parts, even where one master has them all.
 TEST_F(engine_regroup, renewals_go_in_one_script_for_each_part_all_of_them_at_once) {
     hold("a");
