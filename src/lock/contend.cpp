@@ -186,10 +186,10 @@ void slot::on_news(void* self, wire::news what) {
             break;
         }
         case wire::news::ended:
-            if (s.live_) {
+            if (s.live_) {  // whoever serves it now may know of another holder
                 s.house.renewing.check(*s.live_);
             }
-            s.by_message_ = false;
+            s.by_message_ = false;  // nobody has told of a release
             break;
         case wire::news::failed:
             s.house.log(log_level::warning, "no release messages, polling: ", s.name());
