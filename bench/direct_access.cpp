@@ -67,12 +67,17 @@ bool in_range(std::uint16_t slot, const std::string& range) {
            slot <= std::stoul(dash == range.npos ? range : range.substr(dash + 1));
 }
 
+/// "myself,master,nofailover" has "master", and not "fail".
+bool has_flag(const std::string& flags, const std::string& flag) {
+    return (',' + flags + ',').find(',' + flag + ',') != flags.npos;
+}
+
 // ID HOST:PORT@BUS[,NAME] FLAGS MASTER PING PONG EPOCH LINK [RANGE...] [[SLOT-MOVES]...]
 std::optional<shard> shard_of(const std::string& line, const std::string& asked_host) {
     std::istringstream words{line};
     std::string address, flags, skipped;
     words >> skipped >> address >> flags >> skipped >> skipped >> skipped >> skipped >> skipped;
-    if (flags.find("master") == flags.npos || flags.find("fail") != flags.npos) {
+    if (!has_flag(flags, "master") || has_flag(flags, "fail") || has_flag(flags, "fail?")) {
         return std::nullopt;
     }
     const auto colon = address.rfind(':', address.find('@'));
