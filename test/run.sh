@@ -184,12 +184,13 @@ fi
 bash src/install-dependencies.sh --tests
 
 if [ "$mode" = fast ]; then
-    build build -DCONCH_PRECOMPILE=ON
+    build build -DCONCH_QUICK_BUILD=ON
     run build -L '^(unit|integration)$' -LE slow
     exit
 fi
 
-once=(-DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF -DCMAKE_UNITY_BUILD=ON)  # soon built, and no more
+# soon built, and no more
+once=(-DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF -DCMAKE_UNITY_BUILD=ON -DCONCH_QUICK_BUILD=ON)
 if [ "$mode" = seeds ]; then
     configure build/seeds -DCONCH_CLI=OFF "${once[@]}"
     cmake --build build/seeds --target conch_sim
@@ -197,7 +198,7 @@ if [ "$mode" = seeds ]; then
     exit
 fi
 
-build build -DCONCH_PRECOMPILE=ON
+build build -DCONCH_QUICK_BUILD=ON
 configure build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
 cmake --build build/asan --target conch_unit conch_sim conch_sim_unit conch_threads \
     conch_integration "${fuzzed[@]/#/fuzz_}"
@@ -207,20 +208,20 @@ configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/mutants --target conch_sim
 # Each keeps one CPU busy, while the others wait for servers for the most part.
 (
-    run build/mutants -L mutants >/dev/null || true
     run build/tsan -L threads >/dev/null || true
+    run build/mutants -L mutants >/dev/null || true
 ) &
 beside=$!
 asan=0
 run build/asan -L '^(unit|sim|fuzz|threads|integration)$' || asan=$?
+plain=0
+run build || plain=$?
+skipped=$(grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true)
 wait "$beside"
 mutants=0
 ended_well build/mutants || { mutants=1; cat build/mutants/ctest.txt; }
 tsan=0
 ended_well build/tsan || { tsan=1; cat build/tsan/ctest.txt; }
-plain=0
-run build || plain=$?
-skipped=$(grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true)
 older=0
 run_with_older_redis build/redis-6.2 build '^(integration|topology)$' || older=$?
 

@@ -15,14 +15,14 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* help =
+constexpr const char* rate_help =
     "conch rate --limit N --per SECS [OPTION...] NAME [--] COMMAND [ARG...]\n"
     "conch rate --limit N --per SECS [OPTION...] NAME -c STRING\n"
     "Runs COMMAND if the rate limit NAME, which all processes share, has a permit left: at most N\n"
     "in any SECS. Options come before NAME; every word after it belongs to COMMAND, but for -c:\n"
     "then $SHELL (or /bin/sh) runs STRING.\n\n";
 
-constexpr const char* help_end =
+constexpr const char* rate_help_end =
     "\nWho waits (-w) is told at once if SECS can't be enough; among processes there is no order.\n"
     "A permit counts from when it is granted, for the time of --per, whatever becomes of COMMAND;\n"
     "there is no giving back. COMMAND takes the place of this process: same number, same group.\n"
@@ -43,7 +43,7 @@ int rate(const word_list& words) {
     const po::options_description options = rate_plan_options();
     std::optional<rate_plan> plan = read_rate_plan(words, options);
     if (!plan) {
-        std::cout << help << options << help_end;
+        std::cout << rate_help << options << rate_help_end;
         return exit_code::ok;
     }
     plan->server.settings.client_name = own_client_name();

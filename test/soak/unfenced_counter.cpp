@@ -6,7 +6,7 @@
 namespace conch::soak {
 namespace {
 
-constexpr std::size_t most_findings = 10;
+constexpr std::size_t most_kept = 10;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void unfenced_counter::judge(const test::claim& c, const counter& k, std::size_t
         ++report_.data_lost;
     } else {
         ++report_.broken;
-        if (findings_.size() < most_findings) {
+        if (findings_.size() < most_kept) {
             findings_.push_back(c.name + ": an update was lost, though both holds were valid");
         }
     }

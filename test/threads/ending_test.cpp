@@ -13,7 +13,7 @@ namespace {
 using namespace conch;
 using namespace conch::test;
 
-constexpr int rounds = 15;
+constexpr int endings = 15;
 
 using ending_test = redis_test;
 
@@ -38,7 +38,7 @@ void lock_until_closed(const mutex& m, std::latch& started) {
 
 TEST_F(ending_test, a_shutdown_ends_the_operations_of_all_threads) {
     threaded_context context{3};
-    for (int k = 0; k < rounds; ++k) {
+    for (int k = 0; k < endings; ++k) {
         client c{context.io, settings()};
         const mutex m{c, "closing"};
         std::latch started{4};
@@ -55,7 +55,7 @@ TEST_F(ending_test, a_shutdown_ends_the_operations_of_all_threads) {
 
 TEST_F(ending_test, several_threads_may_shut_a_client_down) {
     threaded_context context{3};
-    for (int k = 0; k < rounds; ++k) {
+    for (int k = 0; k < endings; ++k) {
         client c{context.io, settings()};
         const mutex m{c, "closing"};
         const lock_result kept = in_time(lock_from_outside(m));
@@ -74,7 +74,7 @@ TEST_F(ending_test, several_threads_may_shut_a_client_down) {
 
 TEST_F(ending_test, the_destructor_of_a_client_ends_the_operations_of_all_threads) {
     threaded_context context{3};
-    for (int k = 0; k < rounds; ++k) {
+    for (int k = 0; k < endings; ++k) {
         std::optional<client> c{std::in_place, context.io, settings()};
         const mutex m{*c, "closing"};
         std::latch started{4};
@@ -100,7 +100,7 @@ void submit_until(const std::atomic<bool>& stop, const mutex& m, std::latch& sta
 
 TEST_F(ending_test, a_context_is_destroyed_while_other_threads_submit) {
     const auto owned = std::make_shared<int>(0);
-    for (int k = 0; k < rounds; ++k) {
+    for (int k = 0; k < endings; ++k) {
         std::optional<threaded_context> context{std::in_place, 2u};
         std::optional<client> c{std::in_place, context->io, settings("doomed")};
         const mutex m{*c, "doomed:" + std::to_string(k)};
@@ -118,7 +118,7 @@ TEST_F(ending_test, a_context_is_destroyed_while_other_threads_submit) {
 
 TEST_F(ending_test, a_thread_pool_is_destroyed_while_other_threads_submit) {
     const auto owned = std::make_shared<int>(0);
-    for (int k = 0; k < rounds; ++k) {
+    for (int k = 0; k < endings; ++k) {
         std::optional<asio::thread_pool> pool{std::in_place, 2u};
         std::optional<client> c{std::in_place, pool->get_executor(), settings("doomed")};
         const mutex m{*c, "doomed:" + std::to_string(k)};
@@ -135,7 +135,7 @@ TEST_F(ending_test, a_thread_pool_is_destroyed_while_other_threads_submit) {
 }
 
 TEST_F(ending_test, the_last_handles_die_on_other_threads_while_the_context_is_destroyed) {
-    for (int k = 0; k < rounds * 2; ++k) {
+    for (int k = 0; k < endings * 2; ++k) {
         std::optional<threaded_context> context{std::in_place, 2u};
         auto c =
             std::make_shared<std::optional<client>>(std::in_place, context->io, settings("doomed"));

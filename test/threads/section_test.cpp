@@ -18,7 +18,7 @@ namespace {
 using namespace conch;
 using namespace conch::test;
 
-constexpr int rounds = 20;
+constexpr int sections = 20;
 constexpr std::size_t threads = 8;
 
 using section_test = redis_test;
@@ -28,14 +28,14 @@ TEST_F(section_test, blocking_threads_of_one_client_exclude_each_other) {
     blocking_client c{settings()};
     blocking_mutex m{c, "shared"};
     workers all{threads, [&](std::size_t) {
-                    for (int i = 0; i < rounds; ++i) {
+                    for (int i = 0; i < sections; ++i) {
                         const std::lock_guard guard{m};
                         EXPECT_TRUE(m.owns_lock());
                         ++guarded;
                     }
                 }};
     all.join();
-    EXPECT_EQ(guarded, rounds * static_cast<int>(threads));
+    EXPECT_EQ(guarded, sections * static_cast<int>(threads));
 }
 
 TEST_F(section_test, a_shutdown_meets_threads_that_block) {
@@ -68,7 +68,7 @@ TEST_F(section_test, sections_on_a_pool_exclude_each_other) {
             guarded = seen + 1;
         };
         const auto visitor = [&]() -> asio::awaitable<void> {
-            for (int i = 0; i < rounds; ++i) {
+            for (int i = 0; i < sections; ++i) {
                 co_await with_lock(m, {}, body);
             }
         };
@@ -81,7 +81,7 @@ TEST_F(section_test, sections_on_a_pool_exclude_each_other) {
         }
     }
     pool.join();
-    EXPECT_EQ(guarded, rounds * static_cast<int>(threads));
+    EXPECT_EQ(guarded, sections * static_cast<int>(threads));
 }
 
 TEST_F(section_test, bodies_on_a_pool_are_stopped_by_a_shutdown) {
@@ -127,13 +127,13 @@ TEST_F(section_test, an_observer_is_called_by_one_thread_at_a_time) {
         blocking_client watched{c};
         blocking_mutex m{watched, "shared"};
         workers all{threads, [&](std::size_t) {
-                        for (int i = 0; i < rounds; ++i) {
+                        for (int i = 0; i < sections; ++i) {
                             m.acquire().release();
                         }
                     }};
         all.join();
     }
-    EXPECT_EQ(counts->waits, rounds * static_cast<int>(threads));
+    EXPECT_EQ(counts->waits, sections * static_cast<int>(threads));
     EXPECT_EQ(counts->holds, counts->waits);
 }
 

@@ -10,16 +10,16 @@ namespace {
 using namespace conch;
 using namespace conch::test;
 
-constexpr int names = 4;
+constexpr int resources = 4;
 
 class tls_threads_test : public tls_test {
 protected:
     /// Counters that nothing but the locks protects: to ThreadSanitizer, too.
-    std::array<int, names> guarded{};
+    std::array<int, resources> guarded{};
 
     void count(const client& c, int rounds) {
         for (int i = 0; i < rounds; ++i) {
-            const std::size_t n = static_cast<std::size_t>(i % names);
+            const std::size_t n = static_cast<std::size_t>(i % resources);
             const mutex m{c, "shared:" + std::to_string(n)};
             lock_result r = in_time(lock_from_outside(m));
             ASSERT_FALSE(r.ec) << r.ec.message() << ": " << c.last_server_error();
@@ -47,7 +47,7 @@ TEST_F(tls_threads_test, threads_exclude_each_other_while_connections_are_lost) 
     }
     context.finish();
     for (const int n : guarded) {
-        EXPECT_EQ(n, 4 * rounds / names);
+        EXPECT_EQ(n, 4 * rounds / resources);
     }
 }
 

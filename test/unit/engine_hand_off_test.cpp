@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using conch::errc;
 
 // Not renewed: the server hears of each release.
-const conch::lock_options fixed{.lease = 30s, .renew = false};
+const conch::lock_options fixed_lease{.lease = 30s, .renew = false};
 
 TEST(engine_hand_off, one_name_has_one_contender) {
     engine_harness h;
@@ -26,10 +26,10 @@ TEST(engine_hand_off, one_name_has_one_contender) {
 
 TEST(engine_hand_off, waiters_get_the_lock_in_the_order_of_their_coming) {
     engine_harness h;
-    h.lock("a", fixed);
+    h.lock("a", fixed_lease);
     std::vector<operation*> ops;
     for (int i = 0; i < 5; ++i) {
-        ops.push_back(&h.lock("a", fixed));
+        ops.push_back(&h.lock("a", fixed_lease));
     }
     h.connect();
     h.reply(granted());
@@ -47,8 +47,8 @@ TEST(engine_hand_off, waiters_get_the_lock_in_the_order_of_their_coming) {
 
 TEST(engine_hand_off, the_release_and_the_next_acquire_leave_in_one_write) {
     engine_harness h;
-    const auto hold = h.grant("a", fixed);
-    operation& op = h.lock("a", fixed);
+    const auto hold = h.grant("a", fixed_lease);
+    operation& op = h.lock("a", fixed_lease);
     EXPECT_EQ(h.sent(), lines{});
     const std::size_t writes = h.writes();
     h.release(hold);
@@ -61,8 +61,8 @@ TEST(engine_hand_off, the_release_and_the_next_acquire_leave_in_one_write) {
 
 TEST(engine_hand_off, they_leave_in_one_write_with_a_contender_too) {
     engine_harness h;
-    operation& first = h.lock("a", fixed);
-    operation& second = h.lock("a", fixed);
+    operation& first = h.lock("a", fixed_lease);
+    operation& second = h.lock("a", fixed_lease);
     h.connect();
     h.reply(busy(5000));
     h.reply(subscribed("a"), granted());
@@ -209,7 +209,7 @@ TEST(engine_hand_off, after_max_passes_others_get_their_turn) {
     c.max_passes = 3;
     engine_harness h{c};
     for (int i = 0; i < 6; ++i) {
-        h.lock("a", fixed);
+        h.lock("a", fixed_lease);
     }
     h.connect();
     h.reply(granted());
@@ -247,7 +247,7 @@ TEST(engine_hand_off, a_row_that_has_lasted_for_100_ms_ends_with_the_next_releas
     for (const conch::duration age : {99ms, 100ms}) {
         engine_harness h;
         for (int i = 0; i < 4; ++i) {
-            h.lock("a", fixed);
+            h.lock("a", fixed_lease);
         }
         h.connect();
         h.reply(granted());

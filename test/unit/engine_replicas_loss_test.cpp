@@ -136,9 +136,9 @@ TEST_F(engine_replicas_loss, a_server_that_does_not_answer_the_wait_is_given_up)
     operation& op = h.lock("a");
     h.connect();
     h.reply(granted());
-    const auto connection = h.engine.wanted_connection(durable_link);
+    const auto connection = h.engine.wanted_connection(lone_durable_link);
     h.advance(3s);
-    EXPECT_NE(h.engine.wanted_connection(durable_link), connection);
+    EXPECT_NE(h.engine.wanted_connection(lone_durable_link), connection);
     h.advance(60s);
     EXPECT_TRUE(op.ended(errc::not_connected));
 }

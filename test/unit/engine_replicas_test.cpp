@@ -48,8 +48,8 @@ TEST_F(engine_replicas, one_with_a_token_is_released_before_the_next_is_acquired
 
 TEST_F(engine_replicas, travel_on_a_connection_of_their_own) {
     h.lock("a");
-    EXPECT_EQ(h.engine.wanted_connection(main_link), 0u);
-    EXPECT_NE(h.engine.wanted_connection(durable_link), 0u);
+    EXPECT_EQ(h.engine.wanted_connection(lone_main_link), 0u);
+    EXPECT_NE(h.engine.wanted_connection(lone_durable_link), 0u);
 }
 
 TEST(engine_replicas_off, other_locks_make_no_second_connection) {

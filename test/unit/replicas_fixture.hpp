@@ -12,8 +12,8 @@
 
 namespace conch::test {
 
-inline constexpr std::size_t main_link = 0;
-inline constexpr std::size_t durable_link = 1;
+inline constexpr std::size_t lone_main_link = 0;
+inline constexpr std::size_t lone_durable_link = 1;
 inline constexpr mutex_options one_replica{.replicas = {.at_least = 1}};
 inline constexpr mutex_options two_replicas{
     .replicas = {.at_least = 2, .within = std::chrono::milliseconds{50}}};
@@ -47,7 +47,7 @@ struct replicas_fixture : testing::Test {
         return c;
     }
 
-    engine_harness h{passing(), 1, durable_link};
+    engine_harness h{passing(), 1, lone_durable_link};
 };
 
 }  // namespace conch::test
