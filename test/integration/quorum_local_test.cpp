@@ -82,4 +82,33 @@ TEST_F(quorum_local_test, those_who_wait_hear_of_a_release_where_the_first_serve
     });
 }
 
+// Both are asked for before the quorum turns; the vote of the one server that the waiter stands in
+// line at is needed.
+TEST_F(quorum_local_test, who_gives_up_waiting_and_then_tries_does_not_meet_their_own_waiter) {
+    contender a{io, servers};
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(a);
+        kill({2});
+        for (const std::size_t i : {0u, 1u}) {
+            take_as_stranger(server(i).raw, "own");
+        }
+        const quorum_mutex m = a.lock("own", patience);
+        lock_attempt waiter = start_lock(m);
+        const bool waiting = co_await when([&] {
+            return std::ranges::any_of(
+                a.clients, [](const client& c) { return c.stats().waiting_now == 1; });
+        });
+        EXPECT_TRUE(waiting);
+        for (const std::size_t i : {0u, 1u}) {
+            server(i).raw.must({"DEL", "own"});
+        }
+        waiter.cancel();
+        lock_attempt tries{[&](auto token) { m.async_try_lock(std::move(token)); }};
+        const bool both = co_await when([&] { return waiter.done() && tries.done(); });
+        EXPECT_TRUE(both);
+        EXPECT_EQ(waiter.ec(), asio::error::operation_aborted);
+        EXPECT_TRUE(tries.value().owns_lock()) << tries.ec().message();
+    });
+}
+
 }  // namespace

@@ -78,6 +78,23 @@ TEST_F(topology_sentinel, where_one_is_reached_the_silent_one_has_no_longer_than
     }
 }
 
+TEST_F(topology_sentinel, the_pause_before_it_is_not_the_time_that_one_needs) {
+    submit(a);
+    duration pause{};
+    for (int round = 0; pause <= 700ms && round < 50; ++round) {
+        silence(*this);
+        silence(*this);
+        const time_point from = now;
+        pass_pause(*this);
+        pause = now - from;
+    }
+    ASSERT_GT(pause, 700ms);
+    advance(400ms);
+    find_master("m1");
+    servers.at(asked).broken("reset");
+    EXPECT_EQ(silence(*this), 1s);
+}
+
 TEST_F(topology_cluster, each_round_of_silent_nodes_allows_the_next_one_twice_the_time) {
     submit(a, 7);
     for (const auto allowed : {1s, 1s, 2s, 2s, 4s, 4s, 5s, 5s}) {

@@ -93,4 +93,16 @@ TEST_F(topology_sentinel_reason, is_not_the_sentinels_fault_where_the_master_is_
     EXPECT_TRUE(servers.at(asked).ready());
 }
 
+TEST_F(topology_sentinel_reason, is_not_in_the_words_of_the_one_before) {
+    submit(a);
+    servers.at(asked).broken("refused");
+    EXPECT_EQ(meet_sentinel(), question);
+    servers.at(asked).broken("reset");
+    advance(100ms);
+    servers.at(asked).broken("refused");
+    EXPECT_EQ(meet_sentinel(), question);
+    servers.at(asked).broken("reset");
+    EXPECT_EQ(servers.main().last_words(), "sentinel s2:26379: the connection broke");
+}
+
 }  // namespace

@@ -190,4 +190,24 @@ TEST_F(topology_stale_node, is_not_left_without_pause_where_all_contradict) {
     EXPECT_EQ(serving(7), "m1:7000");
 }
 
+// Who sits at the place of a master that moved away.
+TEST_F(topology_stale_node, makes_way_where_a_stranger_is_in_place_of_its_master) {
+    submit(a, 7);
+    learn_three();
+    for (const auto end = now + 5s; now < end && servers.at(asked).ready(); advance(10ms)) {
+        if (wanted(main_link)) {
+            servers.at(main_link).connected();
+            sent(main_link);
+            reply(main_link, error("WRONGPASS invalid username-password pair"));
+        }
+        if (!sent(asked).empty()) {
+            tell(thirds("m1", "m2", "m3"));
+        }
+    }
+    ASSERT_EQ(target(asked), "n2:7000");
+    EXPECT_EQ(meet_node(), next_question);
+    tell(thirds("r1", "m2", "m3"));
+    EXPECT_EQ(target(main_link), "r1:7000");
+}
+
 }  // namespace
