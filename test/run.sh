@@ -3,7 +3,8 @@
 # Installs what is missing, builds, and runs every suite: the simulation with each rule broken and
 # the threads suite in a TSan build, beside them the quick ones on one server in an ASan + UBSan
 # build, then all in the plain one, and the quick ones with real servers once more with the last
-# Redis before 7.0. Ends with ctest's summaries; the status is not 0 if anything failed.
+# Redis before 7.0. Ends with ctest's summaries; the status is not 0 if anything failed. What failed
+# while the machine stood still is run once more, and said.
 #
 #   bash test/run.sh            everything; what is skipped is said at the end
 #   bash test/run.sh --fast     the plain build's unit and integration tests, without the slow ones
@@ -41,16 +42,12 @@ build() {
 }
 
 # run FOLDER [CTEST ARGUMENT...]: leaves what ctest says in FOLDER/ctest.txt
-run() {
-    local folder=$1
-    shift
-    ctest --test-dir "$folder" --output-on-failure --no-tests=error -j3 "$@" 2>&1 |
-        tee "$folder/ctest.txt"
-}
+run() { python3 -B test/ctest_again.py "$1" "$1" -j3 "${@:2}"; }
 
 # summary TITLE FOLDER: ctest's own words, from its verdict on
 summary() {
     printf '\n== %s ==\n' "$1"
+    if [ -e "$2/again.txt" ]; then cat "$2/again.txt"; fi
     sed -n '/tests passed, /,$p' "$2/ctest.txt"
 }
 
@@ -75,14 +72,12 @@ older_redis() {
 
 # run_with_older_redis FOLDER BUILD LABELS: what needs servers, but no TLS
 run_with_older_redis() {
-    local tests=$PWD/$2
     if ! older_redis "$1"; then
         echo "SKIPPED: the tests with Redis 6.2: it could not be installed" | tee "$1/skipped.txt"
         return
     fi
     rm -f "$1/skipped.txt"
-    PATH="$PWD/$1/bin:$PATH" ctest --test-dir "$tests" --output-on-failure --no-tests=error -j3 \
-        -L "$3" -E 'tls' 2>&1 | tee "$1/ctest.txt"
+    PATH="$PWD/$1/bin:$PATH" python3 -B test/ctest_again.py "$2" "$1" -j3 -L "$3" -E 'tls'
 }
 
 # length TARGET: bytes of an input, so many that the limits of what is fuzzed are within reach, and
@@ -216,7 +211,7 @@ asan=0
 run build/asan -L '^(unit|sim|fuzz|threads|integration)$' || asan=$?
 plain=0
 run build || plain=$?
-skipped=$(grep -h '^SKIPPED: ' build/Testing/Temporary/LastTest.log | sort -u || true)
+skipped=$(grep -h '^SKIPPED: ' build/first.log | sort -u || true)
 wait "$beside"
 mutants=0
 ended_well build/mutants || { mutants=1; cat build/mutants/ctest.txt; }
