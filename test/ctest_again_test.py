@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSL-1.0
 """ctest_again.py with tests that fail, of a machine that stands still and of one that doesn't."""
 
+import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 import unittest
 
 import ctest_again
@@ -15,11 +16,10 @@ import ctest_again
 SCRIPT = pathlib.Path(__file__).with_name('ctest_again.py')
 PATIENCE = 60  # s
 
-# Counts how often it ran; the first time, it waits to be told to go on.
+# Counts how often it ran; the first time, it says so and waits to be told to go on.
 BODY = '''
 echo ran >>ran.txt
-touch running
-while [ ! -e go ]; do sleep 0.05; done
+if [ -p go ]; then echo >running; read -r word <go; fi
 '''
 
 
@@ -42,7 +42,8 @@ class Hears(unittest.TestCase):
                 '        Start   7: a.good',
                 '        Start  12: each/a.bad/1  # GetParam() = 4-byte object <00 00>',
                 ' 1/20 Test   #7: a.good .......   Passed    0.01 sec',
-                ' 2/20 Test  #12: each/a.bad/1  # GetParam() = 4-byte object <00 00> ...***Failed  1 sec',
+                ' 2/20 Test  #12: each/a.bad/1  # GetParam() = 4-byte object <00 00> '
+                '...***Failed  1 sec',
                 '        Start  13: a.late',
                 ' 3/20 Test  #13: a.late .......***Timeout 120.01 sec',
                 ' 4/20 Test  #14: a.crash ......Subprocess aborted***Exception:   0.01 sec',
@@ -66,16 +67,18 @@ class Runs(unittest.TestCase):
         (self.folder / 'CTestTestfile.cmake').write_text(
             f'add_test(one sh "{self.folder}/body.sh")\n'
             f'set_tests_properties(one PROPERTIES WORKING_DIRECTORY "{self.folder}")\n')
+        running, go = self.folder / 'running', self.folder / 'go'
+        os.mkfifo(running)
+        os.mkfifo(go)
         with subprocess.Popen([sys.executable, '-B', SCRIPT, self.folder, self.folder / 'logs'],
                               stdout=subprocess.DEVNULL) as process:
-            end = time.monotonic() + PATIENCE
-            while not (self.folder / 'running').exists() and time.monotonic() < end:
-                time.sleep(0.05)
+            running.read_text()
             if stand_still:
                 process.send_signal(signal.SIGSTOP)
-                time.sleep(ctest_again.STALL + 0.5)
+                threading.Event().wait(ctest_again.STALL + 0.5)
                 process.send_signal(signal.SIGCONT)
-            (self.folder / 'go').touch()
+            with go.open('w'):
+                go.unlink()
             status = process.wait(PATIENCE)
         return status, len((self.folder / 'ran.txt').read_text().split())
 

@@ -97,8 +97,8 @@ enum class sharded_messages {
 /// `mutex_options::replicas`), and one to the node that is asked; replicas are never read. A lock
 /// whose slot moves to another master is held, renewed and released on; after a failover its holds
 /// are checked as with Sentinel, and the same may be lost: protect what matters by `hold::fence()`.
-/// A name whose hash tag Redisson's rule for derived names would break (`a{b`, `{}x`) is refused by
-/// the mutex.
+/// A name whose hash tag Redisson's rule for derived names would break (`{}x`, `a{b`, `a}b`) is
+/// refused by the mutex.
 struct cluster_options {
     /// Nodes to ask at first; one that can be reached is enough. From 1 to 1,000. Usual port: 6379.
     std::vector<server_address> addresses{};

@@ -26,8 +26,8 @@ impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
     const config& settings = core->settings();
     if (settings.cluster) {
         need(spec->in_one_part(),
-             "the name's hash tag is unclosed or empty, so that a cluster can't keep what belongs "
-             "to it in one place");
+             "the name's hash tag is empty or incomplete (as in {}x, a{b or a}b), so that a "
+             "cluster can't keep what belongs to it in one place");
     }
     // A server that waits for its replicas shall not be held for dead.
     need(std::chrono::milliseconds{spec->replicas().within_ms} <= settings.response_timeout / 2,

@@ -22,7 +22,7 @@ protected:
     words all_servers(const std::string& command, const words& options, const words& rest) const {
         words all = conch({command});
         for (const auto& s : servers) {
-            all.insert(all.end(), {"--redis", s->redis.url()});
+            all.insert(all.end(), {"--redis", s->url()});
         }
         all.insert(all.end(), options.begin(), options.end());
         all.push_back("lock");
@@ -61,7 +61,7 @@ TEST_F(quorum_command_test, runs_a_command_while_a_majority_is_there) {
 TEST_F(quorum_command_test, the_environment_may_name_them_all) {
     std::string urls;
     for (const auto& s : servers) {
-        urls += s->redis.url() + "  ";
+        urls += s->url() + "  ";
     }
     words line = run_words({}, until_end_of_input);
     program p{line, {{"CONCH_REDIS", urls}}};

@@ -9,13 +9,15 @@ using namespace conch::test;
 
 class command_tls_test : public tls_test {
 protected:
-    /// conch status lock, at this server with this query.
-    ended status(const std::string& query, const std::string& host = "127.0.0.1") {
-        const std::string url = "rediss://conch:" + std::string{conch_password} + '@' + host + ':' +
+    /// The command, at this server with this query.
+    ended to_end(std::vector<std::string> words, const std::string& query) {
+        const std::string url = "rediss://conch:" + std::string{conch_password} + "@127.0.0.1:" +
                                 std::to_string(server.port()) + query;
-        program p{{CONCH_PROGRAM_PATH, "status", "lock"}, {{"CONCH_REDIS", url}}};
+        words.insert(words.begin(), CONCH_PROGRAM_PATH);
+        program p{words, {{"CONCH_REDIS", url}}};
         return p.finish();
     }
+    ended status(const std::string& query) { return to_end({"status", "lock"}, query); }
     std::string trusted() { return "?cacert=" + authority().file(); }
 };
 
@@ -34,6 +36,12 @@ TEST_F(command_tls_test, what_is_wrong_with_the_certificate_is_said) {
     expect_in("is not made for 127.0.0.1", end.err);
     const ended careless = status(trusted() + "&insecure=true");
     EXPECT_EQ(careless.status, 0) << careless.err;
+}
+
+TEST_F(command_tls_test, that_nobody_is_verified_is_logged) {
+    const ended end = to_end({"run", "-v", "lock", "--", "true"}, "?insecure=true");
+    EXPECT_EQ(end.status, 0) << end.err;
+    expect_in("verif", end.err);
 }
 
 TEST_F(command_tls_test, a_file_that_is_not_there_is_a_wrong_command_line) {

@@ -12,6 +12,8 @@ using namespace conch::test;
 
 class credentials_test : public redis_test {
 protected:
+    credentials_test() { may_refuse = true; }
+
     /// Settings that ask this function; what is logged is kept.
     config asking(std::function<credentials()> ask) {
         config c = settings();

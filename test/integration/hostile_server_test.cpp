@@ -11,6 +11,8 @@ using namespace conch::test;
 
 class hostile_server_test : public redis_test {
 protected:
+    hostile_server_test() { may_refuse = true; }
+
     /// Settings for a user with these rights, made for it.
     config user_with(const std::vector<std::string>& rights) {
         raw_client::words line{"ACL", "SETUSER", "limited", "reset", "on", ">right"};
@@ -101,12 +103,19 @@ TEST_F(hostile_server_test, a_wrong_password_is_told_at_once_and_never_repeated)
     raw.must({"CONFIG", "SET", "requirepass", "right"});
     config s = with_password("s3cret-but-wrong");
     s.operation_timeout = 60s;
+    const auto logged = std::make_shared<std::string>();  // a client may outlive the test
+    s.least_log_level = log_level::debug;
+    s.log = [logged](log_level, std::string_view line) { logged->append(line).append("\n"); };
     client c{io, s};
     const time_point start = clock::now();
     EXPECT_EQ(lock_outcome(c), errc::authentication_failed);
     EXPECT_LT(clock::now() - start, 10s) << "not after the operation's patience";
     EXPECT_NE(c.last_server_error(), "");
-    EXPECT_EQ(c.last_server_error().find("s3cret"), std::string::npos);
+    EXPECT_NE(*logged, "");
+    const std::string connections = raw.must({"CLIENT", "LIST"}).text;
+    for (const std::string& said : {c.last_server_error(), *logged, connections}) {
+        EXPECT_EQ(said.find("s3cret"), std::string::npos) << said;
+    }
 }
 
 TEST_F(hostile_server_test, a_query_with_a_wrong_password_is_told_at_once) {

@@ -21,6 +21,8 @@ struct quorum_server {
     cli::private_redis redis{with_conch_user({})};
     raw_client raw{redis.socket_path()};
 
+    /// With conch's user.
+    std::string url() const { return url_for(redis); }
     void kill() { redis.kill(); }
     void start_empty() {
         redis.start();

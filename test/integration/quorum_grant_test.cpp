@@ -171,6 +171,25 @@ TEST_F(quorum_grant_test, a_refused_try_leaves_nothing) {
     });
 }
 
+TEST_F(quorum_grant_test, a_refused_try_is_released_where_no_answer_came_too) {
+    contender a{io, servers};
+    for (std::size_t i = 0; i < 3; ++i) {
+        take_as_stranger(server(i).raw, "refused");
+    }
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(a);
+        server(3).raw.reset_calls();
+        server(3).redis.freeze();
+        const quorum_mutex m = a.lock("refused", 10s);
+        const hold h = co_await m.async_try_lock();
+        EXPECT_FALSE(h);
+        server(3).redis.thaw();
+        const bool asked = co_await when([&] { return server(3).raw.calls("evalsha") >= 2; });
+        EXPECT_TRUE(asked) << "its acquire, and the release after it";
+        EXPECT_FALSE(server(3).raw.exists("refused"));
+    });
+}
+
 TEST_F(quorum_grant_test, an_error_of_a_majority_is_told) {
     const contender a{io, servers};
     for (std::size_t i = 0; i < 3; ++i) {

@@ -87,6 +87,7 @@ TEST_F(replicas_alone, log_in_with_what_is_asked_for_at_each_connection) {
 }
 
 TEST_F(replicas_alone, who_may_not_wait_is_told) {
+    may_refuse = true;
     raw.must({"ACL", "SETUSER", std::string{conch_user}, "-wait"});
     run([&]() -> asio::awaitable<void> {
         const mutex asks{c, "m", one};

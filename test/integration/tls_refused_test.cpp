@@ -249,6 +249,23 @@ TEST_F(tls_refused_test, a_server_of_several_names_is_asked_for_the_right_one) {
     EXPECT_TRUE(server_of_two.says("Hostname in TLS extension: \"redis.test\""));
 }
 
+TEST_F(tls_refused_test, the_name_that_is_asked_for_is_the_hosts_unless_another_is_set) {
+    const certificate named = authority().issue("DNS:localhost");
+    openssl_server server_of_two{
+        server_certificate(),
+        {"-servername", "localhost", "-cert2", named.file, "-key2", named.key}};
+    config c = tls_settings();
+    c.host = "localhost";
+    c.port = server_of_two.port();
+    c.tls->server_name.clear();
+    client redis{io, c};
+    const mutex m{redis, "unanswered"};
+    m.async_lock([](error_code, hold) {});
+    EXPECT_TRUE(run_until(io, [&] { return redis.stats().bytes_sent > 0; }))
+        << redis.last_server_error();
+    EXPECT_TRUE(server_of_two.says("Hostname in TLS extension: \"localhost\""));
+}
+
 TEST_F(tls_refused_test, a_file_that_cannot_be_used_is_named_by_the_constructor) {
     const certificate own = authority().issue("DNS:client");
     const certificate other = authority().issue("DNS:other");

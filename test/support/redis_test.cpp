@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/redis_test.hpp"
 
+#include "support/program.hpp"
+
 #include <stdexcept>
 
 namespace conch::test {
@@ -11,10 +13,24 @@ cli::private_redis::options with_conch_user(cli::private_redis::options o) {
     return o;
 }
 
-std::string redis_test::url() const {
+std::string url_for(const cli::private_redis& server) {
     constexpr std::string_view scheme = "unix://";
     return std::string{scheme}.append(conch_user) + ':' + std::string{conch_password} + '@' +
            server.url().substr(scheme.size());
+}
+
+// Of a server that still answers: what it refused is gone with its process.
+void redis_test::TearDown() {
+    if (may_refuse || server.pid() <= 0 || process_state(server.pid()) == 'T') {
+        return;
+    }
+    std::vector<std::string> refused;
+    try {
+        refused = raw.refused();
+    } catch (const std::exception&) {
+        return;
+    }
+    EXPECT_EQ(refused, std::vector<std::string>{});
 }
 
 config settings_for(const std::string& socket_path, const std::string& client_name) {

@@ -27,6 +27,9 @@ cli::private_redis::options with_conch_user(cli::private_redis::options o);
 /// Settings for a server on this socket, impatient enough for a test.
 config settings_for(const std::string& socket_path, const std::string& client_name = "conch");
 
+/// The URL of a server that knows conch's user, with that user.
+std::string url_for(const cli::private_redis& server);
+
 /// A test with a real server of its own, a raw connection to it, and an `io_context`.
 class redis_test : public ::testing::Test {
 protected:
@@ -34,12 +37,15 @@ protected:
     explicit redis_test(cli::private_redis::options o)
         : server{with_conch_user(std::move(o))}, raw{server.socket_path()} {}
 
+    /// What conch needs is what its user may do: the server has refused nothing.
+    void TearDown() override;
+
     config settings(const std::string& client_name = "conch") const {
         return settings_for(server.socket_path(), client_name);
     }
 
     /// The server's URL with this user.
-    std::string url() const;
+    std::string url() const { return url_for(server); }
 
     /// Waiters hear of a release by its message, or not at all.
     config push_only(const std::string& client_name = "conch") const {
@@ -70,6 +76,7 @@ protected:
     cli::private_redis server;
     raw_client raw;
     asio::io_context io{};
+    bool may_refuse = false;  ///< the test is about a user with fewer rights, or a wrong password
 };
 
 /// Connects, so that a test may count what comes after.

@@ -188,6 +188,9 @@ TEST_F(cluster_settings, a_name_whose_slot_is_not_that_of_its_channel_is_refused
     }
     EXPECT_NE(slot_of("a{b"), slot_of(channel_of("a{b")));
     EXPECT_NE(slot_of("{}x"), slot_of(channel_of("{}x")));
+    EXPECT_NE(slot_of("a}b"), slot_of(channel_of("a}b")));
+    EXPECT_THROW((token_mutex{cluster, "a{b"}), std::invalid_argument);
+    EXPECT_THROW((quorum_mutex{{cluster}, "a{b"}), std::invalid_argument);
     EXPECT_EQ(cluster.stats().connects, 0u);
 }
 

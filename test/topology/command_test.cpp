@@ -32,7 +32,7 @@ TEST_F(command_topology, slow_all_commands_by_sentinels) {
 
 TEST_F(command_topology, slow_a_failover_is_waited_for) {
     sentinel_group group{};
-    url = group.url();
+    url = with_query(with_user(group.url()), user_of_sentinels());
     EXPECT_TRUE(is_free());
     group.server(0).kill();
     group.sentinel(0).kill();

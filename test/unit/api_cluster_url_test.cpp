@@ -47,6 +47,21 @@ TEST(cluster_url, what_makes_no_sense_is_refused) {
     }
 }
 
+TEST(cluster_url, a_refusal_does_not_tell_the_password) {
+    for (const char* const url :
+         {"redis+cluster://u:s3cret@", "redis+cluster://u:s3cret@n1,",
+          "redis+cluster://u:s3cret@n1:0", "redis+cluster://u:s3cret@n1/1",
+          "redis+cluster://u:s3cret@n1?db=1", "redis+cluster://u:s3cret@n1#f",
+          "redis+cluster://u:s3cret@n1,u:s3cret@n2"}) {
+        try {
+            config::from_url(url);
+            ADD_FAILURE() << url;
+        } catch (const std::invalid_argument& e) {
+            EXPECT_EQ(std::string{e.what()}.find("s3cret"), std::string::npos) << e.what();
+        }
+    }
+}
+
 TEST(cluster_options, are_checked) {
     const auto refusal = [](const std::function<void(config&)>& mistake) -> std::string {
         config c = config::from_url("redis+cluster://n1");

@@ -17,6 +17,26 @@ TEST_F(topology_cluster, the_first_call_asks_and_no_master_is_wanted_before) {
     EXPECT_EQ(meet_node(), first_questions);
 }
 
+TEST_F(topology_cluster, the_slots_are_asked_for_again_at_intervals_with_jitter) {
+    submit(a, 7);
+    learn_three();
+    meet(main_link);
+    EXPECT_EQ(sent(main_link), lines{"a"});
+    reply(main_link, integer(1));
+    std::vector<conch::duration> intervals;
+    for (conch::time_point before = now; intervals.size() < 5; advance(10ms)) {
+        if (sent(asked) == next_question) {
+            intervals.push_back(now - before);
+            before = now;
+            tell(thirds("m1", "m2", "m3"));
+        }
+    }
+    const auto [least, most] = std::minmax_element(intervals.begin(), intervals.end());
+    EXPECT_GE(*least, 1s) << "half of scan_interval";
+    EXPECT_LE(*most, 2s + 10ms);
+    EXPECT_NE(*least, *most);
+}
+
 TEST_F(topology_cluster, each_call_goes_to_the_master_of_its_part) {
     submit(a, 7);
     submit(b, 16000);
