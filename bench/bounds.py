@@ -50,6 +50,10 @@ BOUNDS = [
     Bound('topology-uncontended-single', 'latency_ratio', '<=', 1.2),
     Bound('uncontended-1', 'allocations_per_pair', '<=', 0.001),
     Bound('uncontended-128', 'allocations_per_pair', '<=', 0.1),
+    # Wherever the servers are, nobody asks anybody else.
+    *(bound for t in ('single', 'tls', 'sentinel', 'cluster')
+      for bound in (Bound(f'topology-uncontended-{t}', 'round_trips_per_pair', '<=', 2.01),
+                    Bound(f'topology-handoff-{t}', 'round_trips_per_pass', '<=', 6.05))),
     Bound('handoff', 'ratio_p50', '<=', 1.2),
     Bound('handoff', 'ratio_p99', '<=', 2),
     # One that waits for itself alone has nobody to pass the lock to.
