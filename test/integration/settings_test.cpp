@@ -2,11 +2,10 @@
 // Settings whose effect only a real server or a real socket shows. (Time and patience:
 // engine_settings_test; who logs in: hostile_server_test; names and databases: wire_format_test.)
 #include "integration/with_lock_fixture.hpp"
+#include "support/sockets_to.hpp"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -140,15 +139,10 @@ protected:
     /// SO_KEEPALIVE of each connection of this process to the server.
     std::vector<bool> kept_alive() const {
         std::vector<bool> out;
-        for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
-            const int fd = std::stoi(entry.path().filename());
-            sockaddr_in peer{};
-            socklen_t size = sizeof peer;
+        for (const int fd : sockets_to(server.port())) {
             int on = 0;
-            socklen_t on_size = sizeof on;
-            if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
-                peer.sin_family == AF_INET && ntohs(peer.sin_port) == server.port() &&
-                ::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &on_size) == 0) {
+            socklen_t size = sizeof on;
+            if (::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &size) == 0) {
                 out.push_back(on != 0);
             }
         }

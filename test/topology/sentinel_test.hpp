@@ -3,6 +3,7 @@
 #define CONCH_TEST_TOPOLOGY_SENTINEL_TEST_HPP
 
 #include "support/run.hpp"
+#include "support/sockets_to.hpp"
 #include "topology/sentinel_group.hpp"
 
 #include <conch/conch.hpp>
@@ -12,6 +13,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 namespace conch::test {
@@ -26,8 +28,15 @@ protected:
 
     template <typename Body>
     void run(Body&& body) {
-        run_test(io, body(), long_patience);
+        run_test(io, body(), 2 * long_patience);
     }
+    /// Waiters hear of a release by its message, or not at all.
+    config push_only(const std::string& client_name) const {
+        config c = group.settings(client_name);
+        c.max_poll_interval = 2 * long_patience;
+        return c;
+    }
+
     /// Another one than before is the master, and says so.
     asio::awaitable<std::size_t> next_master(std::size_t before) {
         std::size_t now = before;
@@ -40,11 +49,38 @@ protected:
         EXPECT_TRUE(moved) << "no failover";
         co_return now;
     }
+    /// This process has no connection to a server that is frozen, and so ends none itself.
+    asio::awaitable<void> leaves(std::size_t server) const {
+        const bool left = co_await when([&] { return sockets_to(group.port(server)).empty(); });
+        EXPECT_TRUE(left) << "the old connection is still open";
+    }
+    /// The client `b` listens at this server for releases of a lock that is held, and was told so
+    /// since: what it had sent before the second of these locks was given back, is answered.
+    asio::awaitable<void> listens(std::size_t server, const std::string& name) const {
+        const bool heard = co_await when(
+            [&] { return group.raw(server).subscribers(channel_of(name)) == 1; }, long_patience);
+        EXPECT_TRUE(heard) << "nobody listens for " << name;
+        for (int i = 0; i < 2; ++i) {
+            hold aside = co_await mutex{b, "aside"}.async_lock();
+            co_await aside.async_unlock();
+        }
+    }
+    /// A release is heard by the client `b`, by nothing but its message.
+    asio::awaitable<void> wakes(hold& h, task_group& waiting) const {
+        const stats before = b.stats();
+        co_await h.async_unlock();
+        co_await waiting.join();
+        const stats after = b.stats();
+        if (after.connection_losses == before.connection_losses) {  // no other failover
+            EXPECT_EQ(after.wakes_by_message, before.wakes_by_message + 1);
+            EXPECT_EQ(after.wakes_by_poll, before.wakes_by_poll);
+        }
+    }
 
     sentinel_group group{};
     asio::io_context io{};
     client a{io, group.settings("a")};
-    client b{io, group.settings("b")};
+    client b{io, push_only("b")};
 };
 
 }  // namespace conch::test
