@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -22,6 +23,9 @@ std::optional<Number> number_in(std::string_view text) noexcept {
 
 /// One address may be that of several, as of a service: each connection leads to any of them.
 constexpr std::size_t looks_at_one_address = 3;
+
+/// Where no master is reached, and the sentinels may name another one.
+constexpr duration soon = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -92,10 +96,11 @@ void sentinel::ask() {
     }
     if (!listener_.to) {
         link_.channels().add(listener_, "+switch-master");
-        next_poll();
+        next_poll(options_.scan_interval);
     }
     using state = wire::call::state;
     if (epoch_question_.where == state::idle && place_question_.where == state::idle) {
+        again_ = false;
         its_epoch_.reset();
         // In this order: between the two the place may become a newer one, but not an older.
         link_.submit(epoch_question_);
@@ -111,8 +116,8 @@ void sentinel::not_there(const wire::address& at, bool replica) {
     is_replica_ = replica;
 }
 
-void sentinel::next_poll() {
-    timers_.set(poll_, core::after(now_, jitter_.jitter(options_.scan_interval)));
+void sentinel::next_poll(duration within) {
+    timers_.set(poll_, core::after(now_, jitter_.jitter(within)));
 }
 
 void sentinel::on_poll(void* self) {
@@ -128,7 +133,7 @@ void sentinel::on_poll(void* self) {
         }
     }
     s.ask();
-    s.next_poll();
+    s.next_poll(s.options_.scan_interval);
 }
 
 void sentinel::turn_to_next() noexcept {
@@ -146,10 +151,13 @@ void sentinel::tell(log_level level, std::string_view line) {
     }
 }
 
-// What was announced may be of another master: the answer to the question tells.
+// What was announced may be of another master: the answer to the question tells. One that is on its
+// way may have been given in part before.
 void sentinel::on_news(void* self, wire::news what) {
+    auto& s = *static_cast<sentinel*>(self);
+    s.again_ = what == wire::news::message;
     if (what != wire::news::failed) {
-        static_cast<sentinel*>(self)->ask();
+        s.ask();
     }
 }
 
@@ -181,6 +189,9 @@ void sentinel::place_done(wire::call& c, const wire::outcome& o) {
                "it refused to answer: " + std::string{o.reply.text()});
     } else {
         s.answered(o.reply);
+        if (s.again_) {
+            s.ask();
+        }
     }
 }
 
@@ -212,6 +223,9 @@ void sentinel::answered(const resp::value& reply) {
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
              " as of an old configuration");
+        if (dissent_.in_a_row != 0 && !dissent_.reached) {  // the others are to say, too
+            next_poll(std::min(options_.scan_interval, soon));
+        }
         return;
     }
     if (!master_.target().known()) {

@@ -45,6 +45,8 @@ public:
     /// No master was met there, or `replica`, one: a sentinel that goes on to name it makes way for
     /// the next one, at once if it is a replica.
     void not_there(const wire::address& at, bool replica);
+    /// A master was met.
+    void there() noexcept { missed_ = {}; }
     /// The connection to the sentinel that is asked at present.
     wire::link& link() noexcept { return link_; }
     const wire::link& link() const noexcept { return link_; }
@@ -84,7 +86,7 @@ private:
     void turn_to_next() noexcept;
     void tell(log_level level, std::string_view line);
     void fail(errc why, const std::string& words);
-    void next_poll();
+    void next_poll(duration within);
     wire::address address_of(std::size_t which) const;
 
     const sentinel_options& options_;
@@ -112,6 +114,7 @@ private:
     std::int64_t epoch_ = 0;                   // the greatest of those that were believed
     dissent dissent_{};
     bool counted_ = false;  // the one that is asked, in a row
+    bool again_ = false;    // there was news after it was asked
     bool warned_ = false;
     bool closed_ = false;
     question epoch_question_{epoch_type, *this};

@@ -126,6 +126,8 @@ void servers::on_ready(void* self) {
     line& l = *static_cast<line*>(self);
     if (l.home.cluster_) {
         l.home.cluster_->there(l.link.target());
+    } else if (l.home.sentinel_) {
+        l.home.sentinel_->there();
     }
     l.home.events_.ready(l.home.events_.owner, l.link);
 }

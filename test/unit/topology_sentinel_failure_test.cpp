@@ -39,6 +39,23 @@ TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_n
     EXPECT_TRUE(wanted(main_link));
 }
 
+TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_left_for_the_first_time) {
+    submit(a);
+    just_find_master("m1");
+    servers.main().broken("refused");
+    sent(asked);
+    reply(asked, just_names("m1"));
+    advance(500ms);
+    meet_master();
+    advance(1s);
+    sent(asked);
+    reply(asked, just_names("m1"));
+    servers.main().broken("reset");
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, just_names("m1"));
+    EXPECT_EQ(target(asked), "s1:26379") << "it may not know yet";
+}
+
 TEST_F(topology_sentinel, one_that_names_a_replica_again_makes_way_at_once) {
     submit(a);
     just_find_master("m1");

@@ -56,6 +56,20 @@ TEST_F(topology_sentinel, who_may_not_ask_for_the_role_goes_on) {
     EXPECT_EQ(sent(main_link), lines{"a"});
 }
 
+TEST_F(topology_sentinel, an_announcement_between_its_two_answers_is_asked_about_once_more) {
+    submit(a);
+    find_master("m1", 1);
+    meet_master();
+    reply(asked, message("+switch-master", "other m1 6379 m2 6379"));
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, as_of(1) + message("+switch-master", "m m1 6379 m2 6379") + at("m2"));
+    EXPECT_EQ(target(main_link), "m1:6379") << "as of the old configuration";
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m2", 2));
+    EXPECT_EQ(target(main_link), "m2:6379");
+    EXPECT_EQ(sent(asked), lines{});
+}
+
 TEST_F(topology_sentinel, an_announcement_is_followed_at_once) {
     submit(a);
     find_master("m1");

@@ -91,6 +91,18 @@ TEST_F(topology_stale_sentinel, is_none_where_a_whole_round_of_them_agrees) {
     EXPECT_EQ(target(main_link), "m3:6379");
 }
 
+TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached_however_seldom_they_are_asked) {
+    settings.sentinel->scan_interval = 1h;
+    begin("m1", 5);
+    servers.main().broken("reset");
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m2", 0));
+    look("s2", "m2", 0);
+    EXPECT_EQ(target(main_link), "m1:6379");
+    look("s3", "m2", 0);
+    EXPECT_EQ(target(main_link), "m2:6379");
+}
+
 TEST_F(topology_stale_sentinel, that_is_dead_is_left_out_of_the_round) {
     begin("m1", 5);
     look("s2", "m2", 0);
