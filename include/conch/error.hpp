@@ -49,7 +49,7 @@ enum class errc {
     /// `lock_options::lease` is under 10 ms (100 ms with renewal on), under four times
     /// `replica_options::within`, or above one year.
     invalid_lease,
-    /// `lock_options::max_hold` is under 10 ms.
+    /// `lock_options::max_hold` is under 10 ms, or under four times `replica_options::within`.
     invalid_max_hold,
     /// `lock_options::stop_before` is negative, or above half the lease or half of `max_hold`.
     invalid_stop_before,

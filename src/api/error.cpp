@@ -25,7 +25,9 @@ const char* text(errc e) noexcept {
         case errc::invalid_lease:
             return "invalid option: lease must be from 10 ms (with renewal: 100 ms; with replicas: "
                    "four times `within`) to one year";
-        case errc::invalid_max_hold: return "invalid option: max_hold must be at least 10 ms";
+        case errc::invalid_max_hold:
+            return "invalid option: max_hold must be at least 10 ms (with replicas: four times "
+                   "`within`)";
         case errc::invalid_stop_before:
             return "invalid option: stop_before must be from zero to half the lease (or max_hold)";
         case errc::invalid_permits: return "invalid option: permits must be from 1 to the limit";

@@ -25,13 +25,15 @@ public:
         }
         return failed_[{place, host.text()}]++;
     }
-    /// It did not fail: the server said something.
+    /// It did not fail: the server was greeted, and is of use.
     void answered(std::size_t place, const wire::address& host) {
         const auto it = failed_.find({place, host.text()});
         if (it != failed_.end() && --it->second == 0) {
             failed_.erase(it);
         }
     }
+    /// It turned out to be of no use: as if the attempt had failed.
+    void left(std::size_t place, const wire::address& host) { begin(place, host); }
     /// Puts the addresses into the order in which they are tried then. Not that of the resolver
     /// once one has failed: some resolvers turn it by themselves, and both could end where they
     /// began.

@@ -89,7 +89,9 @@ private:
         std::shared_ptr<stream> at{};
         bool ready = false;
         bool reading = false;  ///< a read is on its way
-        bool heard = false;    ///< anything from the server
+        bool good = false;     ///< the server was greeted
+        bool broken = false;   ///< not by this side
+        wire::address to{};
     };
 
     /// Whether a wake-up comes.

@@ -21,10 +21,13 @@ void client_core::tend_connections() {
         const std::uint64_t wanted = engine_.wanted_connection(i);
         if (c.at && c.at->number() != wanted) {
             c.at->close();
+            if (c.good && !c.broken && engine_.target(i) == c.to) {
+                turns_.left(i, c.to);
+            }
             c = {};
         }
         if (!c.at && wanted != 0) {
-            const wire::address& to = engine_.target(i);
+            const wire::address& to = c.to = engine_.target(i);
             c.at = tls_ ? tls_->make_stream(*this, i, wanted, to.host)
                         : std::make_shared<stream>(*this, i, wanted);
             c.at->connect(to, turns_.begin(i, to));
@@ -77,11 +80,13 @@ void client_core::on_read(stream& s, std::size_t n) {
     connections_[s.place()].reading = false;
     begin_turn();
     if (is_wanted(s)) {
-        if (!std::exchange(connections_[s.place()].heard, true)) {
-            turns_.answered(s.place(), engine_.target(s.place()));
-        }
         engine_.input(s.place()).commit(n);
         engine_.received(s.place());
+        connection& c = connections_[s.place()];
+        if (!c.good && engine_.is_ready(s.place()) && is_wanted(s)) {
+            c.good = true;
+            turns_.answered(s.place(), c.to);
+        }
     }
     end_turn();
 }
@@ -99,6 +104,7 @@ void client_core::on_broken(stream& s, error_code why, std::string_view words, e
     }
     begin_turn();
     if (is_wanted(s)) {
+        connections_[s.place()].broken = true;
         engine_.connection_broken(words.empty() ? why.message() : std::string{words}, lasting,
                                   s.place());
     }

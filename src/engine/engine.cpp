@@ -97,10 +97,13 @@ void lock_engine::refuse(lock::caller by, errc why) {
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                           lock::caller by, std::uint64_t owner) {
     errc bad = check_options(options, house_.settings);
-    // Else a renewal could wait behind a WAIT until it is too late.
-    if (bad == errc{} && lease_of(options, house_.settings) <
-                             4 * std::chrono::milliseconds{spec->replicas().within_ms}) {
+    // Else a renewal could wait behind a WAIT until it is too late, or each grant come too late.
+    const duration least = 4 * std::chrono::milliseconds{spec->replicas().within_ms};
+    if (bad == errc{} && lease_of(options, house_.settings) < least) {
         bad = errc::invalid_lease;
+    }
+    if (bad == errc{} && options.max_hold < least) {
+        bad = errc::invalid_max_hold;
     }
     if (bad != errc{}) {
         refuse(by, bad);

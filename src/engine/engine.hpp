@@ -76,6 +76,8 @@ public:
     /// Where to.
     const wire::address& target(std::size_t i = 0) const noexcept { return link(i).target(); }
     void connected(std::size_t i = 0);
+    /// The server was greeted, and is one that was looked for.
+    bool is_ready(std::size_t i) const noexcept { return link(i).ready(); }
     void connection_broken(std::string_view why, errc lasting = {}, std::size_t i = 0);
     /// It leads to a sentinel, which has users of its own.
     bool is_sentinel(std::size_t i) const noexcept { return house_.servers.is_sentinel(i); }

@@ -330,7 +330,8 @@ void link::answer(call& c, const resp::value& reply) {
     if (redirect(c, words) || moved_away(c, words)) {
         return;
     }
-    if (c.type->order != priority::greeting && demoted(words)) {
+    // No replica refuses a subscription so; one that is being left is gone once the connection is.
+    if (c.type->order != priority::greeting && !c.type->answered_by_push && demoted(words)) {
         if (c.wanted) {
             c.not_run();
             pipeline_.submit_again(c);

@@ -48,6 +48,15 @@ TEST_F(driver_address_turns, the_next_one_begins_with_the_address_that_was_good)
     EXPECT_EQ(attempt(0, host, three), (order{"c", "a", "b"})) << "no more";
 }
 
+TEST_F(driver_address_turns, one_that_was_of_no_use_after_all_is_as_if_it_had_failed) {
+    attempt(0, host, three);
+    turns.answered(0, host);
+    turns.left(0, host);
+    EXPECT_EQ(attempt(0, host, three), (order{"b", "c", "a"}));
+    turns.answered(0, host);
+    EXPECT_EQ(attempt(0, host, three), (order{"b", "c", "a"}));
+}
+
 TEST_F(driver_address_turns, a_resolver_that_turns_them_itself_does_not_undo_it) {
     EXPECT_EQ(attempt(0, host, {"b", "a"}), (order{"b", "a"}));
     EXPECT_EQ(attempt(0, host, {"a", "b"}), (order{"b", "a"}));

@@ -283,6 +283,14 @@ TEST_F(engine_replicas, a_lease_that_a_wait_could_use_up_is_refused) {
     EXPECT_TRUE(op.ended(errc::invalid_lease));
 }
 
+TEST_F(engine_replicas, a_hold_that_ends_before_a_wait_may_have_is_refused) {
+    operation& op = h.lock("a", {.max_hold = 399ms});
+    EXPECT_TRUE(op.ended(errc::invalid_max_hold));
+    h.lock("a", {.max_hold = 400ms});
+    h.connect();
+    EXPECT_EQ(h.sent().size(), 2u) << "sent, with the question to the replicas";
+}
+
 TEST(engine_replicas_options, are_checked_when_a_mutex_is_made) {
     const auto make = [](const conch::replica_options& o) {
         conch::impl::lock_spec::make(conch::impl::token_family, "a", {.replicas = o});

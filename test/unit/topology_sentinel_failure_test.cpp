@@ -250,6 +250,23 @@ TEST_F(topology_impatient_sentinel, a_whole_round_of_them_is_one_attempt) {
     EXPECT_EQ(news, lines{"lost: no connection to the Redis server"}) << "each further one, too";
 }
 
+TEST_F(topology_impatient_sentinel, a_master_is_not_counted_for_its_successor) {
+    submit(a);
+    note other{plain_note, "b"};
+    submit_durable(other);
+    find_master("m1", 1);
+    servers.main().broken("refused");
+    durable().broken("refused");
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m2", 2));
+    ASSERT_TRUE(wanted(main_link));
+    servers.main().broken("refused");
+    durable().broken("refused");
+    EXPECT_EQ(news, lines{}) << "the first attempt there";
+    EXPECT_EQ(durable_news, lines{});
+    durable().withdraw(other);
+}
+
 TEST_F(topology_impatient_sentinel,
        what_they_fail_to_answer_is_no_matter_once_the_master_is_known) {
     submit(a);

@@ -90,6 +90,24 @@ TEST_F(wire_link_role, a_replica_without_its_master_is_left_too) {
     EXPECT_EQ(h.sent(), lines{"a"});
 }
 
+TEST_F(wire_link_role, a_subscription_that_is_refused_as_a_write_ends_with_its_connection) {
+    conch::wire::listener ear{nullptr, [](void*, conch::wire::news) {}};
+    std::int64_t id = 0;
+    for (const std::string_view words : {"READONLY", "MASTERDOWN"}) {
+        note a{plain_note, "a"};
+        h.submit(a);
+        h.link.channels().add(ear, "channel");
+        connect(++id);
+        EXPECT_EQ(h.sent(), (lines{"a", "SUBSCRIBE channel"}));
+        h.reply(integer(1) + push("subscribe", "channel", integer(1)));
+        h.link.channels().remove(ear);
+        EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE channel"});
+        h.reply(error(words));
+        h.link.broken("reset");
+        EXPECT_EQ(h.link.channels().size(), 0u);
+    }
+}
+
 TEST_F(wire_link_role, too_few_replicas_may_pass) {
     note a{plain_note, "a"};
     h.submit(a);
