@@ -120,6 +120,27 @@ TEST_F(engine_cluster_cancel_asking, what_was_lost_there_is_released_until_it_ca
     expect_end();
 }
 
+// Whatever is told meanwhile.
+TEST_F(engine_cluster_cancel_asking, what_may_run_there_yet_is_released_again_and_again) {
+    break_connection("m2");
+    for (int n = 0; n < 5; ++n) {
+        EXPECT_EQ(sent("m1"), lines{compensation()}) << n;
+        reply("m1", integer(-1));
+        EXPECT_EQ(sent("m1"), lines{});
+        EXPECT_EQ(engine.unsettled(), 2u);
+        advance(1s);
+        tell_the_same();
+    }
+    reply("m1", integer(-1));
+    connect("m2");
+    EXPECT_EQ(sent("m2"), lines{"CLIENT KILL ID 7"});
+    reply("m2", integer(1));
+    advance(1s);
+    EXPECT_EQ(sent("m1"), lines{compensation()}) << "the last time";
+    reply("m1", integer(-1));
+    expect_end();
+}
+
 TEST_F(engine_cluster_cancel, an_acquire_put_off_by_tryagain_is_not_sent_again) {
     operation& op = take();
     reply("m1", tryagain());
