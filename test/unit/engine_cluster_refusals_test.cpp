@@ -142,6 +142,33 @@ TEST_P(engine_cluster_refusals, of_an_unlock_that_end_in_time_are_not_noticed) {
     EXPECT_TRUE(nothing_is_left());
 }
 
+TEST_P(engine_cluster_refusals, end_each_of_those_that_wait_when_its_own_patience_does) {
+    const operation& first = lock("a");
+    connect_to_m1();
+    refuse_for(2s);
+    const operation& second = lock("a");
+    refuse_for(settings.operation_timeout - 2s);
+    EXPECT_TRUE(first.ended(errc::server_unavailable));
+    const std::size_t times = refuse_for(1990ms);
+    EXPECT_FALSE(second.done());
+    EXPECT_GE(times, 1u);
+    EXPECT_LE(times, 10u);
+    refuse_for(10ms);
+    EXPECT_TRUE(second.ended(errc::server_unavailable));
+    EXPECT_TRUE(nothing_is_left());
+}
+
+TEST_P(engine_cluster_refusals, of_a_renewal_are_the_last_of_it_if_its_hold_is_released_meanwhile) {
+    const operation& op = hold("a", {.lease = 3s});
+    EXPECT_GE(refuse_for(1500ms), 1u);
+    const operation& end = unlock(op);
+    EXPECT_EQ(sent("m1"), lines{release_of("a", 1)});
+    reply("m1", integer(0));
+    EXPECT_TRUE(end.ended({}));
+    EXPECT_TRUE(nothing_is_left());
+    EXPECT_EQ(refuse_for(3s), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(of_a_master, engine_cluster_refusals,
                          testing::Values("CLUSTERDOWN Hash slot not served",
                                          "LOADING Redis is loading the dataset in memory",

@@ -115,6 +115,35 @@ TEST_F(engine_cluster_release, that_waited_for_its_master_goes_to_the_successor)
     EXPECT_TRUE(end.ended({}));
 }
 
+TEST_F(engine_cluster_release, that_was_put_off_goes_to_the_new_master_at_once) {
+    const operation& end = unlock_a();
+    connect_to_m2();
+    lock("{a}");
+    EXPECT_EQ(sent("m1"), lines{acquire_of("{a}", 3)});
+    reply("m1", error("CLUSTERDOWN The cluster is down") + sends_on("MOVED", "a", "m2"));
+    EXPECT_EQ(sent("m1"), lines{});
+    EXPECT_EQ(sent("m2"), lines{acquire_of("{a}", 3)});
+    const auto before = now();
+    learn_again("m2", "m1");
+    EXPECT_EQ(now(), before);
+    EXPECT_EQ(sent("m2"), lines{release_of("a", 1)});
+    reply("m2", busy(5000) + integer(0));
+    EXPECT_TRUE(end.ended({}));
+}
+
+TEST_F(engine_cluster_release, that_was_sent_on_for_once_and_lost_asks_the_master_of_its_part) {
+    const operation& end = unlock_a();
+    connect_to_m2();
+    reply("m1", sends_on("ASK", "a", "m2"));
+    EXPECT_EQ(sent("m2"), (lines{"ASKING", release_of("a", 1)}));
+    break_connection("m2");
+    EXPECT_EQ(sent("m1"), lines{release_of("a", 1)});
+    EXPECT_FALSE(end.done());
+    reply("m1", integer(0));
+    EXPECT_TRUE(end.ended({}));
+    EXPECT_TRUE(nothing_is_left());
+}
+
 TEST_F(engine_cluster_release, of_what_was_cancelled_goes_to_the_new_master_until_it_is_confirmed) {
     compensate_a();
     learn_again("m2", "m1");

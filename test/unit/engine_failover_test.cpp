@@ -134,4 +134,33 @@ TEST_F(engine_failover, the_next_one_is_another) {
     EXPECT_EQ(lost(op.view), errc::lost_in_failover);
 }
 
+TEST_F(engine_failover, one_that_was_taken_since_was_not_lost_by_that) {
+    const operation& op = hold("a");
+    fail_over();
+    sent("r1");
+    reply("r1", array(integer(1)));
+    const operation& next = lock("b");
+    reply("r1", granted());
+    EXPECT_TRUE(next.granted());
+    release(op);
+    sent("r1");
+    reply("r1", integer(0));
+    advance(10s);
+    EXPECT_EQ(sent("r1"), lines{renew_of("b", 2)});
+    reply("r1", array(integer(0)));
+    EXPECT_EQ(lost(next.view), errc::lock_lost);
+}
+
+// On the connection of its own.
+TEST_F(cluster_engine, a_hold_that_replicas_had_is_lost_by_a_failover_to_one_that_had_not) {
+    const operation& op = hold("a");
+    break_connection("m1");
+    learn_again("r1", "m2");
+    connect("r1", "2222");
+    EXPECT_EQ(sent("r1"), (lines{renew_of("a", 1), "WAIT 1 100"}));
+    reply("r1", array(integer(0)) + integer(1));
+    EXPECT_EQ(lost(op.view), errc::lost_in_failover);
+    EXPECT_TRUE(nothing_is_left());
+}
+
 }  // namespace
