@@ -8,9 +8,9 @@ namespace {
 
 constexpr int last_part = static_cast<int>(wire::hash_slots) - 1;
 
-config plain_messages() {
+config settings_with(sharded_messages messages) {
     config c = cluster_settings(2);
-    c.cluster->sharded = sharded_messages::off;
+    c.cluster->sharded = messages;
     return c;
 }
 
@@ -24,7 +24,8 @@ std::string parts(std::string_view owner, std::string_view other) {
 
 }  // namespace
 
-cluster_engine::cluster_engine() : settings{plain_messages()} {
+cluster_engine::cluster_engine(const replica_options& usual, sharded_messages messages)
+    : settings{settings_with(messages)}, usual_{usual} {
     turn([] {});
 }
 
@@ -33,9 +34,17 @@ cluster_engine::~cluster_engine() {
     collect();
     for (const operation& o : operations_) {
         EXPECT_EQ(o.completions, 1);
+        EXPECT_EQ(o.running, nullptr);
     }
     EXPECT_EQ(engine.next_deadline(), core::never);
-    EXPECT_EQ(engine.belongings().acquisitions, 0u);
+    EXPECT_TRUE(nothing_is_left());
+}
+
+bool cluster_engine::nothing_is_left() const {
+    const engine::inventory i = engine.belongings();
+    return i.pending + i.acquisitions + i.levels + i.waiters + i.watchers + i.extensions +
+               i.level_changes + i.queries + i.slots + i.renewals ==
+           0;
 }
 
 void cluster_engine::advance(duration d) {
@@ -54,15 +63,44 @@ void cluster_engine::collect() {
         ++o.completions;
         o.ec = c.ec;
         o.view = std::move(c.view);
+        o.at = now_;
     }
     engine.completions().clear();
 }
 
 operation& cluster_engine::lock(const std::string& name, const lock_options& how,
-                                const replica_options& terms) {
+                                const replica_options& terms, bool try_only) {
     operation& op = operations_.emplace_back();
-    turn([&] { engine.acquire(spec_of(name, terms), how, false, {&op, &op.running}); });
+    turn([&] { engine.acquire(spec_of(name, terms), how, try_only, {&op, &op.running}); });
     return op;
+}
+
+operation& cluster_engine::unlock(const operation& op) {
+    operation& end = operations_.emplace_back();
+    turn([&] { engine.unlock(op.view, {&end, &end.running}); });
+    return end;
+}
+
+operation& cluster_engine::wait_lost(const operation& op) {
+    operation& loss = operations_.emplace_back();
+    turn([&] { engine.wait_lost(op.view, {}, {&loss, &loss.running}); });
+    return loss;
+}
+
+operation& cluster_engine::extend(const operation& op, duration lease) {
+    operation& longer = operations_.emplace_back();
+    turn([&] { engine.extend(op.view, lease, {&longer, &longer.running}); });
+    return longer;
+}
+
+void cluster_engine::cancel(operation& op) {
+    const error_code why =
+        boost::system::errc::make_error_code(boost::system::errc::operation_canceled);
+    turn([&] {
+        ASSERT_NE(op.running, nullptr) << "the engine doesn't know this operation any more";
+        engine.cancel(*op.running, why);
+    });
+    EXPECT_TRUE(op.ended(why));
 }
 
 operation& cluster_engine::hold(const std::string& name, const lock_options& how) {
@@ -70,7 +108,9 @@ operation& cluster_engine::hold(const std::string& name, const lock_options& how
     learn();
     connect("m1");
     reply("m1", granted());
-    reply("m1", integer(1));
+    if (usual_.at_least > 0) {
+        reply("m1", integer(1));
+    }
     EXPECT_TRUE(op.granted());
     sent("m1");
     return op;
@@ -78,7 +118,8 @@ operation& cluster_engine::hold(const std::string& name, const lock_options& how
 
 void cluster_engine::learn() {
     accept(asked, hello(1));
-    read(asked, parts("m1", "m2"));
+    told_ = parts("m1", "m2");
+    read(asked, told_);
 }
 
 void cluster_engine::learn_again(std::string_view owner, std::string_view other) {
@@ -86,7 +127,18 @@ void cluster_engine::learn_again(std::string_view owner, std::string_view other)
         ASSERT_LT(n, 5000) << "nobody asks";
         advance(1ms);
     }
-    read(asked, parts(owner, other));
+    told_ = parts(owner, other);
+    read(asked, told_);
+}
+
+void cluster_engine::tell_the_same() {
+    const std::uint64_t wanted = engine.wanted_connection(asked);
+    if (wanted != 0 && wanted != asked_node_) {
+        accept(asked, hello(1));
+    }
+    if (!written(asked).empty()) {
+        read(asked, told_);
+    }
 }
 
 void cluster_engine::refuse_to_tell(std::string_view words) {
@@ -104,16 +156,25 @@ void cluster_engine::connect(std::string_view host, std::string_view run) {
     accept(place_of(host), answers);
 }
 
-void cluster_engine::connect_to_m2() {
+std::string cluster_engine::name_at_m2() {
     int n = 0;
     while (wire::hash_slot_of(std::to_string(n)) != last_part) {
         ++n;
     }
-    operation& op = lock(std::to_string(n));
+    return std::to_string(n);
+}
+
+void cluster_engine::connect_to_m2() {
+    operation& op = lock(name_at_m2());
     connect("m2");
     reply("m2", granted());
-    reply("m2", integer(0));
-    EXPECT_TRUE(op.ended(errc::not_replicated));
+    if (usual_.at_least > 0) {
+        reply("m2", integer(0));
+        EXPECT_TRUE(op.ended(errc::not_replicated));
+    } else {
+        EXPECT_TRUE(op.granted());
+        release(op);
+    }
     reply("m2", integer(0));
     sent("m2");
 }
@@ -145,6 +206,9 @@ void cluster_engine::accept(std::size_t i, const std::string& answers) {
     for (int n = 0; engine.wanted_connection(i) == 0; ++n) {
         ASSERT_LT(n, 2000) << "no connection is wanted";
         advance(1ms);
+    }
+    if (i == asked) {
+        asked_node_ = engine.wanted_connection(asked);
     }
     turn([&] { engine.connected(i); });
     read(i, answers);

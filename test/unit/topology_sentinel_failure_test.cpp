@@ -221,14 +221,14 @@ TEST_F(topology_sentinel, after_its_end_nothing_is_asked) {
     EXPECT_EQ(a.ends, lines{"lost"});
 }
 
-conch::config impatient_settings() {
+conch::config impatient_sentinel_settings() {
     conch::config c = settings_with(2);
     c.retry_attempts = 2;
     return c;
 }
 
 struct topology_impatient_sentinel : topology_sentinel {
-    topology_impatient_sentinel() : topology_sentinel{impatient_settings()} {}
+    topology_impatient_sentinel() : topology_sentinel{impatient_sentinel_settings()} {}
 };
 
 TEST_F(topology_impatient_sentinel, a_whole_round_of_them_is_one_attempt) {

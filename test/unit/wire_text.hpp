@@ -82,7 +82,8 @@ std::string hello(std::int64_t client_id);
 /// The answer to INFO server.
 std::string info(std::string_view run_id);
 /// The answers to a whole greeting of `scripts` scripts.
-std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select = false);
+std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select = false,
+                     bool with_role = false);
 
 }  // namespace conch::test
 
