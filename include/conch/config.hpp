@@ -81,7 +81,8 @@ struct sentinel_options {
     std::function<server_address(const server_address&)> map_address{};
 };
 
-/// How releases are told in a cluster.
+/// How releases are told in a cluster. All that share a lock must tell them alike: others are
+/// excluded, but not woken. `automatic` is decided by the first node that a client asks, for good.
 enum class sharded_messages {
     automatic,  ///< as `on` where the server knows PUBSUB SHARDNUMSUB (Redis 7), else as `off`
     on,         ///< by SPUBLISH and SSUBSCRIBE, within one part of the cluster

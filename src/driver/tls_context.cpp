@@ -136,14 +136,18 @@ private:
         try {
             context_ = make_context(options_);
             read_ = now;
+            told_.clear();
         } catch (const std::exception& e) {  // half of the files may be there: the next time
-            log_(log_level::warning, "TLS: the former certificates stay in use: ", e.what());
+            const bool is_news = std::exchange(told_, e.what()) != e.what();
+            log_(is_news ? log_level::warning : log_level::debug,
+                 "TLS: the former certificates stay in use: ", e.what());
         }
     }
 
     tls_options options_;
     core::log log_;
     file_state read_;
+    std::string told_{};  // why they could not be read
     std::unique_ptr<ssl::context> context_;
     bool warned_ = false;
 };

@@ -233,12 +233,12 @@ void sentinel::answered(const resp::value& reply) {
     }
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
+        master_.forget_failures();  // they were another server's
+        master_.move_to(at);
     }
-    for (wire::link* l : {&master_, &durable_}) {
-        if (at != l->target()) {
-            l->forget_failures();  // they were another server's
-            l->move_to(at);
-        }
+    if (at != durable_.target()) {
+        durable_.forget_failures();
+        durable_.move_to(at);
     }
 }
 

@@ -5,16 +5,37 @@
 #include "topology/sentinel_test.hpp"
 
 #include <optional>
+#include <string>
 
 namespace {
 
 using namespace conch;
 using namespace conch::test;
 
-/// The master is dead, or frozen and wakes up as an old one.
-class sentinel_loss : public sentinel_test, public testing::WithParamInterface<bool> {};
+enum class fate {
+    killed,
+    killed_with_its_sentinel,  ///< the one that is asked
+    frozen                     ///< wakes up as an old master
+};
 
-INSTANTIATE_TEST_SUITE_P(its_master_is_frozen, sentinel_loss, testing::Bool());
+/// What becomes of the master.
+class sentinel_loss : public sentinel_test, public testing::WithParamInterface<fate> {
+protected:
+    static bool is_frozen() { return GetParam() == fate::frozen; }
+};
+
+INSTANTIATE_TEST_SUITE_P(its_master_is, sentinel_loss,
+                         testing::Values(fate::killed, fate::killed_with_its_sentinel,
+                                         fate::frozen),
+                         [](const auto& fate_of_it) -> std::string {
+                             switch (fate_of_it.param) {
+                                 case fate::killed: return "killed";
+                                 case fate::killed_with_its_sentinel:
+                                     return "killed_with_its_sentinel";
+                                 case fate::frozen: return "frozen";
+                             }
+                             return {};
+                         });
 
 TEST_P(sentinel_loss, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
     fenced_resource resource;
@@ -34,7 +55,10 @@ TEST_P(sentinel_loss, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
         const claim old{"m", h.fence(), h.valid_until(), 60s};
         EXPECT_TRUE(resource.enter(old, clock::now()).accepted);
         const hold brief = co_await mutex{a, "brief"}.async_lock({.lease = 1s});
-        GetParam() ? group.server(0).freeze() : group.server(0).kill();
+        if (GetParam() == fate::killed_with_its_sentinel) {
+            group.sentinel(0).kill();
+        }
+        is_frozen() ? group.server(0).freeze() : group.server(0).kill();
         group.server(1).thaw();
         group.server(2).thaw();
 
@@ -54,7 +78,7 @@ TEST_P(sentinel_loss, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
         EXPECT_TRUE(resource.write(young, read.value + 1, clock::now()).accepted);
         const auto [verdict] = co_await h.async_unlock(as_result);
         EXPECT_EQ(verdict, errc::lost_in_failover);
-        if (GetParam()) {
+        if (is_frozen()) {
             group.server(0).thaw();
             hold none = co_await of_a.async_try_lock({.wait = 200ms});
             EXPECT_FALSE(none) << "the old master's word";

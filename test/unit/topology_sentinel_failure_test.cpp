@@ -39,7 +39,7 @@ TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_n
     EXPECT_TRUE(wanted(main_link));
 }
 
-TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_left_for_the_first_time) {
+TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_left_at_once) {
     submit(a);
     just_find_master("m1");
     servers.main().broken("refused");

@@ -91,7 +91,7 @@ TEST_F(topology_stale_sentinel, is_none_where_a_whole_round_of_them_agrees) {
     EXPECT_EQ(target(main_link), "m3:6379");
 }
 
-TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached_however_seldom_they_are_asked) {
+TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached) {
     settings.sentinel->scan_interval = 1h;
     begin("m1", 5);
     servers.main().broken("reset");
