@@ -331,6 +331,8 @@ void quorum_holding::wait_lost(operation& op) {
         w->end(errc::invalid_wait);
     } else if (!held_) {
         w->end(why != 0 ? make_error_code(static_cast<errc>(why)) : error_code{});
+    } else if (watches_.size() >= core_.settings().max_pending) {
+        w->end(errc::overloaded);
     } else {
         watches_.push_back(w);
         for (std::size_t i = 0; i < slots_.size(); ++i) {

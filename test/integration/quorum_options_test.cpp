@@ -130,4 +130,25 @@ TEST_F(quorum_options_test, the_status_tells_of_all_servers_that_answer) {
     });
 }
 
+TEST_F(quorum_options_test, so_many_may_watch_a_hold_as_operations_may_be_pending) {
+    config few = settings_for({});
+    few.max_pending = 2;
+    const contender b{io, servers, few};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await b.lock("watched").async_lock();
+        std::vector<plain_attempt> watches;
+        for (int i = 0; i < 3; ++i) {
+            watches.push_back(start_wait_lost(h));
+        }
+        const bool refused = co_await when([&] { return watches[2].done(); });
+        EXPECT_TRUE(refused);
+        EXPECT_EQ(watches[2].ec(), errc::overloaded);
+        EXPECT_FALSE(watches[0].done() || watches[1].done());
+        co_await h.async_unlock();
+        const bool told = co_await when([&] { return watches[0].done() && watches[1].done(); });
+        EXPECT_TRUE(told);
+        EXPECT_FALSE(watches[0].ec() || watches[1].ec()) << "it was released";
+    });
+}
+
 }  // namespace
