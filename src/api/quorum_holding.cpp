@@ -273,6 +273,9 @@ void quorum_holding::detach() {
 void quorum_holding::unlock(operation& op) {
     const auto task =
         quorum_tally::start(core_.shared_from_this(), op, quorum_tally::kind::majority);
+    if (held_ && !stands()) {  // those who are to say so have not had their turn
+        end(why_no_majority());
+    }
     if (!held_) {
         task->end(reason());
         return;

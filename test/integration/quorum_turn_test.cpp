@@ -49,4 +49,32 @@ TEST_F(quorum_turn_test, a_release_for_which_there_was_no_turn_comes_with_the_ne
     EXPECT_TRUE(run_until(io, [&] { return count_of("unwoken") == 0; }));
 }
 
+// A majority of its members has lost it by then, and their words come behind.
+TEST_F(quorum_turn_test, who_unlocks_what_is_lost_is_told_so_and_who_watches_it_too) {
+    asio::io_context others{};
+    const auto work = asio::make_work_guard(others);
+    const client first{io, settings_of(0)};
+    const client second{others, settings_of(1)};
+    const client third{others, settings_of(2)};
+    const quorum_mutex m{{first, second, third}, "late-word", {.answer_timeout = patience}};
+    lock_attempt taken = start_lock(m, {.lease = 3s});
+    ASSERT_TRUE(run_until(io, [&] {
+        others.poll();
+        return taken.done() &&
+               first.stats().holds_now + second.stats().holds_now + third.stats().holds_now == 3;
+    }));
+    bool heard = false;  // what they all have granted
+    asio::post(io, [&] { heard = true; });
+    ASSERT_TRUE(run_until(io, [&] { return heard; }));
+    plain_attempt watch = start_wait_lost(taken.value());
+    plain_attempt unlock = start_unlock(taken.value());
+    server(1).raw.must({"DEL", "late-word"});
+    server(2).raw.must({"DEL", "late-word"});
+    ASSERT_TRUE(run_until(
+        others, [&] { return second.stats().holds_now == 0 && third.stats().holds_now == 0; }));
+    EXPECT_TRUE(run_until(io, [&] { return watch.done() && unlock.done(); }));
+    EXPECT_EQ(unlock.ec(), errc::lock_lost);
+    EXPECT_EQ(watch.ec(), errc::lock_lost);
+}
+
 }  // namespace
