@@ -34,7 +34,8 @@ struct quorum_options {
 ///
 /// - All servers are asked at once. The lock is granted as soon as a majority has granted it and
 ///   the earliest end of these leases, less the drift of clocks, is still ahead; if not, it is
-///   released on all of them, also where no answer came. A slow or dead server delays nothing.
+///   released on all of them, also where no answer came. A slow or dead server delays no grant; a
+///   refused `async_try_lock()` hears the first one for up to `answer_timeout`, see below.
 /// - `hold::valid_until()` is the time until which a majority of its servers keeps it; it goes back
 ///   where one of them lost the lock. Each is renewed by its own client; a server that was late,
 ///   dead or lost the lock is asked for it anew in the background, every third of the lease; where
@@ -55,9 +56,15 @@ struct quorum_options {
 ///   `errc::server_unavailable` instead, if that was the last answer. Another error comes from so
 ///   many servers that no majority is left.
 /// - `async_status()`: `locked` says that no majority is known to be free; `holder` lists those of
-///   all servers, each once, in the order given and separated by blanks; `depth` and `ttl` are the
-///   greatest. `errc::not_connected` if no majority has answered in `answer_timeout`.
-/// - `async_force_unlock()` takes the lock away on all servers that answer in `answer_timeout`.
+///   the servers that have answered, each once, in the order given and separated by blanks; `depth`
+///   and `ttl` are the greatest. Once a majority has decided it, the others have as long again, or
+///   10 ms, and never more than `answer_timeout`. `errc::not_connected` if no majority has answered
+///   in that time.
+/// - `async_force_unlock()` takes the lock away on all servers that answer in `answer_timeout`; it
+///   waits for them so long.
+/// - A hold counts as one pending operation of each client. It may be watched
+///   (`hold::async_wait_lost()`) as often as `config::max_pending` of the first client says; one
+///   more fails with `errc::overloaded`.
 /// - Its own work, and handlers without an executor, run on the first client's executor. If the
 ///   clients have several execution contexts, that one must be destroyed last. `stats`, observer
 ///   and log of each client tell of its own server.

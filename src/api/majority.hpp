@@ -78,6 +78,13 @@ constexpr bool first_is_open(std::span<const answer> answers) noexcept {
     return std::ranges::count(answers.first(first_to_answer(answers)), answer::pending) > 0;
 }
 
+/// So many have told that the lock is free, or locked: a majority, and the rest can't change
+/// whether it is known to be free.
+constexpr bool is_decided(std::size_t free, std::size_t locked, std::size_t servers) noexcept {
+    const std::size_t majority = majority_of(servers);
+    return free + locked >= majority && (free >= majority || servers - locked < majority);
+}
+
 }  // namespace conch::impl
 
 #endif

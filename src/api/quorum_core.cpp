@@ -119,9 +119,9 @@ void quorum_core::wake() noexcept {
         return;
     }
     try {
-        asio::post(handler([this] { take_inbox(); }));
+        asio::post(handler([] {}));
     } catch (...) {
-        inbox_.not_woken();  // the next one who puts something in tries again
+        inbox_.not_woken();  // the next handler takes it
     }
     gate_.leave();
 }

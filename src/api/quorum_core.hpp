@@ -72,11 +72,13 @@ public:
     auto handler(boost::asio::cancellation_signal& signal, F f) {
         return boost::asio::bind_cancellation_slot(signal.slot(), handler(std::move(f)));
     }
+    /// Each of them looks for what could not wake the strand, too.
     template <typename F>
     auto handler(F f) {
         return boost::asio::bind_executor(
             *strand_, [self = shared_from_this(), f = std::move(f)]<typename... T>(T&&... t) {
                 f(std::forward<T>(t)...);
+                self->take_inbox();
                 self->arm_timer();
             });
     }

@@ -273,6 +273,9 @@ void quorum_holding::detach() {
 void quorum_holding::unlock(operation& op) {
     const auto task =
         quorum_tally::start(core_.shared_from_this(), op, quorum_tally::kind::majority);
+    if (held_ && !stands()) {  // those who are to say so have not had their turn
+        end(why_no_majority());
+    }
     if (!held_) {
         task->end(reason());
         return;
@@ -331,6 +334,8 @@ void quorum_holding::wait_lost(operation& op) {
         w->end(errc::invalid_wait);
     } else if (!held_) {
         w->end(why != 0 ? make_error_code(static_cast<errc>(why)) : error_code{});
+    } else if (watches_.size() >= core_.settings().max_pending) {
+        w->end(errc::overloaded);
     } else {
         watches_.push_back(w);
         for (std::size_t i = 0; i < slots_.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@ namespace {
 
 namespace asio = boost::asio;
 
+/// For those who answer at about the same time as a majority.
+constexpr duration least_more = std::chrono::milliseconds{10};
+
 /// Asks all, for so long as one may take to answer.
 class query : public quorum_tally {
 public:
@@ -23,7 +27,7 @@ public:
         : quorum_tally{core, op, kind::all}, stops_(core->size()) {}
     void begin() {
         core().add(shared_from_this());
-        expect_by(core::after(clock::now(), core().answer_timeout()), errc::not_connected);
+        expect_by(core::after(asked_, core().answer_timeout()), errc::not_connected);
         for (std::size_t i = 0; i < core().size(); ++i) {
             expect_one();
             ask(i);
@@ -32,6 +36,7 @@ public:
 
 protected:
     virtual void ask(std::size_t member) = 0;
+    time_point asked() const noexcept { return asked_; }
     // Nobody wants the rest of the answers.
     void over() override {
         for (asio::cancellation_signal& s : stops_) {
@@ -40,6 +45,9 @@ protected:
     }
 
     std::vector<asio::cancellation_signal> stops_;
+
+private:
+    const time_point asked_ = clock::now();
 };
 
 class status_query final : public query {
@@ -53,10 +61,24 @@ private:
         core().member(i).lock.async_status(
             core().handler(stops_[i], [self, i](error_code ec, lock_status s) {
                 if (!ec) {
-                    self->answers_[i] = std::move(s);
+                    self->answered(i, std::move(s));
                 }
                 self->told(ec);
             }));
+    }
+    void answered(std::size_t i, lock_status s) {
+        ++(s.locked ? locked_ : free_);
+        answers_[i] = std::move(s);
+        if (!completed() && !decided_ && is_decided(free_, locked_, core().size())) {
+            decided_ = true;
+            have_done();
+        }
+    }
+    // The rest may tell who holds it there, but is not waited for where it is slow or dead.
+    void have_done() {
+        const time_point now = clock::now();
+        const time_point soon = core::after(now, std::max(now - asked(), least_more));
+        expect_by(std::min(soon, core::after(asked(), core().answer_timeout())), {});
     }
     void conclude() override {
         std::vector<lock_status> all;
@@ -69,6 +91,9 @@ private:
     }
 
     std::vector<std::optional<lock_status>> answers_;
+    std::size_t free_ = 0;
+    std::size_t locked_ = 0;
+    bool decided_ = false;
 };
 
 class force_query final : public query {

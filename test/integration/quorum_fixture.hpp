@@ -30,6 +30,13 @@ struct quorum_server {
     }
 };
 
+/// Of clients that await a frozen server for longer than a test takes.
+inline config most_patient() {
+    config c = settings_for({});
+    c.response_timeout = c.operation_timeout = 2 * patience;
+    return c;
+}
+
 /// A program of its own, as far as the servers can tell: one client of each.
 class contender {
 public:

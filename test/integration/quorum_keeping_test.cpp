@@ -14,14 +14,17 @@ struct quorum_keeping_test : quorum_test {
     quorum_keeping_test() : quorum_test{3} {}
 };
 
-// Its members' own watches have the only room.
+// The members' own watches of two holds have the only room.
 TEST_F(quorum_keeping_test, who_watches_a_hold_where_there_is_no_room_does_not_keep_the_loop_busy) {
     config c = settings_for({});
-    c.max_pending = 1;
+    c.max_pending = 2;
     const contender a{io, servers, c};
     const quorum_mutex m = a.lock("no-room");
+    const quorum_mutex another = a.lock("takes-room");
     lock_attempt taken = start_lock(m, {.lease = 3s});
     ASSERT_TRUE(run_until(io, [&] { return taken.done() && count_of("no-room") == 3; }));
+    const lock_attempt room = start_lock(another, {.lease = 1min});
+    ASSERT_TRUE(run_until(io, [&] { return room.done() && count_of("takes-room") == 3; }));
     hold& h = taken.value();
     plain_attempt ahead{[&](auto token) { h.async_wait_lost(1500ms, std::move(token)); }};
     plain_attempt watch = start_wait_lost(h);

@@ -18,16 +18,48 @@ using namespace conch::test;
 
 using quorum_loss_test = quorum_test;
 
-TEST_F(quorum_loss_test, three_dead_servers_of_five_are_a_loss_told_in_time) {
+enum class ending { killed, frozen };
+
+/// By how the servers end that are lost.
+struct quorum_loss_of_a_majority : quorum_test, ::testing::WithParamInterface<ending> {
+    static constexpr std::size_t lost[] = {1, 2, 4};
+
+    void end_majority() {
+        for (const std::size_t i : lost) {
+            if (GetParam() == ending::killed) {
+                server(i).kill();
+            } else {
+                server(i).redis.freeze();
+            }
+        }
+    }
+    /// Those that were killed stay dead.
+    void thaw_majority() {
+        for (const std::size_t i : lost) {
+            server(i).redis.thaw();
+        }
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(by, quorum_loss_of_a_majority,
+                         ::testing::Values(ending::killed, ending::frozen), [](const auto& p) {
+                             return p.param == ending::killed ? "killed" : "frozen";
+                         });
+
+TEST_P(quorum_loss_of_a_majority, it_is_told_in_time_and_nobody_has_the_lock_before) {
     contender a{io, servers};
+    contender b{io, servers};
     run([&]() -> asio::awaitable<void> {
         co_await warm_up(a);
+        co_await warm_up(b);
         const quorum_mutex m = a.lock("lost", 100ms);
         const hold h = co_await m.async_lock({.lease = 3s});
         const bool taken = co_await held_by(a);
         EXPECT_TRUE(taken);
+        const quorum_mutex of_b = b.lock("lost", 100ms);
+        lock_attempt next = start_lock(of_b);
         const time_point start = clock::now();
-        kill({1, 2, 4});
+        end_majority();
         co_await pass(1200ms);
         EXPECT_TRUE(h.owns_lock());
         EXPECT_LE(h.valid_until(), start + 3s) << "the living two have been renewed since";
@@ -35,6 +67,9 @@ TEST_F(quorum_loss_test, three_dead_servers_of_five_are_a_loss_told_in_time) {
         EXPECT_EQ(told, errc::lease_expired);
         EXPECT_EQ(h.lost_reason(), errc::lease_expired);
         EXPECT_FALSE(h.owns_lock());
+        EXPECT_FALSE(next.value().owns_lock());
+        next.cancel();
+        thaw_majority();
         const bool free = co_await comes_to("lost", 0);
         EXPECT_TRUE(free) << "the rest is released";
     });
@@ -74,6 +109,34 @@ TEST_F(quorum_loss_test, slow_two_dead_servers_are_no_loss_and_rejoin_when_they_
             const std::vector<std::size_t> second{0, 1, 4};
             co_await renewed_for_a_lease(a, second);
             EXPECT_TRUE(h.owns_lock()) << "those that came back are as good";
+        },
+        2 * patience);
+}
+
+TEST_F(quorum_loss_test, slow_two_frozen_servers_are_not_noticed_for_longer_than_a_lease) {
+    contender a{io, servers};
+    run(
+        [&]() -> asio::awaitable<void> {
+            co_await warm_up(a);
+            hold h = co_await a.lock("unnoticed").async_lock({.lease = 3s});
+            const bool taken = co_await held_by(a);
+            EXPECT_TRUE(taken);
+            plain_attempt lost = start_wait_lost(h);
+            server(0).redis.freeze();
+            server(3).redis.freeze();
+            const std::vector<std::size_t> rest{1, 2, 4};
+            co_await renewed_for_a_lease(a, rest);
+            EXPECT_TRUE(h.owns_lock());
+            EXPECT_FALSE(lost.done());
+            server(0).redis.thaw();
+            server(3).redis.thaw();
+            const bool healed = co_await held_by(a);
+            EXPECT_TRUE(healed);
+            EXPECT_EQ(count_of("unnoticed"), 5u);
+            co_await h.async_unlock();
+            const bool told = co_await when([&] { return lost.done(); });
+            EXPECT_TRUE(told);
+            EXPECT_FALSE(lost.ec()) << lost.ec().message();
         },
         2 * patience);
 }

@@ -2,7 +2,9 @@
 // What a quorum can't be made of or asked for, and what it says of a lock.
 #include "integration/quorum_fixture.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 namespace {
 
@@ -88,6 +90,64 @@ TEST_F(quorum_options_test, the_status_is_that_of_a_majority) {
         kill({0});
         const auto [ec, unknown] = co_await m.async_status(as_result);
         EXPECT_EQ(ec, errc::not_connected);
+    });
+}
+
+struct quorum_status_beside_a_frozen : quorum_options_test,
+                                       ::testing::WithParamInterface<std::size_t> {};
+
+INSTANTIATE_TEST_SUITE_P(at, quorum_status_beside_a_frozen, ::testing::Values(0u, 2u));
+
+// Its answer is awaited for longer than the test takes.
+TEST_P(quorum_status_beside_a_frozen, it_does_not_slow_what_a_majority_says) {
+    contender b{io, servers, most_patient()};
+    const quorum_mutex m = b.lock("frozen", 2 * patience);
+    run([&]() -> asio::awaitable<void> {
+        co_await warm_up(b);
+        server(GetParam()).redis.freeze();
+        const lock_status free = co_await m.async_status();
+        EXPECT_FALSE(free.locked);
+        const hold h = co_await m.async_lock();
+        const lock_status locked = co_await m.async_status();
+        EXPECT_TRUE(locked.locked);
+        EXPECT_EQ(std::ranges::count(locked.holder, ' '), 1) << "two have answered";
+        server(GetParam()).redis.thaw();
+    });
+}
+
+// Nearly always: who answers as soon as the others is heard.
+TEST_F(quorum_options_test, the_status_tells_of_all_servers_that_answer) {
+    const quorum_mutex m = a.lock("all-three", 2 * patience);
+    run([&]() -> asio::awaitable<void> {
+        const hold h = co_await m.async_lock();
+        const bool taken = co_await held_by(a);
+        EXPECT_TRUE(taken);
+        std::ptrdiff_t blanks = 0;
+        while (blanks != 2) {
+            const lock_status s = co_await m.async_status();
+            blanks = std::ranges::count(s.holder, ' ');
+        }
+    });
+}
+
+TEST_F(quorum_options_test, so_many_may_watch_a_hold_as_operations_may_be_pending) {
+    config few = settings_for({});
+    few.max_pending = 2;
+    const contender b{io, servers, few};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await b.lock("watched").async_lock();
+        std::vector<plain_attempt> watches;
+        for (int i = 0; i < 3; ++i) {
+            watches.push_back(start_wait_lost(h));
+        }
+        const bool refused = co_await when([&] { return watches[2].done(); });
+        EXPECT_TRUE(refused);
+        EXPECT_EQ(watches[2].ec(), errc::overloaded);
+        EXPECT_FALSE(watches[0].done() || watches[1].done());
+        co_await h.async_unlock();
+        const bool told = co_await when([&] { return watches[0].done() && watches[1].done(); });
+        EXPECT_TRUE(told);
+        EXPECT_FALSE(watches[0].ec() || watches[1].ec()) << "it was released";
     });
 }
 

@@ -7,10 +7,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -64,16 +67,61 @@ asio::awaitable<void> story(world& w) {
     w.finished = true;
 }
 
+/// A lock on three databases, which stand for three servers. As above.
+struct quorum_world {
+    quorum_world(config settings, const std::string& name) {
+        for (settings.database = 0; settings.database < 3; ++settings.database) {
+            clients.emplace_back(io, settings);
+        }
+        const std::vector<std::reference_wrapper<const client>> all{clients.begin(), clients.end()};
+        lock.emplace(all, name, quorum_options{.answer_timeout = 500ms});
+    }
+
+    asio::io_context io{};
+    std::deque<client> clients{};
+    std::optional<quorum_mutex> lock;
+    hold first{};
+    hold second{};
+    bool finished = false;
+    bool failed = false;
+    bool ending = false;
+};
+
+asio::awaitable<void> wait_for_second(quorum_world& w) {
+    w.second = co_await w.lock->async_lock({.wait = 10s, .lease = 5s});
+}
+
+/// Contention, extension, status, unlock, shutdown.
+asio::awaitable<void> story(quorum_world& w) {
+    w.first = co_await w.lock->async_lock({.lease = 5s});
+    asio::co_spawn(w.io, watch(w.first), asio::detached);
+    task_group group{w.io.get_executor()};
+    group.spawn(wait_for_second(w));
+    co_await w.first.async_extend(9s);
+    const lock_status s = co_await w.lock->async_status();
+    EXPECT_TRUE(s.locked || w.ending);
+    co_await w.first.async_unlock();
+    co_await group.join();
+    EXPECT_TRUE(w.second.owns_lock() || w.ending);
+    for (client& each : w.clients) {
+        const auto [ec] = co_await each.async_shutdown(as_result);
+        EXPECT_FALSE(ec);
+    }
+    w.finished = true;
+}
+
 class teardown_test : public redis_test {
 protected:
     static constexpr std::size_t many = 1000;
 
     /// Plays the story again and again, each time ended by `finish` one handler later.
-    void after_each_handler(const std::string& label,
-                            const std::function<void(world&, std::size_t)>& finish) {
+    template <typename World = world>
+    void after_each_handler(
+        const std::string& label,
+        const std::function<void(std::type_identity_t<World>&, std::size_t)>& finish) {
         std::size_t k = 0;
         for (bool finished = false; !finished && k < many; ++k) {
-            world w{settings("doomed"), label + std::to_string(k)};
+            World w{settings("doomed"), label + std::to_string(k)};
             asio::co_spawn(w.io, story(w), [&w](std::exception_ptr e) { w.failed = !!e; });
             const std::size_t played = step(w.io, k, 2s);
             finished = w.finished;
@@ -133,6 +181,28 @@ TEST_F(teardown_test, a_context_that_was_stopped) {
         w.first.release();
         w.a.reset();
         w.io.run();
+    });
+}
+
+TEST_F(teardown_test, holds_of_a_quorum_then_the_mutex_then_clients_then_the_context) {
+    after_each_handler<quorum_world>("quorum-holds:", [](quorum_world&, std::size_t) {});
+}
+
+TEST_F(teardown_test, clients_of_a_quorum_then_holds_then_the_context) {
+    after_each_handler<quorum_world>("quorum-clients:", [](quorum_world& w, std::size_t k) {
+        w.clients.pop_front();
+        step(w.io, k % 11, 10ms);
+        w.clients.clear();
+        step(w.io, k % 7, 10ms);
+        w.lock.reset();
+    });
+}
+
+TEST_F(teardown_test, the_context_in_the_middle_of_the_releases_of_holds_of_a_quorum) {
+    after_each_handler<quorum_world>("quorum-releases:", [](quorum_world& w, std::size_t k) {
+        w.first = hold{};
+        w.second = hold{};
+        step(w.io, k % 13, 10ms);
     });
 }
 

@@ -97,4 +97,31 @@ TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
     EXPECT_FALSE(merge(std::vector{a, endless, a}, 2).ttl);
 }
 
+TEST(api_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
+    EXPECT_TRUE(is_decided(2, 0, 3));
+    EXPECT_TRUE(is_decided(0, 2, 3));
+    EXPECT_FALSE(is_decided(1, 1, 3)) << "the third may be free";
+    EXPECT_FALSE(is_decided(1, 0, 3)) << "one alone is no majority";
+    EXPECT_TRUE(is_decided(1, 3, 5));
+    EXPECT_FALSE(is_decided(2, 2, 5));
+    EXPECT_FALSE(is_decided(0, 2, 4)) << "no majority is known to be there";
+    EXPECT_TRUE(is_decided(1, 2, 4)) << "three of four are not free";
+    EXPECT_TRUE(is_decided(0, 1, 1));
+}
+
+TEST(api_majority_test, what_is_decided_stays_so_whatever_the_rest_says) {
+    for (std::size_t n = 1; n <= 31; ++n) {
+        for (std::size_t free = 0; free <= n; ++free) {
+            for (std::size_t locked = 0; free + locked <= n; ++locked) {
+                const std::size_t rest = n - free - locked;
+                const bool locked_now = free < majority_of(n);
+                const bool locked_at_last = free + rest < majority_of(n);
+                const bool there = free + locked >= majority_of(n);
+                EXPECT_EQ(is_decided(free, locked, n), there && locked_now == locked_at_last)
+                    << free << " free, " << locked << " locked, of " << n;
+            }
+        }
+    }
+}
+
 }  // namespace
