@@ -21,9 +21,9 @@ struct replica_options {
     /// released again and ends as `errc::not_replicated`. Default: 0, none is asked for.
     unsigned at_least = 0;
     /// How long they have for it, from 1 ms to one minute, but no more than half of
-    /// `config::response_timeout`, nor a quarter of any lease or `max_hold`. Less, where other locks
-    /// that ask for replicas are renewed at that server: a quarter of the shortest of their leases.
-    /// Default 100 ms.
+    /// `config::response_timeout`, nor a quarter of any lease or `max_hold`. Less, where other
+    /// locks that ask for replicas are renewed at that server: a quarter of the shortest of their
+    /// leases. Default 100 ms.
     duration within = std::chrono::milliseconds{100};
 };
 
@@ -60,8 +60,8 @@ struct lock_options {
     /// is asked all the same whether the hold was taken away.
     std::optional<bool> renew{};
     /// The hold ends after so long, whatever renewal could do; it is then lost with
-    /// `errc::max_hold_reached`. At least 10 ms, and four times `replica_options::within` where that
-    /// is asked for. Default: `forever`.
+    /// `errc::max_hold_reached`. At least 10 ms, and four times `replica_options::within` where
+    /// that is asked for. Default: `forever`.
     duration max_hold = forever;
     /// For `with_lock`: a hold that is going to be lost cancels the body so long before its
     /// `valid_until()`. From zero to half the lease, or half of `max_hold` where that is shorter.
