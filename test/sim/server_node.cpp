@@ -251,10 +251,20 @@ void server_node::restart(bool keep_data, bool heard, instant back, effect* e, f
 }
 
 void server_node::fail_over(std::size_t lost_writes, bool heard, instant back, effect* e) {
-    const std::string before = redis_.dump(wall_clock());
-    redis_.lose_last_writes(lost_writes);
-    feel(redis_.dump(wall_clock()) != before ? e : nullptr);
+    lose_last_writes(lost_writes, 0, e);
     restart(true, heard, back);
+}
+
+void server_node::lose_last_writes(std::size_t k, std::size_t shard, effect* e) {
+    const std::string before = redis_.dump(wall_clock());
+    const std::set<std::string> there = all_fields();
+    redis_.lose_last_writes(k, shard);
+    feel(redis_.dump(wall_clock()) != before ? e : nullptr);
+    for (const std::string& field : all_fields()) {
+        if (!there.contains(field)) {
+            brought_back_.insert(field);
+        }
+    }
 }
 
 void server_node::step_clock(std::int64_t us, effect* e) {

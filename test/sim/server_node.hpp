@@ -125,6 +125,8 @@ public:
 
     /// It came with a line that its client had closed a lease ago: nobody answers for it any more.
     bool came_late(const std::string& field) const { return late_.contains(field); }
+    /// It was released, and a failover lost that: nobody knows of it any more.
+    bool brought_back(const std::string& field) const { return brought_back_.contains(field); }
     /// When its clock was set last; -1: never.
     instant stepped_at() const noexcept { return stepped_at_; }
     /// In the order in which they were made.
@@ -182,6 +184,7 @@ private:
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
     std::set<std::string> all_fields();
+    void lose_last_writes(std::size_t k, std::size_t shard, effect* e);
     void note_late(std::uint64_t line, const std::set<std::string>& before);
     void saw(std::int64_t connection, std::string_view field, sight what) override;
     void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
@@ -209,6 +212,7 @@ private:
     boost::unordered_flat_map<std::uint64_t, instant> opened_{};           // lines
     std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};
+    std::set<std::string> brought_back_{};
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;
     instant stepped_at_ = -1;
