@@ -181,6 +181,8 @@ public:
     /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
+    /// Those that this process has, as a master or its replica.
+    std::set<std::string> keys_at(fleet::process p, std::int64_t now_us);
     /// There is a key that is going to expire.
     bool any_expires(std::int64_t now_us) const;
     std::size_t subscribers() const noexcept;
