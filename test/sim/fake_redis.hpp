@@ -88,8 +88,11 @@ public:
     /// All connections to this process end, its scripts are gone, its run_id is another; if there
     /// are no others, connections count from 1.
     void restart(bool keep_data, fleet::process at = 0);
-    /// The last `k` commands that wrote never happened: a replica that lagged took over.
-    void lose_last_writes(std::size_t k, std::size_t shard = 0) { data_[shard].undo(k); }
+    /// The last `k` commands that wrote never happened: a replica that lagged took over. The keys
+    /// that they wrote to.
+    std::set<std::string> lose_last_writes(std::size_t k, std::size_t shard = 0) {
+        return data_[shard].undo(k);
+    }
     void script_flush() { scripts_.assign(scripts_.size(), {}); }
     bool any_script() const noexcept;
     /// The next `n` messages are delivered to nobody; PUBLISH counts them as delivered.
@@ -178,6 +181,8 @@ public:
     /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
+    /// Those that this process has, as a master or its replica.
+    std::set<std::string> keys_at(fleet::process p, std::int64_t now_us);
     /// There is a key that is going to expire.
     bool any_expires(std::int64_t now_us) const;
     std::size_t subscribers() const noexcept;

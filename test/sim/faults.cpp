@@ -112,7 +112,9 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
             feel(server.redis().any_script() ? e : nullptr);
             server.redis().script_flush();
             return;
-        case fault::server_clock: step_clock(w.chance.between(-2'000'000, 2'000'000), e); return;
+        case fault::server_clock:
+            server.step_clock(w.chance.between(-2'000'000, 2'000'000), e);
+            return;
         case fault::unsubscribed: {
             const std::uint64_t name = w.chance.below(all_.how().names);
             feel(server.end_subscriptions(all_.spec(name)->channel().text()) ? e : nullptr);
@@ -158,7 +160,6 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
     }
     if (f == fault::failover && !alone()) {
         if (server.may_take_over(shard)) {
-            all_.forgot();
             const std::size_t lost = w.chance.below(8);
             const instant promoted = w.now() + w.chance.spread(millis, 1 * seconds);
             server.take_over({shard, lost, heard, promoted, until()}, e);
@@ -176,7 +177,6 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
     if (!server.may_restart(p)) {
         return;
     }
-    all_.forgot();  // also what a server that was down already had kept
     const instant back = until();
     if (f == fault::failover) {
         server.fail_over(1 + w.chance.below(8), heard, back, e);
@@ -230,14 +230,6 @@ void fault_injector::refuse(fault f, effect* e) {
         all_.server().redis().refuse(words_of(f), e);
         w.plan<&fault_injector::end_refusal>(until(), this);
     }
-}
-
-// Only a step forward ends leases before their time.
-void fault_injector::step_clock(std::int64_t us, effect* e) {
-    if (us > 0) {
-        all_.forgot();
-    }
-    all_.server().step_clock(us, e);
 }
 
 void fault_injector::end_refusal(std::uint64_t, std::uint64_t) { all_.server().redis().refuse({}); }

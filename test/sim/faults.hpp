@@ -31,7 +31,6 @@ private:
     bool alone() const noexcept;
     fleet::process any_process();
     void refuse(fault f, effect* e);
-    void step_clock(std::int64_t us, effect* e);
     void end_refusal(std::uint64_t, std::uint64_t);
     void end_batch_refusal(std::uint64_t, std::uint64_t);
     bool persist_any();

@@ -243,24 +243,48 @@ bool server_node::end_process(fleet::process p, bool keep_data, bool heard) {
 }
 
 void server_node::restart(bool keep_data, bool heard, instant back, effect* e, fleet::process p) {
-    const bool loses_data = !keep_data && !redis_.dump(wall_clock()).empty();
+    const std::set<std::string> lost =
+        keep_data ? std::set<std::string>{} : redis_.keys_at(p, wall_clock());
+    note_loss(lost);
     machines_[p].back.prolong(back, keep_data ? e : nullptr);
     const bool ends_lines = end_process(p, keep_data, heard);
-    feel(loses_data || (keep_data && ends_lines) ? e : nullptr);
+    feel(!lost.empty() || (keep_data && ends_lines) ? e : nullptr);
     world_.plan<&server_node::come_back>(machines_[p].back.until, this, p);
 }
 
 void server_node::fail_over(std::size_t lost_writes, bool heard, instant back, effect* e) {
-    const std::string before = redis_.dump(wall_clock());
-    redis_.lose_last_writes(lost_writes);
-    feel(redis_.dump(wall_clock()) != before ? e : nullptr);
+    lose_last_writes(lost_writes, 0, e);
     restart(true, heard, back);
+}
+
+void server_node::lose_last_writes(std::size_t k, std::size_t shard, effect* e) {
+    const std::string before = redis_.dump(wall_clock());
+    const std::set<std::string> there = all_fields();
+    note_loss(redis_.lose_last_writes(k, shard));
+    feel(redis_.dump(wall_clock()) != before ? e : nullptr);
+    for (const std::string& field : all_fields()) {
+        if (!there.contains(field)) {
+            brought_back_.insert(field);
+        }
+    }
+}
+
+void server_node::note_loss(const std::set<std::string>& keys) {
+    for (const std::string& key : keys) {
+        losses_[key] = world_.now();
+    }
+}
+
+instant server_node::last_loss(std::string_view key) const {
+    const auto it = losses_.find(key);
+    return it == losses_.end() ? -1 : it->second;
 }
 
 void server_node::step_clock(std::int64_t us, effect* e) {
     feel(us != 0 && redis_.any_expires(wall_clock()) ? e : nullptr);
     step_us_ += us;
     stepped_at_ = world_.now();
+    set_forward_at_ = us > 0 ? stepped_at_ : set_forward_at_;
     furthest_step_us_ = std::max(furthest_step_us_, step_us_);
     least_step_us_ = std::min(least_step_us_, step_us_);
 }

@@ -125,8 +125,14 @@ public:
 
     /// It came with a line that its client had closed a lease ago: nobody answers for it any more.
     bool came_late(const std::string& field) const { return late_.contains(field); }
+    /// It was released, and a failover lost that: nobody knows of it any more.
+    bool brought_back(const std::string& field) const { return brought_back_.contains(field); }
+    /// When writes to this key were lost last, with a master or with all data; -1: never.
+    instant last_loss(std::string_view key) const;
     /// When its clock was set last; -1: never.
     instant stepped_at() const noexcept { return stepped_at_; }
+    /// The same, but forward: only that ends leases before their time.
+    instant set_forward_at() const noexcept { return set_forward_at_; }
     /// In the order in which they were made.
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
@@ -182,6 +188,8 @@ private:
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
     std::set<std::string> all_fields();
+    void lose_last_writes(std::size_t k, std::size_t shard, effect* e);
+    void note_loss(const std::set<std::string>& keys);
     void note_late(std::uint64_t line, const std::set<std::string>& before);
     void saw(std::int64_t connection, std::string_view field, sight what) override;
     void ran(std::int64_t connection, std::string_view sha, arguments keys, arguments args,
@@ -209,9 +217,12 @@ private:
     boost::unordered_flat_map<std::uint64_t, instant> opened_{};           // lines
     std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};
+    std::set<std::string> brought_back_{};
+    std::map<std::string, instant, std::less<>> losses_{};  // last, by key
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;
     instant stepped_at_ = -1;
+    instant set_forward_at_ = -1;
     std::int64_t furthest_step_us_ = 0;
     std::int64_t least_step_us_ = 0;
 };

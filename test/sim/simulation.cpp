@@ -184,14 +184,14 @@ bool simulation::deserted(const std::string& field) const noexcept {
            was_left_behind(o.client, o.number);
 }
 
-bool simulation::endangered(const held& h) const noexcept {
+bool simulation::endangered(const held& h) const {
     const forces& f = forces_[h.name];
-    return h.sent_at <= last_loss_ || !f.running.empty() || h.sent_at <= f.last_end;
+    return h.sent_at <= last_loss(h.name) || !f.running.empty() || h.sent_at <= f.last_end;
 }
 
 // Who meant to take it away may have come too late, or met somebody else.
-bool simulation::excused(const held& h) const noexcept {
-    if (h.sent_at <= last_loss_ || h.sent_at <= forces_[h.name].spoilt_at) {
+bool simulation::excused(const held& h) const {
+    if (h.sent_at <= last_loss(h.name) || h.sent_at <= forces_[h.name].spoilt_at) {
         return true;
     }
     const std::string field = field_of(h);

@@ -14,6 +14,7 @@
 #include "sim/user.hpp"
 #include "sim/world.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -109,11 +110,13 @@ public:
         return left_behind_.contains({client, number});
     }
 
-    /// The server forgot something now: what was sent before may be lost.
-    void forgot() noexcept { last_loss_ = world_.now(); }
-    bool forgot_since(instant then) const noexcept { return last_loss_ >= then; }
-    /// When it last did; -1: never.
-    instant last_loss() const noexcept { return last_loss_; }
+    /// When the server last forgot what was written to this key: what was sent before may be lost.
+    /// -1: never. All keys end too soon where its clock was set forward.
+    instant last_loss(std::string_view key) const {
+        return std::max(server_.last_loss(key), server_.set_forward_at());
+    }
+    /// Of this lock's.
+    instant last_loss(std::size_t name) const { return last_loss(specs_[name]->name()); }
     void begin_force(std::size_t name, std::uint64_t client) { ++forces_[name].running[client]; }
     void end_force(std::size_t name, std::uint64_t client);
     /// Something of somebody else takes the place of this lock. Felt if there was one, or a client
@@ -133,9 +136,9 @@ public:
     bool is_tended(const std::string& field) const noexcept;
     /// Somebody meant to take this hold away, or the server forgot something: what its client sees
     /// may be their doing.
-    bool endangered(const held& h) const noexcept;
+    bool endangered(const held& h) const;
     /// A loss of this hold was declared: it may overlap with another.
-    bool excused(const held& h) const noexcept;
+    bool excused(const held& h) const;
     /// Its name on the server.
     std::string field_of(const held& h) const;
     /// Whose name that is.
@@ -208,7 +211,6 @@ private:
     std::unique_ptr<class closer> closer_{};
     instant end_of_work_ = 0;
     instant settled_at_ = 0;
-    instant last_loss_ = -1;
     bool stopped_ = false;
     outcome outcome_{};
 };

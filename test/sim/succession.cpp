@@ -23,9 +23,7 @@ bool server_node::take_over(const succession& s, effect* e) {
         return false;
     }
     const fleet::process old = redis_.processes().master(s.shard);
-    const std::string before = redis_.dump(wall_clock());
-    redis_.lose_last_writes(s.lost_writes, s.shard);
-    feel(redis_.dump(wall_clock()) != before ? e : nullptr);
+    lose_last_writes(s.lost_writes, s.shard, e);
     machines_[old].awaits_heir = true;
     feel(end_process(old, true, s.heard) ? e : nullptr);
     machines_[old].back.prolong(std::max(s.back, s.promoted), e);

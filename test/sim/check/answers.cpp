@@ -26,7 +26,7 @@ public:
 private:
     // A field that is there now was there since it was granted: only a failover brings one back.
     void judge_status(const call& c) {
-        if (all_.forgot_since(c.asks->asked_at)) {
+        if (all_.last_loss(c.asks->name) >= c.asks->asked_at) {
             return;
         }
         server_node& server = all_.server();

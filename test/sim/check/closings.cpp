@@ -79,18 +79,20 @@ private:
         }
     }
 
-    /// What it took needn't be gone where that couldn't be known or done.
+    /// What it took needn't be gone where that couldn't be known or done; nor where the server's
+    /// clock was set back, so that a lease is longer than its client knows.
     void look_at_keys(const client_node& node) {
-        if (!node.drained() || all_.how().may_forget()) {
+        server_node& server = all_.server();
+        if (!node.drained() || server.set_back() > 0) {
             return;
         }
-        server_node& server = all_.server();
         for (std::size_t name = 0; name < all_.how().names; ++name) {
             const std::string key{all_.spec(name)->name()};
             for (const std::string& f : server.redis().fields(key, server.wall_clock())) {
                 const auto [client, number] = simulation::owner_in(f);
                 if (client == node.index() && !all_.was_left_behind(client, number) &&
-                    !server.came_late(f) && !all_.outlived_its_release(f)) {
+                    !server.came_late(f) && !server.brought_back(f) &&
+                    !all_.outlived_its_release(f)) {
                     tell(client, "left lock " + std::to_string(name));
                 }
             }

@@ -48,8 +48,8 @@ private:
 
     /// A failover forgot the older one, and brought the field of an acquire back that had run
     /// before it. Its replay is told the token of then: the resource will refuse it.
-    bool brought_back(const held& h, const entry& older) const noexcept {
-        return h.asked_at < older.granted_at && all_.forgot_since(older.granted_at);
+    bool brought_back(const held& h, const entry& older) const {
+        return h.asked_at < older.granted_at && all_.last_loss(h.name) >= older.granted_at;
     }
 
     std::vector<std::vector<entry>> seen_;

@@ -14,11 +14,6 @@ public:
     std::string_view name() const noexcept override { return "no_orphans"; }
 
     void stepped() override {
-        // A release, too, may be forgotten; or a server that is a master for the second time runs
-        // what came late on an old connection, which its successor couldn't end.
-        if (all_.how().has(fault::failover) || all_.how().replaces_servers()) {
-            return;
-        }
         server_node& server = all_.server();
         const instant now = all_.the_world().now();
         for (std::size_t i = 0; i < all_.how().names; ++i) {
@@ -41,8 +36,8 @@ private:
     void look(const std::string& field) {
         const auto [client, number] = simulation::owner_in(field);
         if (!all_.deserted(field) && !all_.clients()[client]->engine().tends(number) &&
-            !all_.server().came_late(field) && !all_.outlived_its_release(field) &&
-            field != told_) {
+            !all_.server().came_late(field) && !all_.server().brought_back(field) &&
+            !all_.outlived_its_release(field) && field != told_) {
             told_ = field;
             violate("nobody will release " + field);
         }

@@ -85,7 +85,8 @@ private:
     /// What the server lost, or counts as later than now, isn't held against it; nor what ended
     /// before its clock was set back.
     void forget(log& l, const permit_count& c) {
-        const instant lost_at = std::max(all_.last_loss(), all_.server().stepped_at());
+        const instant lost_at =
+            std::max(all_.last_loss(limit(c).key()), all_.server().stepped_at());
         if (lost_at > l.lost_at || c.wall_us < l.last_wall_us) {
             l.lost_at = lost_at;
             l.grants.clear();

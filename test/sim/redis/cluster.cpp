@@ -139,8 +139,7 @@ void fake_redis::end_migration() {
 std::int64_t fake_redis::acknowledge(const session& by) {
     constexpr std::uint64_t lags_once_in = 6;
     core::random chance{how_.seed + ++confirmations_};
-    const bool has_it =
-        fleet_.kind() != deployment::alone && chance.next() % lags_once_in != 0;
+    const bool has_it = fleet_.kind() != deployment::alone && chance.next() % lags_once_in != 0;
     if (has_it) {
         data().forget_changes();
     }
@@ -148,6 +147,12 @@ std::int64_t fake_redis::acknowledge(const session& by) {
         witness_->acknowledged(by.id, has_it ? 1 : 0);
     }
     return has_it ? 1 : 0;
+}
+
+std::set<std::string> fake_redis::keys_at(fleet::process p, std::int64_t now_us) {
+    set_now(now_us);
+    const std::vector<std::string> keys = data_[fleet_.shard_of(p)].keys();
+    return {keys.begin(), keys.end()};
 }
 
 void fake_redis::promote(std::size_t shard) {

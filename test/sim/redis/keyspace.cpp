@@ -110,11 +110,13 @@ bool keyspace::any_expires(std::int64_t now_ms) const {
 
 std::size_t keyspace::size() { return keys().size(); }
 
-void keyspace::undo(std::size_t k) {
+std::set<std::string> keyspace::undo(std::size_t k) {
+    std::set<std::string> written;
     for (; k > 0 && !log_.empty(); --k) {
         const std::vector<change> last = std::move(log_.back());
         log_.pop_back();
         for (auto it = last.rbegin(); it != last.rend(); ++it) {
+            written.insert(it->first);
             if (it->second) {
                 map_[it->first] = *it->second;
             } else {
@@ -123,6 +125,7 @@ void keyspace::undo(std::size_t k) {
         }
     }
     fresh_ = true;
+    return written;
 }
 
 std::string keyspace::dump() {

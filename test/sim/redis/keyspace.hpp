@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,8 +86,8 @@ public:
         log_.clear();
         fresh_ = true;
     }
-    /// The last `k` commands that wrote never happened.
-    void undo(std::size_t k);
+    /// The last `k` commands that wrote never happened. The keys that they wrote to.
+    std::set<std::string> undo(std::size_t k);
 
     /// Every key with its type, its value and its deadline; the same for the same content.
     std::string dump();
