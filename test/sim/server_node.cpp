@@ -4,6 +4,7 @@
 #include "wire/script.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace conch::sim {
 namespace {
@@ -262,9 +263,12 @@ void server_node::lose_last_writes(std::size_t k, std::size_t shard, effect* e) 
     const std::set<std::string> there = all_fields();
     note_loss(redis_.lose_last_writes(k, shard));
     feel(redis_.dump(wall_clock()) != before ? e : nullptr);
-    for (const std::string& field : all_fields()) {
-        if (!there.contains(field)) {
-            brought_back_.insert(field);
+    const std::set<std::string> left = all_fields();
+    std::set_difference(left.begin(), left.end(), there.begin(), there.end(),
+                        std::inserter(brought_back_, brought_back_.end()));
+    for (const std::string& field : there) {
+        if (!left.contains(field)) {
+            taken_[field] = world_.now();
         }
     }
 }
@@ -273,6 +277,11 @@ void server_node::note_loss(const std::set<std::string>& keys) {
     for (const std::string& key : keys) {
         losses_[key] = world_.now();
     }
+}
+
+instant server_node::taken_at(const std::string& field) const {
+    const auto it = taken_.find(field);
+    return it == taken_.end() ? -1 : it->second;
 }
 
 instant server_node::last_loss(std::string_view key) const {
