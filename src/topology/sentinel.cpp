@@ -223,8 +223,9 @@ void sentinel::answered(const resp::value& reply) {
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
              " as of an old configuration");
-        if (dissent_.in_a_row != 0 && !dissent_.reached) {  // the others are to say, too
-            next_poll(std::min(options_.scan_interval, soon));
+        const bool late = poll_.at > core::after(now_, soon);
+        if (dissent_.in_a_row != 0 && !dissent_.reached && late) {  // the others are to say, too
+            next_poll(soon);
         }
         return;
     }

@@ -325,8 +325,6 @@ void servers::learned(const std::vector<slot_range>& ranges) {
     }
     if (map_->any_moved()) {
         regroup();
-    } else {
-        hand_over_all();
     }
     for (std::size_t i = 0; i < seats_.size(); ++i) {
         // Who is sent parts by another, and has none yet, is asked again in a moment.
@@ -340,17 +338,11 @@ void servers::learned(const std::vector<slot_range>& ranges) {
 
 // Each call and each listener goes where its part is.
 void servers::regroup() {
-    hand_over_all();
-    events_.regrouped(events_.owner);
-    map_->forget_moves();
-}
-
-// Also where no part has moved since: what had been written to a former master may have come back
-// from it, to be asked again.
-void servers::hand_over_all() {
     for (std::size_t i = 0; i < lines_.size(); ++i) {  // of which there may be more then
         hand_over(*lines_[i]);
     }
+    events_.regrouped(events_.owner);
+    map_->forget_moves();
 }
 
 // What waits for a server that doesn't serve it, unless it leaves for this once.

@@ -113,7 +113,6 @@ private:
     void learned(const std::vector<slot_range>& ranges);
     void regroup();
     void hand_over(line& l);
-    void hand_over_all();
     void follow(wire::call& c, line& from, const wire::redirection& to);
 
     const config& settings_;

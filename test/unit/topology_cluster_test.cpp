@@ -197,26 +197,6 @@ TEST_F(topology_cluster, parts_that_move_take_what_waits_along) {
     EXPECT_EQ(servers.main().moves(), 0) << "a master that keeps its place";
 }
 
-TEST_F(topology_cluster, what_a_former_master_puts_off_goes_to_the_present_one) {
-    submit(a, 7);
-    learn_three();
-    meet(main_link);
-    sent(main_link);
-    const std::string moved =
-        array(part_of(0, 6, "m1"), part_of(7, 10922, "m2"), part_of(10923, 16383, "m3"));
-    advance(2s);
-    sent(asked);
-    tell(moved);
-    reply(main_link, error("CLUSTERDOWN The cluster is down"));
-    advance(2s);
-    sent(main_link);
-    reply(main_link, error("CLUSTERDOWN The cluster is down"));
-    sent(asked);
-    tell(moved);
-    meet(place_of("m2:7000"));
-    EXPECT_EQ(sent(place_of("m2:7000")), lines{"a"});
-}
-
 TEST_F(topology_cluster, what_a_broken_connection_had_goes_to_the_present_master) {
     submit(a, 7);
     learn_three();

@@ -103,6 +103,22 @@ TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached) {
     EXPECT_EQ(target(main_link), "m2:6379");
 }
 
+TEST_F(topology_stale_sentinel, makes_way_in_time_however_often_it_is_asked) {
+    begin("m1", 5);
+    servers.main().broken("reset");
+    EXPECT_EQ(sent(asked), asked_again);
+    reply(asked, names("m2", 0));
+    for (int i = 0; i < 9; ++i) {
+        advance(100ms);
+        reply(asked, message("+switch-master", "other m1 6379 m2 6379"));
+        if (target(asked) == "s1:26379" && sent(asked) == asked_again) {
+            reply(asked, names("m2", 0));
+        }
+    }
+    advance(100ms);
+    EXPECT_EQ(target(asked), "s2:26379");
+}
+
 TEST_F(topology_stale_sentinel, that_is_dead_is_left_out_of_the_round) {
     begin("m1", 5);
     look("s2", "m2", 0);
