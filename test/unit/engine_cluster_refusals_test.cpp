@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using conch::duration;
 using conch::errc;
 
-struct engine_cluster_refusals : plain_cluster_engine, testing::WithParamInterface<const char*> {
+struct engine_cluster_refusals : plain_cluster_engine, testing::WithParamInterface<std::string> {
     /// For so long `m1` refuses whatever it is sent: how many times.
     std::size_t refuse_for(duration d) {
         std::size_t times = 0;
@@ -170,12 +170,12 @@ TEST_P(engine_cluster_refusals, of_a_renewal_are_the_last_of_it_if_its_hold_is_r
 }
 
 INSTANTIATE_TEST_SUITE_P(of_a_master, engine_cluster_refusals,
-                         testing::Values("CLUSTERDOWN Hash slot not served",
-                                         "LOADING Redis is loading the dataset in memory",
-                                         "TRYAGAIN Multiple keys request during rehashing of slot"),
-                         [](const testing::TestParamInfo<const char*>& words) {
-                             const std::string text{words.param};
-                             return text.substr(0, text.find(' '));
+                         testing::Values(
+                             std::string{"CLUSTERDOWN Hash slot not served"},
+                             std::string{"LOADING Redis is loading the dataset in memory"},
+                             std::string{"TRYAGAIN Multiple keys request during rehashing"}),
+                         [](const testing::TestParamInfo<std::string>& words) {
+                             return words.param.substr(0, words.param.find(' '));
                          });
 
 }  // namespace

@@ -17,9 +17,10 @@ using namespace std::chrono_literals;
 using conch::duration;
 using conch::errc;
 
+using two_words = std::pair<std::string, std::string>;
+
 /// Two masters that send whatever they are sent to each other.
-struct engine_round_and_round : plain_cluster_engine,
-                                testing::WithParamInterface<std::pair<const char*, const char*>> {
+struct engine_round_and_round : plain_cluster_engine, testing::WithParamInterface<two_words> {
     /// Both are connected, and nothing is held.
     engine_round_and_round() {
         release(hold("a"));
@@ -52,11 +53,11 @@ struct engine_round_and_round : plain_cluster_engine,
         }
         return times;
     }
-    std::size_t send_on(std::string_view from, const char* what, std::string_view to) {
+    std::size_t send_on(std::string_view from, const std::string& what, std::string_view to) {
         std::size_t times = 0;
         for (const std::string& line : sent(from)) {
             times += line == "ASKING" ? 0 : 1;
-            reply(from, line == "ASKING" ? ok() : sends_on(what, "a", to));
+            reply(from, line == "ASKING" ? ok() : sends_on(what.c_str(), "a", to));
         }
         return times;
     }
@@ -99,10 +100,10 @@ TEST_P(engine_round_and_round, an_unlock_ends_at_the_deadline_of_its_hold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(by, engine_round_and_round,
-                         testing::Values(std::pair{"MOVED", "MOVED"}, std::pair{"ASK", "ASK"},
-                                         std::pair{"ASK", "MOVED"}, std::pair{"MOVED", "ASK"}),
+                         testing::Values(two_words{"MOVED", "MOVED"}, two_words{"ASK", "ASK"},
+                                         two_words{"ASK", "MOVED"}, two_words{"MOVED", "ASK"}),
                          [](const auto& words) {
-                             return std::string{words.param.first} + '_' + words.param.second;
+                             return words.param.first + '_' + words.param.second;
                          });
 
 }  // namespace
