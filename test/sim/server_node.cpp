@@ -4,7 +4,6 @@
 #include "wire/script.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace conch::sim {
 namespace {
@@ -263,12 +262,9 @@ void server_node::lose_last_writes(std::size_t k, std::size_t shard, effect* e) 
     const std::set<std::string> there = all_fields();
     note_loss(redis_.lose_last_writes(k, shard));
     feel(redis_.dump(wall_clock()) != before ? e : nullptr);
-    const std::set<std::string> left = all_fields();
-    std::set_difference(left.begin(), left.end(), there.begin(), there.end(),
-                        std::inserter(brought_back_, brought_back_.end()));
-    for (const std::string& field : there) {
-        if (!left.contains(field)) {
-            taken_[field] = world_.now();
+    for (const std::string& field : all_fields()) {
+        if (!there.contains(field)) {
+            brought_back_.insert(field);
         }
     }
 }
@@ -277,11 +273,6 @@ void server_node::note_loss(const std::set<std::string>& keys) {
     for (const std::string& key : keys) {
         losses_[key] = world_.now();
     }
-}
-
-instant server_node::taken_at(const std::string& field) const {
-    const auto it = taken_.find(field);
-    return it == taken_.end() ? -1 : it->second;
 }
 
 instant server_node::last_loss(std::string_view key) const {

@@ -127,8 +127,6 @@ public:
     bool came_late(const std::string& field) const { return late_.contains(field); }
     /// It was released, and a failover lost that: nobody knows of it any more.
     bool brought_back(const std::string& field) const { return brought_back_.contains(field); }
-    /// When a failover last lost that it holds its lock; -1: never.
-    instant taken_at(const std::string& field) const;
     /// When writes to this key were lost last, with a master or with all data; -1: never.
     instant last_loss(std::string_view key) const;
     /// When its clock was set last; -1: never.
@@ -220,7 +218,6 @@ private:
     std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};
     std::set<std::string> brought_back_{};
-    std::map<std::string, instant> taken_{};                // last, by field
     std::map<std::string, instant, std::less<>> losses_{};  // last, by key
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A lock that wants replicas is granted only if enough of them have acknowledged it, on the line on
-// which it was taken, after that; and then no failover takes it away, as the one that takes over is
-// a replica that has it.
+// which it was taken, after that.
 #include "sim/simulation.hpp"
 
 #include <map>
@@ -32,17 +31,6 @@ public:
         waiting_[line].clear();
     }
 
-    void stepped() override {
-        for (const held& h : all_.holds()) {
-            const std::string field = all_.field_of(h);
-            if (all_.spec(h.name)->replicas() && all_.server().taken_at(field) > h.granted_at &&
-                taken_.insert(field).second) {
-                violate("a failover takes lock " + std::to_string(h.name) + " from user " +
-                        std::to_string(h.user) + ", though replicas had it");
-            }
-        }
-    }
-
     void granted(const held& h) override {
         const std::string field = all_.field_of(h);
         if (all_.spec(h.name)->replicas() && !acknowledged_.contains(field)) {
@@ -54,7 +42,6 @@ public:
 private:
     std::map<std::uint64_t, std::set<std::string>> waiting_{};  // fields, by line
     std::set<std::string> acknowledged_{};
-    std::set<std::string> taken_{};  // and told of
 };
 
 }  // namespace
