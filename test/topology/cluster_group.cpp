@@ -156,9 +156,17 @@ bool cluster_group::agrees(const cluster_node& n, const std::vector<std::size_t>
     return known == static_cast<std::size_t>(awake) && seen == owners;
 }
 
+// Also of the epochs: who takes a slot over before it has heard of the greatest takes the same, and
+// the two that have it then may leave the slot to nobody.
 bool cluster_group::settled() const {
     const auto all = owners();
-    return std::ranges::find(all, nobody) == all.end() &&
+    std::set<std::string> epochs;
+    for (const cluster_node& n : nodes_) {
+        if (n.awake()) {
+            epochs.insert(n.info("cluster_current_epoch"));
+        }
+    }
+    return epochs.size() == 1 && std::ranges::find(all, nobody) == all.end() &&
            std::ranges::all_of(nodes_, [&](const cluster_node& n) {
                return !n.awake() ||
                       (n.info("cluster_state") == "ok" && agrees(n, all) &&
