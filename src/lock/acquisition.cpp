@@ -18,8 +18,10 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
 }
 
 void acquisition_call::suspect_lost_copy() noexcept {
-    suspect_epoch = lost_epoch;
-    suspect_until = core::after(lost_at, of.extended_by);
+    if (in_doubt) {
+        suspect_since = first_sent;
+        suspect_until = core::after(lost_at, of.extended_by);
+    }
 }
 
 acquisition::acquisition(slot& s, std::uint64_t n, const waiter& first)

@@ -8,6 +8,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace conch::lock {
 
@@ -26,8 +27,9 @@ struct acquisition_call : wire::call {
     time_point begun{};   ///< when the first try was submitted
     duration max_hold{};  ///< that the hold shall have
 
-    /// An unfenced connection that may still run the acquire, and until when that matters.
-    std::uint64_t suspect_epoch = 0;
+    /// Unfenced connections that broke since then may still run the acquire (none: it was never in
+    /// doubt), and until when that matters.
+    std::optional<time_point> suspect_since{};
     time_point suspect_until{};
 
     /// Of two that one script serves, the other one: the one's release is the other's acquire.

@@ -102,7 +102,7 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
 // holder's lease, on which waiters rely.
 bool slot::takes_plainly(const acquisition& a) const noexcept {
     return a.spec->family().plain && !a.spec->fenced() && a.call->copies <= 1 &&
-           a.call->lost_epoch == 0 && !contending_ && acquisitions_ == 1;
+           !a.call->in_doubt && !contending_ && acquisitions_ == 1;
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {

@@ -164,7 +164,7 @@ impl::view_ptr begin_hold(acquisition& a) {
     a.now = acquisition::phase::held;
     a.depth = 1;
     a.call->suspect_lost_copy();
-    if (a.call->suspect_epoch == 0) {
+    if (!a.call->suspect_since) {
         house.calls.free(*std::exchange(a.call, nullptr));
     }
     a.timer.fire = &on_deadline;

@@ -147,7 +147,7 @@ void force_done(wire::call& c, const wire::outcome& o) {
     }
     // If the holder is one of this client's, it shall know at once.
     q.house.check_holds(*q.spec);
-    const bool replayed = q.lost_epoch != 0;
+    const bool replayed = q.in_doubt;
     finish(q, {}, o.reply.integer() >= 0 || replayed);
 }
 

@@ -56,8 +56,8 @@ void finish(acquisition& a) {
 
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
-    return a.call && a.call->suspect_epoch != 0 && a.home.house.now < a.call->suspect_until &&
-           a.home.house.servers.may_still_run(a.call->suspect_epoch);
+    return a.call && a.call->suspect_since && a.home.house.now < a.call->suspect_until &&
+           a.home.house.servers.may_still_run(*a.call->suspect_since);
 }
 
 void next_round_later(acquisition& a) {
@@ -111,7 +111,7 @@ void settle(acquisition& a, bool was_holder, const wire::call& by) {
     house.counters.releases += was_holder ? 1 : 0;
     if (!a.call->unlocking.completed()) {
         const errc verdict = release_verdict({.was_holder = was_holder,
-                                              .may_have_run = by.lost_epoch != 0,
+                                              .may_have_run = by.in_doubt,
                                               .first_sent = by.first_sent,
                                               .valid_until = a.valid_until});
         house.complete(a.call->unlocking,
@@ -188,7 +188,7 @@ void release_apart(acquisition_call& taking) {
     // As if it had been written by itself.
     leaving.copies = taking.copies;
     leaving.first_sent = taking.first_sent;
-    leaving.lost_epoch = taking.lost_epoch;
+    leaving.in_doubt = taking.in_doubt;
     leaving.lost_at = taking.lost_at;
 }
 
@@ -199,7 +199,7 @@ void compensate(acquisition& a) {
 }
 
 void end_refused(acquisition& a) {
-    if (a.call->lost_epoch != 0) {
+    if (a.call->in_doubt) {
         compensate(a);
     } else {
         end_untaken(a);

@@ -287,7 +287,7 @@ bool slot::can_hand_over(const acquisition& a) const noexcept {
     // what releases it must not wait for that.
     return a.spec->fenced() && a.spec->takes_as(*head().spec) && !a.spec->replicas() &&
            !house.servers.clustered() && a.valid_until > house.now && link().ready() &&
-           a.call->suspect_epoch == 0;
+           !a.call->suspect_since;
 }
 
 void slot::hand_over(acquisition& a) {

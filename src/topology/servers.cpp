@@ -7,8 +7,6 @@
 namespace conch::topology {
 namespace {
 
-/// The connections of each line have numbers of their own.
-constexpr unsigned line_shift = 48;
 /// A call that is sent from one server to the next so often waits before it goes on.
 constexpr unsigned most_redirects = 16;
 
@@ -20,8 +18,7 @@ servers::line::line(servers& s, wire::address at, bool d)
     : home{s},
       durable{d},
       link{s.settings_,
-           {std::move(at), has_guide(s.settings_) ? wire::role::master : wire::role::any,
-            static_cast<std::uint64_t>(s.lines_.size()) << line_shift},
+           {std::move(at), has_guide(s.settings_) ? wire::role::master : wire::role::any},
            s.timers_,
            s.jitter_,
            s.log_,
@@ -67,8 +64,9 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
     serving(hash_slot, durable).submit(c);
 }
 
-bool servers::may_still_run(std::uint64_t epoch) const noexcept {
-    return lines_[epoch >> line_shift]->link.may_still_run(epoch);
+bool servers::may_still_run(time_point since) const noexcept {
+    return std::any_of(lines_.begin(), lines_.end(),
+                       [&](const line* l) { return l->link.may_still_run(since); });
 }
 
 wire::link& servers::link_of(seat& s, bool durable) {

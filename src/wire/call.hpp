@@ -84,7 +84,7 @@ struct call : call_hook {
     /// The copy that was just answered didn't run: as if it had never been written, unless an
     /// earlier one was lost.
     void not_run() noexcept {
-        if (lost_epoch == 0) {
+        if (!in_doubt) {
             copies = 0;
         }
     }
@@ -121,8 +121,8 @@ struct call : call_hook {
     time_point sent{};
     /// Order of the last write among all writes.
     std::uint64_t serial = 0;
-    /// The last connection that broke with this call unanswered (0: none), and when.
-    std::uint64_t lost_epoch = 0;
+    /// A connection broke with this call unanswered; when the last of these did.
+    bool in_doubt = false;
     time_point lost_at{};
 };
 

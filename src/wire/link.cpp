@@ -33,7 +33,6 @@ link::link(const config& settings, destination to, core::timer_heap& timers, cor
       events_{events},
       target_{std::move(to.at)},
       expected_{to.expected},
-      epoch_{to.first_epoch},
       last_words_{last_words},
       reader_{limits_of(to.expected)},
       greeting_{settings, to.expected, this, &link::on_greeted},
@@ -56,15 +55,15 @@ void link::use() {
 }
 
 void link::repeat(call& c) {
-    c.lost_epoch = epoch_;
+    c.in_doubt = true;
     c.lost_at = now_;
     c.asking = false;
     pipeline_.submit_again(c);
 }
 
 void link::doubt(call& c) const noexcept {
-    if (c.lost_epoch == 0) {
-        c.lost_epoch = epoch_;
+    if (!c.in_doubt) {
+        c.in_doubt = true;
         c.lost_at = now_;
     }
 }
@@ -171,7 +170,7 @@ void link::let_go(bool pauses) {
         pause();
     }
     delayed_.resume();
-    counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
+    counters_.in_doubt += pipeline_.connection_lost(now_);
     channels_.connection_lost();
 }
 
@@ -196,7 +195,7 @@ void link::close() {
     wanted_ = 0;
     timers_.cancel(timer_);
     delayed_.resume();
-    counters_.in_doubt += pipeline_.connection_lost(epoch_, now_);
+    counters_.in_doubt += pipeline_.connection_lost(now_);
     pipeline_.drop_waiting();
     channels_.connection_lost();
 }

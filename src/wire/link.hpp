@@ -45,8 +45,6 @@ struct link_events {
 struct destination {
     address at{};
     role expected = role::any;
-    /// Its connections are numbered from the next one on: no other link's have the same numbers.
-    std::uint64_t first_epoch = 0;
 };
 
 /// One server (or what took its place), reached by one connection after the other. Bytes and time
@@ -79,8 +77,8 @@ public:
     bool ready() const noexcept { return state_ == state::ready; }
     /// When the link was last ready, or first wanted; now, if it is ready.
     time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
-    /// What was written on this connection, which broke, may still run.
-    bool may_still_run(std::uint64_t epoch) const noexcept;
+    /// A connection that broke then or later may still run what was written on it.
+    bool may_still_run(time_point since) const noexcept;
     /// What to tell who waited in vain for a connection.
     errc why_down() const noexcept;
     /// Why it isn't known where to connect; none: for no reason that lasts.
@@ -188,15 +186,15 @@ private:
 
     /// A connection that broke while it was ready, and was not ended at the server.
     struct old_connection : call {
-        old_connection(link& l, std::uint64_t e, std::int64_t id, std::string run, address a)
+        old_connection(link& l, time_point t, std::int64_t id, std::string run, address a)
             : call{kill_type},
               home{l},
-              epoch{e},
+              lost_at{t},
               client_id{id},
               run_id{std::move(run)},
               at{std::move(a)} {}
         link& home;
-        std::uint64_t epoch;
+        time_point lost_at;
         std::int64_t client_id;
         std::string run_id;
         address at;
@@ -259,7 +257,7 @@ private:
     std::string told_{};  // in the log, since the last connection
 
     std::list<old_connection> unfenced_{};
-    std::uint64_t forgotten_ = 0;  // unfenced, but no longer in the list: up to this one
+    time_point forgotten_ = time_point::min();  // unfenced, but no longer in the list: up to then
 
     core::byte_buffer input_{};
     std::size_t unread_ = 0;    // bytes of it that were there before

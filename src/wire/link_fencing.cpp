@@ -43,18 +43,18 @@ void link::kill_done(call& c, const outcome& o) {
     }
 }
 
-bool link::may_still_run(std::uint64_t epoch) const noexcept {
-    return epoch <= forgotten_ ||
+bool link::may_still_run(time_point since) const noexcept {
+    return since <= forgotten_ ||
            std::any_of(unfenced_.begin(), unfenced_.end(),
-                       [&](const old_connection& old) { return old.epoch == epoch; });
+                       [&](const old_connection& old) { return old.lost_at >= since; });
 }
 
 void link::remember_old() {
     if (unfenced_.size() == most_unfenced) {
-        forgotten_ = unfenced_.front().epoch;
+        forgotten_ = unfenced_.front().lost_at;
         unfenced_.pop_front();
     }
-    unfenced_.emplace_back(*this, epoch_, greeting_.client_id(), greeting_.run_id(), served_);
+    unfenced_.emplace_back(*this, now_, greeting_.client_id(), greeting_.run_id(), served_);
 }
 
 void link::encode_kill(call& c, resp::writer& w) {

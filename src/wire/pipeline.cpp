@@ -18,7 +18,7 @@ void pipeline::begin(call& c) noexcept {
     c.redirects = 0;
     c.trouble = {};
     c.copies = 0;
-    c.lost_epoch = 0;
+    c.in_doubt = false;
 }
 
 void pipeline::submit(call& c) noexcept {
@@ -139,14 +139,14 @@ call* pipeline::take_answered() noexcept {
     return &c;
 }
 
-std::size_t pipeline::connection_lost(std::uint64_t epoch, time_point now) {
+std::size_t pipeline::connection_lost(time_point now) {
     std::size_t in_doubt = 0;
     call_list lost;
     while (!written_.empty()) {
         call& c = written_.back();
         written_.pop_back();
         c.where = call::state::idle;
-        c.lost_epoch = epoch;
+        c.in_doubt = true;
         c.lost_at = now;
         c.asking = false;
         in_doubt += c.type->is_script ? 1 : 0;

@@ -73,9 +73,9 @@ public:
     /// Takes it from the list.
     call* take_answered() noexcept;
 
-    /// The connection `epoch` broke at `now`. Written calls that are still wanted and may be
+    /// The connection broke at `now`. Written calls that are still wanted and may be
     /// replayed wait again, before the others and in their old order; the rest end as lost.
-    std::size_t connection_lost(std::uint64_t epoch, time_point now);
+    std::size_t connection_lost(time_point now);
 
     /// Nothing will be written any more: what waits ends as lost.
     void drop_waiting();

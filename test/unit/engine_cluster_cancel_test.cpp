@@ -198,4 +198,39 @@ TEST_F(engine_cluster_cancel, an_older_copy_of_that_is_released_at_the_new_maste
     expect_end();
 }
 
+// The doubt of the last loss is over, as that process ended; that of the first one is not.
+TEST_F(engine_cluster_cancel, a_copy_at_another_master_may_run_whatever_became_of_the_last_one) {
+    connect_to_m2();
+    number = 3;
+    operation& op = lock("a");
+    EXPECT_EQ(sent("m1"), lines{acquire()});
+    reply("m1", to_m2("ASK"));
+    EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire()}));
+    break_connection("m2");
+    EXPECT_EQ(sent("m1"), lines{acquire()}) << "to whom the part belongs";
+    connect("m2");
+    EXPECT_EQ(sent("m2"), lines{"CLIENT KILL ID 7"});
+    reply("m2", error("NOPERM no"));
+    break_connection("m1");
+    connect("m1", "2222");
+    const lines again{"renew other c:1 0", acquire()};
+    EXPECT_EQ(sent("m1"), again);
+    reply("m1", array(integer(1)) + granted());
+    ASSERT_TRUE(op.granted());
+    operation& end = unlock(op);
+    for (int n = 0; n < 3; ++n) {
+        EXPECT_EQ(sent("m1"), lines{compensation()}) << n;
+        reply("m1", integer(n == 0 ? 0 : -1));
+        EXPECT_TRUE(end.ended({})) << "the caller needn't wait for it";
+        EXPECT_EQ(engine.unsettled(), 2u);
+        advance(1s);
+        tell_the_same();
+    }
+    EXPECT_EQ(sent("m1"), lines{compensation()});
+    break_connection("m2");
+    connect("m2", "3333");
+    reply("m1", integer(-1));
+    expect_end();
+}
+
 }  // namespace

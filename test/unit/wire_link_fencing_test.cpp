@@ -7,6 +7,8 @@
 namespace {
 
 using namespace conch::test;
+using namespace std::chrono_literals;
+using conch::time_point;
 
 struct wire_link_fencing : testing::Test {
     link_harness h{};
@@ -20,6 +22,8 @@ struct wire_link_fencing : testing::Test {
         h.reply(ok());
         a.ends.clear();
     }
+    bool may_still_run(time_point since) const { return h.link.may_still_run(since); }
+    bool any_may_still_run() const { return may_still_run(time_point{}); }
 };
 
 TEST_F(wire_link_fencing, the_old_connection_of_the_same_process_is_ended_before_any_replay) {
@@ -29,9 +33,9 @@ TEST_F(wire_link_fencing, the_old_connection_of_the_same_process_is_ended_before
     h.link.broken("reset");
     h.connect(2);
     EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "a"}));
-    EXPECT_TRUE(h.link.may_still_run(1));
+    EXPECT_TRUE(any_may_still_run());
     h.reply(integer(1));
-    EXPECT_FALSE(h.link.may_still_run(1));
+    EXPECT_FALSE(any_may_still_run());
     EXPECT_EQ(h.counters.old_fenced, 1u);
 }
 
@@ -41,7 +45,7 @@ TEST_F(wire_link_fencing, the_id_is_not_killed_in_another_process) {
     h.link.broken("reset");
     h.connect(2, "2222");
     EXPECT_EQ(h.sent(), lines{"a"});
-    EXPECT_FALSE(h.link.may_still_run(1)) << "that process is gone";
+    EXPECT_FALSE(any_may_still_run()) << "that process is gone";
 }
 
 TEST_F(wire_link_fencing, a_process_elsewhere_may_still_run_it_and_ends_it_when_met_again) {
@@ -52,23 +56,43 @@ TEST_F(wire_link_fencing, a_process_elsewhere_may_still_run_it_and_ends_it_when_
     h.connect(7, "2222");
     EXPECT_EQ(h.sent(), lines{"a"});
     h.reply(ok());
-    EXPECT_TRUE(h.link.may_still_run(1)) << "the first one may be the master again";
+    EXPECT_TRUE(any_may_still_run()) << "the first one may be the master again";
+    h.advance(1s);
+    EXPECT_FALSE(may_still_run(h.now)) << "it has nothing that was sent since";
     h.link.move_to(conch::wire::address::of(h.settings));
     h.connect(8);
+    EXPECT_TRUE(may_still_run(h.now)) << "so may the second one";
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
     h.reply(integer(1));
-    EXPECT_FALSE(h.link.may_still_run(1));
-    EXPECT_TRUE(h.link.may_still_run(2)) << "and so may the second one";
+    EXPECT_EQ(h.counters.old_fenced, 1u);
+    EXPECT_TRUE(may_still_run(h.now)) << "that was the first one's";
 }
 
 TEST_F(wire_link_fencing, a_process_that_took_the_place_of_another_ends_the_doubt_however_late) {
     ready();
     h.link.move_to({"other", 1, {}});
-    h.connect(7, "2222");
+    h.wait_for_attempt();
+    h.link.broken("refused");
+    EXPECT_TRUE(any_may_still_run());
     h.link.move_to(conch::wire::address::of(h.settings));
     h.connect(8, "3333");
     EXPECT_EQ(h.sent(), lines{});
-    EXPECT_FALSE(h.link.may_still_run(1));
+    EXPECT_FALSE(any_may_still_run());
+}
+
+TEST_F(wire_link_fencing, of_very_many_the_oldest_are_never_known_to_be_ended) {
+    ready();
+    const time_point first = h.now;
+    for (int n = 0; n < 65; ++n) {
+        h.link.broken("reset");
+        h.connect(n + 2);
+    }
+    EXPECT_EQ(h.sent().size(), 64u);
+    for (int n = 0; n < 64; ++n) {
+        h.reply(integer(1));
+    }
+    EXPECT_TRUE(may_still_run(first));
+    EXPECT_FALSE(may_still_run(first + 1ns));
 }
 
 TEST_F(wire_link_fencing, where_the_server_refuses_to_kill_it_goes_on) {
@@ -80,7 +104,7 @@ TEST_F(wire_link_fencing, where_the_server_refuses_to_kill_it_goes_on) {
     h.reply(error("NOPERM this user has no permissions to run the 'client|kill' command") + ok());
     EXPECT_EQ(a.ends.size(), 1u);
     EXPECT_TRUE(h.link.ready());
-    EXPECT_TRUE(h.link.may_still_run(1));
+    EXPECT_TRUE(any_may_still_run());
 }
 
 TEST_F(wire_link_fencing, a_connection_that_was_never_ready_is_not_killed) {

@@ -128,24 +128,24 @@ TEST_F(wire_pipeline, it_counts_scripts) {
 TEST_F(wire_pipeline, a_call_knows_when_its_first_and_its_last_copy_left) {
     p.submit(a);
     stage(true, 1 << 20, time_point{1s});
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     stage(true, 1 << 20, time_point{3s});
     EXPECT_EQ(a.copies, 2u);
     EXPECT_EQ(a.first_sent, time_point{1s});
     EXPECT_EQ(a.sent, time_point{3s});
-    EXPECT_EQ(a.lost_epoch, 1u);
+    EXPECT_TRUE(a.in_doubt);
     EXPECT_EQ(a.lost_at, time_point{2s});
 }
 
 TEST_F(wire_pipeline, a_new_submission_forgets_the_one_before) {
     p.submit(a);
     stage();
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     stage();
     p.take_answered();
     p.submit(a);
     EXPECT_EQ(a.copies, 0u);
-    EXPECT_EQ(a.lost_epoch, 0u);
+    EXPECT_FALSE(a.in_doubt);
     stage(true, 1 << 20, time_point{5s});
     EXPECT_EQ(a.first_sent, time_point{5s});
 }
@@ -156,7 +156,7 @@ TEST_F(wire_pipeline, after_a_loss_calls_are_replayed_in_their_order_and_before_
     }
     stage();
     p.submit(c);
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     EXPECT_FALSE(p.awaits_answer());
     EXPECT_EQ(stage(), (lines{"u", "a", "b", "c"}));
     EXPECT_EQ(ends, lines{});
@@ -166,7 +166,7 @@ TEST_F(wire_pipeline, a_call_that_must_not_be_replayed_ends_as_lost) {
     p.submit(o);
     p.submit(a);
     stage();
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, lines{"o lost"});
     EXPECT_EQ(stage(), lines{"a"});
 }
@@ -176,7 +176,7 @@ TEST_F(wire_pipeline, a_call_that_nobody_wants_ends_as_lost_and_is_never_written
     p.submit(b);
     stage();
     a.wanted = false;
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, lines{"a lost"});
     EXPECT_EQ(stage(), lines{"b"});
 }
@@ -188,22 +188,22 @@ TEST_F(wire_pipeline, lost_calls_end_in_the_order_of_their_writing) {
     }
     stage();
     a.wanted = b.wanted = c.wanted = false;
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, (lines{"a lost", "b lost", "c lost"}));
 }
 
 TEST_F(wire_pipeline, what_remains_of_a_greeting_ends_with_its_connection) {
     p.submit(g);
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, lines{"g lost"});
     EXPECT_FALSE(p.has_output(false));
 }
 
 TEST_F(wire_pipeline, a_call_that_waits_stays_when_the_connection_is_lost) {
     p.submit(o);
-    p.connection_lost(1, time_point{2s});
+    p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, lines{});
-    EXPECT_EQ(o.lost_epoch, 0u);
+    EXPECT_FALSE(o.in_doubt);
     EXPECT_EQ(stage(), lines{"o"});
 }
 
