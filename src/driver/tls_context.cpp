@@ -131,6 +131,7 @@ private:
     void refresh() {
         const file_state now = file_state::of(options_);
         if (now == read_) {
+            told_.clear();
             return;
         }
         try {

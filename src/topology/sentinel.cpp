@@ -114,6 +114,7 @@ void sentinel::not_there(const wire::address& at, bool replica) {
         missed_since_ = now_;
     }
     is_replica_ = replica;
+    replicas_ += replica ? 1 : 0;
 }
 
 void sentinel::next_poll(duration within) {
@@ -155,7 +156,7 @@ void sentinel::tell(log_level level, std::string_view line) {
 // way may have been given in part before.
 void sentinel::on_news(void* self, wire::news what) {
     auto& s = *static_cast<sentinel*>(self);
-    s.again_ = what == wire::news::message;
+    s.again_ = s.again_ || what == wire::news::message;
     if (what != wire::news::failed) {
         s.ask();
     }
@@ -234,12 +235,20 @@ void sentinel::answered(const resp::value& reply) {
     }
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
-        master_.forget_failures();  // they were another server's
-        master_.move_to(at);
+        lead(master_, at);
     }
     if (at != durable_.target()) {
-        durable_.forget_failures();
-        durable_.move_to(at);
+        lead(durable_, at);
+    }
+}
+
+// At once; but where the sentinels go on to name one replica after the other, after pauses.
+void sentinel::lead(wire::link& l, const wire::address& at) const {
+    if (replicas_ > 2 * options_.addresses.size()) {
+        l.move_later(at);
+    } else {
+        l.forget_failures();  // they were another server's
+        l.move_to(at);
     }
 }
 

@@ -25,7 +25,8 @@ servers::line::line(servers& s, wire::address at, bool d)
            s.counters_,
            s.last_words_,
            {this, &servers::on_ready, &servers::on_lost, &servers::on_astray,
-            s.clustered() ? &servers::on_redirected : nullptr}} {
+            s.clustered() ? &servers::on_redirected : nullptr,
+            s.clustered() ? &servers::on_resumed : nullptr}} {
     s.lines_.push_back(this);
     s.links_.push_back(&link);
     link.set_now(s.now_);
@@ -169,6 +170,12 @@ void servers::on_redirected(void* self, wire::call& c, const wire::redirection& 
     l.home.follow(c, l, to);
 }
 
+// It was refused, or sent round, after the last look at the parts.
+void servers::on_resumed(void* self) {
+    line& l = *static_cast<line*>(self);
+    l.home.hand_over(l);
+}
+
 void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {
     static_cast<servers*>(self)->learned(ranges);
 }
@@ -195,7 +202,6 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         cluster_->moved(to.slot, *at);
     }
     if (!at || ++c.redirects >= most_redirects) {
-        c.redirects = 0;
         cluster_->ask();
         from.link.retry_later(c, errc::server_unavailable);
     } else if (to.once) {
@@ -343,11 +349,12 @@ void servers::regroup() {
     map_->forget_moves();
 }
 
-// What waits for a server that doesn't serve it, unless it leaves for this once.
+// What waits for a server that doesn't serve it, unless it leaves for this once, or was sent round
+// and has its pause.
 void servers::hand_over(line& l) {
     wire::call_list gone;
     l.link.take_waiting(gone, [&](const wire::call& c) {
-        return c.hash_slot != wire::no_hash_slot && !c.asking &&
+        return c.hash_slot != wire::no_hash_slot && !c.asking && c.redirects < most_redirects &&
                &serving(c.hash_slot, l.durable) != &l.link;
     });
     while (!gone.empty()) {

@@ -99,6 +99,7 @@ private:
     static void on_lost(void* self, errc lasting_reason);
     static void on_astray(void* self, bool was_ready);
     static void on_redirected(void* self, wire::call& c, const wire::redirection& to);
+    static void on_resumed(void* self);
     static void on_learned(void* self, const std::vector<slot_range>& ranges);
     static void on_lost_guide(void* self, errc lasting_reason);
     static bool on_put_off(void* self);

@@ -106,7 +106,7 @@ struct call : call_hook {
     bool asking = false;
     /// The next answer is that of ASKING.
     bool asked = false;
-    /// How many times in a row it was sent on to another server.
+    /// How many times in a row, without a pause, it was sent on to another server.
     std::uint8_t redirects = 0;
     /// Which part of a cluster it is for.
     std::uint16_t hash_slot = no_hash_slot;

@@ -20,8 +20,15 @@ duration doubled(duration first, unsigned times, duration most) noexcept {
 }
 
 delayed_calls::delayed_calls(pipeline& p, core::timer_heap& timers, core::random& jitter,
-                             const time_point& now, const duration& most) noexcept
-    : pipeline_{p}, timers_{timers}, jitter_{jitter}, now_{now}, most_{most} {}
+                             const time_point& now, const duration& most, void* owner,
+                             void (*resumed)(void* owner)) noexcept
+    : pipeline_{p},
+      timers_{timers},
+      jitter_{jitter},
+      now_{now},
+      most_{most},
+      owner_{owner},
+      resumed_{resumed} {}
 
 void delayed_calls::add(call& c) {
     c.where = call::state::waiting;
@@ -40,12 +47,13 @@ void delayed_calls::on_timer(void* self) {
     delayed_calls& d = *static_cast<delayed_calls*>(self);
     if (d.now_ >= d.all_at_) {
         d.resume();
-        return;
+    } else {
+        d.resume_if(&is_urgent);
+        if (!d.calls_.empty()) {
+            d.timers_.set(d.timer_, d.all_at_);
+        }
     }
-    d.resume_if(&is_urgent);
-    if (!d.calls_.empty()) {
-        d.timers_.set(d.timer_, d.all_at_);
-    }
+    d.resumed_(d.owner_);
 }
 
 void delayed_calls::resume() noexcept {
@@ -60,6 +68,7 @@ void delayed_calls::resume_if(bool (*which)(const call& c)) noexcept {
         if (which(c)) {
             it = calls_.erase(it);
             c.where = call::state::idle;
+            c.redirects = 0;
             pipeline_.submit_again(c);
         }
     }

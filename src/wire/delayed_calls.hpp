@@ -15,9 +15,11 @@ duration doubled(duration first, unsigned times, duration most) noexcept;
 /// again after pauses that grow.
 class delayed_calls {
 public:
-    /// `now`: read whenever it is asked for. `most`: the longest pause.
+    /// `now`: read whenever it is asked for. `most`: the longest pause. `resumed(owner)`: after a
+    /// pause calls are about to be sent again.
     delayed_calls(pipeline& p, core::timer_heap& timers, core::random& jitter,
-                  const time_point& now, const duration& most) noexcept;
+                  const time_point& now, const duration& most, void* owner,
+                  void (*resumed)(void* owner)) noexcept;
     ~delayed_calls() { timers_.cancel(timer_); }
     delayed_calls(const delayed_calls&) = delete;
     delayed_calls& operator=(const delayed_calls&) = delete;
@@ -44,6 +46,8 @@ private:
     core::random& jitter_;
     const time_point& now_;
     const duration& most_;
+    void* owner_;
+    void (*resumed_)(void* owner);
     call_list calls_{};
     unsigned times_ = 0;
     core::timer timer_{this, &delayed_calls::on_timer};

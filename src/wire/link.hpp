@@ -39,6 +39,9 @@ struct link_events {
     /// The server sends a call elsewhere: `adopt()`s it where it belongs, or delays it here. Null:
     /// there is nowhere else.
     void (*redirected)(void* owner, call& c, const redirection& to) = nullptr;
+    /// Calls that it delayed are about to be sent again: takes those that belong elsewhere by now.
+    /// Null: there is nowhere else.
+    void (*resumed)(void* owner) = nullptr;
 };
 
 /// Where a link begins, and what it must find there.
@@ -202,6 +205,7 @@ private:
 
     static void on_greeted(void* self);
     static void on_timer(void* self);
+    static void on_resumed(void* self);
     static void encode_ping(call& c, resp::writer& w);
     static void encode_kill(call& c, resp::writer& w);
     static void ping_done(call& c, const outcome& o);
@@ -269,7 +273,8 @@ private:
     subscriptions channels_{pipeline_};
     handshake greeting_;
     probe ping_{ping_type};
-    delayed_calls delayed_{pipeline_, timers_, jitter_, now_, settings_.reconnect_delay_max};
+    delayed_calls delayed_{pipeline_, timers_, jitter_,          now_,
+                           settings_.reconnect_delay_max, this, &link::on_resumed};
     core::timer timer_;
 };
 

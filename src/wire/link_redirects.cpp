@@ -102,6 +102,13 @@ bool link::moved_away(call& c, std::string_view words) {
     return true;
 }
 
+void link::on_resumed(void* self) {
+    link& l = *static_cast<link*>(self);
+    if (l.events_.resumed) {
+        l.events_.resumed(l.events_.owner);
+    }
+}
+
 void link::adopt(call& c) {
     pipeline_.adopt(c);
     use();

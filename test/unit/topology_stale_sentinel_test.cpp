@@ -5,6 +5,7 @@
 namespace {
 
 using namespace conch::test;
+using namespace std::chrono_literals;
 
 struct topology_stale_sentinel : topology_sentinel {
     topology_stale_sentinel() : topology_sentinel{settings_with(3)} {}
@@ -35,10 +36,30 @@ struct topology_stale_sentinel : topology_sentinel {
             reply(asked, names(master, epoch));
         }
     }
+    /// Answers what the sentinel is asked, which names a server like itself.
+    bool asks_anew() {
+        if (servers.at(asked).wanted() != connection_to_sentinel) {
+            connection_to_sentinel = servers.at(asked).wanted();
+            find_master("m" + target(asked).substr(1, 1));
+            return true;
+        }
+        if (sent(asked) == asked_again) {
+            reply(asked, names("m" + target(asked).substr(1, 1)));
+            return true;
+        }
+        return false;
+    }
+    bool connects_anew() {
+        const std::uint64_t wanted = servers.at(main_link).wanted();
+        return std::exchange(connection_to_master, wanted) != wanted;
+    }
     void turn_to(std::string_view sentinel) {
         advance(1s);
         EXPECT_EQ(target(asked), std::string{sentinel} + ":26379");
     }
+
+    std::uint64_t connection_to_sentinel = 0;
+    std::uint64_t connection_to_master = 0;
 };
 
 TEST_F(topology_stale_sentinel, is_left_with_its_master_as_soon_as_another_knows_more) {
@@ -166,6 +187,23 @@ TEST_F(topology_stale_sentinel, may_be_of_the_same_and_is_believed_where_nothing
     reply(asked, names("m1", 0));
     look("s2", "m2", 0);
     EXPECT_EQ(target(main_link), "m2:6379");
+}
+
+TEST_F(topology_stale_sentinel, may_name_a_replica_as_the_others_do_and_they_are_asked_with_pauses) {
+    submit(a);
+    int replicas = 0;
+    for (const conch::time_point end = now + 10s; now < end; advance(1ms)) {
+        for (bool any = true; any && replicas < 1000;) {
+            any = wanted(asked) && asks_anew();
+            if (wanted(main_link) && connects_anew()) {
+                any = true;
+                ++replicas;
+                meet_master("slave");
+            }
+        }
+    }
+    EXPECT_GE(replicas, 10);
+    EXPECT_LE(replicas, 100);
 }
 
 TEST_F(topology_stale_sentinel, that_hears_of_the_failover_is_followed_at_once) {
