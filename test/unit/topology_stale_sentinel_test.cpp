@@ -189,7 +189,7 @@ TEST_F(topology_stale_sentinel, may_be_of_the_same_and_is_believed_where_nothing
     EXPECT_EQ(target(main_link), "m2:6379");
 }
 
-TEST_F(topology_stale_sentinel, may_name_a_replica_as_the_others_do_and_they_are_asked_with_pauses) {
+TEST_F(topology_stale_sentinel, may_name_a_replica_as_others_do_and_all_are_asked_with_pauses) {
     submit(a);
     int replicas = 0;
     for (const conch::time_point end = now + 10s; now < end; advance(1ms)) {
