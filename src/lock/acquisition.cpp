@@ -20,6 +20,7 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
 void acquisition_call::suspect_lost_copy() noexcept {
     if (in_doubt) {
         suspect_since = first_sent;
+        suspect_last = lost_at;
         suspect_until = core::after(lost_at, of.extended_by);
     }
 }

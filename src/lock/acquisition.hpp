@@ -27,9 +27,10 @@ struct acquisition_call : wire::call {
     time_point begun{};   ///< when the first try was submitted
     duration max_hold{};  ///< that the hold shall have
 
-    /// Unfenced connections that broke since then may still run the acquire (none: it was never in
-    /// doubt), and until when that matters.
+    /// Unfenced connections that broke between these may still run the acquire (none: it was never
+    /// in doubt), and until when that matters.
     std::optional<time_point> suspect_since{};
+    time_point suspect_last{};
     time_point suspect_until{};
 
     /// Of two that one script serves, the other one: the one's release is the other's acquire.

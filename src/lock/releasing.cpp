@@ -57,7 +57,7 @@ void finish(acquisition& a) {
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
     return a.call && a.call->suspect_since && a.home.house.now < a.call->suspect_until &&
-           a.home.house.servers.may_still_run(*a.call->suspect_since);
+           a.home.house.servers.may_still_run(*a.call->suspect_since, a.call->suspect_last);
 }
 
 void next_round_later(acquisition& a) {

@@ -114,7 +114,6 @@ void sentinel::not_there(const wire::address& at, bool replica) {
         missed_since_ = now_;
     }
     is_replica_ = replica;
-    replicas_ += replica ? 1 : 0;
 }
 
 void sentinel::next_poll(duration within) {
@@ -235,20 +234,14 @@ void sentinel::answered(const resp::value& reply) {
     }
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
-        lead(master_, at);
+        turns_ += master_.target().known() ? 1 : 0;
+        turned_at_ = now_;
+        master_.forget_failures();  // they were another server's
+        master_.move_to(at);
     }
     if (at != durable_.target()) {
-        lead(durable_, at);
-    }
-}
-
-// At once; but where the sentinels go on to name one replica after the other, after pauses.
-void sentinel::lead(wire::link& l, const wire::address& at) const {
-    if (replicas_ > 2 * options_.addresses.size()) {
-        l.move_later(at);
-    } else {
-        l.forget_failures();  // they were another server's
-        l.move_to(at);
+        durable_.forget_failures();
+        durable_.move_to(at);
     }
 }
 
@@ -262,6 +255,14 @@ bool sentinel::believes(const wire::address& at) {
     const wire::address& before = master_.target();
     const bool reached = master_.ready() || durable_.ready();
     const bool newer = !its_epoch_ || its > epoch_ || (its == epoch_ && !reached);
+    if (its > epoch_) {
+        turns_ = 0;
+    }
+    // They name one after the other, and none of these is a master: each of them for a moment.
+    if (at != before && turns_ >= 2 * options_.addresses.size() &&
+        now_ < core::after(turned_at_, soon)) {
+        return false;
+    }
     if (at == before || !before.known() || newer) {
         dissent_ = {};
         epoch_ = std::max(epoch_, its);

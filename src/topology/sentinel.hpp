@@ -48,7 +48,7 @@ public:
     /// A master was met.
     void there() noexcept {
         missed_ = {};
-        replicas_ = 0;
+        turns_ = 0;
     }
     /// The connection to the sentinel that is asked at present.
     wire::link& link() noexcept { return link_; }
@@ -83,7 +83,6 @@ private:
 
     void answered(const resp::value& reply);
     void go_on(bool at_once);
-    void lead(wire::link& l, const wire::address& at) const;
     void blame(errc reason) noexcept;
     bool believes(const wire::address& at);
     bool all_agree(const wire::address& at, bool reached);
@@ -114,7 +113,8 @@ private:
     wire::address missed_{};         // where no master was met
     time_point missed_since_{};
     bool is_replica_ = false;                  // there
-    std::size_t replicas_ = 0;                 // so many were met, and no master
+    std::size_t turns_ = 0;  // from one address to another, and no master was met there
+    time_point turned_at_{};  // the last of them
     std::optional<std::int64_t> its_epoch_{};  // of the one that is asked, if it told
     std::int64_t epoch_ = 0;                   // the greatest of those that were believed
     dissent dissent_{};

@@ -65,9 +65,9 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
     serving(hash_slot, durable).submit(c);
 }
 
-bool servers::may_still_run(time_point since) const noexcept {
+bool servers::may_still_run(time_point first, time_point last) const noexcept {
     return std::any_of(lines_.begin(), lines_.end(),
-                       [&](const line* l) { return l->link.may_still_run(since); });
+                       [&](const line* l) { return l->link.may_still_run(first, last); });
 }
 
 wire::link& servers::link_of(seat& s, bool durable) {
@@ -170,7 +170,7 @@ void servers::on_redirected(void* self, wire::call& c, const wire::redirection& 
     l.home.follow(c, l, to);
 }
 
-// It was refused, or sent round, after the last look at the parts.
+// What the server refused, or was sent round, since its part went elsewhere.
 void servers::on_resumed(void* self) {
     line& l = *static_cast<line*>(self);
     l.home.hand_over(l);

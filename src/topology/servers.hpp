@@ -53,9 +53,9 @@ public:
     void submit(wire::call& c, std::uint16_t hash_slot, bool durable = false);
     /// Takes back a call that waits, wherever that is.
     void withdraw(wire::call& c) noexcept { main().withdraw(c); }
-    /// A connection to any of them that broke then or later may still run what was written on it:
+    /// A connection to any of them that broke between these may still run what was written on it:
     /// one call may have been lost with several of them, of different servers.
-    bool may_still_run(time_point since) const noexcept;
+    bool may_still_run(time_point first, time_point last) const noexcept;
     bool clustered() const noexcept { return map_ != nullptr; }
     /// Releases are told by SPUBLISH.
     bool sharded() const noexcept { return sharded_; }

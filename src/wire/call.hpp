@@ -121,7 +121,8 @@ struct call : call_hook {
     time_point sent{};
     /// Order of the last write among all writes.
     std::uint64_t serial = 0;
-    /// A connection broke with this call unanswered; when the last of these did.
+    /// A connection broke with this call unanswered, or with what it had done there; when the last
+    /// of these did.
     bool in_doubt = false;
     time_point lost_at{};
 };

@@ -11,8 +11,8 @@ namespace conch::wire {
 /// `first`, doubled so many times, but no more than `most`.
 duration doubled(duration first, unsigned times, duration most) noexcept;
 
-/// Calls that a server refused for now (it loads its data, it runs a slow script): they are sent
-/// again after pauses that grow.
+/// Calls that a server refused for now (it loads its data, it runs a slow script), or that servers
+/// sent to each other too often: they are sent again after pauses that grow.
 class delayed_calls {
 public:
     /// `now`: read whenever it is asked for. `most`: the longest pause. `resumed(owner)`: after a

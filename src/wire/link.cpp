@@ -359,7 +359,7 @@ void link::answer(call& c, const resp::value& reply) {
     c.type->done(c, outcome{outcome::kind::refused, reply, this});
 }
 
-// By then the key of one that was sent on may be anywhere: who is asked without ASKING says where.
+// By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
 void link::retry_later(call& c, errc trouble) {
     c.asking = false;
     c.trouble = trouble;

@@ -39,7 +39,7 @@ struct link_events {
     /// The server sends a call elsewhere: `adopt()`s it where it belongs, or delays it here. Null:
     /// there is nowhere else.
     void (*redirected)(void* owner, call& c, const redirection& to) = nullptr;
-    /// Calls that it delayed are about to be sent again: takes those that belong elsewhere by now.
+    /// Calls that were delayed are about to be sent again: takes what belongs elsewhere by now.
     /// Null: there is nowhere else.
     void (*resumed)(void* owner) = nullptr;
 };
@@ -80,8 +80,8 @@ public:
     bool ready() const noexcept { return state_ == state::ready; }
     /// When the link was last ready, or first wanted; now, if it is ready.
     time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
-    /// A connection that broke then or later may still run what was written on it.
-    bool may_still_run(time_point since) const noexcept;
+    /// A connection that broke between these may still run what was written on it.
+    bool may_still_run(time_point first, time_point last) const noexcept;
     /// What to tell who waited in vain for a connection.
     errc why_down() const noexcept;
     /// Why it isn't known where to connect; none: for no reason that lasts.

@@ -43,10 +43,12 @@ void link::kill_done(call& c, const outcome& o) {
     }
 }
 
-bool link::may_still_run(time_point since) const noexcept {
-    return since <= forgotten_ ||
+bool link::may_still_run(time_point first, time_point last) const noexcept {
+    return first <= forgotten_ ||
            std::any_of(unfenced_.begin(), unfenced_.end(),
-                       [&](const old_connection& old) { return old.lost_at >= since; });
+                       [&](const old_connection& old) {
+                           return first <= old.lost_at && old.lost_at <= last;
+                       });
 }
 
 void link::remember_old() {

@@ -233,4 +233,18 @@ TEST_F(engine_cluster_cancel, a_copy_at_another_master_may_run_whatever_became_o
     expect_end();
 }
 
+TEST_F(engine_cluster_cancel, who_was_lost_later_has_no_copy_of_it) {
+    connect_to_m2();
+    number = 3;
+    operation& op = take_twice();
+    reply("m1", granted());
+    ASSERT_TRUE(op.granted());
+    advance(100ms);
+    break_connection("m2");
+    unlock(op);
+    EXPECT_EQ(sent("m1"), lines{compensation()});
+    reply("m1", integer(0));
+    expect_end();
+}
+
 }  // namespace

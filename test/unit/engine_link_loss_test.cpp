@@ -148,6 +148,32 @@ TEST(engine_link_loss, those_repetitions_end_one_lease_after_the_loss) {
     EXPECT_EQ(h.counters().slots_now, 0u);
 }
 
+TEST(engine_link_loss, of_several_losses_the_last_one_counts) {
+    engine_harness h;
+    operation& op = h.lock("a", {.lease = 2s, .renew = false});
+    h.connect();
+    h.break_connection();
+    h.advance(1500ms);
+    h.connect(2);
+    EXPECT_EQ(h.sent().back(), acquire_of("a", 1, 2000));
+    h.break_connection();
+    h.connect(3);
+    h.sent();
+    h.reply(error("NOPERM no"), error("NOPERM no"), granted());
+    h.unlock(op.view);
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+    h.reply(integer(0));
+    h.advance(1s);
+    h.sent();
+    h.reply(integer(-1));
+    h.advance(700ms);
+    EXPECT_NE(h.sent(), lines{}) << "a lease after the first loss is over, one after the last isn't";
+    h.reply(integer(-1));
+    h.advance(10s);
+    h.sent();
+    EXPECT_EQ(h.counters().slots_now, 0u);
+}
+
 TEST(engine_link_loss, a_release_is_owed_for_as_long_as_an_unanswered_extension_may_last) {
     engine_harness h;
     const auto hold = h.grant("a", {.lease = 100ms, .renew = false});

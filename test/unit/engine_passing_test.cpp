@@ -342,4 +342,20 @@ TEST(engine_passing_of_fenced, each_holder_has_a_token_of_its_own) {
     EXPECT_EQ(h.sent().size(), 1u);
 }
 
+TEST(engine_passing_of_fenced, a_hold_with_a_copy_in_doubt_is_released_by_itself) {
+    engine_harness h;
+    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    operation& first = h.lock("a");
+    h.connect();
+    h.break_connection();
+    h.connect(2);
+    h.sent();
+    h.reply(error("NOPERM no"), granted());
+    ASSERT_TRUE(first.granted());
+    h.lock("a");
+    h.sent();
+    h.release(first.view);
+    EXPECT_EQ(h.sent().front(), release_of("a", 1)) << "it is to be repeated";
+}
+
 }  // namespace

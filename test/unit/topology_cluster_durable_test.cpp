@@ -185,11 +185,11 @@ TEST_F(topology_cluster_durable, what_either_connection_may_still_run_is_in_doub
     submit(b, 7);
     meet(main_link);
     servers.at(there).broken("reset");
-    EXPECT_TRUE(servers.may_still_run(now));
+    EXPECT_TRUE(servers.may_still_run(now, now));
     advance(1s);
-    EXPECT_FALSE(servers.may_still_run(now));
+    EXPECT_FALSE(servers.may_still_run(now, now));
     servers.at(main_link).broken("reset");
-    EXPECT_TRUE(servers.may_still_run(now));
+    EXPECT_TRUE(servers.may_still_run(now, now));
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ struct wire_link_fencing : testing::Test {
         h.reply(ok());
         a.ends.clear();
     }
-    bool may_still_run(time_point since) const { return h.link.may_still_run(since); }
+    bool may_still_run(time_point since) const {
+        return h.link.may_still_run(since, time_point::max());
+    }
     bool any_may_still_run() const { return may_still_run(time_point{}); }
 };
 
@@ -59,13 +61,16 @@ TEST_F(wire_link_fencing, a_process_elsewhere_may_still_run_it_and_ends_it_when_
     EXPECT_TRUE(any_may_still_run()) << "the first one may be the master again";
     h.advance(1s);
     EXPECT_FALSE(may_still_run(h.now)) << "it has nothing that was sent since";
+    const time_point then = h.now;
     h.link.move_to(conch::wire::address::of(h.settings));
     h.connect(8);
-    EXPECT_TRUE(may_still_run(h.now)) << "so may the second one";
+    EXPECT_TRUE(h.link.may_still_run(then, then)) << "so may the second one";
+    EXPECT_TRUE(h.link.may_still_run(then - 1s, then - 1s)) << "and the first one yet";
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
     h.reply(integer(1));
     EXPECT_EQ(h.counters.old_fenced, 1u);
-    EXPECT_TRUE(may_still_run(h.now)) << "that was the first one's";
+    EXPECT_TRUE(may_still_run(then)) << "that was the first one's";
+    EXPECT_FALSE(h.link.may_still_run(then - 1s, then - 1s));
 }
 
 TEST_F(wire_link_fencing, a_process_that_took_the_place_of_another_ends_the_doubt_however_late) {
