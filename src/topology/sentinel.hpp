@@ -113,8 +113,8 @@ private:
     wire::address missed_{};         // where no master was met
     time_point missed_since_{};
     bool is_replica_ = false;                  // there
-    std::size_t turns_ = 0;  // from one address to another, and no master was met there
-    time_point turned_at_{};  // the last of them
+    std::size_t turns_ = 0;                    // to another address, and no master was met
+    time_point turned_at_{};                   // the last of them
     std::optional<std::int64_t> its_epoch_{};  // of the one that is asked, if it told
     std::int64_t epoch_ = 0;                   // the greatest of those that were believed
     dissent dissent_{};

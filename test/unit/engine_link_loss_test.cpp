@@ -167,7 +167,7 @@ TEST(engine_link_loss, of_several_losses_the_last_one_counts) {
     h.sent();
     h.reply(integer(-1));
     h.advance(700ms);
-    EXPECT_NE(h.sent(), lines{}) << "a lease after the first loss is over, one after the last isn't";
+    EXPECT_NE(h.sent(), lines{}) << "the lease after the first one is over";
     h.reply(integer(-1));
     h.advance(10s);
     h.sent();
