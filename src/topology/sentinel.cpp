@@ -222,7 +222,7 @@ void sentinel::answered(const resp::value& reply) {
     told_[asked_].clear();
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
-             " as of an old configuration");
+             ", which is not believed");
         const bool late = poll_.at > core::after(now_, soon);
         if (dissent_.in_a_row != 0 && !dissent_.reached && late) {  // the others are to say, too
             next_poll(soon);
@@ -258,9 +258,10 @@ bool sentinel::believes(const wire::address& at) {
     if (its > epoch_) {
         turns_ = 0;
     }
-    // They name one after the other, and none of these is a master: each of them for a moment.
-    if (at != before && turns_ >= 2 * options_.addresses.size() &&
-        now_ < core::after(turned_at_, soon)) {
+    // They name one after the other, and no master was met there: no turn without a pause.
+    const time_point next_turn = core::after(turned_at_, soon);
+    if (at != before && turns_ >= 2 * options_.addresses.size() && now_ < next_turn) {
+        timers_.set(poll_, std::min(poll_.at, next_turn));
         return false;
     }
     if (at == before || !before.known() || newer) {

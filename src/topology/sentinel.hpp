@@ -29,7 +29,9 @@ namespace conch::topology {
 /// the server before is reached, so that one alone does not speak for those that are dead. Where
 /// there is one address, it may be that of a service, behind which are several: what three
 /// connections in a row lead to is believed then. One that may not tell the epoch
-/// (`+sentinel|master`) is believed, and the others are not asked as long as it answers.
+/// (`+sentinel|master`) is believed, and the others are not asked as long as it answers. Where no
+/// configuration is newer than the last, and they named twice as many servers in turn as there are
+/// sentinels, none of them a master that was met, each of the next ones has a second.
 class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.

@@ -65,6 +65,17 @@ struct topology_stale_sentinel : topology_sentinel {
         }
         return replicas;
     }
+    void hear(std::string_view master, int epoch) {
+        reply(asked, message("+switch-master", "m m1 6379 m2 6379"));
+        sent(asked);
+        reply(asked, names(master, epoch));
+    }
+    bool wait_for_master() {
+        for (const conch::time_point end = now + 1s; now < end && !wanted(main_link);) {
+            advance(1ms);
+        }
+        return wanted(main_link);
+    }
     bool connects_anew() {
         const std::uint64_t wanted = servers.at(main_link).wanted();
         return std::exchange(connection_to_master, wanted) != wanted;
@@ -212,12 +223,40 @@ TEST_F(topology_stale_sentinel, may_name_a_replica_as_others_do_and_all_are_foll
 }
 
 TEST_F(topology_stale_sentinel, that_has_news_after_many_replicas_is_followed_at_once) {
-    meet_replicas_for(3s);
-    reply(asked, message("+switch-master", "m m1 6379 m9 6379"));
-    sent(asked);
-    reply(asked, names("m9", 2));
+    settings.sentinel->scan_interval = 1h;
+    meet_replicas_for(100ms);
+    const std::string before = target(main_link);
+    hear("m8", 1);
+    EXPECT_EQ(target(main_link), before) << "not yet";
+    hear("m9", 2);
     EXPECT_EQ(target(main_link), "m9:6379");
     EXPECT_TRUE(wanted(main_link));
+}
+
+TEST_F(topology_stale_sentinel, that_was_not_believed_after_many_replicas_is_asked_soon) {
+    settings.sentinel->scan_interval = 1h;
+    meet_replicas_for(100ms);
+    hear("m8", 1);
+    EXPECT_NE(target(main_link), "m8:6379");
+    for (const conch::time_point end = now + 1s; now < end; advance(1ms)) {
+        if (sent(asked) == asked_again) {
+            reply(asked, names("m8", 1));
+        } else if (servers.at(asked).wanted() != connection_to_sentinel) {
+            connection_to_sentinel = servers.at(asked).wanted();
+            find_master("m8", 1);
+        }
+    }
+    EXPECT_EQ(target(main_link), "m8:6379");
+}
+
+TEST_F(topology_stale_sentinel, that_leads_to_a_master_ends_those_pauses) {
+    settings.sentinel->scan_interval = 1h;
+    meet_replicas_for(1500ms);
+    ASSERT_TRUE(wanted(main_link) || wait_for_master());
+    meet_master();
+    servers.main().broken("reset");
+    hear("m8", 1);
+    EXPECT_EQ(target(main_link), "m8:6379");
 }
 
 TEST_F(topology_stale_sentinel, that_hears_of_the_failover_is_followed_at_once) {
