@@ -33,6 +33,15 @@ struct engine_cluster_cancel : plain_cluster_engine {
         reply("m1", integer(1) + array(integer(1)));
         return op;
     }
+    /// It was sent on to `m2` for this once, and written there.
+    operation& take_at_m2() {
+        connect_to_m2();
+        number = 3;
+        operation& op = take();
+        reply("m1", to_m2("ASK"));
+        EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire()}));
+        return op;
+    }
     /// Nothing but the hold is left, and nothing more of "a" is sent anywhere.
     void expect_end() {
         EXPECT_EQ(engine.unsettled(), 1u) << "the hold";
@@ -58,12 +67,7 @@ struct engine_cluster_cancel : plain_cluster_engine {
 /// The acquire was written to `m2`, behind ASKING, and its caller gave up.
 struct engine_cluster_cancel_asking : engine_cluster_cancel {
     engine_cluster_cancel_asking() {
-        connect_to_m2();
-        number = 3;
-        operation& op = lock("a");
-        EXPECT_EQ(sent("m1"), lines{acquire()});
-        reply("m1", to_m2("ASK"));
-        EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire()}));
+        operation& op = take_at_m2();
         cancel(op);
         EXPECT_EQ(sent("m1"), lines{}) << "its fate is not known yet";
         EXPECT_EQ(sent("m2"), lines{});
@@ -200,12 +204,7 @@ TEST_F(engine_cluster_cancel, an_older_copy_of_that_is_released_at_the_new_maste
 
 // The doubt of the last loss is over, as that process ended; that of the first one is not.
 TEST_F(engine_cluster_cancel, a_copy_at_another_master_may_run_whatever_became_of_the_last_one) {
-    connect_to_m2();
-    number = 3;
-    operation& op = lock("a");
-    EXPECT_EQ(sent("m1"), lines{acquire()});
-    reply("m1", to_m2("ASK"));
-    EXPECT_EQ(sent("m2"), (lines{"ASKING", acquire()}));
+    operation& op = take_at_m2();
     break_connection("m2");
     EXPECT_EQ(sent("m1"), lines{acquire()}) << "to whom the part belongs";
     connect("m2");
