@@ -5,9 +5,9 @@
 #include "cli/private_redis.hpp"
 #include "server.hpp"
 #include "support/certificates.hpp"
-#include "topology/cluster_group.hpp"
-#include "topology/cluster_node.hpp"
-#include "topology/sentinel_group.hpp"
+#include "deployment/cluster_group.hpp"
+#include "deployment/cluster_node.hpp"
+#include "deployment/sentinel_group.hpp"
 
 #include <string>
 #include <variant>

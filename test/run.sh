@@ -130,7 +130,7 @@ run_deep() {
     done
     deep build/clang-asan "-DCONCH_SANITIZE=address,undefined"
     deep build/clang-tsan -DCONCH_SANITIZE=thread
-    run_with_older_redis build/redis-6.2 build/clang-asan '^(integration|topology)-slow$' ||
+    run_with_older_redis build/redis-6.2 build/clang-asan '^(integration|deployment)-slow$' ||
         broken+=("the slow suites with Redis 6.2")
 
     printf '\n== fuzzing ==\n'
@@ -218,7 +218,7 @@ ended_well build/mutants || { mutants=1; cat build/mutants/ctest.txt; }
 tsan=0
 ended_well build/tsan || { tsan=1; cat build/tsan/ctest.txt; }
 older=0
-run_with_older_redis build/redis-6.2 build '^(integration|topology)$' || older=$?
+run_with_older_redis build/redis-6.2 build '^(integration|deployment)$' || older=$?
 
 # A failure must be the last thing to be read.
 failed=()

@@ -4,8 +4,8 @@
 #include "driver/tls.hpp"
 #include "support/certificates.hpp"
 #include "support/run.hpp"
-#include "topology/cluster_group.hpp"
-#include "topology/sentinel_group.hpp"
+#include "deployment/cluster_group.hpp"
+#include "deployment/sentinel_group.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/json/object.hpp>

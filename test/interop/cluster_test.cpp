@@ -3,7 +3,7 @@
 // messages of that shard.
 #include "interop_test.hpp"
 
-#include "topology/cluster_group.hpp"
+#include "deployment/cluster_group.hpp"
 
 #include <cstdint>
 #include <future>

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// Renewals at several masters of a cluster are on their way side by side.
+#include "unit/engine/cluster_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace {
+
+using namespace conch::test;
+using namespace std::chrono_literals;
+using conch::errc;
+
+/// "a" is held at `m1`, another lock at `m2`.
+struct engine_cluster_renewal : plain_cluster_engine {
+    engine_cluster_renewal() {
+        connect("m2");
+        EXPECT_EQ(sent("m2"), lines{acquire_of(name, 2, 3000)});
+        reply("m2", granted());
+        EXPECT_TRUE(there.granted());
+    }
+
+    const std::string name = name_at_m2();
+    const operation& here = hold("a", {.lease = 3s});
+    const operation& there = lock(name, {.lease = 3s});
+    const std::string renew_here = renew_of("a", 1, 3000);
+    const std::string renew_there = renew_of(name, 2, 3000);
+};
+
+TEST_F(engine_cluster_renewal, both_leave_before_one_is_answered) {
+    advance(1s);
+    EXPECT_EQ(sent("m1"), lines{renew_here});
+    EXPECT_EQ(sent("m2"), lines{renew_there});
+    EXPECT_EQ(engine.counters().renewals, 0u);
+    reply("m2", array(integer(1)));
+    reply("m1", array(integer(1)));
+    EXPECT_EQ(engine.counters().renewals, 2u);
+}
+
+TEST_F(engine_cluster_renewal, a_master_that_is_silent_delays_those_of_no_other) {
+    advance(1s);
+    EXPECT_EQ(sent("m1"), lines{renew_here});
+    while (now() < valid_until(here.view)) {
+        EXPECT_EQ(lost(here.view), errc{});
+        EXPECT_EQ(sent("m2"), lines{renew_there});
+        reply("m2", array(integer(1)));
+        EXPECT_GE(valid_until(there.view) - now(), 2900ms);
+        advance(1s);
+    }
+    EXPECT_EQ(lost(here.view), errc::lease_expired);
+    EXPECT_EQ(lost(there.view), errc{});
+}
+
+TEST_F(engine_cluster_renewal, one_that_is_sent_on_delays_those_of_no_other) {
+    advance(1s);
+    EXPECT_EQ(sent("m1"), lines{renew_here});
+    EXPECT_EQ(sent("m2"), lines{renew_there});
+    reply("m1", sends_on("MOVED", "a", "m2"));
+    EXPECT_EQ(sent("m2"), lines{renew_here}) << "behind the other, which is not answered";
+    reply("m2", array(integer(1)) + array(integer(1)));
+    EXPECT_EQ(engine.counters().renewals, 2u);
+    EXPECT_EQ(lost(here.view), errc{});
+    EXPECT_EQ(lost(there.view), errc{});
+}
+
+}  // namespace

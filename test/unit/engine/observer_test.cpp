@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+// What an observer, the log and the counters are told of waits and holds, on virtual time.
+#include "unit/engine/harness.hpp"
+#include "unit/wire/text.hpp"
+
+#include <conch/observer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+/// Keeps what it was told; the names too, which end with the call.
+class recorder final : public observer {
+public:
+    void waited(const wait_span& w) noexcept override {
+        waits.push_back(w);
+        names.emplace_back(w.name);
+    }
+    void held(const hold_span& h) noexcept override {
+        holds.push_back(h);
+        names.emplace_back(h.name);
+    }
+    std::vector<wait_span> waits{};
+    std::vector<hold_span> holds{};
+    std::vector<std::string> names{};
+};
+
+config observed(const std::shared_ptr<recorder>& r) {
+    config c = quiet();
+    c.observer = r;
+    return c;
+}
+
+struct engine_observer : ::testing::Test {
+    std::shared_ptr<recorder> told = std::make_shared<recorder>();
+    engine_harness h{observed(told)};
+};
+
+TEST_F(engine_observer, a_granted_wait_and_a_released_hold_have_the_number_of_the_field) {
+    const operation& op = h.lock("a");
+    h.connect();
+    h.advance(3ms);
+    h.reply(granted());
+    ASSERT_EQ(told->waits.size(), 1U);
+    const wait_span& w = told->waits[0];
+    EXPECT_EQ(w.number, 1U);
+    EXPECT_EQ(w.ended - w.began, 3ms);
+    EXPECT_FALSE(w.contended);
+    EXPECT_FALSE(w.result);
+    EXPECT_TRUE(told->holds.empty());
+    h.advance(2s);
+    h.release(op.view);
+    ASSERT_EQ(told->holds.size(), 1U);
+    const hold_span& held = told->holds[0];
+    EXPECT_EQ(held.number, 1U);
+    EXPECT_EQ(held.ended - held.began, 2s);
+    EXPECT_EQ(held.renewals, 0U);
+    EXPECT_FALSE(held.reason);
+    EXPECT_EQ(told->names, (std::vector<std::string>{"a", "a"}));
+}
+
+TEST_F(engine_observer, a_busy_try_and_a_timeout_are_told_apart) {
+    h.try_lock("a");
+    h.connect();
+    h.reply(integer(1000));
+    h.lock("a", {.wait = 0ns});
+    h.reply(integer(1000));
+    ASSERT_EQ(told->waits.size(), 2U);
+    EXPECT_EQ(told->waits[0].number, 0U);
+    EXPECT_TRUE(told->waits[0].contended);
+    EXPECT_FALSE(told->waits[0].result);
+    EXPECT_EQ(told->waits[1].result, errc::timed_out);
+}
+
+TEST_F(engine_observer, who_queues_behind_a_local_hold_is_contended) {
+    const auto first = h.grant("a");
+    h.lock("a");
+    h.release(first);
+    h.reply(integer(0), granted());
+    ASSERT_EQ(told->waits.size(), 2U);
+    EXPECT_TRUE(told->waits[1].contended);
+    EXPECT_EQ(h.counters().contended, 1U);
+}
+
+TEST_F(engine_observer, a_cancelled_wait_has_its_error) {
+    h.grant("a");
+    h.cancel(h.lock("a"));
+    ASSERT_EQ(told->waits.size(), 2U);
+    EXPECT_TRUE(told->waits[1].result);
+    EXPECT_EQ(told->waits[1].number, 0U);
+}
+
+TEST_F(engine_observer, a_lost_hold_has_its_reason) {
+    h.grant("a", {.lease = 1s, .renew = false});
+    h.advance(1s);
+    ASSERT_EQ(told->holds.size(), 1U);
+    EXPECT_EQ(told->holds[0].reason, errc::lease_expired);
+}
+
+TEST_F(engine_observer, renewals_are_counted_for_each_hold) {
+    const auto hold = h.grant("a", {.lease = 300ms});
+    for (int i = 0; i < 3; ++i) {
+        h.advance(100ms);
+        h.reply(array(integer(1)));
+    }
+    h.detach(hold);
+    ASSERT_EQ(told->holds.size(), 1U);
+    EXPECT_EQ(told->holds[0].renewals, 3U);
+    EXPECT_FALSE(told->holds[0].reason);
+}
+
+TEST_F(engine_observer, nested_holds_have_spans_of_their_own_with_the_same_number) {
+    const owner self;
+    const auto outer = h.grant("a", {.owner = &self});
+    operation& nested = h.lock("a", {.owner = &self});
+    h.reply(integer(1));
+    ASSERT_TRUE(nested.granted());
+    EXPECT_EQ(told->waits.size(), 1U) << "nested acquires wait for nobody";
+    h.release(nested.view);
+    h.release(outer);
+    ASSERT_EQ(told->holds.size(), 2U);
+    EXPECT_EQ(told->holds[0].number, told->holds[1].number);
+}
+
+TEST_F(engine_observer, the_end_of_the_client_is_told) {
+    h.grant("a");
+    h.lock("a");
+    h.close();
+    ASSERT_EQ(told->waits.size(), 2U);
+    EXPECT_EQ(told->waits[1].result, errc::client_closed);
+    ASSERT_EQ(told->holds.size(), 1U);
+    EXPECT_EQ(told->holds[0].reason, errc::client_closed);
+}
+
+TEST(engine_counters, waits_are_summed_up) {
+    engine_harness h;
+    h.lock("a");
+    h.connect();
+    h.advance(2ms);
+    h.reply(granted());
+    h.lock("b");
+    h.advance(5ms);
+    h.reply(granted());
+    EXPECT_EQ(h.counters().waits, 2U);
+    EXPECT_EQ(h.counters().wait_time, 7ms);
+    EXPECT_EQ(h.counters().longest_wait, 5ms);
+}
+
+TEST(engine_counters, a_late_renewal_is_counted_with_its_lateness) {
+    engine_harness h;
+    h.grant("a", {.lease = 3s});
+    h.advance(1s);
+    h.reply(array(integer(1)));
+    EXPECT_EQ(h.counters().renewal_lateness, 0ns);
+    h.skip(1200ms);
+    h.turn();
+    h.reply(array(integer(1)));
+    EXPECT_EQ(h.counters().renewal_lateness, 200ms);
+    EXPECT_EQ(h.counters().latest_renewal, 200ms);
+}
+
+TEST(engine_counters, a_broken_connection_leaves_what_was_unanswered_in_doubt) {
+    engine_harness h;
+    h.lock("a");
+    h.lock("b");
+    h.connect();
+    h.break_connection();
+    EXPECT_EQ(h.counters().connection_losses, 1U);
+    EXPECT_EQ(h.counters().in_doubt, 2U);
+}
+
+TEST(engine_counters, refused_renewals_are_a_loss_of_their_own) {
+    engine_harness h;
+    h.grant("a", {.lease = 300ms});
+    h.advance(100ms);
+    h.reply(array(error("READONLY You can't write against a read only replica.")));
+    h.advance(300ms);
+    EXPECT_EQ(h.counters().lost_refused, 1U);
+    EXPECT_EQ(h.counters().lost_expired, 0U);
+}
+
+TEST(engine_log, has_no_line_for_each_lock_unless_asked) {
+    std::vector<std::string> lines_;
+    config c = quiet();
+    c.log = [&](log_level, std::string_view line) { lines_.emplace_back(line); };
+    {
+        engine_harness h{c};
+        h.release(h.grant("a"));
+        h.reply(integer(0));
+    }
+    for (const std::string& line : lines_) {
+        EXPECT_EQ(line.find("granted"), std::string::npos) << line;
+    }
+    c.least_log_level = log_level::debug;
+    lines_.clear();
+    {
+        engine_harness h{c};
+        h.release(h.grant("a"));
+        h.reply(integer(0));
+    }
+    EXPECT_EQ(std::count(lines_.begin(), lines_.end(), "granted: a after 0 us"), 1);
+    EXPECT_EQ(std::count(lines_.begin(), lines_.end(), "released: a"), 1);
+}
+
+}  // namespace

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "unit/wire/link_harness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+// A link that wants a master, and meets replicas.
+namespace {
+
+using namespace conch::test;
+
+const std::string read_only = error("READONLY You can't write against a read only replica.");
+
+constexpr conch::wire::joint_script together{conch::wire::script_id::release,
+                                             conch::wire::script_id::release_many, 0};
+constexpr conch::wire::joint_form joint{
+    .script = [](const conch::wire::call&) { return &together; },
+    .key = [](const conch::wire::call& c,
+              conch::resp::writer& w) { w.arg(static_cast<const note&>(c).text); },
+    .args = [](const conch::wire::call&, conch::resp::writer&) {}};
+constexpr conch::wire::call_type joint_note{.name = "joint",
+                                            .after_loss = conch::wire::retry::replay,
+                                            .order = conch::wire::priority::normal,
+                                            .is_script = true,
+                                            .answered_by_push = false,
+                                            .encode = &conch::wire::write_alone,
+                                            .done = &note::done,
+                                            .joint = &joint};
+
+struct wire_link_role : testing::Test {
+    link_harness h{{}, conch::wire::role::master};
+
+    ~wire_link_role() override { h.link.close(); }
+    /// Connects, and answers as a master.
+    void connect(std::int64_t id = 1) {
+        h.wait_for_attempt();
+        h.link.connected();
+        h.sent();
+        std::string answers =
+            hello(id) + array(bulk("master"), integer(0)) + info("run " + std::to_string(id));
+        for (std::size_t i = 0; i < conch::wire::preloaded_scripts; ++i) {
+            answers += bulk("sha");
+        }
+        h.reply(answers);
+        ASSERT_TRUE(h.link.ready());
+    }
+};
+
+TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_again) {
+    h.link.join_from(2);
+    note a{joint_note, "a"}, b{joint_note, "b"}, c{joint_note, "c"};
+    h.submit(a);
+    h.submit(b);
+    h.submit(c);
+    connect();
+    EXPECT_EQ(h.sent(), lines{"release_many a b c"});
+    b.wanted = false;
+    h.reply(read_only);
+    EXPECT_EQ(h.link.wanted(), 0u) << "left";
+    EXPECT_EQ(b.ends.size(), 1u) << "never sent again";
+    connect(2);
+    EXPECT_EQ(h.sent(), lines{"release_many a c"});
+    EXPECT_EQ(a.ends, lines{});
+}
+
+TEST_F(wire_link_role, each_of_them_may_be_refused_by_itself) {
+    h.link.join_from(2);
+    note a{joint_note, "a"}, b{joint_note, "b"};
+    h.submit(a);
+    h.submit(b);
+    connect();
+    h.sent();
+    h.reply(array(read_only, read_only));
+    EXPECT_EQ(h.link.wanted(), 0u);
+    connect(2);
+    EXPECT_EQ(h.sent(), lines{"release_many a b"}) << "in their order";
+}
+
+TEST_F(wire_link_role, a_replica_without_its_master_is_left_too) {
+    note a{plain_note, "a"};
+    h.submit(a);
+    connect();
+    h.sent();
+    h.reply(
+        error("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."));
+    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.astray, 1);
+    connect(2);
+    EXPECT_EQ(h.sent(), lines{"a"});
+}
+
+TEST_F(wire_link_role, a_subscription_that_is_refused_as_a_write_ends_with_its_connection) {
+    conch::wire::listener ear{nullptr, [](void*, conch::wire::news) {}};
+    std::int64_t id = 0;
+    for (const std::string_view words : {"READONLY", "MASTERDOWN"}) {
+        note a{plain_note, "a"};
+        h.submit(a);
+        h.link.channels().add(ear, "channel");
+        connect(++id);
+        EXPECT_EQ(h.sent(), (lines{"a", "SUBSCRIBE channel"}));
+        h.reply(integer(1) + push("subscribe", "channel", integer(1)));
+        h.link.channels().remove(ear);
+        EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE channel"});
+        h.reply(error(words));
+        h.link.broken("reset");
+        EXPECT_EQ(h.link.channels().size(), 0u);
+    }
+}
+
+TEST_F(wire_link_role, too_few_replicas_may_pass) {
+    note a{plain_note, "a"};
+    h.submit(a);
+    connect();
+    h.sent();
+    h.reply(error("NOREPLICAS Not enough good replicas to write."));
+    EXPECT_EQ(a.ends, lines{});
+    EXPECT_TRUE(h.link.ready());
+    h.advance(std::chrono::milliseconds{100});
+    EXPECT_EQ(h.sent(), lines{"a"});
+}
+
+TEST_F(wire_link_role, moves_to_other_servers_are_counted_when_they_answer) {
+    note a{plain_note, "a"};
+    h.submit(a);
+    connect();
+    EXPECT_EQ(h.link.moves(), 0);
+    h.link.move_to({"other", 1, {}});
+    EXPECT_EQ(h.link.moves(), 0);
+    h.link.move_to(conch::wire::address::of(h.settings));
+    connect(2);
+    EXPECT_EQ(h.link.moves(), 0) << "it was never met there";
+    h.link.move_to({"other", 1, {}});
+    connect(3);
+    EXPECT_EQ(h.link.moves(), 1);
+    h.link.broken("reset");
+    connect(4);
+    EXPECT_EQ(h.link.moves(), 1);
+}
+
+}  // namespace
