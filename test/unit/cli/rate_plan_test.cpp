@@ -13,7 +13,7 @@ using conch::rate_algorithm;
 
 const word_list five_a_second{"--limit", "5", "--per", "1"};
 
-rate_plan plan_of(word_list options, const word_list& rest = {"name", "true"}) {
+rate_plan rate_plan_of(word_list options, const word_list& rest = {"name", "true"}) {
     options.insert(options.end(), rest.begin(), rest.end());
     return read_rate_plan(options, rate_plan_options()).value();
 }
@@ -21,7 +21,7 @@ rate_plan plan_of(word_list options, const word_list& rest = {"name", "true"}) {
 rate_plan plan_with(const word_list& more, const word_list& rest = {"name", "true"}) {
     word_list options = five_a_second;
     options.insert(options.end(), more.begin(), more.end());
-    return plan_of(options, rest);
+    return rate_plan_of(options, rest);
 }
 
 template <typename Read>
@@ -34,8 +34,8 @@ std::string refusal_by(Read read) {
     return "";
 }
 
-std::string refusal_of(const word_list& options) {
-    return refusal_by([&] { plan_of(options); });
+std::string refused_rate(const word_list& options) {
+    return refusal_by([&] { rate_plan_of(options); });
 }
 
 std::string refusal_with(const word_list& more, const word_list& rest = {"name", "true"}) {
@@ -54,7 +54,7 @@ TEST(cli_rate, takes_one_permit_of_any_window_at_once_by_default) {
 }
 
 TEST(cli_rate, has_a_window_with_a_fraction) {
-    EXPECT_EQ(plan_of({"--limit=2000", "--per=0.25"}).allowed.window, 250ms);
+    EXPECT_EQ(rate_plan_of({"--limit=2000", "--per=0.25"}).allowed.window, 250ms);
 }
 
 TEST(cli_rate, has_options_of_its_own) {
@@ -67,24 +67,24 @@ TEST(cli_rate, has_options_of_its_own) {
 }
 
 TEST(cli_rate, needs_limit_and_window) {
-    EXPECT_EQ(refusal_of({"--per", "1"}), "--limit N is missing");
-    EXPECT_EQ(refusal_of({"--limit", "1"}), "--per SECS is missing");
+    EXPECT_EQ(refused_rate({"--per", "1"}), "--limit N is missing");
+    EXPECT_EQ(refused_rate({"--limit", "1"}), "--per SECS is missing");
 }
 
 TEST(cli_rate, refuses_a_limit_that_the_library_refuses) {
     const std::string range = "--limit must be a whole number from 1 to 1000000000, not ";
-    EXPECT_EQ(refusal_of({"--limit", "0", "--per", "1"}), range + "\"0\"");
-    EXPECT_EQ(refusal_of({"--limit", "1000000001", "--per", "1"}), range + "\"1000000001\"");
-    EXPECT_EQ(refusal_of({"--limit", "1.5", "--per", "1"}), range + "\"1.5\"");
-    EXPECT_EQ(plan_of({"--limit", "1000000000", "--per", "1"}).allowed.limit, 1'000'000'000u);
+    EXPECT_EQ(refused_rate({"--limit", "0", "--per", "1"}), range + "\"0\"");
+    EXPECT_EQ(refused_rate({"--limit", "1000000001", "--per", "1"}), range + "\"1000000001\"");
+    EXPECT_EQ(refused_rate({"--limit", "1.5", "--per", "1"}), range + "\"1.5\"");
+    EXPECT_EQ(rate_plan_of({"--limit", "1000000000", "--per", "1"}).allowed.limit, 1'000'000'000u);
 }
 
 TEST(cli_rate, refuses_a_window_that_the_library_refuses) {
     const std::string range = "--per must be a number of seconds from 0.001 to 31536000, not ";
-    EXPECT_EQ(refusal_of({"--limit", "1", "--per", "0.0009"}), range + "\"0.0009\"");
-    EXPECT_EQ(refusal_of({"--limit", "1", "--per", "31536001"}), range + "\"31536001\"");
-    EXPECT_EQ(plan_of({"--limit", "1", "--per", "0.001"}).allowed.window, 1ms);
-    EXPECT_EQ(plan_of({"--limit", "1", "--per", "31536000"}).allowed.window, 365 * 24h);
+    EXPECT_EQ(refused_rate({"--limit", "1", "--per", "0.0009"}), range + "\"0.0009\"");
+    EXPECT_EQ(refused_rate({"--limit", "1", "--per", "31536001"}), range + "\"31536001\"");
+    EXPECT_EQ(rate_plan_of({"--limit", "1", "--per", "0.001"}).allowed.window, 1ms);
+    EXPECT_EQ(rate_plan_of({"--limit", "1", "--per", "31536000"}).allowed.window, 365 * 24h);
 }
 
 TEST(cli_rate, takes_no_more_permits_than_the_limit) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "resp/reader.hpp"
 
-#include "resp_describe.hpp"
+#include "unit/resp/describe.hpp"
 
 #include <gtest/gtest.h>
 

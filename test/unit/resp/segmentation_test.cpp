@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "resp_describe.hpp"
+#include "unit/resp/describe.hpp"
 
 #include <gtest/gtest.h>
 
