@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSL-1.0
+# What the scripts of this folder share: a build of the tests, a run of some of them, and what ctest
+# said. Sourced, from the project's root.
+[[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
+
+# How many tests run at a time: most of them wait for servers.
+at_a_time=${CONCH_TESTS_AT_A_TIME:-4}
+
+# configure FOLDER [CMAKE ARGUMENT...]
+configure() {
+    local folder=$1
+    shift
+    cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_TESTS=ON \
+        -DCONCH_WERROR=ON -DCONCH_QUICK_BUILD=ON -DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS "$@"
+}
+
+# run FOLDER [CTEST ARGUMENT...]: leaves what ctest says in FOLDER/ctest.txt
+run() { python3 -B test/ctest_again.py "$1" "$1" -j"$at_a_time" "${@:2}"; }
+
+# summary TITLE FOLDER: ctest's own words, from its verdict on
+summary() {
+    printf '\n== %s ==\n' "$1"
+    if [ -e "$2/again.txt" ]; then cat "$2/again.txt"; fi
+    sed -n '/tests passed, /,$p' "$2/ctest.txt"
+}
