@@ -224,7 +224,7 @@ if [ "${#missing[@]}" -gt 0 ]; then
     as_root apt-get update
     mapfile -t missing < <(missing_packages)  # the lists may be new
     if ! has_boost && ! boost_version >/dev/null; then
-        echo "conch: apt offers no Boost >= 1.81 with its URL, JSON and Program Options libraries;" >&2
+        echo "conch: apt offers no Boost >= 1.81 with its libraries url, json, program_options;" >&2
         echo "conch: please build one, and set BOOST_ROOT to where it is" >&2
         exit 1
     fi

@@ -33,7 +33,8 @@ done
 configure() {
     local folder=$1
     shift
-    cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCONCH_TESTS=ON "$@"
+    cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCONCH_TESTS=ON \
+        -DCONCH_WERROR=ON "$@"
 }
 
 # build FOLDER [CMAKE ARGUMENT...]
