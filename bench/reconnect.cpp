@@ -23,7 +23,7 @@ struct side {
 /// Makes the processes lose their connection; returns how they came back, and since when they
 /// could.
 template <typename Note>
-void round(outage& server, std::initializer_list<worker*> processes, Note note) {
+void strike_once(outage& server, std::initializer_list<worker*> processes, Note note) {
     for (worker* w : processes) {
         w->wire().send(true);
         (void)w->wire().receive<bool>();
@@ -52,14 +52,14 @@ report run(const server_choice& where, const arguments& how) {
     take_turns(
         how.count("rounds"),
         [&] {
-            round(own_server, {&holder, &waiter}, [&](auto since, const auto& all) {
+            strike_once(own_server, {&holder, &waiter}, [&](auto since, const auto& all) {
                 ours.first_grants.push_back(ms_since(since, all[0].first_grant));
                 ours.wholes.push_back(ms_since(since, std::max(all[0].whole, all[1].whole)));
                 lost += all[0].lost + all[1].lost;
             });
         },
         [&] {
-            round(raw_server, {&raw}, [&](auto since, const auto& all) {
+            strike_once(raw_server, {&raw}, [&](auto since, const auto& all) {
                 theirs.first_grants.push_back(ms_since(since, all[0].first_grant));
                 theirs.wholes.push_back(ms_since(since, all[0].whole));
             });

@@ -12,7 +12,7 @@ namespace {
 std::atomic<std::uint64_t> calls{0};
 
 // One thread allocates where it matters; a lock prefix would be part of what is measured.
-void count() noexcept {
+void count_call() noexcept {
     calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -26,22 +26,22 @@ void* __libc_malloc(std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
 void* malloc(std::size_t size) noexcept {
-    count();
+    count_call();
     return __libc_malloc(size);
 }
 
 void* memalign(std::size_t alignment, std::size_t size) noexcept {
-    count();
+    count_call();
     return __libc_memalign(alignment, size);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-    count();
+    count_call();
     return __libc_memalign(alignment, size);
 }
 
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept {
-    count();
+    count_call();
     *out = __libc_memalign(alignment, size);
     return *out != nullptr ? 0 : ENOMEM;
 }

@@ -61,7 +61,7 @@ has_boost() {
 #error too old
 #endif
 #include <boost/asio/version.hpp>
-#include <boost/url/config.hpp>
+#include <boost/url/scheme.hpp>
 int main() {}
 EOF
 }
@@ -108,10 +108,9 @@ missing_packages() {
     has ninja || echo ninja-build
     has ccache || echo ccache
     if ! has_boost; then
-        local version part
-        version=$(boost_version)
-        for part in "" -url -json -program-options; do
-            is_installed "libboost$part$version-dev" || echo "libboost$part$version-dev"
+        local package
+        for package in $(boost_packages "$(boost_version)"); do
+            is_installed "$package" || echo "$package"
         done
     fi
     has_openssl || is_installed libssl-dev || echo libssl-dev
@@ -141,11 +140,45 @@ missing_options() {
     fi
 }
 
-# "1.81" where the distribution has that version beside its default (Debian 12), else "".
+# boost_packages VERSION: "" is the distribution's default.
+boost_packages() {
+    printf "libboost%s$1-dev\n" "" -url -json -program-options
+}
+
+# candidates PACKAGE...: the version of each that apt can install. Nothing for a package that
+# others only refer to.
+candidates() {
+    LC_ALL=C apt-cache policy "$@" | sed -n 's/^  Candidate: \([^(]\)/\1/p'
+}
+
+# offers_boost VERSION: all parts of it can be had, and are new enough.
+offers_boost() {
+    local packages versions
+    mapfile -t packages < <(boost_packages "$1")
+    mapfile -t versions < <(candidates "${packages[@]}")
+    [ "${#versions[@]}" = "${#packages[@]}" ] && dpkg --compare-versions "${versions[0]}" ge 1.81
+}
+
+# The version to install: one that is there in part (two conflict), the distribution's default
+# (""), or else the newest beside it. False if apt knows none.
 boost_version() {
-    if has apt-cache && apt-cache show libboost1.81-dev >/dev/null 2>&1; then
-        echo 1.81
-    fi
+    has apt-cache || return
+    local version versions
+    mapfile -t versions < <(apt-cache pkgnames libboost-url |
+        sed -n 's/^libboost-url\([0-9.]*[0-9]\)-dev$/\1/p' | sort -rV)
+    for version in "${versions[@]}"; do
+        if is_installed "libboost$version-dev" && offers_boost "$version"; then
+            echo "$version"
+            return
+        fi
+    done
+    for version in "" "${versions[@]}"; do
+        if offers_boost "$version"; then
+            echo "$version"
+            return
+        fi
+    done
+    return 1
 }
 
 as_root() {
@@ -190,6 +223,11 @@ if [ "${#missing[@]}" -gt 0 ]; then
     fi
     as_root apt-get update
     mapfile -t missing < <(missing_packages)  # the lists may be new
+    if ! has_boost && ! boost_version >/dev/null; then
+        echo "conch: apt offers no Boost >= 1.81 with its libraries url, json, program_options;" >&2
+        echo "conch: please build one, and set BOOST_ROOT to where it is" >&2
+        exit 1
+    fi
     install_packages "${missing[@]}"
 fi
 mapfile -t options < <(missing_options)

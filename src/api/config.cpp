@@ -177,7 +177,7 @@ constexpr std::uint16_t sentinel_port = 26379;
 constexpr std::uint16_t cluster_port = 6379;
 
 urls::url_view parse(std::string_view url) {
-    const auto parsed = urls::parse_uri(urls::string_view{url.data(), url.size()});
+    const auto parsed = urls::parse_uri(url);
     if (!parsed) {
         refuse("not a URL");
     }

@@ -87,7 +87,7 @@ private:
                 all.push_back(std::move(*a));
             }
         }
-        static_cast<status_operation&>(op()).status = merge(all, core().majority());
+        static_cast<status_operation&>(op()).status = merged(all, core().majority());
     }
 
     std::vector<std::optional<lock_status>> answers_;
@@ -116,7 +116,7 @@ private:
 
 }  // namespace
 
-lock_status merge(std::span<const lock_status> answers, std::size_t majority) {
+lock_status merged(std::span<const lock_status> answers, std::size_t majority) {
     lock_status all;
     std::size_t free = 0;
     bool expires = true;

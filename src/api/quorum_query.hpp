@@ -14,7 +14,7 @@ namespace conch::impl {
 
 /// What a quorum's members say of a lock, as one: see `quorum_mutex`. `answers`: of those who
 /// answered, in the order given.
-lock_status merge(std::span<const lock_status> answers, std::size_t majority);
+lock_status merged(std::span<const lock_status> answers, std::size_t majority);
 
 void start_status(const std::shared_ptr<quorum_core>& core, operation& op);
 void start_force_unlock(const std::shared_ptr<quorum_core>& core, operation& op);

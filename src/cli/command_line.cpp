@@ -78,7 +78,7 @@ po::variables_map parse_words(const word_list& words, const po::options_descript
     } catch (const po::too_many_positional_options_error&) {
         throw usage_error("too many words on the command line");
     } catch (const po::unknown_option& e) {
-        throw usage_error("unknown option " + quoted(e.get_option_name()));
+        throw usage_error("unknown option " + in_quotes(e.get_option_name()));
     } catch (const po::error&) {
         throw usage_error(reason_against(words, options));
     }

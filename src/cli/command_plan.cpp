@@ -37,8 +37,8 @@ word_list command_of(word_list rest, const std::string& name) {
         throw usage_error("the COMMAND to run is missing");
     }
     if (!marked && rest.front().front() == '-') {
-        throw usage_error("options come before NAME: " + quoted(rest.front()) + " comes after " +
-                          quoted(name) + "; write -- before a COMMAND of that name");
+        throw usage_error("options come before NAME: " + in_quotes(rest.front()) + " comes after " +
+                          in_quotes(name) + "; write -- before a COMMAND of that name");
     }
     return rest;
 }

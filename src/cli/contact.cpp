@@ -50,7 +50,7 @@ void read_servers(const po::variables_map& values, server_choice& server) {
     std::ranges::for_each(server.others, add);
     std::sort(labels.begin(), labels.end());
     if (const auto same = std::adjacent_find(labels.begin(), labels.end()); same != labels.end()) {
-        throw usage_error(source + ' ' + quoted(*same) +
+        throw usage_error(source + ' ' + in_quotes(*same) +
                           " is there twice: each is to be a server of its own");
     }
     if (urls.size() > quorum_mutex::max_clients) {

@@ -172,7 +172,7 @@ po::options_description demo_options() {
 demo_plan read_plan(const po::variables_map& values) {
     demo_plan plan{4, 50, 5s, text_option(values, "redis")};
     if (values.count("NAME") != 0) {
-        throw usage_error("unexpected word " + quoted(values["NAME"].as<std::string>()));
+        throw usage_error("unexpected word " + in_quotes(values["NAME"].as<std::string>()));
     }
     const auto given = [&values](const char* name) { return values.count(name) != 0; };
     if (given("processes")) {

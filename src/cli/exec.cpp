@@ -19,7 +19,7 @@ command_error exec_failure(const std::string& program, int error) {
                                 ? "its interpreter (the first line after #!) is not there"
                                 : std::generic_category().message(error);
     return {found ? exit_code::cannot_run : exit_code::not_found,
-            "cannot run " + quoted(program) + ": " + why};
+            "cannot run " + in_quotes(program) + ": " + why};
 }
 
 command_error replace_process(word_list words, const sigset_t& mask) {

@@ -58,7 +58,7 @@ const command& find_command(const std::string& name) {
             return c;
         }
     }
-    throw usage_error("unknown command " + quoted(name) + known);
+    throw usage_error("unknown command " + in_quotes(name) + known);
 }
 
 int print_overview() {

@@ -43,7 +43,7 @@ asio::awaitable<rate_session::answer> rate_session::ask() {
     if (exit_status_ || settled || patience.wait <= 0ns) {
         co_return first;
     }
-    detail("waiting for " + quoted(plan_.name) + ": " + (ec ? ec.message() : use(verdict)));
+    detail("waiting for " + in_quotes(plan_.name) + ": " + (ec ? ec.message() : use(verdict)));
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [last_ec, last_verdict] =
         co_await limiter_.async_acquire(plan_.permits, patience, token);
@@ -70,7 +70,7 @@ void rate_session::judge(error_code ec, const rate_verdict& verdict) {
     if (ec == errc::outcome_unknown) {
         why += "; what was asked for may have been counted; nothing was run";
     }
-    say("no permit of " + quoted(plan_.name) + ": " + why);
+    say("no permit of " + in_quotes(plan_.name) + ": " + why);
     exit_status_ = exit_status_for(ec);
 }
 

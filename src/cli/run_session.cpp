@@ -84,7 +84,7 @@ asio::awaitable<error_code> run_session::acquire() {
             " is held by the \"conch run\" that this one is part of, so it waits for itself");
     }
     if (status.locked && plan_.lock.wait != 0ns) {
-        detail("waiting for " + quoted(plan_.name) + ", held by " + printable(status.holder));
+        detail("waiting for " + in_quotes(plan_.name) + ", held by " + printable(status.holder));
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     auto [ec, granted] = co_await mutex_.async_lock(plan_.lock, token);
@@ -92,7 +92,7 @@ asio::awaitable<error_code> run_session::acquire() {
     granted_at_ = clock::now();
     if (!ec) {
         const std::string fence = std::to_string(hold_.fence());
-        detail("got " + quoted(plan_.name) + " after " + short_time(granted_at_ - asked) +
+        detail("got " + in_quotes(plan_.name) + " after " + short_time(granted_at_ - asked) +
                ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
     }
     co_return ec;
@@ -133,7 +133,7 @@ asio::awaitable<void> run_session::release() {
         co_return;
     }
     if (!ec) {
-        detail("released " + quoted(plan_.name) + " after " +
+        detail("released " + in_quotes(plan_.name) + " after " +
                short_time(clock::now() - granted_at_));
     } else if (ec == errc::lock_lost || ec == errc::lost_in_failover) {
         report_loss(ec);
@@ -180,7 +180,7 @@ int run_session::refused(error_code ec) {
         }
         return plan_.refused_status;
     }
-    say("no lock " + quoted(plan_.name) + ": " +
+    say("no lock " + in_quotes(plan_.name) + ": " +
         explain(ec, others_.last_server_error(redis_), server_label(plan_.server)));
     return exit_status_for(ec);
 }

@@ -71,7 +71,7 @@ config server_of(const std::string& url, const std::string& source) {
         }
         return server;
     } catch (const std::invalid_argument& e) {
-        throw usage_error(source + ' ' + quoted(url_without_secrets(url)) + ": " +
+        throw usage_error(source + ' ' + in_quotes(url_without_secrets(url)) + ": " +
                           plain_reason(e.what()));
     }
 }

@@ -71,7 +71,7 @@ void session::detail(const std::string& line) {
 void session::finish_messages() { messages_.finish(longest_farewell); }
 
 std::string session::name_and_server() const {
-    return quoted(common_.name) + " (" + server_label(common_.server) + ')';
+    return in_quotes(common_.name) + " (" + server_label(common_.server) + ')';
 }
 
 }  // namespace conch::cli

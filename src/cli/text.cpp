@@ -42,7 +42,7 @@ std::string seconds_text(duration d) {
     return text;
 }
 
-std::string fixed(double value, int digits, const char* unit) {
+std::string decimal(double value, int digits, const char* unit) {
     char text[48];
     std::snprintf(text, sizeof text, "%.*f %s", digits, value, unit);
     return text;
@@ -56,7 +56,7 @@ std::uint32_t parse_whole(std::string_view option, const std::string& text, std:
     if (error != std::errc{} || stop != end || value < least || value > most) {
         throw usage_error(std::string{option} + " must be a whole number from " +
                           std::to_string(least) + " to " + std::to_string(most) + ", not " +
-                          quoted(text));
+                          in_quotes(text));
     }
     return value;
 }
@@ -88,7 +88,7 @@ std::string printable(std::string_view bytes) {
     return out;
 }
 
-std::string quoted(std::string_view bytes) {
+std::string in_quotes(std::string_view bytes) {
     std::string out{'"'};
     out += printable(bytes);
     out += '"';
@@ -115,12 +115,12 @@ std::string grouped(std::uint64_t number) {
 std::string short_time(duration d) {
     const double us = std::chrono::duration<double, std::micro>{d}.count();
     if (us < 1e3) {
-        return fixed(us, 0, "us");
+        return decimal(us, 0, "us");
     }
     if (us < 1e6) {
-        return fixed(us / 1e3, us < 1e4 ? 2 : 1, "ms");
+        return decimal(us / 1e3, us < 1e4 ? 2 : 1, "ms");
     }
-    return fixed(us / 1e6, 2, "s");
+    return decimal(us / 1e6, 2, "s");
 }
 
 duration parse_seconds(std::string_view option, const std::string& text, duration least,
@@ -133,7 +133,7 @@ duration parse_seconds(std::string_view option, const std::string& text, duratio
     if (!sane || seconds < least || seconds > most) {
         throw usage_error(std::string{option} + " must be a number of seconds from " +
                           seconds_text(least) + " to " + seconds_text(most) + ", not " +
-                          quoted(text));
+                          in_quotes(text));
     }
     return std::chrono::duration_cast<duration>(seconds);
 }

@@ -15,7 +15,7 @@ std::string valid_utf8(std::string_view bytes);
 /// Control characters become '?' too: for a terminal, with words that came from elsewhere.
 std::string printable(std::string_view bytes);
 /// The same, in double quotes.
-std::string quoted(std::string_view bytes);
+std::string in_quotes(std::string_view bytes);
 
 /// What an exception of the library says, without the C++ name that it begins with.
 std::string plain_reason(std::string_view what);

@@ -45,7 +45,7 @@ void finish(level_change& c) {
     house.changes.free(c);
 }
 
-void begin(acquisition& a, caller by, bool enters) {
+void begin_change(acquisition& a, caller by, bool enters) {
     context& house = a.home.house;
     level_change& c = house.changes.make(by, a, enters);
     a.requests.push_back(c);
@@ -107,7 +107,7 @@ level_change::level_change(caller by_, acquisition& a, bool deeper) noexcept
 void enter_level(acquisition& a, caller by) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     ++a.depth;
-    begin(a, by, true);
+    begin_change(a, by, true);
 }
 
 bool is_wanted(const acquisition& a) noexcept {
@@ -118,7 +118,7 @@ bool is_wanted(const acquisition& a) noexcept {
     return !a.levels.empty() || std::any_of(a.requests.begin(), a.requests.end(), enters);
 }
 
-void leave_level(acquisition& a, caller by) { begin(a, by, false); }
+void leave_level(acquisition& a, caller by) { begin_change(a, by, false); }
 
 void give_up_change(level_change& c, error_code why) { c.house.complete(c, why); }
 

@@ -101,7 +101,8 @@ void on_query_overdue(void* query_) {
     give_up_query(q, q.house.servers.serving(q.spec->hash_slot()).why_unanswered(q));
 }
 
-void begin(context& house, const impl::spec_ptr& spec, caller by, bool force, lock_status* result) {
+void begin_query(context& house, const impl::spec_ptr& spec, caller by, bool force,
+                 lock_status* result) {
     query& q = house.query_pool.make(by, house, spec, force, result);
     house.queries.push_back(q);
     house.timers.set(q.patience, core::after(house.now, house.settings.operation_timeout));
@@ -163,11 +164,11 @@ query::query(caller by_, context& h, impl::spec_ptr s, bool forced, lock_status*
       patience{this, &on_query_overdue} {}
 
 void query_status(context& house, const impl::spec_ptr& spec, caller by, lock_status* result) {
-    begin(house, spec, by, false, result);
+    begin_query(house, spec, by, false, result);
 }
 
 void force_unlock(context& house, const impl::spec_ptr& spec, caller by) {
-    begin(house, spec, by, true, nullptr);
+    begin_query(house, spec, by, true, nullptr);
 }
 
 void give_up_query(query& q, error_code why) {

@@ -48,7 +48,7 @@ constexpr std::array words_anywhere{
     word{"unknown command `HELLO`", errc::server_too_old, refusal::lasting},
 };
 
-const word* find(std::string_view words) noexcept {
+const word* find_word(std::string_view words) noexcept {
     for (const word& w : words_at_start) {
         if (words.starts_with(w.text)) {
             return &w;
@@ -65,7 +65,7 @@ const word* find(std::string_view words) noexcept {
 }  // namespace
 
 refusal classify(std::string_view words) noexcept {
-    const word* w = find(words);
+    const word* w = find_word(words);
     return w ? w->kind : refusal::lasting;
 }
 
@@ -74,7 +74,7 @@ bool is_divided(std::string_view words) noexcept {
 }
 
 errc to_errc(std::string_view words) noexcept {
-    const word* w = find(words);
+    const word* w = find_word(words);
     return w ? w->code : errc::server_error;
 }
 

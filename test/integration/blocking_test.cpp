@@ -39,7 +39,7 @@ auto elsewhere(Call call) {
 }
 
 template <typename T>
-bool ends(std::future<T>& f) {
+bool ends_soon(std::future<T>& f) {
     return f.wait_for(patience) == std::future_status::ready;
 }
 
@@ -205,7 +205,7 @@ TEST_F(blocking_test, a_future_has_the_hold_or_the_error) {
     std::future<hold> third = m.acquire_future();
     EXPECT_EQ(third.wait_for(0s), std::future_status::timeout);
     m.unlock(h);
-    EXPECT_TRUE(ends(third));
+    EXPECT_TRUE(ends_soon(third));
     EXPECT_TRUE(third.get().owns_lock());
 }
 
@@ -250,7 +250,7 @@ TEST_F(blocking_test, shutdown_ends_the_calls_that_block) {
     auto blocked = elsewhere([&] { return thrown([&] { m.lock(); }); });
     ASSERT_TRUE(waits(redis, 1));
     redis.shutdown();
-    ASSERT_TRUE(ends(blocked));
+    ASSERT_TRUE(ends_soon(blocked));
     EXPECT_EQ(blocked.get(), errc::client_closed);
     redis.shutdown();
 }
@@ -289,7 +289,7 @@ TEST_F(blocking_test, the_last_handle_may_go_in_a_handler) {
         gone.set_value();
     });
     auto end = gone.get_future();
-    EXPECT_TRUE(ends(end));
+    EXPECT_TRUE(ends_soon(end));
 }
 
 TEST_F(blocking_test, a_handler_that_throws_does_not_end_the_loop) {

@@ -103,7 +103,7 @@ TEST_F(redisson_cluster, each_finds_a_lock_of_the_other_busy_in_every_shard) {
     for (const std::string& name : names()) {
         SCOPED_TRACE(name);
         blocking_mutex m{ours, name};
-        hold h = m.acquire(fixed(long_lease));
+        hold h = m.acquire(unrenewed(long_lease));
         EXPECT_TRUE(java("a", "tryLock", name).starts_with("false"));
         m.unlock(h);
         java("a", "lock", name, long_lease);
@@ -119,7 +119,7 @@ TEST_F(redisson_cluster, releases_by_java_wake_conch_by_messages_of_the_shard) {
         blocking_mutex m{ours, name};
         java("a", "lock", name, long_lease);
         std::future<hold> waiting;
-        park(name, [&] { waiting = m.acquire_future(fixed(long_lease)); });
+        park(name, [&] { waiting = m.acquire_future(unrenewed(long_lease)); });
         const auto released = clock::now();
         java("a", "unlock", name);
         hold h = granted(waiting);
@@ -134,7 +134,7 @@ TEST_F(redisson_cluster, releases_by_conch_wake_java_by_messages_of_the_shard) {
     for (const std::string& name : names()) {
         SCOPED_TRACE(name);
         blocking_mutex m{ours, name};
-        hold h = m.acquire(fixed(long_lease));
+        hold h = m.acquire(unrenewed(long_lease));
         std::future<answer> waiting;
         park(name, [&] { waiting = start_java("a", "lock", name, long_lease); });
         const auto released = clock::now();
@@ -168,13 +168,13 @@ TEST_F(redisson_cluster, a_lock_whose_slot_moves_excludes_and_wakes_as_before) {
     const std::string name = names().front();
     const unsigned slot = slot_of(name);
     blocking_mutex m{ours, name};
-    hold h = m.acquire(fixed(long_lease));
+    hold h = m.acquire(unrenewed(long_lease));
     both->group.migrate(slot, 1);
     EXPECT_TRUE(java("b", "tryLock", name).starts_with("false"));
     m.unlock(h);
     EXPECT_EQ(java("a", "lock", name, long_lease), "locked");
     std::future<hold> ours_waits;
-    park(name, [&] { ours_waits = m.acquire_future(fixed(long_lease)); });
+    park(name, [&] { ours_waits = m.acquire_future(unrenewed(long_lease)); });
     both->group.migrate(slot, 0);
     java("a", "unlock", name);
     EXPECT_TRUE(granted(ours_waits));

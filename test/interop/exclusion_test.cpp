@@ -65,7 +65,7 @@ TEST_F(redisson_exclusion, both_know_a_lock_by_any_name) {
         std::future<hold> ours_waits;
         std::future<answer> theirs_waits;
         java("a", "lock", name, long_lease);
-        ASSERT_TRUE(parked({name}, [&] { ours_waits = m.acquire_future(fixed(long_lease)); }));
+        ASSERT_TRUE(parked({name}, [&] { ours_waits = m.acquire_future(unrenewed(long_lease)); }));
         java("a", "unlock", name);
         hold h = granted(ours_waits);
         ASSERT_TRUE(

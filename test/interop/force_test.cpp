@@ -40,8 +40,8 @@ TEST_F(redisson_force, java_takes_a_lock_away_from_conch_which_finds_out_at_its_
 TEST_F(redisson_force, java_takes_a_lock_away_from_conch_whose_own_waiter_gets_it_at_once) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
-    const hold h = m.acquire(fixed(long_lease));
-    std::future<hold> waiting = m.acquire_future(fixed(long_lease));
+    const hold h = m.acquire(unrenewed(long_lease));
+    std::future<hold> waiting = m.acquire_future(unrenewed(long_lease));
     ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(name)) == 1; }));
     std::future<error_code> lost = start_wait_lost(h);
     const auto began = clock::now();
@@ -92,14 +92,14 @@ TEST_F(redisson_force, a_forced_release_by_conch_wakes_java) {
 TEST_F(redisson_force, a_late_unlock_leaves_the_lock_of_the_next_holder_alone) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
-    hold h = m.acquire(fixed(long_lease));
+    hold h = m.acquire(unrenewed(long_lease));
     EXPECT_EQ(java("a", "forceUnlock", name), "true");
     java("a", "lock", name, long_lease);
     EXPECT_THROW(m.unlock(h), system_error);
     EXPECT_EQ(java("a", "isHeldByCurrentThread", name), "true");
 
     EXPECT_TRUE(m.force_unlock());
-    hold next = m.acquire(fixed(long_lease));
+    hold next = m.acquire(unrenewed(long_lease));
     std::future<answer> refused = start_java("a", "unlock", name);
     EXPECT_EQ(refused.wait_for(patience), std::future_status::ready);
     EXPECT_NO_THROW(m.unlock(next));
@@ -111,7 +111,7 @@ TEST_F(redisson_force, the_watchdog_of_java_does_not_renew_what_conch_has_taken_
     blocking_mutex m = ours_of(name);
     java("a", "lock", name);
     EXPECT_TRUE(m.force_unlock());
-    hold h = m.acquire(fixed(java_watchdog * 3 / 4));
+    hold h = m.acquire(unrenewed(java_watchdog * 3 / 4));
     h.detach();
     EXPECT_TRUE(eventually([&] { return !raw.exists(name); }));
 }

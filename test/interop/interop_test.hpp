@@ -32,7 +32,7 @@ static_assert(5 * soon < rare_poll && rare_poll < long_lease);
 inline constexpr std::chrono::seconds java_watchdog{4};
 
 /// A conch hold that nothing renews.
-inline lock_options fixed(duration lease) { return {.lease = lease, .renew = false}; }
+inline lock_options unrenewed(duration lease) { return {.lease = lease, .renew = false}; }
 
 /// One redis-server and one JVM for all tests: starting them takes longer than most tests do.
 class both_sides : public ::testing::Environment {

@@ -45,7 +45,7 @@ TEST_F(redisson_lease, conch_gets_the_lock_when_a_lease_of_java_ends_and_not_bef
 // conch gives up, and releases, a little before the server would: at valid_until().
 TEST_F(redisson_lease, java_gets_the_lock_when_a_hold_of_conch_is_over_and_not_before) {
     const std::string name = fresh();
-    const hold h = ours_of(name).acquire(fixed(700ms));
+    const hold h = ours_of(name).acquire(unrenewed(700ms));
     EXPECT_EQ(java("a", "lock", name), "locked");
     expect_time("from the end of conch's hold to Redisson's", clock::now() - h.valid_until());
     EXPECT_FALSE(h.owns_lock());
@@ -56,7 +56,7 @@ TEST_F(redisson_lease, java_gets_the_lock_when_a_lease_that_conch_left_behind_en
     const std::string name = fresh();
     constexpr std::chrono::milliseconds lease = 700ms;
     const auto began = clock::now();
-    hold h = ours_of(name).acquire(fixed(lease));
+    hold h = ours_of(name).acquire(unrenewed(lease));
     h.detach();
     EXPECT_EQ(java("a", "lock", name), "locked");
     expect_time("a lease of 700 ms of conch", clock::now() - began, lease);

@@ -40,7 +40,7 @@ duration length_of_failure(const std::string& answered) {
 
 TEST_F(redisson_timeout, java_does_not_give_up_early_on_a_lock_of_conch) {
     const std::string name = fresh();
-    const hold h = ours_of(name).acquire(fixed(long_lease));
+    const hold h = ours_of(name).acquire(unrenewed(long_lease));
     std::future<answer> tried;
     ASSERT_TRUE(
         parked({name}, [&] { tried = start_java("a", "tryLock", name, wait, long_lease); }));
@@ -71,7 +71,7 @@ TEST_F(redisson_timeout, waits_of_all_lengths_end_no_earlier_than_asked) {
     const std::string of_java = fresh("theirs");
     const std::string of_conch = fresh("ours");
     java("holder", "lock", of_java, long_lease);
-    const hold h = ours_of(of_conch).acquire(fixed(long_lease));
+    const hold h = ours_of(of_conch).acquire(unrenewed(long_lease));
     blocking_mutex m = ours_of(of_java);
     for (const auto each : {1ms, 2ms, 5ms, 10ms, 20ms, 50ms, 100ms, 200ms, 400ms}) {
         const std::string asked = std::to_string(each.count()) + " ms";

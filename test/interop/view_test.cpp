@@ -51,7 +51,7 @@ TEST_F(redisson_view, java_sees_that_conch_has_a_lock_and_for_how_long) {
     blocking_mutex m = ours_of(name);
     EXPECT_EQ(java("a", "isLocked", name), "false");
     EXPECT_EQ(java("a", "remainTimeToLive", name), "-2");
-    hold h = m.acquire(fixed(long_lease));
+    hold h = m.acquire(unrenewed(long_lease));
     EXPECT_EQ(java("a", "isLocked", name), "true");
     EXPECT_EQ(java("a", "isHeldByCurrentThread", name), "false");
     EXPECT_EQ(java("a", "holdCount", name), "0") << "Redisson counts for the asking thread alone";
@@ -67,7 +67,7 @@ TEST_F(redisson_view, a_nested_hold_of_conch_counts_as_java_counts) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
     const owner me;
-    lock_options mine = fixed(long_lease);
+    lock_options mine = unrenewed(long_lease);
     mine.owner = &me;
     hold outer = m.acquire(mine);
     hold inner = m.acquire(mine);
@@ -87,7 +87,7 @@ TEST_F(redisson_view, java_sees_how_deep_conch_is_in_a_lock) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
     const owner me;
-    lock_options mine = fixed(long_lease);
+    lock_options mine = unrenewed(long_lease);
     mine.owner = &me;
     EXPECT_EQ(java("a", "counts", name), "[]");
     hold outer = m.acquire(mine);
@@ -103,7 +103,7 @@ TEST_F(redisson_view, java_sees_how_deep_conch_is_in_a_lock) {
 TEST_F(redisson_view, java_may_not_unlock_what_conch_holds) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
-    hold h = m.acquire(fixed(long_lease));
+    hold h = m.acquire(unrenewed(long_lease));
     std::future<answer> refused = start_java("a", "unlock", name);
     ASSERT_EQ(refused.wait_for(patience), std::future_status::ready);
     EXPECT_TRUE(refused.get().text.starts_with("IllegalMonitorStateException"));

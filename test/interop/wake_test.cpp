@@ -38,7 +38,7 @@ TEST_F(redisson_wake, releases_by_java_wake_conch_by_their_messages) {
     std::vector<std::future<hold>> waiting;
     ASSERT_TRUE(parked(names, [&] {
         for (const std::string& name : names) {
-            waiting.push_back(ours_of(name).acquire_future(fixed(long_lease)));
+            waiting.push_back(ours_of(name).acquire_future(unrenewed(long_lease)));
         }
     }));
     std::vector<duration> latencies;
@@ -62,7 +62,7 @@ TEST_F(redisson_wake, releases_by_conch_wake_java_by_their_messages) {
     const std::vector<std::string> names = fresh_names(count);
     std::vector<hold> held;
     for (const std::string& name : names) {
-        held.push_back(ours_of(name).acquire(fixed(long_lease)));
+        held.push_back(ours_of(name).acquire(unrenewed(long_lease)));
     }
     std::vector<std::future<answer>> waiting;
     ASSERT_TRUE(parked(names, [&] {
@@ -96,7 +96,7 @@ TEST_F(redisson_wake, without_a_message_nobody_hears_that_a_lock_is_free) {
     std::future<hold> ours_waits;
     std::future<answer> theirs_waits;
     ASSERT_TRUE(parked({for_conch, for_java}, [&] {
-        ours_waits = ours_of(for_conch).acquire_future(fixed(long_lease));
+        ours_waits = ours_of(for_conch).acquire_future(unrenewed(long_lease));
         theirs_waits = start_java("waiter", "lock", for_java, long_lease);
     }));
     raw.must({"DEL", for_conch, for_java});
@@ -121,13 +121,13 @@ TEST_F(redisson_wake, without_a_message_nobody_hears_that_a_lock_is_free) {
 TEST_F(redisson_wake, waiters_of_both_sides_of_one_lock_all_get_their_turn) {
     const std::string name = fresh();
     blocking_mutex m = ours_of(name);
-    hold first = m.acquire(fixed(long_lease));
+    hold first = m.acquire(unrenewed(long_lease));
     std::vector<std::future<answer>> theirs;
     std::vector<std::future<hold>> ours_wait;
     constexpr int waiters = 5;
     for (int i = 0; i < waiters; ++i) {
         theirs.push_back(start_java(std::to_string(i), "increment", name, fresh("counter"), 5));
-        ours_wait.push_back(m.acquire_future(fixed(long_lease)));
+        ours_wait.push_back(m.acquire_future(unrenewed(long_lease)));
     }
     ASSERT_TRUE(eventually([&] {
         return raw.subscribers(channel_of(name)) == 2 && ours.stats().waiting_now == waiters;

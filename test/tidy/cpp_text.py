@@ -83,10 +83,29 @@ def _kind(head: str) -> str:
     return 'body' if _BODY.search(head) else 'other'
 
 
+def _without_directives(code: str) -> str:
+    return re.sub(r'^[ \t]*#(?:[^\n\\]|\\.|\\\n)*', lambda m: _blank(m[0]), code,
+                  flags=re.MULTILINE | re.DOTALL)
+
+
+def at_namespace_scope(code: str) -> str:
+    """What is in no braces but those of namespaces; the rest blanked."""
+    code = _without_directives(code)
+    brace = re.compile(r'[{;]|\}')
+    head_begin, m = 0, brace.search(code)
+    while m:
+        end = m.end()
+        if m[0] == '{' and not re.search(r'\bnamespace\b[^()=]*$|\bextern " *"\s*$',
+                                         code[head_begin:m.start()]):
+            end = closing(code, m.start()) + 1
+            code = code[:m.end()] + _blank(code[m.end():end]) + code[end:]
+        head_begin, m = end, brace.search(code, end)
+    return code
+
+
 def functions(code: str) -> List[Function]:
     """The bodies at namespace and class scope of text from `code_only`."""
-    code = re.sub(r'^[ \t]*#(?:[^\n\\]|\\.|\\\n)*', lambda m: _blank(m[0]), code,
-                  flags=re.MULTILINE | re.DOTALL)
+    code = _without_directives(code)
     found = []
     head_begin = position = 0
     while True:

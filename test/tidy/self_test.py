@@ -199,6 +199,23 @@ class Forms(Case):
             self.accepts('README.md', f'see <https://redis.io/{folder}/x> and src/{folder}/x\n')
 
 
+class Namesakes(Case):
+    def test_a_free_function_that_has_a_namesake_in_std(self):
+        for text in ('std::string quoted(std::string_view s);', 'inline auto move(x* a) { }',
+                     'template <class T>\nbool begin(T& a) { }', 'std::vector<int>& find(y);',
+                     'int x = 1;\nnamespace a {\nnamespace { void f() {}\nint round(x); }}',
+                     '[[nodiscard]] x&& merge(a);', 'extern "C" { void f() { }\nint sort(x); }'):
+            self.finds('namesake', 'src/cli/a.cpp', text + '\n', line=text.count('\n') + 1)
+            self.finds('namesake', 'bench/a.cpp', text + '\n', line=text.count('\n') + 1)
+
+    def test_what_no_lookup_by_arguments_confuses(self):
+        for text in ('std::string in_quotes(std::string_view s);', 'void x::begin(int a) {}',
+                     'struct a { int begin(); friend int end(a); };', 'auto x = find(y);',
+                     'error_code make_error_code(errc e);', 'void f() { auto x = move(y); }',
+                     'void f() { return begin(a); }', '#define A void find(int)'):
+            self.accepts('src/cli/a.cpp', text + '\n')
+
+
 class Tree(unittest.TestCase):
     def test_reads_the_project_and_not_what_is_built(self):
         with tempfile.TemporaryDirectory() as folder:

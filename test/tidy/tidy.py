@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Holds the rules of the house: layering, sizes, forbidden forms.
+"""Holds the rules of the house: layering, sizes, names, forbidden forms.
 
     tidy.py [FOLDER]    the top level of the project; default: this checkout
 """
@@ -11,6 +11,7 @@ from typing import List
 
 import forms
 import layering
+import namesakes
 import sizes
 from source_file import Finding, SourceFile, read_tree
 
@@ -18,7 +19,7 @@ from source_file import Finding, SourceFile, read_tree
 def check(files: List[SourceFile]) -> List[Finding]:
     found = []
     for f in files:
-        for rules in (layering, sizes, forms):
+        for rules in (layering, sizes, namesakes, forms):
             found += rules.check(f)
     found += sizes.check_all(files)
     return found

@@ -134,7 +134,7 @@ bool as_expected(const fate& f, const expectation& e, deployment server, std::ui
     return f.died == e.fails && (!f.died || !try_mutant(none, server, first + f.seeds - 1, 1).died);
 }
 
-void print(const mutants::mutant& m, const fate& f, const expectation& e, bool unexpected) {
+void print_report(const mutants::mutant& m, const fate& f, const expectation& e, bool unexpected) {
     const std::string how = !f.died       ? "survives"
                             : e.seed != 0 ? "fails in seed " + std::to_string(e.seed)
                                           : "fails after " + std::to_string(f.seeds) + " seeds";
@@ -169,7 +169,7 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
         const fate f = try_mutant(i, server_of(m), from, e.seed != 0 ? 1 : count);
         const bool unexpected = !as_expected(f, e, server_of(m), from);
         wrong += unexpected ? 1 : 0;
-        print(m, f, e, unexpected);
+        print_report(m, f, e, unexpected);
     }
     std::printf("%zu mutants, %zu not as expected\n", all.size(), wrong);
     return wrong == 0 ? 0 : 1;

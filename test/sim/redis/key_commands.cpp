@@ -9,7 +9,7 @@
 namespace conch::sim {
 namespace {
 
-std::int64_t left(const entry& e, std::int64_t now) noexcept {
+std::int64_t ms_left(const entry& e, std::int64_t now) noexcept {
     return e.expires_ms < 0 ? -1 : std::max<std::int64_t>(e.expires_ms - now, 0);
 }
 
@@ -36,12 +36,12 @@ reply type(fake_redis& r, session&, arguments a) {
 
 reply pttl(fake_redis& r, session&, arguments a) {
     const entry* e = r.data().find(a[1]);
-    return reply::number(e ? left(*e, r.data().now_ms()) : -2);
+    return reply::number(e ? ms_left(*e, r.data().now_ms()) : -2);
 }
 
 reply ttl(fake_redis& r, session&, arguments a) {
     const entry* e = r.data().find(a[1]);
-    const std::int64_t ms = e ? left(*e, r.data().now_ms()) : -2;
+    const std::int64_t ms = e ? ms_left(*e, r.data().now_ms()) : -2;
     return reply::number(ms < 0 ? ms : (ms + 500) / 1000);
 }
 

@@ -8,7 +8,7 @@
 namespace conch::sim {
 namespace {
 
-bool right(const fake_redis& r, std::string_view user, std::string_view password) {
+bool is_right(const fake_redis& r, std::string_view user, std::string_view password) {
     return user == "default" && (r.how().password.empty() || password == r.how().password);
 }
 
@@ -47,7 +47,7 @@ reply hello(fake_redis& r, session& s, arguments a) {
     std::string name = s.name;
     for (std::size_t i = 2; i < a.size(); ++i) {
         if (same_word(a[i], "AUTH") && i + 2 < a.size()) {
-            if (!right(r, a[i + 1], a[i + 2])) {
+            if (!is_right(r, a[i + 1], a[i + 2])) {
                 return reply::error(wrong_pass);
             }
             authenticated = true;
@@ -79,7 +79,7 @@ reply auth(fake_redis& r, session& s, arguments a) {
             "ERR AUTH <password> called without any password configured for the default user. "
             "Are you sure your configuration is correct?");
     }
-    if (!right(r, a.size() == 3 ? a[1] : "default", a.back())) {
+    if (!is_right(r, a.size() == 3 ? a[1] : "default", a.back())) {
         return reply::error(wrong_pass);
     }
     s.authenticated = true;
