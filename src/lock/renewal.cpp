@@ -128,8 +128,8 @@ void renewer::tick() {
 }
 
 void renewer::flush() {
-    if (house_.servers.clustered()) {
-        flush_parts();
+    if (house_.servers.by_hash_slot()) {
+        flush_by_hash_slot();
     } else {
         // One script for each family.
         const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
@@ -141,8 +141,8 @@ void renewer::flush() {
     due_.clear();
 }
 
-// One for each family in each part of the cluster, side by side.
-void renewer::flush_parts() {
+// One for each family in each hash slot, side by side.
+void renewer::flush_by_hash_slot() {
     const auto rank = [](const acquisition* a) {
         return std::pair{a->home.hash_slot(), a->spec->family().plain};
     };

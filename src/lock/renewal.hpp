@@ -73,7 +73,7 @@ private:
     static const wire::call_type type;
     friend struct renewal;
 
-    void flush_parts();
+    void flush_by_hash_slot();
     void send_all(std::span<acquisition*> due);
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);

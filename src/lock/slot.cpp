@@ -24,19 +24,23 @@ waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point 
       since{now},
       deadline{this, &slot::on_wait_over} {}
 
-slot::slot(context& h, impl::spec_ptr s)
-    : house{h},
-      spec{std::move(s)},
-      hash_slot_{h.servers.clustered() ? spec->hash_slot() : wire::no_hash_slot} {}
+slot::slot(context& h, impl::spec_ptr s) : house{h}, spec{std::move(s)} {}
 
 slot::~slot() { end_contest(); }
 
+std::uint16_t slot::hash_slot() const noexcept {
+    if (hash_slot_ == wire::no_hash_slot && house.servers.by_hash_slot()) {
+        hash_slot_ = spec->hash_slot();
+    }
+    return hash_slot_;
+}
+
 wire::link& slot::link() const noexcept {
-    return house.servers.serving(hash_slot_, static_cast<bool>(spec->replicas()));
+    return house.servers.serving(hash_slot(), static_cast<bool>(spec->replicas()));
 }
 
 void slot::submit(wire::call& c) {
-    house.servers.submit(c, hash_slot_, static_cast<bool>(spec->replicas()));
+    house.servers.submit(c, hash_slot(), static_cast<bool>(spec->replicas()));
 }
 
 slot::contest& slot::begin_contest() {

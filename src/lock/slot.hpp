@@ -43,8 +43,8 @@ public:
     wire::link& link() const noexcept;
     /// Sends a call to the server that has the lock.
     void submit(wire::call& c);
-    /// Which part of a cluster has the lock, where there is a cluster.
-    std::uint16_t hash_slot() const noexcept { return hash_slot_; }
+    /// That of the name, where the servers want to know.
+    std::uint16_t hash_slot() const noexcept;
     /// Another server has the lock from now on: listens there, and looks at what it has.
     void regrouped();
     core::frame_pool& frames() noexcept;
@@ -160,7 +160,7 @@ private:
 
     contest* contest_ = nullptr;
     std::uint32_t acquisitions_ = 0;  ///< that are not forgotten
-    const std::uint16_t hash_slot_;
+    mutable std::uint16_t hash_slot_ = wire::no_hash_slot;  ///< until somebody wants to know
     std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
     bool contending_ : 1 = false;
     bool last_busy_ : 1 = false;  ///< the last try was answered "busy"

@@ -26,7 +26,8 @@ servers::line::line(servers& s, wire::address at, bool d)
            s.last_words_,
            {this, &servers::on_ready, &servers::on_lost, &servers::on_astray,
             s.clustered() ? &servers::on_redirected : nullptr,
-            s.clustered() ? &servers::on_resumed : nullptr}} {
+            s.clustered() ? &servers::on_resumed : nullptr,
+            s.clustered() ? nullptr : &servers::on_hash_slots_crossed}} {
     s.lines_.push_back(this);
     s.links_.push_back(&link);
     link.set_now(s.now_);
@@ -45,7 +46,8 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
       counters_{counters},
       now_{now},
       events_{events},
-      map_{settings.cluster ? std::make_unique<slot_map>() : nullptr} {
+      map_{settings.cluster ? std::make_unique<slot_map>() : nullptr},
+      by_hash_slot_{clustered()} {
     seat& first = seats_.emplace_back(
         *this, has_guide(settings) ? wire::address{} : wire::address::of(settings));
     if (settings.sentinel) {
@@ -61,7 +63,7 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
 }
 
 void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
-    c.hash_slot = clustered() ? hash_slot : wire::no_hash_slot;
+    c.hash_slot = by_hash_slot_ ? hash_slot : wire::no_hash_slot;
     serving(hash_slot, durable).submit(c);
 }
 
@@ -174,6 +176,17 @@ void servers::on_redirected(void* self, wire::call& c, const wire::redirection& 
 void servers::on_resumed(void* self) {
     line& l = *static_cast<line*>(self);
     l.home.hand_over(l);
+}
+
+// A proxy hides a cluster, but not its rule. The rule is remembered for good, over connections and
+// servers: a proxy stays where it is when a server behind it is replaced, and a client that is
+// wrong about it only sends smaller scripts.
+void servers::on_hash_slots_crossed(void* self) {
+    servers& all = static_cast<line*>(self)->home;
+    if (!std::exchange(all.by_hash_slot_, true)) {
+        all.log_(log_level::info, "the server refuses scripts with keys of several hash slots: ",
+                 "from now on each hash slot has its own");
+    }
 }
 
 void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {

@@ -57,6 +57,9 @@ public:
     /// one call may have been lost with several of them, of different servers.
     bool may_still_run(time_point first, time_point last) const noexcept;
     bool clustered() const noexcept { return map_ != nullptr; }
+    /// The keys of one script are all of one hash slot: in a cluster, and where a server refused
+    /// others.
+    bool by_hash_slot() const noexcept { return by_hash_slot_; }
     /// Releases are told by SPUBLISH.
     bool sharded() const noexcept { return sharded_; }
     /// While `regrouped` is heard: this part has another link than before.
@@ -100,6 +103,7 @@ private:
     static void on_astray(void* self, bool was_ready);
     static void on_redirected(void* self, wire::call& c, const wire::redirection& to);
     static void on_resumed(void* self);
+    static void on_hash_slots_crossed(void* self);
     static void on_learned(void* self, const std::vector<slot_range>& ranges);
     static void on_lost_guide(void* self, errc lasting_reason);
     static bool on_put_off(void* self);
@@ -133,6 +137,7 @@ private:
     std::optional<cluster> cluster_{};
     std::size_t fewest_joined_ = 0;  // 0: as it is by itself
     bool sharded_ = false;
+    bool by_hash_slot_;
 };
 
 }  // namespace conch::topology

@@ -284,6 +284,9 @@ void link::handle(const resp::value& message) {
         return;
     }
     heard_ = now_;
+    if (message.is_error() && events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
+        events_.hash_slots_crossed(events_.owner);
+    }
     if (c->asked) {
         c->asked = false;  // whatever it was: the answer to the call itself tells
         return;

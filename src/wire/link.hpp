@@ -42,6 +42,8 @@ struct link_events {
     /// Calls that were delayed are about to be sent again: takes what belongs elsewhere by now.
     /// Null: there is nowhere else.
     void (*resumed)(void* owner) = nullptr;
+    /// The server takes no script with keys of several hash slots. Null: it gets none.
+    void (*hash_slots_crossed)(void* owner) = nullptr;
 };
 
 /// Where a link begins, and what it must find there.

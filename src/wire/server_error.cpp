@@ -73,6 +73,11 @@ bool is_divided(std::string_view words) noexcept {
     return words.starts_with("TRYAGAIN") || words.starts_with("ASK ");
 }
 
+// A proxy may have words of its own: "ERR eval/evalsha command keys must be in same slot".
+bool crosses_hash_slots(std::string_view words) noexcept {
+    return words.starts_with("CROSSSLOT") || words.find("same slot") != words.npos;
+}
+
 errc to_errc(std::string_view words) noexcept {
     const word* w = find_word(words);
     return w ? w->code : errc::server_error;

@@ -23,6 +23,9 @@ refusal classify(std::string_view words) noexcept;
 /// ASKING, would run what has one key, though that may be one that the old server still has.)
 bool is_divided(std::string_view words) noexcept;
 
+/// The server takes no command with keys of several hash slots, such as this one: it did not run.
+bool crosses_hash_slots(std::string_view words) noexcept;
+
 /// The code of an error reply.
 errc to_errc(std::string_view words) noexcept;
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Feeds tidy samples of what it must find, and of what it must leave alone."""
 
+import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -217,15 +219,33 @@ class Namesakes(Case):
 
 
 class Tree(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = Path(scratch.name)
+
+    def write(self, *paths):
+        for path in paths:
+            file = self.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text('x\n', encoding='utf-8')
+
+    def read(self):
+        return [f.path for f in read_tree(self.root)]
+
     def test_reads_the_project_and_not_what_is_built(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for path in ('src/core/a.cpp', 'build/src/b.cpp', 'test/fuzz/corpus/c/1', 'README.md'):
-                file = Path(folder, path)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text('x\n', encoding='utf-8')
-            Path(folder, 'test/blob').write_bytes(b'\xff\xfe')
-            self.assertEqual([f.path for f in read_tree(Path(folder))],
-                             ['README.md', 'src/core/a.cpp'])
+        self.write('src/core/a.cpp', 'build/src/b.cpp', 'test/fuzz/corpus/c/1', 'README.md')
+        (self.root / 'test/blob').write_bytes(b'\xff\xfe')
+        self.assertEqual(self.read(), ['README.md', 'src/core/a.cpp'])
+
+    @unittest.skipUnless(shutil.which('git'), 'no git')
+    def test_a_log_that_somebody_keeps_in_a_checkout_is_none_of_its_files(self):
+        self.write('src/core/ä.cpp', 'README.md', 'test/gone.cpp')
+        subprocess.run(['git', 'init', '--quiet', self.root], check=True)
+        subprocess.run(['git', '-C', self.root, 'add', '.'], check=True)
+        (self.root / 'test/gone.cpp').unlink()
+        self.write('run.log', 'src/core/notes.txt')
+        self.assertEqual(self.read(), ['README.md', 'src/core/ä.cpp'])
 
 
 if __name__ == '__main__':

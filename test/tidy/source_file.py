@@ -2,9 +2,11 @@
 """The files that tidy looks at, and what it says about them."""
 
 import re
+import shutil
+import subprocess
 from functools import cached_property
 from pathlib import Path
-from typing import Iterator, List, NamedTuple
+from typing import Iterator, List, NamedTuple, Optional, Set
 
 import cpp_text
 
@@ -73,15 +75,27 @@ def _is_source(path: str) -> bool:
     return '__pycache__' not in path and not path.startswith('test/fuzz/corpus/')
 
 
+def _tracked(root: Path) -> Optional[Set[str]]:
+    """What git knows of a checkout; None for an export, which has nothing but the project, and
+    where there is no git to ask."""
+    if not (root / '.git').exists() or not shutil.which('git'):
+        return None
+    # A checkout that belongs to another user, as in a container, is read all the same.
+    listed = subprocess.run(['git', '-c', 'safe.directory=*', '-C', str(root), 'ls-files', '-z'],
+                            check=True, capture_output=True, text=True)
+    return set(listed.stdout.split('\0'))
+
+
 def read_tree(root: Path) -> List[SourceFile]:
-    """All text files of the project; not what is built from it."""
+    """All text files of the project; not what is built from it, nor what somebody keeps in it."""
     paths = [p for p in root.iterdir() if p.is_file()]
     for folder in FOLDERS:
         paths += [p for p in (root / folder).rglob('*') if p.is_file()]
+    tracked = _tracked(root)
     found = []
     for path in sorted(paths):
         relative = path.relative_to(root).as_posix()
-        if not _is_source(relative):
+        if not _is_source(relative) or (tracked is not None and relative not in tracked):
             continue
         try:
             found.append(SourceFile(relative, path.read_text(encoding='utf-8')))

@@ -100,4 +100,13 @@ TEST(wire_server_error, a_word_that_merely_begins_like_busy_is_not_busy) {
     EXPECT_EQ(classify("BUSYGROUP Consumer Group name already exists"), refusal::lasting);
 }
 
+TEST(wire_server_error, keys_of_several_hash_slots_are_refused_in_several_words) {
+    using conch::wire::crosses_hash_slots;
+    EXPECT_TRUE(crosses_hash_slots("CROSSSLOT Keys in request don't hash to the same slot"));
+    EXPECT_TRUE(crosses_hash_slots("CROSSSLOT in a proxy's own words"));
+    EXPECT_TRUE(crosses_hash_slots("ERR eval/evalsha command keys must be in same slot"));
+    EXPECT_FALSE(crosses_hash_slots("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_FALSE(crosses_hash_slots("MOVED 866 127.0.0.1:7002"));
+}
+
 }  // namespace
