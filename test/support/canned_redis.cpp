@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/scripted_peer.hpp"
-
-#include <boost/uuid/detail/sha1.hpp>
-
-#include <cstdio>
+#include "support/sha1.hpp"
 
 namespace conch::test {
 namespace {
-
-std::string sha1_of(const std::string& text) {
-    boost::uuids::detail::sha1 hash;
-    hash.process_bytes(text.data(), text.size());
-    unsigned int digest[5];
-    hash.get_digest(digest);
-    std::string out;
-    for (const unsigned int part : digest) {
-        char hex[9];
-        std::snprintf(hex, sizeof hex, "%08x", part);
-        out += hex;
-    }
-    return out;
-}
 
 std::string number(std::size_t n) { return ":" + std::to_string(n) + "\r\n"; }
 

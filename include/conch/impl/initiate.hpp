@@ -5,6 +5,7 @@
 #include <conch/impl/check_handler.hpp>
 #include <conch/impl/operation.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 
 #include <tuple>
@@ -49,6 +50,10 @@ struct hold_result {
 template <typename Result>
 class initiate {
 public:
+    /// That of a handler without one: a timer of `asio::cancel_after` runs where the handler does.
+    using executor_type = boost::asio::any_io_executor;
+    executor_type get_executor() const noexcept { return executor_of(core_); }
+
     initiate(request what, core_ptr core, spec_ptr spec, view_ptr view)
         : what_{what}, core_{std::move(core)}, spec_{std::move(spec)}, view_{std::move(view)} {}
 

@@ -6,6 +6,7 @@
 #include <conch/impl/operation.hpp>
 #include <conch/rate.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 
 #include <cstdint>
@@ -27,6 +28,10 @@ struct verdict_result {
 /// with co_await.
 class initiate_permits {
 public:
+    /// As `initiate`'s.
+    using executor_type = boost::asio::any_io_executor;
+    executor_type get_executor() const noexcept { return executor_of(core_); }
+
     initiate_permits(request what, core_ptr core, rate_spec_ptr spec)
         : what_{what}, core_{std::move(core)}, spec_{std::move(spec)} {}
 

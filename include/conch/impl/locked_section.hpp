@@ -5,6 +5,7 @@
 #include <conch/impl/section_guard.hpp>
 #include <conch/impl/tracked.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -166,6 +167,10 @@ private:
 template <typename T>
 class initiate_section {
 public:
+    /// As `initiate`'s.
+    using executor_type = boost::asio::any_io_executor;
+    executor_type get_executor() const noexcept { return executor_; }
+
     initiate_section(const mutex& m, const section_terms& terms, boost::asio::any_io_executor ex,
                      body_ptr<T> body)
         : mutex_{m}, terms_{terms}, executor_{std::move(ex)}, body_{std::move(body)} {}

@@ -3,28 +3,14 @@
 
 #include "sim/fake_redis.hpp"
 #include "sim/redis/lua_values.hpp"
-
-#include <boost/uuid/detail/sha1.hpp>
+#include "support/sha1.hpp"
 
 #include <lua5.1/lua.hpp>
 
-#include <array>
-#include <cstdio>
 #include <vector>
 
 namespace conch::sim {
 namespace {
-
-std::string sha1_of(std::string_view text) {
-    boost::uuids::detail::sha1 hash;
-    hash.process_bytes(text.data(), text.size());
-    unsigned int words[5];
-    hash.get_digest(words);
-    std::array<char, 41> digits{};
-    std::snprintf(digits.data(), digits.size(), "%08x%08x%08x%08x%08x", words[0], words[1],
-                  words[2], words[3], words[4]);
-    return digits.data();
-}
 
 int no_such_global(lua_State* l) {
     return luaL_error(l, "Script attempted to access nonexistent global variable '%s'",
@@ -44,7 +30,7 @@ int error_reply(lua_State* l) {
 int sha1hex(lua_State* l) {
     std::size_t n = 0;
     const char* text = luaL_checklstring(l, 1, &n);
-    lua_pushstring(l, sha1_of({text, n}).c_str());
+    lua_pushstring(l, test::sha1_of({text, n}).c_str());
     return 1;
 }
 
@@ -112,7 +98,7 @@ std::string lua_host::load(std::string_view body, std::string* problem) {
     if (known != sha_by_body_.end()) {
         return known->second;
     }
-    const std::string sha = sha1_of(body);
+    const std::string sha = test::sha1_of(body);
     if (compiled_.find(sha) == compiled_.end() && compile(sha, body, problem) == LUA_NOREF) {
         return {};
     }
