@@ -26,7 +26,7 @@ server_package() {
 server_labels() {
     case "$1" in
         redis-8.2 | valkey-9.1) echo '^(integration|deployment|deployment-slow)$' ;;
-        *) echo '^integration$' ;;
+        *) echo '^(integration|deployment)$' ;;
     esac
 }
 
