@@ -41,6 +41,7 @@ constexpr std::array words_anywhere{
     word{"READONLY ", errc::read_only, refusal::lasting},
     word{"WAIT cannot be used with replica", errc::read_only, refusal::lasting},
     word{"The user executing the script can't", errc::permission_denied, refusal::lasting},
+    word{"ACL failure in script: ", errc::permission_denied, refusal::lasting},
     word{"NOPERM ", errc::permission_denied, refusal::lasting},
     word{"max number of clients", errc::server_unavailable, refusal::passing},
     word{"invalid password", errc::authentication_failed, refusal::lasting},

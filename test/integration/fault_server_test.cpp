@@ -12,6 +12,10 @@ protected:
     explicit fault_server_test(std::vector<std::string> arguments = with_debug())
         : fault_test{std::move(arguments)} {}
 
+    /// A message that fills the output buffer of a subscriber soon. Valkey 9.1 keeps one of 16 KiB
+    /// or more once for all, and counts it for nobody.
+    const std::string much = std::string(15'000, 'x');
+
     /// DEBUG is allowed to all before 7.0.
     static std::vector<std::string> with_debug() {
         return server_is_before(7) ? std::vector<std::string>{}
@@ -202,7 +206,6 @@ TEST_F(fault_server_test, a_lagging_subscriber_that_is_disconnected_hears_of_the
     lock_attempt other = start_lock(mutex{c, "flooded"});
     ASSERT_TRUE(run_until(io, [&] { return listening("lock:0") && listening("flooded"); }));
     wire.stall_replies();
-    const std::string much(100'000, 'x');
     for (int i = 0; i < 200 && !raw.connections("through").empty(); ++i) {
         raw.must({"PUBLISH", channel_of("flooded"), much});
     }
@@ -220,12 +223,11 @@ TEST_F(fault_server_test, a_lagging_subscriber_that_is_disconnected_hears_of_the
 
 TEST_F(fault_server_test, lagging_subscribers_that_are_disconnected_again_and_again_harm_nobody) {
     set("client-output-buffer-limit", "pubsub 262144 0 0");
-    const std::string much(100'000, 'x');
     std::uint64_t disconnected = 0;
     const auto strike = [&] {
         wire.stall_replies();
         const auto before = raw.connections("through").size();
-        for (int i = 0; i < 30; ++i) {
+        for (int i = 0; i < 200; ++i) {
             for (const std::string& channel : raw.channels()) {
                 raw.must({"PUBLISH", channel, much});
             }

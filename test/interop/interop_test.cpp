@@ -45,7 +45,7 @@ std::string next_tag() {
 void both_sides::SetUp() {
     const std::string why = build_driver();
     if (!why.empty()) {
-        const char* required = std::getenv("CONCH_REQUIRE_INTEROP");
+        const char* required = std::getenv("CONCH_REQUIRE_ALL");
         if (required != nullptr && *required != '\0') {
             FAIL() << why;
         }

@@ -77,6 +77,11 @@ constexpr row rows[] = {
     {"ERR Error running script (call to f_abc): @user_script:3: "
      "The user executing the script can't run this command or subcommand",
      errc::permission_denied, refusal::lasting},
+    {"ERR ACL failure in script: No permissions to access a key script: abc, on @user_script:3.",
+     errc::permission_denied, refusal::lasting},
+    {"ERR ACL failure in script: User conch has no permissions to run the 'get' command "
+     "script: on @user_script:3.",
+     errc::permission_denied, refusal::lasting},
     {"NOAUTH Authentication required.", errc::authentication_failed, refusal::lasting},
     {"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
      "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
