@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """Draws what bench/run.sh has measured: an SVG file for each plot, beside the JSON.
 
-    plot.py [FOLDER]    default: bench/results
+    plot.py [--peers] [FOLDER]    default: bench/results
 
 A plot whose figures are missing is not drawn, which is told, and the status is 1; but that of the
-peers is drawn only where these were measured.
+peers is drawn only where these were measured. --peers: that one alone.
 """
 
 import sys
@@ -78,20 +78,22 @@ def peers(folder: Path) -> str:
                  LinearAxis('% of the passes', 100))
 
 
-PLOTS = {'throughput.svg': throughput, 'handoff.svg': hand_off, 'holds.svg': cost,
-         'handoff-peers.svg': peers}
+PLOTS = {'throughput.svg': throughput, 'handoff.svg': hand_off, 'holds.svg': cost}
+PEERS_PLOT = {'handoff-peers.svg': peers}
 
 
 def main() -> int:
-    if len(sys.argv) > 2 or sys.argv[1:2] == ['--help']:
+    only_peers = sys.argv[1:2] == ['--peers']
+    paths = sys.argv[1 + only_peers:]
+    if len(paths) > 1 or paths[:1] == ['--help']:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    own = Path(__file__).resolve().parent / 'results'
-    folder = Path(sys.argv[1]) if len(sys.argv) == 2 else own
+    folder = Path(paths[0]) if paths else Path(__file__).resolve().parent / 'results'
+    wanted = {} if only_peers else PLOTS
+    if only_peers or (folder / 'peers.json').exists():
+        wanted = {**wanted, **PEERS_PLOT}
     status = 0
-    for name, plot in PLOTS.items():
-        if plot is peers and not (folder / 'peers.json').exists():
-            continue
+    for name, plot in wanted.items():
         try:
             text = plot(folder)
         except Missing as e:

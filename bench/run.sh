@@ -57,7 +57,10 @@ stamp() {
 # README
 show() {
     local status=0
-    [ "$what" = topologies ] || python3 -B bench/plot.py "$results" || status=1
+    case $what in
+        all) python3 -B bench/plot.py "$results" || status=1 ;;
+        peers) python3 -B bench/plot.py --peers "$results" || status=1 ;;
+    esac
     if [ "$results" -ef bench/results ]; then python3 -B bench/readme.py || status=1; fi
     return "$status"
 }

@@ -225,6 +225,27 @@ class Ends(Case):
         self.assertEqual(self.stop(signal.SIGKILL), -signal.SIGKILL)
 
 
+class Run(Case):
+    def test_run_sh_measures_peers_into_a_folder_that_has_nothing_else(self):
+        """With nothing to build, a fake in place of conch, and less to measure."""
+        path = self.folder / 'bin'
+        path.mkdir()
+        given = shlex.join([*SMALL, '--only', 'conch', *self.fake('conch')])
+        for name, text in (('cmake', 'exit 0'), ('python3', f"""
+            case $* in *peers.py*) set -- "$@" {given} ;; esac
+            exec {shlex.quote(sys.executable)} "$@"
+            """)):
+            (path / name).write_text(f'#!/bin/sh\n{text}\n')
+            (path / name).chmod(0o755)
+        results = self.folder / 'results'
+        done = subprocess.run(
+            ['bash', str(PEERS.parent / 'run.sh'), '--peers', str(results)], text=True,
+            env={**self.environment, 'PATH': f'{path}:{os.environ["PATH"]}',
+                 'CONCH_BENCH_BUILD': str(self.folder)}, capture_output=True, timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({p.name for p in results.iterdir()}, {'peers.json', 'handoff-peers.svg'})
+
+
 class Numbers(unittest.TestCase):
     def test_a_ratio_is_the_median_of_those_within_a_round(self):
         b = benchmarks.Loop('x', 'x', 1, 1, 'own', ['pairs_per_s'])

@@ -101,6 +101,14 @@ class Plots(Case):
         self.run_script('plot.py', self.folder)
         self.assertEqual(len(self.curves('handoff-peers.svg')), 2)
 
+    def test_peers_alone_need_no_other_results(self):
+        with tempfile.TemporaryDirectory() as empty:
+            told = self.run_script('plot.py', '--peers', empty, status=1)
+            self.assertEqual(told, f'plot: handoff-peers.svg: no {empty}/peers.json\n')
+            (Path(empty) / 'peers.json').write_text(json.dumps(PEERS_RESULTS))
+            self.run_script('plot.py', '--peers', empty)
+            self.assertEqual([p.name for p in Path(empty).glob('*.svg')], ['handoff-peers.svg'])
+
     def test_topologies_are_no_points_of_a_curve(self):
         self.change('topology-uncontended-tls', coroutines=1, pairs_per_s=5000.0,
                     raw_pairs_per_s=9000.0)
