@@ -17,6 +17,9 @@ configure() {
 # run FOLDER [CTEST ARGUMENT...]: leaves what ctest says in FOLDER/ctest.txt
 run() { python3 -B test/ctest_again.py "$1" "$1" -j"$at_a_time" "${@:2}"; }
 
+# passed FOLDER: ctest says that nothing failed
+passed() { grep -qs '^100% tests passed, 0 tests failed' "$1/ctest.txt"; }
+
 # summary TITLE FOLDER: ctest's own words, from its verdict on
 summary() {
     printf '\n== %s ==\n' "$1"

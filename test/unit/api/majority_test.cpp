@@ -87,14 +87,14 @@ TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
     const lock_status a{.locked = true, .holder = "a:1", .depth = 1, .ttl = 3s};
     const lock_status b{.locked = true, .holder = "b:1", .depth = 2, .ttl = 9s};
     const lock_status endless{.locked = true, .holder = "c:1", .depth = 1};
-    const lock_status split = merge(std::vector{a, b, a}, 2);
+    const lock_status split = merged(std::vector{a, b, a}, 2);
     EXPECT_TRUE(split.locked);
     EXPECT_EQ(split.holder, "a:1 b:1");
     EXPECT_EQ(split.depth, 2u);
     EXPECT_EQ(split.ttl, 9s);
-    EXPECT_FALSE(merge(std::vector{free, a, free}, 2).locked);
-    EXPECT_TRUE(merge(std::vector{free, a}, 2).locked) << "one is not known to be free";
-    EXPECT_FALSE(merge(std::vector{a, endless, a}, 2).ttl);
+    EXPECT_FALSE(merged(std::vector{free, a, free}, 2).locked);
+    EXPECT_TRUE(merged(std::vector{free, a}, 2).locked) << "one is not known to be free";
+    EXPECT_FALSE(merged(std::vector{a, endless, a}, 2).ttl);
 }
 
 TEST(api_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
