@@ -31,22 +31,21 @@ wait "$beside"
 servers=0
 CONCH_BUILD=build/plain bash test/servers.sh || servers=$?
 
-# A failure must be the last thing to be read.
 declare -A titles=([mutants]='Mutants of the engine' [tsan]=TSan [asan]='ASan and UBSan'
     [plain]='The plain build')
-failed=()
 for suite in mutants tsan asan plain; do
-    if passed "build/$suite"; then
-        summary "${titles[$suite]}" "build/$suite"
-    else
-        failed+=("$suite")
-    fi
+    if passed "build/$suite"; then summary "${titles[$suite]}" "build/$suite"; fi
 done
 grep -h '^SKIPPED: ' build/plain/first.log | sort -u || true
 printf '\n== The other servers ==\n'
 cat build/servers/*/summary.txt
-for suite in "${failed[@]}"; do
-    printf '\n== %s: what failed ==\n' "${titles[$suite]}"
-    cat "build/$suite/ctest.txt"
+
+# A failure must be the last thing to be read.
+status=$servers
+for folder in build/servers/*/; do
+    if grep -q '^FAILED' "$folder/summary.txt"; then what_failed "$folder" "$folder"; fi
 done
-[ "${#failed[@]}" = 0 ] && [ "$servers" = 0 ]
+for suite in mutants tsan asan plain; do
+    passed "build/$suite" || { status=1; what_failed "${titles[$suite]}" "build/$suite"; }
+done
+exit "$status"

@@ -26,3 +26,9 @@ summary() {
     if [ -e "$2/again.txt" ]; then cat "$2/again.txt"; fi
     sed -n '/tests passed, /,$p' "$2/ctest.txt"
 }
+
+# what_failed TITLE FOLDER: ctest's words, without the tests that passed
+what_failed() {
+    printf '\n== %s: what failed ==\n' "$1"
+    grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start ' "$2/ctest.txt"
+}
