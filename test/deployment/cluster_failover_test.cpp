@@ -3,6 +3,7 @@
 #include "support/fenced_resource.hpp"
 #include "support/told_in_time.hpp"
 #include "deployment/cluster_test.hpp"
+#include "deployment/unreplicated_hold.hpp"
 
 #include <optional>
 #include <string>
@@ -22,15 +23,6 @@ protected:
         EXPECT_TRUE(group.replicated(master));
         group.node(replica).freeze();
         EXPECT_EQ(group.raw(master).must({"CLIENT", "KILL", "TYPE", "replica"}).number, 1);
-    }
-    /// The loss of both is told in time: of a lease that ends before the replica has taken over,
-    /// at its end; of a longer one, when the replica was asked.
-    static asio::awaitable<void> loses(const hold& of_brief, const hold& h) {
-        const auto first = co_await told_in_time(of_brief);
-        EXPECT_TRUE(first) << "when its lease ends, not when another is the master";
-        const auto why = co_await told_in_time(h);
-        EXPECT_EQ(why, std::optional{make_error_code(errc::lost_in_failover)})
-            << "at once, not when its lease would end";
     }
 
     const std::string name = group.name_in(master);
@@ -68,33 +60,20 @@ TEST_F(cluster_failover, slow_a_replicated_hold_outlives_its_master) {
 }
 
 TEST_F(cluster_failover, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
-    fenced_resource resource;
+    unreplicated_hold lost;
     run([&]() -> asio::awaitable<void> {
-        const mutex of_a{a, name, {.fenced = true}};
-        const mutex of_b{b, name, {.fenced = true}};
         group.allow_failover();
         cut_off_the_replica();
-        hold h = co_await of_a.async_lock({.lease = 60s});
-        const claim old{name, h.fence(), h.valid_until(), 60s};
-        EXPECT_TRUE(resource.enter(old, clock::now()).accepted);
-        const hold of_brief = co_await mutex{a, brief}.async_lock({.lease = 1s});
+        co_await lost.take(a, name, brief);
         group.node(master).kill();
         group.node(replica).thaw();
 
-        co_await loses(of_brief, h);
-        EXPECT_FALSE(h.owns_lock());
-
-        hold next = co_await of_b.async_lock();
-        EXPECT_GT(next.fence(), old.fence);
-        const claim young{name, next.fence(), next.valid_until(), 30s};
-        const auto read = resource.enter(young, clock::now());
-        EXPECT_TRUE(read.accepted);
-        EXPECT_FALSE(resource.write(old, 1, clock::now()).accepted) << "by its fence";
-        EXPECT_TRUE(resource.write(young, read.value + 1, clock::now()).accepted);
+        co_await lost.is_told();
+        hold next = co_await mutex{b, name, {.fenced = true}}.async_lock();
+        lost.enters(next);
+        lost.only_the_next_writes();
         co_await next.async_unlock();
     });
-    EXPECT_EQ(resource.report().stale_accepted, 0u);
-    EXPECT_EQ(resource.report().fences_backwards, 0u);
 }
 
 TEST_F(cluster_failover, slow_a_loss_is_told_in_time_while_nobody_serves_the_slot) {
@@ -140,38 +119,28 @@ TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_has_no_say) {
 }
 
 TEST_F(cluster_failover, slow_a_frozen_master_that_wakes_up_keeps_no_hold_of_its_own) {
-    fenced_resource resource;
+    unreplicated_hold lost;
     run([&]() -> asio::awaitable<void> {
-        const mutex of_a{a, name, {.fenced = true}};
-        const mutex of_b{b, name, {.fenced = true}};
         group.allow_failover();
         cut_off_the_replica();
-        hold h = co_await of_a.async_lock({.lease = 60s});
-        const claim old{name, h.fence(), h.valid_until(), 60s};
-        EXPECT_TRUE(resource.enter(old, clock::now()).accepted);
-        const hold of_brief = co_await mutex{a, brief}.async_lock({.lease = 1s});
+        co_await lost.take(a, name, brief);
         group.node(master).freeze();
         group.node(replica).thaw();
 
-        co_await loses(of_brief, h);
-        hold next = co_await of_b.async_lock({.lease = 60s});
-        EXPECT_GT(next.fence(), old.fence);
-        const claim young{name, next.fence(), next.valid_until(), 60s};
-        EXPECT_TRUE(resource.enter(young, clock::now()).accepted);
+        co_await lost.is_told();
+        hold next = co_await mutex{b, name, {.fenced = true}}.async_lock({.lease = 60s});
+        lost.enters(next);
         group.node(master).thaw();
-        hold none = co_await of_a.async_try_lock({.wait = 200ms});
+        hold none = co_await mutex{a, name, {.fenced = true}}.async_try_lock({.wait = 200ms});
         EXPECT_FALSE(none) << "the old master's word";
         co_await group.settle();
         EXPECT_EQ(group.replica_of(replica), master);
         EXPECT_TRUE(next.owns_lock());
-        EXPECT_FALSE(h.owns_lock());
-        EXPECT_FALSE(resource.write(old, 1, clock::now()).accepted) << "by its fence";
-        EXPECT_TRUE(resource.write(young, 1, clock::now()).accepted);
+        EXPECT_FALSE(lost.hold.owns_lock());
+        lost.only_the_next_writes();
         co_await next.async_unlock();
         EXPECT_FALSE(group.raw(replica).exists(name));
     });
-    EXPECT_EQ(resource.report().stale_accepted, 0u);
-    EXPECT_EQ(resource.report().fences_backwards, 0u);
 }
 
 TEST_F(cluster_failover, slow_a_replica_that_takes_over_when_asked_costs_nobody_a_hold) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "deployment/cluster_group.hpp"
 
-#include "support/rights.hpp"
+#include "deployment/group_settings.hpp"
 #include "deployment/replication.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -201,16 +201,7 @@ bool cluster_group::all_name(const std::set<std::string>& hosts) const {
 }
 
 config cluster_group::settings(const std::string& client_name) const {
-    config c = config::from_url(url());
-    c.username = conch_user;
-    c.password = conch_password;
-    c.client_name = client_name;
-    c.connect_timeout = 2s;
-    c.response_timeout = 1s;
-    c.operation_timeout = 2min;
-    c.reconnect_delay_min = 2ms;
-    c.reconnect_delay_max = 100ms;
-    return c;
+    return group_settings(config::from_url(url()), client_name);
 }
 
 std::string cluster_group::url() const {

@@ -3,43 +3,21 @@
 #define CONCH_TEST_DEPLOYMENT_CLUSTER_TEST_HPP
 
 #include "support/attempt.hpp"
-#include "support/run.hpp"
 #include "support/server_version.hpp"
 #include "deployment/cluster_group.hpp"
+#include "deployment/two_clients_test.hpp"
 
-#include <conch/conch.hpp>
-
-#include <gtest/gtest.h>
-#include <boost/asio/io_context.hpp>
-
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
-#include <utility>
 
 namespace conch::test {
 
 /// A cluster of its own for each test, and two clients of it.
-class cluster_test : public testing::Test {
+class cluster_test : public two_clients_test<cluster_group> {
 protected:
-    static constexpr std::chrono::seconds long_patience{60};
-
-    cluster_test() = default;
-    explicit cluster_test(node_certificate shown) : group{std::move(shown)} {}
-
-    template <typename Body>
-    void run(Body&& body) {
-        run_test(io, body(), 2 * long_patience);
-    }
-
-    /// Waiters hear of a release by its message, or not at all.
-    config push_only(const std::string& client_name) const {
-        config c = group.settings(client_name);
-        c.max_poll_interval = 2 * long_patience;
-        return c;
-    }
+    using two_clients_test::two_clients_test;
 
     /// So many connections to this node listen for releases of this lock, sharded or not.
     std::int64_t shard_listeners(std::size_t node, const std::string& name) const {
@@ -119,11 +97,6 @@ protected:
             co_await when([&] { return c.stats().renewals >= before + times; }, long_patience);
         EXPECT_TRUE(often) << "leases are not renewed";
     }
-
-    cluster_group group;
-    asio::io_context io{};
-    client a{io, group.settings("a")};
-    client b{io, push_only("b")};
 
 private:
     std::int64_t count(std::size_t node, const char* what, const std::string& name) const {

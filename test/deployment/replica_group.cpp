@@ -3,6 +3,7 @@
 
 #include "support/rights.hpp"
 #include "support/run.hpp"
+#include "deployment/group_settings.hpp"
 #include "deployment/replication.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -54,16 +55,9 @@ bool replica_group::replicated(std::size_t i) const {
 }
 
 config replica_group::settings(const std::string& client_name) const {
-    config c;
+    config c = group_settings({}, client_name);
     c.unix_path = servers_.front().socket_path();
-    c.username = conch_user;
-    c.password = conch_password;
-    c.client_name = client_name;
-    c.connect_timeout = 2s;
     c.response_timeout = 4s;
-    c.operation_timeout = 2min;
-    c.reconnect_delay_min = 2ms;
-    c.reconnect_delay_max = 100ms;
     return c;
 }
 

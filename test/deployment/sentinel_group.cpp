@@ -3,6 +3,7 @@
 
 #include "support/rights.hpp"
 #include "support/run.hpp"
+#include "deployment/group_settings.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -106,15 +107,9 @@ bool sentinel_group::calm() const {
 }
 
 config sentinel_group::settings(const std::string& client_name) const {
-    config c = config::from_url(url());
-    c.username = c.sentinel->username = conch_user;
-    c.password = c.sentinel->password = conch_password;
-    c.client_name = client_name;
-    c.connect_timeout = 2s;
-    c.response_timeout = 1s;
-    c.operation_timeout = 2min;
-    c.reconnect_delay_min = 2ms;
-    c.reconnect_delay_max = 100ms;
+    config c = group_settings(config::from_url(url()), client_name);
+    c.sentinel->username = conch_user;
+    c.sentinel->password = conch_password;
     return c;
 }
 

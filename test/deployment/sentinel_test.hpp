@@ -2,40 +2,19 @@
 #ifndef CONCH_TEST_DEPLOYMENT_SENTINEL_TEST_HPP
 #define CONCH_TEST_DEPLOYMENT_SENTINEL_TEST_HPP
 
-#include "support/run.hpp"
 #include "support/sockets_to.hpp"
 #include "deployment/sentinel_group.hpp"
+#include "deployment/two_clients_test.hpp"
 
-#include <conch/conch.hpp>
-
-#include <gtest/gtest.h>
-#include <boost/asio/io_context.hpp>
-
-#include <chrono>
 #include <cstddef>
 #include <string>
-#include <utility>
 
 namespace conch::test {
 
 /// Servers and sentinels of its own for each test, and two clients that ask these.
-class sentinel_test : public testing::Test {
+class sentinel_test : public two_clients_test<sentinel_group> {
 protected:
-    static constexpr std::chrono::seconds long_patience{60};
-
-    sentinel_test() = default;
-    explicit sentinel_test(node_certificate shown) : group{std::move(shown)} {}
-
-    template <typename Body>
-    void run(Body&& body) {
-        run_test(io, body(), 2 * long_patience);
-    }
-    /// Waiters hear of a release by its message, or not at all.
-    config push_only(const std::string& client_name) const {
-        config c = group.settings(client_name);
-        c.max_poll_interval = 2 * long_patience;
-        return c;
-    }
+    using two_clients_test::two_clients_test;
 
     /// Another one than before is the master, and says so.
     asio::awaitable<std::size_t> next_master(std::size_t before) {
@@ -77,10 +56,6 @@ protected:
         }
     }
 
-    sentinel_group group{};
-    asio::io_context io{};
-    client a{io, group.settings("a")};
-    client b{io, push_only("b")};
 };
 
 }  // namespace conch::test

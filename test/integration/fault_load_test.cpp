@@ -74,6 +74,19 @@ protected:
         EXPECT_EQ(sum, counted);
         EXPECT_GE(counted, workers * rounds);
     }
+
+    /// Locks "batch:0", "batch:1" and so on, all at once.
+    asio::awaitable<void> take(const client& c, std::vector<hold>& holds, duration lease) {
+        task_group group{io.get_executor()};
+        const auto take_one = [&](std::size_t i) -> asio::awaitable<void> {
+            const mutex m{c, "batch:" + std::to_string(i)};
+            holds[i] = co_await m.async_lock({.lease = lease});
+        };
+        for (std::size_t i = 0; i < holds.size(); ++i) {
+            group.spawn(take_one(i));
+        }
+        co_await group.join();
+    }
 };
 
 TEST_F(fault_load_test, killed_connections_lose_no_update_and_fail_no_operation) {
@@ -124,15 +137,7 @@ TEST_F(fault_load_test, one_bad_key_in_a_batch_of_100_renewals_harms_none_of_the
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {
         std::vector<hold> holds(100);
-        task_group group{io.get_executor()};
-        const auto take = [&](std::size_t i) -> asio::awaitable<void> {
-            const mutex m{c, "batch:" + std::to_string(i)};
-            holds[i] = co_await m.async_lock({.lease = 1500ms});
-        };
-        for (std::size_t i = 0; i < holds.size(); ++i) {
-            group.spawn(take(i));
-        }
-        co_await group.join();
+        co_await take(c, holds, 1500ms);
         raw.must({"DEL", "batch:50"});
         raw.must({"SET", "batch:50", "text"});
         const auto [bad] = co_await holds[50].async_wait_lost(as_result);
@@ -152,15 +157,7 @@ TEST_F(fault_load_test, one_deleted_key_in_a_batch_is_the_only_one_that_is_lost)
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {
         std::vector<hold> holds(100);
-        task_group group{io.get_executor()};
-        const auto take = [&](std::size_t i) -> asio::awaitable<void> {
-            const mutex m{c, "batch:" + std::to_string(i)};
-            holds[i] = co_await m.async_lock({.lease = 3s});
-        };
-        for (std::size_t i = 0; i < holds.size(); ++i) {
-            group.spawn(take(i));
-        }
-        co_await group.join();
+        co_await take(c, holds, 3s);
         raw.must({"DEL", "batch:0"});
         const auto [gone] = co_await holds[0].async_wait_lost(as_result);
         EXPECT_EQ(gone, errc::lock_lost);
@@ -176,15 +173,7 @@ TEST_F(fault_load_test, many_holds_survive_a_lost_connection) {
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {
         std::vector<hold> holds(250);
-        task_group group{io.get_executor()};
-        const auto take = [&](std::size_t i) -> asio::awaitable<void> {
-            const mutex m{c, "many:" + std::to_string(i)};
-            holds[i] = co_await m.async_lock({.lease = 3s});
-        };
-        for (std::size_t i = 0; i < holds.size(); ++i) {
-            group.spawn(take(i));
-        }
-        co_await group.join();
+        co_await take(c, holds, 3s);
         raw.kill_connections("conch");
         co_await pass(3500ms);  // longer than a lease
         for (std::size_t i = 0; i < holds.size(); ++i) {

@@ -11,8 +11,6 @@ using namespace conch::test;
 
 class fault_reply_test : public redis_test {
 protected:
-    config through(const proxy& p) const { return settings_for(p.socket_path()); }
-
     /// Connects, and leaves the client idle.
     void connect(client& c) {
         run([&]() -> asio::awaitable<void> { co_await warm_up(c); });
@@ -33,10 +31,16 @@ protected:
     }
 };
 
-TEST_F(fault_reply_test, a_lost_reply_to_an_acquire_leaves_a_count_of_one) {
+/// The same through a wire that may lose what it carries, by a client that is connected and idle.
+class lost_reply_test : public fault_reply_test {
+protected:
+    void SetUp() override { connect(c); }
+
     proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+    client c{io, settings_for(wire.socket_path())};
+};
+
+TEST_F(lost_reply_test, a_lost_reply_to_an_acquire_leaves_a_count_of_one) {
     const mutex m{c, "lost", {.fenced = true}};
     wire.swallow_replies();
     lock_attempt a = start_lock(m);
@@ -51,10 +55,7 @@ TEST_F(fault_reply_test, a_lost_reply_to_an_acquire_leaves_a_count_of_one) {
     unlock(a.value(), "lost");
 }
 
-TEST_F(fault_reply_test, a_lost_reply_to_an_unlock_leaves_nothing_and_is_no_error) {
-    proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+TEST_F(lost_reply_test, a_lost_reply_to_an_unlock_leaves_nothing_and_is_no_error) {
     const mutex m{c, "lost"};
     lock_attempt a = start_lock(m);
     ASSERT_TRUE(run_until(io, [&] { return a.done(); }));
@@ -68,10 +69,7 @@ TEST_F(fault_reply_test, a_lost_reply_to_an_unlock_leaves_nothing_and_is_no_erro
     EXPECT_FALSE(raw.exists("lost"));
 }
 
-TEST_F(fault_reply_test, a_replayed_unlock_does_not_release_the_next_holder) {
-    proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+TEST_F(lost_reply_test, a_replayed_unlock_does_not_release_the_next_holder) {
     const mutex m{c, "lost"};
     lock_attempt a = start_lock(m);
     ASSERT_TRUE(run_until(io, [&] { return a.done(); }));
@@ -86,10 +84,7 @@ TEST_F(fault_reply_test, a_replayed_unlock_does_not_release_the_next_holder) {
     EXPECT_EQ(raw.hgetall("lost"), theirs);
 }
 
-TEST_F(fault_reply_test, an_acquire_lost_on_its_way_is_sent_again) {
-    proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+TEST_F(lost_reply_test, an_acquire_lost_on_its_way_is_sent_again) {
     const mutex m{c, "lost"};
     wire.swallow_requests();
     const auto before = c.stats().script_calls;
@@ -138,10 +133,7 @@ TEST_F(fault_reply_test, an_unlock_held_up_by_pause_and_killed_leaves_nothing) {
     EXPECT_FALSE(raw.exists("paused"));
 }
 
-TEST_F(fault_reply_test, an_acquire_that_a_restart_forgot_is_taken_once_on_the_new_server) {
-    proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+TEST_F(lost_reply_test, an_acquire_that_a_restart_forgot_is_taken_once_on_the_new_server) {
     const mutex m{c, "restarted"};
     wire.swallow_replies();
     lock_attempt a = start_lock(m);
@@ -153,10 +145,7 @@ TEST_F(fault_reply_test, an_acquire_that_a_restart_forgot_is_taken_once_on_the_n
     unlock(a.value(), "restarted");
 }
 
-TEST_F(fault_reply_test, an_unlock_that_a_restart_forgot_is_done) {
-    proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+TEST_F(lost_reply_test, an_unlock_that_a_restart_forgot_is_done) {
     const mutex m{c, "restarted"};
     lock_attempt a = start_lock(m);
     ASSERT_TRUE(run_until(io, [&] { return a.done(); }));
@@ -218,10 +207,7 @@ TEST_F(fault_reply_test, a_release_that_happens_while_the_waiter_is_cut_off_is_n
     EXPECT_EQ(c.stats().wakes_by_poll, 0u);
 }
 
-TEST_F(fault_reply_test, the_new_connection_ends_the_old_one_on_the_same_server) {
-    proxy wire{server.socket_path()};
-    client c{io, through(wire)};
-    connect(c);
+TEST_F(lost_reply_test, the_new_connection_ends_the_old_one_on_the_same_server) {
     EXPECT_EQ(raw.connections("conch").size(), 1u);
     const std::string old = raw.connections("conch").front().id;
     wire.cut_clients_only();  // for the server, the old connection lives on

@@ -11,6 +11,17 @@ using namespace conch::test;
 using namespace std::chrono_literals;
 using conch::errc;
 
+/// The server says of each command that it loads, until `op` is done, or so long after the test
+/// began.
+void load_until(engine_harness& h, conch::duration end, const operation& op) {
+    while (!op.done() && h.elapsed() < end) {
+        for (std::size_t n = h.sent_commands().size(); n > 0; --n) {
+            h.reply(error("LOADING Redis is loading the dataset in memory"));
+        }
+        h.advance(100ms);
+    }
+}
+
 TEST(engine_patience, nothing_is_connected_before_the_first_request) {
     engine_harness h;
     EXPECT_EQ(h.engine.wanted_connection(), 0u);
@@ -109,12 +120,7 @@ TEST(engine_patience, an_acquire_gives_up_on_a_server_that_goes_on_loading) {
     engine_harness h;
     operation& op = h.lock("a");
     h.connect();
-    for (int i = 0; i < 200 && !op.done(); ++i) {
-        if (!h.sent().empty()) {
-            h.reply(error("LOADING Redis is loading the dataset in memory"));
-        }
-        h.advance(100ms);
-    }
+    load_until(h, 20s, op);
     EXPECT_TRUE(op.ended(errc::server_unavailable)) << "after " << h.elapsed() / 1s << " s";
 }
 
@@ -122,12 +128,7 @@ TEST(engine_patience, a_try_gives_up_on_a_server_that_goes_on_loading) {
     engine_harness h;
     operation& op = h.try_lock("a");
     h.connect();
-    for (int i = 0; i < 200 && !op.done(); ++i) {
-        if (!h.sent().empty()) {
-            h.reply(error("LOADING Redis is loading the dataset in memory"));
-        }
-        h.advance(100ms);
-    }
+    load_until(h, 20s, op);
     EXPECT_TRUE(op.ended(errc::server_unavailable)) << "after " << h.elapsed() / 1s << " s";
 }
 
@@ -136,21 +137,10 @@ TEST(engine_patience, the_next_waiter_has_a_try_of_its_own_with_its_own_patience
     h.grant("other");
     const operation& first = h.lock("a", {.lease = 5s});
     const operation& second = h.lock("a", {.lease = 7s});  // can't take over the first one's try
-    const auto loading = [&] {
-        for (std::size_t n = h.sent_commands().size(); n > 0; --n) {
-            h.reply(error("LOADING Redis is loading the dataset in memory"));
-        }
-    };
-    while (h.elapsed() < 5s) {
-        loading();
-        h.advance(100ms);
-    }
+    load_until(h, 5s, second);
     EXPECT_TRUE(first.ended(errc::server_unavailable));
     EXPECT_FALSE(second.done()) << second.ec.message();
-    while (!second.done() && h.elapsed() < 20s) {
-        loading();
-        h.advance(100ms);
-    }
+    load_until(h, 20s, second);
     EXPECT_TRUE(second.ended(errc::server_unavailable));
 }
 

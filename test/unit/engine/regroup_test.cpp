@@ -20,6 +20,17 @@ struct engine_regroup : cluster_engine {
                batch.starts_with("renew " + b + ' ' + a + " c:");
     }
 
+    /// Who waits for "a" listens at `m1` and asks again, as others have it. `m2` is there, too.
+    void wait_at_m1() {
+        lock("a");
+        learn();
+        connect("m1");
+        sent("m1");
+        connect_to_m2();
+        reply("m1", busy(60'000));
+        EXPECT_EQ(sent("m1"), (lines{subscribe_of("a"), acquire_of("a", 3), wait_one}));
+    }
+
     const std::string wait_one = "WAIT 1 100";
 };
 
@@ -61,13 +72,7 @@ TEST_F(engine_regroup,
 
 // Two connections: what one has told says nothing of what the other has.
 TEST_F(engine_regroup, who_is_released_there_is_not_busy_because_the_old_master_said_so) {
-    lock("a");
-    learn();
-    connect("m1");
-    sent("m1");
-    connect_to_m2();
-    reply("m1", busy(60'000));
-    EXPECT_EQ(sent("m1"), (lines{subscribe_of("a"), acquire_of("a", 3), wait_one}));
+    wait_at_m1();
     learn_again("m2", "m1");
     EXPECT_EQ(sent("m2"), lines{subscribe_of("a")});
     reply("m2", subscribed("a") + released("a"));
@@ -79,13 +84,7 @@ TEST_F(engine_regroup, who_is_released_there_is_not_busy_because_the_old_master_
 // Half way, its key is there already: each try goes there and back, and one for each message will
 // do.
 TEST_F(engine_regroup, who_is_busy_half_way_does_not_ask_again_and_again) {
-    lock("a");
-    learn();
-    connect("m1");
-    sent("m1");
-    connect_to_m2();
-    reply("m1", busy(60'000));
-    EXPECT_EQ(sent("m1"), (lines{subscribe_of("a"), acquire_of("a", 3), wait_one}));
+    wait_at_m1();
     reply("m1", subscribed("a") + busy(60'000) + integer(0) + released("a"));
     EXPECT_EQ(sent("m1"), (lines{acquire_of("a", 4), wait_one}));
     reply("m1", error(join("ASK ", conch::wire::hash_slot_of("a"), " m2:7000")) + integer(0));
