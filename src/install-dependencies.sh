@@ -93,10 +93,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t*, std::size_t) { return
 EOF
 }
 
-# Lua 5.1, as Redis has it: for the simulated server.
+# has_lua VERSION: for the simulated server; Redis has 5.1, others have 5.4.
 has_lua() {
-    compiles -llua5.1 <<'EOF'
-#include <lua5.1/lua.hpp>
+    compiles "-llua$1" "-I/usr/include/lua$1" <<'EOF'
+#include <lua.hpp>
 int main() {}
 EOF
 }
@@ -122,7 +122,8 @@ missing_packages() {
         has python3 || echo python3
         has doxygen || echo doxygen
         has pkg-config || echo pkg-config
-        has_lua || echo liblua5.1-0-dev
+        has_lua 5.1 || echo liblua5.1-0-dev
+        has_lua 5.4 || echo liblua5.4-dev
     fi
     if [ "$with_clang" = yes ] && ! has_libfuzzer; then
         printf '%s\n' clang-19 libclang-rt-19-dev

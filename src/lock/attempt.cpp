@@ -26,11 +26,6 @@ std::uint64_t token_of(std::string_view text) noexcept {
     return token;
 }
 
-// While a cluster moves the lock from one server to another, both of its keys must be on one.
-bool takes_token_key(const acquisition& a) noexcept {
-    return a.spec->fenced() && a.home.house.servers.clustered();
-}
-
 }  // namespace
 
 const wire::call_type slot::acquire_type{
@@ -58,23 +53,32 @@ const wire::call_type slot::take_over_type{
 
 const wire::joint_form slot::joint_acquire{
     .script = &slot::script_of,
-    .key = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
+    .keys = &slot::encode_keys,
     .args = &slot::encode_args,
 };
 
-const wire::joint_script* slot::script_of(const wire::call& c) {
+wire::joint_script slot::script_of(const wire::call& c) {
     const acquisition& a = owner_of(c);
-    if (a.home.takes_plainly(a) || takes_token_key(a)) {
-        return nullptr;
+    if (a.home.takes_plainly(a)) {
+        return wire::leaves_alone;
     }
-    return a.call->partner ? &a.spec->family().take_over : &a.spec->family().acquire;
+    const std::uint8_t keys = a.spec->fenced() ? 2 : 1;
+    const std::uint8_t args = a.call->partner ? 4 : 3;
+    return {a.spec->family().acquire, keys, args};
+}
+
+void slot::encode_keys(const wire::call& c, resp::writer& w) {
+    const acquisition& a = owner_of(c);
+    w.arg(a.home.name());
+    if (a.spec->fenced()) {
+        write_name(w, a.spec->token_key());
+    }
 }
 
 void slot::encode_args(const wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
     write_field(w, a);
     w.arg(core::ceil_millis(a.extended_by));
-    write_name(w, a.spec->token_key());
     w.arg(a.spec->token_ttl_ms());
     if (a.call->partner) {
         write_field(w, a.call->partner->of);
@@ -87,12 +91,6 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
         w.command(6).arg("SET").arg(a.home.name());
         write_field(w, a);
         w.arg("NX").arg("PX").arg(core::ceil_millis(a.extended_by));
-        return;
-    }
-    if (takes_token_key(a)) {
-        wire::write_script(w, c, a.spec->family().acquire.one, 2, 4).arg(a.home.name());
-        write_name(w, a.spec->token_key());
-        encode_args(c, w);
         return;
     }
     wire::write_alone(c, w);

@@ -15,16 +15,12 @@ void force_done(wire::call& c, const wire::outcome& o);
 
 void encode_status(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    if (q.force) {  // the token may be at another server than the lock, and isn't asked for
-        wire::write_script(w, c, q.spec->family().status, 1, 1).arg(q.spec->name()).arg("");
-        return;
-    }
-    const bool both = q.spec->fenced() && q.house.servers.clustered();  // as in an acquire
-    wire::write_script(w, c, q.spec->family().status, both ? 2 : 1, 1).arg(q.spec->name());
-    if (both) {
+    // Where a cluster moves both, the token may be at another server than the lock.
+    const bool with_token = q.spec->fenced() && !q.force;
+    wire::write_script(w, c, q.spec->family().status, with_token ? 2 : 1, 0).arg(q.spec->name());
+    if (with_token) {
         write_name(w, q.spec->token_key());
     }
-    write_name(w, q.spec->token_key());
 }
 
 void encode_force(wire::call& c, resp::writer& w) {

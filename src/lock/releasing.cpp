@@ -20,10 +20,10 @@ bool is_sharded(const wire::call& c) noexcept { return owner_of(c).home.house.se
 constexpr wire::joint_form joint_release{
     .script =
         [](const wire::call& c) {
-            const impl::lock_family& family = owner_of(c).spec->family();
-            return is_sharded(c) ? &family.sharded_release : &family.release;
+            const std::uint8_t args = is_sharded(c) ? 3 : 2;
+            return wire::joint_script{owner_of(c).spec->family().release, 1, args};
         },
-    .key = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
+    .keys = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
     .args =
         [](const wire::call& c, resp::writer& w) {
             const acquisition& a = owner_of(c);

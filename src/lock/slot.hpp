@@ -101,7 +101,8 @@ private:
 
     static void encode_acquire(wire::call& c, resp::writer& w);
     static void encode_args(const wire::call& c, resp::writer& w);
-    static const wire::joint_script* script_of(const wire::call& c);
+    static void encode_keys(const wire::call& c, resp::writer& w);
+    static wire::joint_script script_of(const wire::call& c);
     static void acquire_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);

@@ -23,10 +23,8 @@ struct lock_family {
     const char* type_name;            ///< for messages
     std::string_view channel_prefix;  ///< with what opens a hash tag
     std::string_view token_prefix;    ///< the same
-    wire::joint_script acquire;
-    wire::joint_script take_over;  ///< the same, from a field that held it
-    wire::joint_script release;
-    wire::joint_script sharded_release;  ///< the same, told by SPUBLISH
+    wire::script_pair acquire;
+    wire::script_pair release;
     wire::script_id renew;
     wire::script_id nest;
     wire::script_id status;

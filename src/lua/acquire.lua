@@ -3,11 +3,11 @@
 -- told so, from another field of the same client, which thereby releases it and tells nobody.
 --
 -- KEYS[1]  the lock
+-- KEYS[2]  key of the fencing token; none: the lock has no token
 -- ARGV[1]  field: "<client uuid>:<number>", never used for another acquisition
 -- ARGV[2]  lease in ms
--- ARGV[3]  key of the fencing token; "" for none
--- ARGV[4]  time to live of the token key in ms; "0" for none
--- ARGV[5]  the field to take it from; none: only a free lock is taken
+-- ARGV[3]  time to live of the token key in ms; "0" for none
+-- ARGV[4]  the field to take it from; none: only a free lock is taken
 --
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, the holder's remaining time in ms (-1: without expiry; -2: there is no
@@ -17,33 +17,43 @@
 -- that a WAIT behind it waits for all of this.
 local left = redis.call('pttl', KEYS[1])
 local repeated = left ~= -2 and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-if ARGV[5] then
-    if not repeated and redis.call('hexists', KEYS[1], ARGV[5]) == 0 then
+if ARGV[4] then
+    if not repeated and redis.call('hexists', KEYS[1], ARGV[4]) == 0 then
         return left
     end
 elseif left ~= -2 and not repeated then
     return left
 end
+local lease = tonumber(ARGV[2])
+if repeated then
+    lease = math.max(lease, left)
+end
+lease = string.format('%.0f', lease)
 local token = ''
-if ARGV[3] ~= '' then
-    local last = tonumber(redis.call('get', ARGV[3]) or '')
-    if repeated and last then
-        token = string.format('%.0f', last)
-    else
+if KEYS[2] then
+    local text = redis.call('get', KEYS[2])
+    local last = tonumber(text or '0')
+    if not last or last % 1 ~= 0 or last >= 9007199254740991 then
+        return redis.error_reply('WRONGTYPE a fencing token is a whole number below 2^53 - 1')
+    end
+    if not repeated or not text then
         local now = redis.call('time')
-        local micros = now[1] * 1000000 + now[2]
-        token = string.format('%.0f', math.max((last or 0) + 1, micros))
-        if ARGV[4] == '0' then
-            redis.call('set', ARGV[3], token)
+        last = math.max(last + 1, tonumber(now[1]) * 1000000 + tonumber(now[2]))
+        if last >= 9007199254740991 then
+            return redis.error_reply("ERR the server's clock is beyond all fencing tokens")
+        end
+        if ARGV[3] == '0' then
+            redis.call('set', KEYS[2], string.format('%.0f', last))
         else
-            redis.call('set', ARGV[3], token, 'px', ARGV[4])
+            redis.call('set', KEYS[2], string.format('%.0f', last), 'px', ARGV[3])
         end
     end
+    token = string.format('%.0f', last)
 end
 if not repeated then
-    redis.call('hset', KEYS[1], ARGV[1], 1)
+    redis.call('hset', KEYS[1], ARGV[1], '1')
 end
-local set = redis.pcall('pexpire', KEYS[1], math.max(repeated and left or 0, ARGV[2]))
+local set = redis.pcall('pexpire', KEYS[1], lease)
 if type(set) ~= 'number' then
     -- A lock without expiry would never be free again.
     if not repeated then
@@ -51,7 +61,7 @@ if type(set) ~= 'number' then
     end
     return set
 end
-if ARGV[5] then
-    redis.call('hdel', KEYS[1], ARGV[5])
+if ARGV[4] then
+    redis.call('hdel', KEYS[1], ARGV[4])
 end
 return token

@@ -11,79 +11,87 @@
 --        ms before which the next request can't be granted (0 if none was refused), and until all
 --        permits are free again.
 -- Not idempotent: a repeated run counts again.
-local key, limit, window = KEYS[1], tonumber(ARGV[1]), ARGV[2] * 1000
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000
+local requests = {}
+for i = 3, #ARGV do
+    requests[i - 2] = tonumber(ARGV[i])
+end
 local oldest = '(1000000000'
 local time = redis.call('time')
-local now = time[1] * 1000000 + time[2]
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local function text(number)
     return string.format('%.0f', number)
 end
 local function permits_of(entries)
     local sum = 0
     for _, entry in ipairs(entries) do
-        sum = sum + string.match(entry, '%d+$')
+        sum = sum + tonumber(string.match(entry, '%d+$'))
     end
     return sum
 end
-local sum = redis.call('zscore', key, '')
-if not sum and redis.call('exists', key) == 1 then
+local sum = redis.call('zscore', KEYS[1], '')
+if not sum and redis.call('exists', KEYS[1]) == 1 then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
 end
 local used = tonumber(sum or '0')
-local before = used
+local before, fresh = used, not sum
 
 local over = text(now - window)
-local newest = redis.call('zrange', key, -1, -1)[1]
-if newest and newest ~= '' and string.match(newest, '^%d+') + 0 <= now - window then
-    redis.call('unlink', key)
-    used, before = 0, 0
+local newest = redis.call('zrange', KEYS[1], -1, -1)[1]
+if newest and newest ~= '' and tonumber(string.match(newest, '^%d+')) <= now - window then
+    redis.call('unlink', KEYS[1])
+    used, before, fresh = 0, 0, true
 end
-local expired = redis.call('zrangebyscore', key, oldest, over)
+local expired = redis.call('zrangebyscore', KEYS[1], oldest, over)
 if #expired > 0 then
     used = used - permits_of(expired)
-    redis.call('zremrangebyscore', key, oldest, over)
+    redis.call('zremrangebyscore', KEYS[1], oldest, over)
 end
 -- The server's clock went back: what was counted later than now is as if counted now.
-local late = redis.call('zrangebyscore', key, text(now), '+inf')
+local late = redis.call('zrangebyscore', KEYS[1], text(now), '+inf')
 local counted = permits_of(late)
 
 local granted, taken = 0, 0
-for i = 3, #ARGV do
-    if used + taken + ARGV[i] > limit then
+for _, permits in ipairs(requests) do
+    if used + taken + permits > limit then
         break
     end
-    taken = taken + ARGV[i]
+    taken = taken + permits
     granted = granted + 1
 end
 used = used + taken
 if taken > 0 or #late > 0 then
-    redis.call('zremrangebyscore', key, text(now), '+inf')
-    redis.call('zadd', key, text(now), text(now) .. ':' .. text(counted + taken))
-end
-if used ~= before then
-    if used > 0 then
-        redis.call('zadd', key, text(used), '')
-    else
-        redis.call('unlink', key)
+    redis.call('zremrangebyscore', KEYS[1], text(now), '+inf')
+    redis.call('zadd', KEYS[1], text(now), text(now) .. ':' .. text(counted + taken), text(used), '')
+    local set = redis.pcall('pexpire', KEYS[1], text(window / 1000 + 1))
+    if type(set) ~= 'number' then
+        -- A log without expiry would stay for ever.
+        if fresh then
+            redis.call('unlink', KEYS[1])
+        end
+        return set
     end
-end
-if taken > 0 or #late > 0 then
-    redis.call('pexpire', key, text(ARGV[2] + 1))
+elseif used ~= before then
+    if used > 0 then
+        redis.call('zadd', KEYS[1], text(used), '')
+    else
+        redis.call('unlink', KEYS[1])
+    end
 end
 
 local function left(entry)
-    return math.ceil((string.match(entry, '^%d+') + window - now) / 1000)
+    return math.ceil((tonumber(string.match(entry, '^%d+')) + window - now) / 1000)
 end
 local retry, reset = 0, 0
-newest = redis.call('zrange', key, -1, -1)[1]
+newest = redis.call('zrange', KEYS[1], -1, -1)[1]
 if newest and newest ~= '' then
     reset = left(newest)
 end
-if granted < #ARGV - 2 then
-    local missing = used + ARGV[3 + granted] - limit
+if granted < #requests then
+    local missing = used + requests[granted + 1] - limit
     -- By rank, behind the sum, and so many at most: the server does nothing else meanwhile.
-    for _, entry in ipairs(redis.call('zrange', key, 1, 1000)) do
-        missing = missing - string.match(entry, '%d+$')
+    for _, entry in ipairs(redis.call('zrange', KEYS[1], 1, 1000)) do
+        missing = missing - tonumber(string.match(entry, '%d+$'))
         retry = left(entry)
         if missing <= 0 then
             break

@@ -11,17 +11,21 @@
 --        A key still counts in the millisecond in which its time is over.
 -- Not idempotent: a repeated run counts again.
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local requests = {}
+for i = 3, #ARGV do
+    requests[i - 2] = tonumber(ARGV[i])
+end
 local text = redis.call('get', KEYS[1])
 local before = text and tonumber(text) or 0
 if text and text ~= '0' and not (string.match(text, '^[1-9]%d*$') and #text < 16) then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no counter')
 end
 local used, granted = before, 0
-for i = 3, #ARGV do
-    if used + ARGV[i] > limit then
+for _, permits in ipairs(requests) do
+    if used + permits > limit then
         break
     end
-    used = used + ARGV[i]
+    used = used + permits
     granted = granted + 1
 end
 local left = redis.call('pttl', KEYS[1])
@@ -32,14 +36,14 @@ if not text then
         left = window
     end
 else
-    if used > before then
-        redis.call('incrby', KEYS[1], string.format('%.0f', used - before))
-    end
     -- A counter that never expires would refuse for ever.
     if left < 0 or left > window then
         redis.call('pexpire', KEYS[1], ARGV[2])
         left = window
     end
+    if used > before then
+        redis.call('incrby', KEYS[1], string.format('%.0f', used - before))
+    end
 end
 local over = used > 0 and left + 1 or 0
-return {granted, used, granted < #ARGV - 2 and over or 0, over}
+return {granted, used, granted < #requests and over or 0, over}

@@ -9,13 +9,13 @@
 -- error that this key alone met.
 -- Idempotent: sets no value, only raises a TTL that is lower than the lease, or was lost.
 local answers = {}
-for i, key in ipairs(KEYS) do
+for i = 1, #KEYS do
     local field, lease = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
-    local held = redis.pcall('hexists', key, field)
+    local held = redis.pcall('hexists', KEYS[i], field)
     if held == 1 and lease > 0 then
-        local left = redis.pcall('pttl', key)
+        local left = redis.pcall('pttl', KEYS[i])
         if type(left) == 'number' and left < lease then
-            local set = redis.pcall('pexpire', key, lease)
+            local set = redis.pcall('pexpire', KEYS[i], ARGV[2 * i])
             if type(set) ~= 'number' then
                 held = set
             end

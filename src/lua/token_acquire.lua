@@ -3,11 +3,11 @@
 -- told so, from another token of the same client, which thereby releases it and tells nobody.
 --
 -- KEYS[1]  the lock
+-- KEYS[2]  key of the fencing token; none: the lock has no fencing token
 -- ARGV[1]  token: "<client uuid>:<number>", never used for another acquisition
 -- ARGV[2]  lease in ms
--- ARGV[3]  key of the fencing token; "" for none
--- ARGV[4]  time to live of the fencing token's key in ms; "0" for none
--- ARGV[5]  the token to take it from; none: only a free lock is taken
+-- ARGV[3]  time to live of the fencing token's key in ms; "0" for none
+-- ARGV[4]  the token to take it from; none: only a free lock is taken
 --
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, the holder's remaining time in ms (-1: without expiry; -2: there is no
@@ -17,24 +17,34 @@
 -- writes, so that a WAIT behind it waits for all of this.
 local holder = redis.call('get', KEYS[1])
 local repeated = holder == ARGV[1]
-if not repeated and (holder or nil) ~= ARGV[5] then
+if not repeated and (holder or nil) ~= ARGV[4] then
     return redis.call('pttl', KEYS[1])
 end
+local lease = tonumber(ARGV[2])
+if repeated then
+    lease = math.max(lease, redis.call('pttl', KEYS[1]))
+end
+lease = string.format('%.0f', lease)
 local fence = ''
-if ARGV[3] ~= '' then
-    local last = tonumber(redis.call('get', ARGV[3]) or '')
-    if repeated and last then
-        fence = string.format('%.0f', last)
-    else
+if KEYS[2] then
+    local text = redis.call('get', KEYS[2])
+    local last = tonumber(text or '0')
+    if not last or last % 1 ~= 0 or last >= 9007199254740991 then
+        return redis.error_reply('WRONGTYPE a fencing token is a whole number below 2^53 - 1')
+    end
+    if not repeated or not text then
         local now = redis.call('time')
-        fence = string.format('%.0f', math.max((last or 0) + 1, now[1] * 1000000 + now[2]))
-        if ARGV[4] == '0' then
-            redis.call('set', ARGV[3], fence)
+        last = math.max(last + 1, tonumber(now[1]) * 1000000 + tonumber(now[2]))
+        if last >= 9007199254740991 then
+            return redis.error_reply("ERR the server's clock is beyond all fencing tokens")
+        end
+        if ARGV[3] == '0' then
+            redis.call('set', KEYS[2], string.format('%.0f', last))
         else
-            redis.call('set', ARGV[3], fence, 'px', ARGV[4])
+            redis.call('set', KEYS[2], string.format('%.0f', last), 'px', ARGV[3])
         end
     end
+    fence = string.format('%.0f', last)
 end
-local left = repeated and redis.call('pttl', KEYS[1]) or 0
-redis.call('set', KEYS[1], ARGV[1], 'px', math.max(left, ARGV[2]))
+redis.call('set', KEYS[1], ARGV[1], 'px', lease)
 return fence

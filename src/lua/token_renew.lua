@@ -9,16 +9,21 @@
 -- error that this key alone met.
 -- Idempotent: sets no value, only raises a TTL that is lower than the lease, or was lost.
 local answers = {}
-for i, key in ipairs(KEYS) do
-    local lease = tonumber(ARGV[2 * i])
-    local answer = redis.pcall('get', key)
+for i = 1, #KEYS do
+    local token, lease = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
+    local answer = redis.pcall('get', KEYS[i])
     if type(answer) ~= 'table' then
-        answer = answer == ARGV[2 * i - 1] and 1 or 0
-        if answer == 1 and lease > 0 and redis.call('pttl', key) < lease then
-            local set = redis.pcall('pexpire', key, lease)
+        answer = answer == token and 1 or 0
+    end
+    if answer == 1 and lease > 0 then
+        local left = redis.pcall('pttl', KEYS[i])
+        if type(left) == 'number' and left < lease then
+            local set = redis.pcall('pexpire', KEYS[i], ARGV[2 * i])
             if type(set) ~= 'number' then
                 answer = set
             end
+        elseif type(left) ~= 'number' then
+            answer = left
         end
     end
     answers[i] = type(answer) == 'number' and answer or answer.err or 'ERR unknown'

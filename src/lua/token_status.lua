@@ -2,15 +2,19 @@
 -- Tells who holds the lock.
 --
 -- KEYS[1]  the lock
--- ARGV[1]  key of the fencing token; "" for none
+-- KEYS[2]  key of the fencing token; none: the lock has no token
 --
 -- Reply: an array: remaining time in ms (-1 without expiry, -2 not locked), the last fencing token
 -- in decimal or "", then, if locked, the holder's token and "1".
 -- Idempotent: reads only.
 local answer = { redis.call('pttl', KEYS[1]), '' }
-if ARGV[1] ~= '' then
-    local fence = tonumber(redis.call('get', ARGV[1]) or '')
-    answer[2] = fence and string.format('%.0f', fence) or ''
+if KEYS[2] then
+    local text = redis.call('get', KEYS[2])
+    local last = tonumber(text or '0')
+    if not last or last % 1 ~= 0 or last >= 9007199254740991 then
+        return redis.error_reply('WRONGTYPE a fencing token is a whole number below 2^53 - 1')
+    end
+    answer[2] = text and string.format('%.0f', last) or ''
 end
 if answer[1] ~= -2 then
     -- Anything long is no lock of this kind.

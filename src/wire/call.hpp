@@ -52,9 +52,9 @@ enum class priority : std::uint8_t {
 
 /// How calls next to each other leave as one script, whose answer is an array of theirs.
 struct joint_form {
-    /// Null if this call leaves alone; else it may leave with others that have the same script.
-    const joint_script* (*script)(const call&);
-    void (*key)(const call&, resp::writer&);
+    /// A call may leave with others that have an equal script.
+    joint_script (*script)(const call&);
+    void (*keys)(const call&, resp::writer&);
     void (*args)(const call&, resp::writer&);
 };
 
@@ -140,13 +140,21 @@ inline resp::writer& write_script(resp::writer& w, const call& c, script_id id, 
         .arg(keys);
 }
 
-/// Writes calls with the same joint script: as that of one key if there is one.
+/// Writes calls that have the same joint script: a call alone as the script itself.
 inline void write_joint(resp::writer& w, std::span<call* const> calls) {
     const call& first = *calls.front();
-    const joint_script& s = *first.type->joint->script(first);
-    write_script(w, first, calls.size() == 1 ? s.one : s.many, calls.size(), calls.size() * s.args);
+    const joint_script s = first.type->joint->script(first);
+    const std::size_t runs = calls.size();
+    if (runs == 1) {
+        write_script(w, first, s.scripts.one, s.keys, s.args);
+    } else {
+        write_script(w, first, s.scripts.many, runs * s.keys, 1 + runs * s.args);
+    }
     for (const call* c : calls) {
-        c->type->joint->key(*c, w);
+        c->type->joint->keys(*c, w);
+    }
+    if (runs > 1) {
+        w.arg(runs);
     }
     for (const call* c : calls) {
         c->type->joint->args(*c, w);

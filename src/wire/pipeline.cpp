@@ -106,13 +106,13 @@ void pipeline::written(call& c, time_point now) noexcept {
 // The first call, and those behind it that leave as one script with it.
 std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) const noexcept {
     const auto script_of = [](const call& c) {
-        return c.type->joint && !c.alone && !c.asking ? c.type->joint->script(c) : nullptr;
+        return c.type->joint && !c.alone && !c.asking ? c.type->joint->script(c) : leaves_alone;
     };
     const call& first = from.front();
-    const joint_script* const script = script_of(first);
+    const joint_script script = script_of(first);
     std::size_t count = 0;
     for (auto c = from.begin(); c != from.end() && count < to.size(); ++c) {
-        if (count > 0 && (!script || script_of(*c) != script || c->by_body != first.by_body ||
+        if (count > 0 && (script == leaves_alone || script_of(*c) != script || c->by_body != first.by_body ||
                           c->hash_slot != first.hash_slot)) {
             break;
         }

@@ -8,8 +8,8 @@
 
 namespace conch::wire {
 
-/// The scripts of src/lua, by the names of their files; those named `_many` run another one for
-/// several keys.
+/// The scripts of src/lua, by the names of their files; those named `_many` run another one several
+/// times.
 enum class script_id : std::uint8_t {
     acquire,
     release,
@@ -43,12 +43,25 @@ struct script {
     std::string_view sha1;
 };
 
-/// A script of one key, and the one that runs it for several.
-struct joint_script {
+/// A script, and the one that runs it several times.
+struct script_pair {
     script_id one;
     script_id many;
-    std::size_t args;  ///< of each run
+
+    friend bool operator==(const script_pair&, const script_pair&) = default;
 };
+
+/// Calls whose joint scripts are equal may leave as one.
+struct joint_script {
+    script_pair scripts;
+    std::uint8_t keys;  ///< of each run
+    std::uint8_t args;  ///< of each run
+
+    friend bool operator==(const joint_script&, const joint_script&) = default;
+};
+
+/// Of a call that is no run of any script.
+inline constexpr joint_script leaves_alone{};
 
 /// Lives as long as the program.
 const script& get_script(script_id id) noexcept;

@@ -81,6 +81,15 @@ std::optional<wire::script_id> script_of(const words& command) {
     failed("an unknown script", __FILE__, __LINE__);
 }
 
+namespace {
+
+void append(words& to, const words& from, std::size_t first, std::size_t count) {
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+    to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+}
+
+}  // namespace
+
 std::vector<words> runs_of(const words& command) {
     const wire::script_id many = *script_of(command);
     const wire::script_id one = many == wire::script_id::acquire_many   ? wire::script_id::acquire
@@ -89,15 +98,15 @@ std::vector<words> runs_of(const words& command) {
                                     ? wire::script_id::token_acquire
                                     : wire::script_id::token_release;
     const auto keys = static_cast<std::size_t>(number_in(command.at(2)));
-    FUZZ_CHECK(keys > 1 && (command.size() - 3) % keys == 0);
-    const std::size_t args = (command.size() - 3) / keys - 1;
+    const auto count = static_cast<std::size_t>(number_in(command.at(3 + keys)));
+    const std::size_t all_args = command.size() - 4 - keys;
+    FUZZ_CHECK(count > 1 && keys % count == 0 && all_args % count == 0);
     std::vector<words> runs;
-    for (std::size_t i = 0; i < keys; ++i) {
-        words& run =
-            runs.emplace_back(words{"EVALSHA", std::string{wire::get_script(one).sha1}, "1"});
-        run.push_back(command[3 + i]);
-        const auto first = command.begin() + static_cast<std::ptrdiff_t>(3 + keys + i * args);
-        run.insert(run.end(), first, first + static_cast<std::ptrdiff_t>(args));
+    for (std::size_t i = 0; i < count; ++i) {
+        words& run = runs.emplace_back(words{"EVALSHA", std::string{wire::get_script(one).sha1},
+                                             std::to_string(keys / count)});
+        append(run, command, 3 + i * (keys / count), keys / count);
+        append(run, command, 4 + keys + i * (all_args / count), all_args / count);
     }
     return runs;
 }
@@ -216,7 +225,7 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::token_release_many:
         case wire::script_id::release_many: return each(command, now);
         case wire::script_id::token_acquire:
-        case wire::script_id::acquire: return acquire(rest, now);
+        case wire::script_id::acquire: return acquire(rest, keys, now);
         case wire::script_id::token_release:
         case wire::script_id::release: return release(rest, now);
         case wire::script_id::token_renew:
@@ -280,19 +289,20 @@ std::string server_model::token(const std::string& name, bool repeated, time_poi
     return std::to_string(last);
 }
 
-std::string server_model::acquire(const words& w, time_point now) {
-    FUZZ_CHECK(w.size() == 5);
+std::string server_model::acquire(const words& w, std::size_t keys, time_point now) {
+    FUZZ_CHECK(w.size() == keys + 3);
+    const std::string& field = w[keys];
     key* k = find(w[0], now);
-    if (k && k->field != w[1]) {
+    if (k && k->field != field) {
         return integer(time_left(*k, now));
     }
-    const std::string fence = token(w[3], k != nullptr, now);
-    written(w[1], k == nullptr);
+    const std::string fence = keys > 1 ? token(w[1], k != nullptr, now) : std::string{};
+    written(field, k == nullptr);
     if (!k) {
-        take(w[0], w[1], now);
+        take(w[0], field, now);
         k = &keys_[w[0]];
     }
-    raise(*k, number_in(w[2]), now);
+    raise(*k, number_in(w[keys + 1]), now);
     return bulk(fence);
 }
 
@@ -337,7 +347,7 @@ std::string server_model::nest(const words& w, time_point now) {
 }
 
 std::string server_model::status(const words& w, time_point now) {
-    FUZZ_CHECK(w.size() == 2);
+    FUZZ_CHECK(w.size() == 1 || w.size() == 2);
     const key* k = find(w[0], now);
     if (!k) {
         return "*2\r\n" + integer(-2) + bulk("");

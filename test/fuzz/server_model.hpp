@@ -76,7 +76,7 @@ public:
 
 private:
     std::string call(wire::script_id id, const words& command, time_point now);
-    std::string acquire(const words& keys_and_args, time_point now);
+    std::string acquire(const words& keys_and_args, std::size_t keys, time_point now);
     std::string release(const words& keys_and_args, time_point now);
     std::string renew(const words& keys_and_args, std::size_t keys, time_point now);
     std::string nest(const words& keys_and_args, time_point now);

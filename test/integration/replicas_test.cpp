@@ -112,7 +112,7 @@ TEST_F(replicas_alone, an_acquire_that_is_repeated_writes_again) {
     for (const auto id : {wire::script_id::acquire, wire::script_id::token_acquire}) {
         raw.must({"FLUSHALL"});
         const raw_client::words line{
-            "EVAL", std::string{wire::get_script(id).body}, "1", "m", "c:1", "60000", "", "0"};
+            "EVAL", std::string{wire::get_script(id).body}, "1", "m", "c:1", "60000", "0"};
         raw.must(line);
         for (const char* ttl : {"60000", "120000", "30000"}) {
             raw.must({"PEXPIRE", "m", ttl});

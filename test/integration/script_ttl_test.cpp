@@ -32,7 +32,7 @@ protected:
         return raw.must(args);
     }
     reply acquire(const std::string& lease) {
-        return run_script(GetParam().acquire, {first_owner, lease, "", "0"});
+        return run_script(GetParam().acquire, {first_owner, lease, "0"});
     }
     std::int64_t renew(const std::string& lease) {
         return run_script(GetParam().renew, {first_owner, lease}).items.at(0).number;

@@ -30,16 +30,19 @@ struct family {
 
 class take_over_script : public redis_test, public ::testing::WithParamInterface<family> {
 protected:
-    reply run_script(wire::script_id id, raw_client::words args) {
-        args.insert(args.begin(), {"EVAL", std::string{wire::get_script(id).body}, "1", "lock"});
+    reply run_script(wire::script_id id, raw_client::words args,
+                     const raw_client::words& keys = {"lock"}) {
+        args.insert(args.begin(), keys.begin(), keys.end());
+        args.insert(args.begin(), {"EVAL", std::string{wire::get_script(id).body},
+                                   std::to_string(keys.size())});
         return raw.command(args);
     }
     reply acquire(const std::string& field, const std::string& lease = a_minute) {
-        return run_script(GetParam().acquire, {field, lease, "token", "0"});
+        return run_script(GetParam().acquire, {field, lease, "0"}, {"lock", "token"});
     }
     reply take_over(const std::string& field, const std::string& from,
                     const std::string& lease = a_minute) {
-        return run_script(GetParam().acquire, {field, lease, "token", "0", from});
+        return run_script(GetParam().acquire, {field, lease, "0", from}, {"lock", "token"});
     }
     // Nobody, if it isn't one alone.
     std::string holder() {
@@ -100,7 +103,7 @@ TEST_P(take_over_script, takes_nothing_that_nobody_holds) {
 
 TEST_P(take_over_script, that_fails_leaves_the_holder) {
     raw.must({"RPUSH", "token", "mine"});
-    run_script(GetParam().acquire, {first, a_minute, "", "0"});
+    run_script(GetParam().acquire, {first, a_minute, "0"});
     EXPECT_TRUE(take_over(second, first).is_error());
     EXPECT_EQ(holder(), first);
     EXPECT_GT(raw.pttl("lock"), 0);
@@ -108,9 +111,9 @@ TEST_P(take_over_script, that_fails_leaves_the_holder) {
 
 TEST_P(take_over_script, does_so_for_each_of_several_locks) {
     acquire(first);
-    const reply r = raw.must({"EVAL", std::string{wire::get_script(GetParam().acquire_many).body},
-                              "2", "lock", "other", second, a_minute, "token", "0", first, second,
-                              a_minute, "token", "0", first});
+    const reply r = run_script(GetParam().acquire_many,
+                               {"2", second, a_minute, "0", first, second, a_minute, "0", first},
+                               {"lock", "token", "other", "token"});
     ASSERT_EQ(r.items.size(), 2u);
     EXPECT_EQ(r.items[0].type, reply::kind::string);
     EXPECT_EQ(r.items[1].number, -2);

@@ -67,10 +67,12 @@ constexpr std::string_view channels_refused = "channels used as arguments";
 constexpr const char* key_refused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
 
-/// Of a script with the key of a lock, and that of its fencing token.
-bool names_a_token(arguments a) noexcept {
-    return a.size() > 4 && (a[4].starts_with("redisson_lock_token:{") ||
-                            a[4].starts_with("conch_token_mutex_fence:{"));
+/// How many locks a script names; KEYS has those of their fencing tokens as well.
+std::ptrdiff_t locks_of(arguments a) {
+    const auto keys = static_cast<std::size_t>(to_integer(a[2]).value_or(0));
+    const arguments all = a.subspan(3, std::min(keys, a.size() - 3));
+    return std::count_if(all.begin(), all.end(),
+                         [](std::string_view key) { return !is_token_key(key); });
 }
 
 bool subscribes(const command& c) noexcept {
@@ -235,8 +237,8 @@ const std::string* fake_redis::refused(const command& c, bool in_script, bool wr
 }
 
 bool fake_redis::batch_is_refused(const command& c, arguments a) noexcept {
-    const bool hit = batches_refused_ && (c.name == "evalsha" || c.name == "eval") &&
-                     to_integer(a[2]).value_or(0) > (names_a_token(a) ? 2 : 1);
+    const bool hit =
+        batches_refused_ && (c.name == "evalsha" || c.name == "eval") && locks_of(a) > 1;
     feel(hit ? batches_refused_by_ : nullptr);
     return hit;
 }

@@ -16,6 +16,15 @@ bool of_shard_channels(const command& c) noexcept {
     return c.name == "ssubscribe" || c.name == "sunsubscribe" || c.name == "spublish";
 }
 
+/// Whether its first argument is a key; those of a script are counted.
+bool has_key(const command& c) noexcept {
+    const auto is_of = [&](std::span<const command> group) {
+        return std::any_of(group.begin(), group.end(),
+                           [&](const command& one) { return &one == &c; });
+    };
+    return !is_of(server_commands()) && !is_of(fleet_commands());
+}
+
 /// The keys that a command declares, or the channels that stand for some.
 arguments keys_of(const command& c, arguments a) {
     if (is_script(c)) {
@@ -23,15 +32,14 @@ arguments keys_of(const command& c, arguments a) {
         const std::size_t most = a.size() - 3;
         return a.subspan(3, std::min(most, static_cast<std::size_t>(std::max<std::int64_t>(n, 0))));
     }
-    const auto is_of = [&](std::span<const command> group) {
-        return std::any_of(group.begin(), group.end(),
-                           [&](const command& one) { return &one == &c; });
-    };
-    const bool has_key = !is_of(server_commands()) && !is_of(fleet_commands());
-    return has_key || of_shard_channels(c) ? a.subspan(1, 1) : arguments{};
+    return has_key(c) || of_shard_channels(c) ? a.subspan(1, 1) : arguments{};
 }
 
 }  // namespace
+
+bool is_declared(const command& c, arguments a, arguments keys) noexcept {
+    return !has_key(c) || std::find(keys.begin(), keys.end(), a[1]) != keys.end();
+}
 
 keyspace& fake_redis::home_of(std::string_view key) {
     if (!fleet_.clustered()) {

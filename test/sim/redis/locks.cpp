@@ -3,6 +3,7 @@
 #include "sim/fake_redis.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace conch::sim {
 namespace {
@@ -14,11 +15,6 @@ bool names_an_owner(std::string_view text) noexcept {
            text.find_first_not_of("0123456789", uuid + 1) == std::string_view::npos;
 }
 
-/// So many arguments belong to each key.
-std::size_t width_of(arguments keys, arguments args) noexcept {
-    return keys.empty() ? 1 : std::max<std::size_t>(args.size() / keys.size(), 1);
-}
-
 /// A lock, and who acts on it.
 struct claim {
     std::string_view key;
@@ -27,12 +23,20 @@ struct claim {
 
 /// Those that a script names: who is to hold it comes first, who did (if anybody) last.
 std::vector<claim> owners(arguments keys, arguments args) {
+    std::vector<std::string_view> locks;
+    std::copy_if(keys.begin(), keys.end(), std::back_inserter(locks),
+                 [](std::string_view key) { return !is_token_key(key); });
     std::vector<claim> all;
-    const std::size_t width = width_of(keys, args);
-    for (std::size_t i = 0; i < keys.size() && width * i < args.size(); ++i) {
+    if (locks.empty() || args.size() < locks.size()) {
+        return all;
+    }
+    // Each lock has as many arguments; in front of those of several may be the number of runs.
+    const std::size_t width = args.size() / locks.size();
+    args = args.subspan(args.size() % locks.size());
+    for (std::size_t i = 0; i < locks.size(); ++i) {
         for (const std::size_t at : {width * i, width * (i + 1) - 1}) {
             if ((at == width * i || width > 1) && names_an_owner(args[at])) {
-                all.push_back({keys[i], args[at]});
+                all.push_back({locks[i], args[at]});
             }
         }
     }
@@ -50,6 +54,10 @@ const std::string* token_in(const entry* e) noexcept {
 }
 
 }  // namespace
+
+bool is_token_key(std::string_view key) noexcept {
+    return key.starts_with("redisson_lock_token:{") || key.starts_with("conch_token_mutex_fence:{");
+}
 
 void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
     set_now(now_us);

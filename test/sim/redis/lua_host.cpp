@@ -5,8 +5,9 @@
 #include "sim/redis/lua_values.hpp"
 #include "support/sha1.hpp"
 
-#include <lua5.1/lua.hpp>
+#include <lua.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace conch::sim {
@@ -34,14 +35,24 @@ int sha1hex(lua_State* l) {
     return 1;
 }
 
+void push_globals(lua_State* l) {
+#if LUA_VERSION_NUM >= 502
+    lua_pushglobaltable(l);
+#else
+    lua_pushvalue(l, LUA_GLOBALSINDEX);
+#endif
+}
+
 void set_global(lua_State* l, const char* name, arguments items) {
+    push_globals(l);
     lua_pushstring(l, name);
     lua_createtable(l, static_cast<int>(items.size()), 0);
     for (std::size_t i = 0; i < items.size(); ++i) {
         lua_pushlstring(l, items[i].data(), items[i].size());
         lua_rawseti(l, -2, static_cast<int>(i) + 1);
     }
-    lua_rawset(l, LUA_GLOBALSINDEX);
+    lua_rawset(l, -3);
+    lua_pop(l, 1);
 }
 
 }  // namespace
@@ -49,6 +60,7 @@ void set_global(lua_State* l, const char* name, arguments items) {
 struct lua_host::running {
     fake_redis& server;
     session& by;
+    arguments keys;
     bool wrote = false;
 };
 
@@ -71,12 +83,14 @@ lua_host::lua_host() : lua_{luaL_newstate()} {
         lua_setfield(lua_, -2, f.name);
     }
     lua_setglobal(lua_, "redis");
+    push_globals(lua_);
     lua_newtable(lua_);
     lua_pushcfunction(lua_, no_such_global);
     lua_setfield(lua_, -2, "__index");
     lua_pushcfunction(lua_, no_new_global);
     lua_setfield(lua_, -2, "__newindex");
-    lua_setmetatable(lua_, LUA_GLOBALSINDEX);
+    lua_setmetatable(lua_, -2);
+    lua_pop(lua_, 1);
 }
 
 lua_host::~lua_host() { lua_close(lua_); }
@@ -113,8 +127,9 @@ void lua_host::replace(std::string_view sha, std::string_view body) {
 
 reply lua_host::run(fake_redis& server, session& by, std::string_view sha, arguments keys,
                     arguments args) {
-    running now{server, by};
+    running now{server, by, keys};
     now_ = &now;
+    calls_ = 0;
     server.count_script();
     set_global(lua_, "KEYS", keys);
     set_global(lua_, "ARGV", args);
@@ -123,7 +138,13 @@ reply lua_host::run(fake_redis& server, session& by, std::string_view sha, argum
     reply answer = failed != 0 ? problem_of(sha) : to_reply(lua_, -1);
     lua_pop(lua_, 1);
     now_ = nullptr;
+    failing_call_ = none_fails;
     return answer;
+}
+
+void lua_host::fail_call(std::size_t n, std::string words) {
+    failing_call_ = n;
+    failing_words_ = std::move(words);
 }
 
 // What redis.call() raised is a table with the words and the place; Lua itself raises text.
@@ -144,7 +165,9 @@ int lua_host::command_from_script(lua_State* l, bool raise) {
         reply answer;
         std::vector<std::string_view> words;
         std::vector<std::string> numbers;
-        if (!take_words(l, words, numbers)) {
+        if (self->calls_++ == self->failing_call_) {
+            answer = reply::error(self->failing_words_);
+        } else if (!take_words(l, words, numbers)) {
             answer =
                 reply::error("ERR Lua redis lib command arguments must be strings or integers");
         } else {
@@ -155,6 +178,8 @@ int lua_host::command_from_script(lua_State* l, bool raise) {
                 answer = reply::error("ERR Wrong number of args calling Redis command from script");
             } else if ((c->flags & command::not_in_scripts) != 0) {
                 answer = reply::error("ERR This Redis command is not allowed from script");
+            } else if (!is_declared(*c, words, now.keys)) {
+                answer = reply::error("ERR script tried accessing undeclared key");
             } else if (const std::string* no = now.server.refused(*c, true, now.wrote)) {
                 answer = reply::error(*no);
             } else if (now.server.sent_on(now.by, *c, words)) {

@@ -6,6 +6,7 @@
 #include "sim/redis/keyspace.hpp"
 #include "sim/redis/reply.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -33,8 +34,16 @@ public:
     /// From now on `run` runs this text instead of the script of that SHA1: a mutant.
     void replace(std::string_view sha, std::string_view body);
 
+    /// The script that runs next: its redis.call() or redis.pcall() number `n`, from 0 on, fails
+    /// with these words.
+    void fail_call(std::size_t n, std::string words);
+    /// How many of them the last script made.
+    std::size_t calls() const noexcept { return calls_; }
+
 private:
     struct running;
+
+    static constexpr std::size_t none_fails = static_cast<std::size_t>(-1);
 
     lua_host();
     static int call(lua_State* l);
@@ -47,6 +56,9 @@ private:
     text_map<std::string> sha_by_body_{};
     text_map<int> compiled_{};
     running* now_ = nullptr;
+    std::size_t calls_ = 0;
+    std::size_t failing_call_ = none_fails;
+    std::string failing_words_{};
 };
 
 }  // namespace conch::sim

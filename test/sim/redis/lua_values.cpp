@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/redis/lua_values.hpp"
 
-#include <lua5.1/lua.hpp>
+#include <lua.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +16,32 @@ std::int64_t truncated(lua_Number n) {
     return n >= -limit && n < limit ? static_cast<std::int64_t>(n)
                                     : std::numeric_limits<std::int64_t>::min();
 }
+
+// Since 5.3 Lua has whole numbers beside the others, and a server gives it those.
+#if LUA_VERSION_NUM >= 503
+void push_integer(lua_State* l, std::int64_t n) { lua_pushinteger(l, n); }
+
+std::int64_t integer_at(lua_State* l, int at) {
+    return lua_isinteger(l, at) ? lua_tointeger(l, at) : truncated(lua_tonumber(l, at));
+}
+
+std::string digits_at(lua_State* l, int at) {
+    lua_pushvalue(l, at);  // the value itself stays a number
+    const std::string digits = lua_tostring(l, -1);
+    lua_pop(l, 1);
+    return digits;
+}
+#else
+void push_integer(lua_State* l, std::int64_t n) { lua_pushnumber(l, static_cast<lua_Number>(n)); }
+
+std::int64_t integer_at(lua_State* l, int at) { return truncated(lua_tonumber(l, at)); }
+
+std::string digits_at(lua_State* l, int at) {
+    char digits[64];
+    std::snprintf(digits, sizeof digits, "%.17g", lua_tonumber(l, at));
+    return digits;
+}
+#endif
 
 std::string text_at(lua_State* l, int at) {
     std::size_t n = 0;
@@ -57,7 +83,7 @@ void push_reply(lua_State* l, const reply& r) {
     switch (r.what) {
         case reply::kind::status: push_marked(l, "ok", r.text); return;
         case reply::kind::error: push_marked(l, "err", r.text); return;
-        case reply::kind::integer: lua_pushnumber(l, static_cast<lua_Number>(r.integer)); return;
+        case reply::kind::integer: push_integer(l, r.integer); return;
         case reply::kind::floating:
         case reply::kind::bulk:
         case reply::kind::verbatim: lua_pushlstring(l, r.text.data(), r.text.size()); return;
@@ -84,7 +110,7 @@ int push_marked(lua_State* l, const char* mark, const std::string& words) {
 reply to_reply(lua_State* l, int at) {
     switch (lua_type(l, at)) {
         case LUA_TSTRING: return reply::bulk(text_at(l, at));
-        case LUA_TNUMBER: return reply::number(truncated(lua_tonumber(l, at)));
+        case LUA_TNUMBER: return reply::number(integer_at(l, at));
         case LUA_TBOOLEAN: return lua_toboolean(l, at) != 0 ? reply::number(1) : reply::nil();
         case LUA_TTABLE: {
             lua_pushvalue(l, at);
@@ -102,9 +128,7 @@ bool take_words(lua_State* l, std::vector<std::string_view>& words,
     numbers.reserve(static_cast<std::size_t>(n));
     for (int i = 1; i <= n; ++i) {
         if (lua_type(l, i) == LUA_TNUMBER) {
-            char digits[64];
-            std::snprintf(digits, sizeof digits, "%.17g", lua_tonumber(l, i));
-            words.push_back(numbers.emplace_back(digits));
+            words.push_back(numbers.emplace_back(digits_at(l, i)));
         } else if (lua_type(l, i) == LUA_TSTRING) {
             std::size_t length = 0;
             const char* s = lua_tolstring(l, i, &length);

@@ -41,8 +41,7 @@ struct engine_joint : testing::Test {
 
 TEST_F(engine_joint, acquires_of_one_write_are_one_script_and_each_has_its_answer) {
     lock({"a", "b", "c"});
-    EXPECT_EQ(h.sent(), lines{"acquire_many a b c c:2 30000 \"\" 0 c:3 30000 \"\" 0 c:4 30000 "
-                              "\"\" 0"});
+    EXPECT_EQ(h.sent(), lines{"acquire_many a b c 3 c:2 30000 0 c:3 30000 0 c:4 30000 0"});
     h.reply(array(granted(), busy(500), error("WRONGTYPE Operation against a key")));
     EXPECT_TRUE(of(0).granted());
     EXPECT_FALSE(of(1).done());
@@ -61,7 +60,7 @@ TEST_F(engine_joint, so_are_releases) {
         second = &h.unlock(of(1).view);
     });
     EXPECT_EQ(h.sent(),
-              lines{join("release_many a b c:2 ", channel_of("a"), " c:3 ", channel_of("b"))});
+              lines{join("release_many a b 2 c:2 ", channel_of("a"), " c:3 ", channel_of("b"))});
     h.reply(array(integer(0), integer(-1)));
     EXPECT_TRUE(first->ended({}));
     EXPECT_TRUE(second->ended(errc::lock_lost));
@@ -174,7 +173,7 @@ TEST_F(engine_joint, an_answer_of_another_length_ends_the_connection_and_all_are
         other.connect(2);
         const lines sent = other.sent();
         ASSERT_FALSE(sent.empty());
-        EXPECT_TRUE(sent.back().starts_with("acquire_many a b c:2 ")) << "the same fields";
+        EXPECT_TRUE(sent.back().starts_with("acquire_many a b 2 c:2 ")) << "the same fields";
     }
 }
 
@@ -185,7 +184,7 @@ TEST_F(engine_joint, after_a_lost_connection_those_that_are_wanted_are_asked_aga
     h.break_connection();
     h.connect(2);
     EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", join("release b c:3 ", channel_of("b")),
-                               "acquire_many a c c:2 30000 \"\" 0 c:4 30000 \"\" 0"}))
+                               "acquire_many a c 2 c:2 30000 0 c:4 30000 0"}))
         << "what may have been taken for nobody is given back";
 }
 

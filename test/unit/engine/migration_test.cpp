@@ -37,7 +37,7 @@ struct engine_migration : cluster_engine {
 
     operation& first = lock("a");
     operation& second = lock("{a}");
-    const std::string both = "acquire_many a {a} c:1 30000 \"\" 0 c:2 30000 \"\" 0";
+    const std::string both = "acquire_many a {a} 2 c:1 30000 0 c:2 30000 0";
     const std::string release_of_second = "release {a} c:2 redisson_lock__channel:{a}";
     const std::string wait_one = "WAIT 1 100";
 };
@@ -89,8 +89,8 @@ TEST_F(cluster_engine, locks_of_other_parts_leave_in_a_script_of_their_own) {
     }
     learn();
     connect("m1");
-    EXPECT_EQ(sent("m1"), (lines{"acquire_many a {a} c:1 30000 \"\" 0 c:2 30000 \"\" 0",
-                                 "acquire_many b {b} c:3 30000 \"\" 0 c:4 30000 \"\" 0"}));
+    EXPECT_EQ(sent("m1"), (lines{"acquire_many a {a} 2 c:1 30000 0 c:2 30000 0",
+                                 "acquire_many b {b} 2 c:3 30000 0 c:4 30000 0"}));
 }
 
 TEST_F(engine_migration, so_do_releases) {
@@ -101,7 +101,7 @@ TEST_F(engine_migration, so_do_releases) {
     });
     EXPECT_EQ(
         sent("m1"),
-        lines{"release_many a {a} c:1 redisson_lock__channel:{a} c:2 redisson_lock__channel:{a}"});
+        lines{"release_many a {a} 2 c:1 redisson_lock__channel:{a} c:2 redisson_lock__channel:{a}"});
     reply("m1", to_m2());
     EXPECT_EQ(sent("m1"), (lines{release_of("a", 1), release_of_second}));
     reply("m1", integer(0) + to_m2());

@@ -73,7 +73,7 @@ TEST_F(engine_replicas_loss, a_plain_lock_that_is_repeated_asks_by_the_script) {
     h.reply(ok());
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "token_acquire a c:1 30000 \"\" 0"}));
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "token_acquire a c:1 30000 0"}));
     h.reply(integer(1), granted());
     h.reply(integer(1));
     EXPECT_TRUE(op.granted());

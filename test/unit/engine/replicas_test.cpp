@@ -150,7 +150,7 @@ TEST_F(engine_replicas, so_do_those_of_one_script) {
         h.lock("b");
     });
     h.connect();
-    EXPECT_EQ(h.sent(), (lines{"acquire_many a b c:1 30000 \"\" 0 c:2 30000 \"\" 0", wait_one}));
+    EXPECT_EQ(h.sent(), (lines{"acquire_many a b 2 c:1 30000 0 c:2 30000 0", wait_one}));
     h.reply(array(granted(), granted()), integer(0));
     EXPECT_TRUE(h.operation_at(0).ended(errc::not_replicated));
     EXPECT_TRUE(h.operation_at(1).ended(errc::not_replicated));

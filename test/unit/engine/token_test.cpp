@@ -60,11 +60,11 @@ TEST_F(engine_token, who_waits_listens_and_asks_for_the_holders_time_left) {
     h.connect();
     h.sent();
     h.reply(null);
-    EXPECT_EQ(h.sent(), (lines{"SUBSCRIBE " + channel(), "token_acquire a c:2 30000 \"\" 0"}));
+    EXPECT_EQ(h.sent(), (lines{"SUBSCRIBE " + channel(), "token_acquire a c:2 30000 0"}));
     h.reply(push("subscribe", channel(), integer(1)), busy(400));
     EXPECT_EQ(h.sent(), lines{});
     h.advance(401ms);
-    EXPECT_EQ(h.sent(), lines{"token_acquire a c:3 30000 \"\" 0"}) << "no message came";
+    EXPECT_EQ(h.sent(), lines{"token_acquire a c:3 30000 0"}) << "no message came";
     h.reply(granted());
     EXPECT_TRUE(op.granted());
 }
@@ -75,7 +75,7 @@ TEST_F(engine_token, a_first_copy_that_may_have_run_is_asked_for_by_the_script) 
     EXPECT_EQ(h.sent(), lines{set_a});
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent().back(), "token_acquire a c:1 30000 \"\" 0")
+    EXPECT_EQ(h.sent().back(), "token_acquire a c:1 30000 0")
         << "SET NX would find its own key, and not renew it";
     const auto sent = h.now();
     h.reply(integer(1), granted());
@@ -96,7 +96,7 @@ TEST_F(engine_token, a_fencing_token_needs_the_script) {
     h.use(conch::impl::token_family, "a", {.fenced = true});
     operation& op = h.lock("a");
     h.connect();
-    EXPECT_EQ(h.sent(), lines{"token_acquire a c:1 30000 conch_token_mutex_fence:{a} 0"});
+    EXPECT_EQ(h.sent(), lines{"token_acquire a conch_token_mutex_fence:{a} c:1 30000 0"});
     h.reply(granted("1234567"));
     EXPECT_TRUE(op.granted());
     EXPECT_EQ(op.view->fence, 1'234'567U);

@@ -12,11 +12,11 @@ using namespace conch::test;
 
 const std::string read_only = error("READONLY You can't write against a read only replica.");
 
-constexpr conch::wire::joint_script together{conch::wire::script_id::release,
-                                             conch::wire::script_id::release_many, 0};
+constexpr conch::wire::joint_script together{
+    {conch::wire::script_id::release, conch::wire::script_id::release_many}, 1, 0};
 constexpr conch::wire::joint_form joint{
-    .script = [](const conch::wire::call&) { return &together; },
-    .key = [](const conch::wire::call& c,
+    .script = [](const conch::wire::call&) { return together; },
+    .keys = [](const conch::wire::call& c,
               conch::resp::writer& w) { w.arg(static_cast<const note&>(c).text); },
     .args = [](const conch::wire::call&, conch::resp::writer&) {}};
 constexpr conch::wire::call_type joint_note{.name = "joint",
@@ -54,13 +54,13 @@ TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_agai
     h.submit(b);
     h.submit(c);
     connect();
-    EXPECT_EQ(h.sent(), lines{"release_many a b c"});
+    EXPECT_EQ(h.sent(), lines{"release_many a b c 3"});
     b.wanted = false;
     h.reply(read_only);
     EXPECT_EQ(h.link.wanted(), 0u) << "left";
     EXPECT_EQ(b.ends.size(), 1u) << "never sent again";
     connect(2);
-    EXPECT_EQ(h.sent(), lines{"release_many a c"});
+    EXPECT_EQ(h.sent(), lines{"release_many a c 2"});
     EXPECT_EQ(a.ends, lines{});
 }
 
@@ -74,7 +74,7 @@ TEST_F(wire_link_role, each_of_them_may_be_refused_by_itself) {
     h.reply(array(read_only, read_only));
     EXPECT_EQ(h.link.wanted(), 0u);
     connect(2);
-    EXPECT_EQ(h.sent(), lines{"release_many a b"}) << "in their order";
+    EXPECT_EQ(h.sent(), lines{"release_many a b 2"}) << "in their order";
 }
 
 TEST_F(wire_link_role, a_replica_without_its_master_is_left_too) {

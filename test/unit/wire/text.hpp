@@ -21,7 +21,7 @@ struct command {
     std::vector<std::string> keys{};
     std::vector<std::string> args{};
 
-    /// `acquire lock c:1 30000 "" 0`; a loaded script is `SCRIPT LOAD acquire`.
+    /// `acquire lock c:1 30000 0`; a loaded script is `SCRIPT LOAD acquire`.
     std::string text() const;
 };
 
@@ -32,7 +32,7 @@ lines texts(const std::vector<command>& commands);
 // The client's words, for its n-th acquisition.
 
 inline std::string acquire_of(std::string_view lock, int n, std::int64_t lease_ms = 30'000) {
-    return join("acquire ", lock, " c:", n, " ", lease_ms, " \"\" 0");
+    return join("acquire ", lock, " c:", n, " ", lease_ms, " 0");
 }
 inline std::string renew_of(std::string_view lock, int n, std::int64_t lease_ms = 30'000) {
     return join("renew ", lock, " c:", n, " ", lease_ms);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+// Each command that a script runs fails once, as a server without memory, without the right or with
+// a key of another type lets it fail: no key is left that never expires.
+#include "sim/redis/lua_host.hpp"
+#include "sim/scripts/player.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace {
+
+using namespace conch;
+using namespace conch::sim;
+using namespace conch::sim::test;
+using wire::script_id;
+
+const std::string mine = "c:1";
+const std::string other = "c:2";
+const std::string lease = "30000";
+
+/// A run of a script on what these commands set up.
+struct scene {
+    const char* name;
+    script_id script;
+    std::vector<words> before;
+    words keys;
+    words args;
+};
+
+void PrintTo(const scene& s, std::ostream* out) { *out << s.name; }
+
+words call_of(script_id id, const words& keys, const words& args) {
+    words w{"EVALSHA", std::string{wire::get_script(id).sha1}, std::to_string(keys.size())};
+    w.insert(w.end(), keys.begin(), keys.end());
+    w.insert(w.end(), args.begin(), args.end());
+    return w;
+}
+
+/// A lock of each family that `by` holds.
+words held(script_id acquire, const std::string& by) {
+    return call_of(acquire, {"lock"}, {by, lease, "0"});
+}
+
+std::vector<scene> scenes() {
+    std::vector<scene> all;
+    const auto family = [&](script_id acquire, script_id acquire_many, script_id release,
+                            script_id release_many, script_id renew, script_id nest,
+                            script_id status) {
+        all.push_back({"a free lock", acquire, {}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"with a fence", acquire, {}, {"lock", "fence"}, {mine, lease, "0"}});
+        all.push_back({"a fence with a TTL", acquire, {}, {"lock", "fence"}, {mine, lease, "900"}});
+        all.push_back({"again", acquire, {held(acquire, mine)}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"busy", acquire, {held(acquire, other)}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"a take-over", acquire, {held(acquire, other)}, {"lock", "fence"},
+                       {mine, lease, "0", other}});
+        all.push_back({"several", acquire_many, {}, {"lock", "fence", "b", "fence_b"},
+                       {"2", mine, lease, "0", other, lease, "0"}});
+        all.push_back({"release", release, {held(acquire, mine)}, {"lock"}, {mine, "channel"}});
+        all.push_back({"releases", release_many, {held(acquire, mine)}, {"lock", "b"},
+                       {"2", mine, "channel", mine, "channel"}});
+        all.push_back({"renewal", renew, {held(acquire, mine)}, {"lock", "b"},
+                       {mine, "60000", mine, "60000"}});
+        all.push_back({"nest", nest, {held(acquire, mine)}, {"lock"}, {mine, "2", "60000"}});
+        all.push_back({"status", status, {held(acquire, mine)}, {"lock", "fence"}, {}});
+    };
+    family(script_id::acquire, script_id::acquire_many, script_id::release,
+           script_id::release_many, script_id::renew, script_id::nest, script_id::status);
+    family(script_id::token_acquire, script_id::token_acquire_many, script_id::token_release,
+           script_id::token_release_many, script_id::token_renew, script_id::token_nest,
+           script_id::token_status);
+    for (const script_id rate : {script_id::rate_window, script_id::rate_log}) {
+        const words args{"5", "60000", "2", "1"};
+        all.push_back({"first permits", rate, {}, {"calls"}, args});
+        all.push_back({"more permits", rate, {call_of(rate, {"calls"}, args)}, {"calls"}, args});
+    }
+    return all;
+}
+
+class failing_calls : public ::testing::TestWithParam<scene> {
+protected:
+    /// The keys that never expire, but for those of fencing tokens, which may.
+    static std::string endless_keys(script_player& p) {
+        std::istringstream all{p.server.dump(p.now_us)};
+        std::string endless;
+        for (std::string line; std::getline(all, line);) {
+            if (line.ends_with(" -1") && !line.starts_with("fence")) {
+                endless += line + '\n';
+            }
+        }
+        return endless;
+    }
+
+    /// How many commands the script runs, where number `n` fails with these words.
+    std::size_t run_and_fail(std::size_t n, const std::string& words_of_failure) {
+        script_player p;
+        for (const words& w : GetParam().before) {
+            p.ask(w);
+        }
+        const std::string holder_before = p.server.dump(p.now_us);
+        lua_host::instance().fail_call(n, words_of_failure);
+        const std::string reply =
+            p.ask(call_of(GetParam().script, GetParam().keys, GetParam().args));
+        EXPECT_EQ(endless_keys(p), "") << n << ": " << words_of_failure << ": " << reply;
+        if (reply.starts_with("-") && GetParam().before.empty()) {
+            EXPECT_FALSE(p.server.exists("lock", p.now_us)) << n << ": denied, but held";
+        }
+        return lua_host::instance().calls();
+    }
+};
+
+TEST_P(failing_calls, leave_no_key_without_expiry_and_no_lock_that_the_answer_denies) {
+    for (const char* why : {"OOM command not allowed when used memory > 'maxmemory'.",
+                            "NOPERM this user has no permissions to run this command",
+                            "WRONGTYPE Operation against a key holding the wrong kind of value"}) {
+        const std::size_t calls = run_and_fail(static_cast<std::size_t>(-2), why);
+        ASSERT_GT(calls, 0u);
+        for (std::size_t n = 0; n < calls; ++n) {
+            run_and_fail(n, why);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(scripts, failing_calls, ::testing::ValuesIn(scenes()));
+
+}  // namespace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_SCRIPTS_PLAYER_HPP
+#define CONCH_TEST_SIM_SCRIPTS_PLAYER_HPP
+
+#include "resp/writer.hpp"
+#include "sim/fake_redis.hpp"
+#include "wire/script.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace conch::sim::test {
+
+using words = std::vector<std::string>;
+
+/// A fake server that knows every script, and one connection to it.
+class script_player {
+public:
+    script_player() {
+        for (std::size_t i = 0; i < wire::script_count; ++i) {
+            const wire::script& s = wire::get_script(static_cast<wire::script_id>(i));
+            ask({"SCRIPT", "LOAD", std::string{s.body}});
+        }
+    }
+
+    std::string ask(const words& command) {
+        std::string bytes;
+        {
+            resp::writer w{bytes};
+            w.command(command.size());
+            for (const std::string& word : command) {
+                w.arg(word);
+            }
+        }
+        server.receive(me, bytes, now_us);
+        return server.take_output(me);
+    }
+
+    std::int64_t now_us = 1'700'000'000'000'000;
+    fake_redis server{{}};
+    fake_redis::connection me = server.connect();
+};
+
+}  // namespace conch::sim::test
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_UNIT_MONKEY_HPP
+#define CONCH_TEST_SIM_UNIT_MONKEY_HPP
+
+#include "core/check.hpp"
+#include "sim/world.hpp"
+#include "wire/script.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace conch::sim::test {
+
+/// Random commands, right ones and wrong ones.
+class monkey {
+public:
+    using words = std::vector<std::string>;
+
+    explicit monkey(std::uint64_t seed) : chance_{seed} {}
+
+    static const words& keys() {
+        static const words all{"k0", "k1", "k2", "k3", "token"};
+        return all;
+    }
+
+    std::size_t below(std::size_t n) { return static_cast<std::size_t>(chance_.below(n)); }
+    std::string key() { return keys()[below(4)]; }
+    /// Mostly the one that has the right type, so that there is something in it.
+    std::string key_of(std::size_t type) { return below(4) == 0 ? key() : keys()[type]; }
+    std::string field() { return "f" + std::to_string(below(4)); }
+    std::string number() {
+        static const words odd{"0",
+                               "-1",
+                               "7",
+                               "abc",
+                               "",
+                               "1.5",
+                               "9223372036854775807",
+                               " 3",
+                               "03",
+                               "-9223372036854775808",
+                               "99999999999999999999"};
+        return chance_.once_in(3) ? odd[below(odd.size())] : std::to_string(below(20));
+    }
+    /// Long enough that it can't pass during the test, or odd.
+    std::string ttl() {
+        static const words odd{"0", "-1", "abc", "", "1.5", "9223372036854775807", " 3", "060000"};
+        return chance_.once_in(4) ? odd[below(odd.size())] : std::to_string(60 + below(40)) + "000";
+    }
+
+    words command() {
+        switch (below(12)) {
+            case 0: return {"SET", key(), number()};
+            case 1: return {"SET", key(), field(), one_of({"PX", "EX", "px"}), ttl()};
+            case 2: return {"SET", key(), field(), one_of({"NX", "XX", "KEEPTTL", "GET", "zz"})};
+            case 3: return strings();
+            case 4: return keys_of_any_type();
+            case 5:
+            case 6: return hashes();
+            case 7: return lists();
+            case 8:
+            case 9: return zsets();
+            case 10: return servers();
+            default: return cut_short();
+        }
+    }
+
+    words script(const wire::script& s) {
+        std::string_view what = s.name;
+        what.remove_prefix(what.starts_with("token_") ? 6 : 0);
+        const bool many = what.ends_with("_many");
+        what.remove_suffix(many ? 5 : 0);
+        const std::size_t runs = many ? 2 + below(3) : 1;
+        const bool fenced = (what == "acquire" || what == "status") && chance_.once_in(2);
+        const std::size_t all_keys = runs * (fenced ? 2 : 1);
+        // A wrong number of keys would give `many` a wrong number of runs, which may be without end.
+        words w{"EVALSHA", std::string{s.sha1},
+                !many && chance_.once_in(20) ? number() : std::to_string(all_keys)};
+        for (std::size_t i = 0; i < runs; ++i) {
+            w.push_back(key());
+            if (fenced) {
+                w.push_back(one_of({"token", "token", key()}));
+            }
+        }
+        if (many) {
+            w.push_back(std::to_string(runs));
+        }
+        for (std::size_t i = 0; i < runs; ++i) {
+            const words args = arguments_of(what);
+            w.insert(w.end(), args.begin(), args.end());
+        }
+        if (chance_.once_in(40)) {
+            w.pop_back();
+        }
+        return w;
+    }
+
+private:
+    words arguments_of(std::string_view script) {
+        const std::string holder = "client:" + std::to_string(below(3));
+        if (script == "acquire") {
+            return {holder, ttl(), one_of({"0", "0", "90000"})};
+        }
+        if (script == "release") {
+            return {holder, one_of({"channel", "other"})};
+        }
+        if (script == "renew") {
+            return {holder, chance_.once_in(3) ? "0" : ttl()};
+        }
+        if (script == "nest") {
+            return {holder, std::to_string(1 + below(3)), ttl()};
+        }
+        if (script == "status") {
+            return {};
+        }
+        CONCH_CHECK(script.starts_with("rate_"));
+        // A window of more than a year is refused by the client.
+        words w{std::to_string(3 + below(5)), std::to_string(60 + below(40)) + "000"};
+        for (std::size_t n = 1 + below(3); n > 0; --n) {
+            w.push_back(std::to_string(1 + below(3)));
+        }
+        return w;
+    }
+
+    std::string one_of(const words& w) { return w[below(w.size())]; }
+
+    words strings() {
+        if (chance_.once_in(40)) {
+            return {"FLUSHALL"};
+        }
+        const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "STRLEN", "get"});
+        return what == "INCRBY" ? words{what, key(), number()} : words{what, key()};
+    }
+    words keys_of_any_type() {
+        switch (below(7)) {
+            case 0: return {one_of({"DEL", "UNLINK"}), key(), key()};
+            case 1: return {"EXISTS", key(), key()};
+            case 5: return {"EXPIRE", key(), one_of({"70", "80", "0", "-1", "x", "1.5"})};
+            case 2: return {"PERSIST", key()};
+            case 3: return {"PEXPIRE", key(), ttl()};
+            case 4: return {"PEXPIRE", key(), ttl(), one_of({"NX", "XX", "GT", "LT", "qq"})};
+            default: return {one_of({"TYPE", "PTTL"}), key()};
+        }
+    }
+    words hashes() {
+        switch (below(8)) {
+            case 0: return {"HSET", key_of(1), field(), number(), field(), number()};
+            case 1: return {"HSETNX", key_of(1), field(), number()};
+            case 2: return {"HGET", key_of(1), field()};
+            case 3: return {"HEXISTS", key_of(1), field()};
+            case 4: return {"HDEL", key_of(1), field(), field()};
+            case 5: return {"HINCRBY", key_of(1), field(), number()};
+            case 6: return {"HLEN", key_of(1)};
+            default: return {"HGETALL", key_of(1)};
+        }
+    }
+    words lists() {
+        switch (below(6)) {
+            case 0: return {one_of({"LPUSH", "RPUSH"}), key_of(2), field(), field()};
+            case 1: return {"LINDEX", key_of(2), number()};
+            case 2: return {"LRANGE", key_of(2), number(), number()};
+            case 3: return {"LREM", key_of(2), one_of({"0", "1", "-1", "x"}), field()};
+            case 4: return {"LPOP", key_of(2)};
+            default: return {"LLEN", key_of(2)};
+        }
+    }
+    words zsets() {
+        const std::string low = one_of({"-inf", "1", "(3", "0.5", "nan?"});
+        const std::string high = one_of({"+inf", "10", "(12", "x"});
+        switch (below(10)) {
+            case 0: return {"ZADD", key_of(3), number(), field()};
+            case 1: return {"ZADD", key_of(3), one_of({"1.5", "3", "inf"}), field(), "2", field()};
+            case 2: return {"ZSCORE", key_of(3), field()};
+            case 3: return {"ZREM", key_of(3), field(), field()};
+            case 4: return {"ZRANGEBYSCORE", key_of(3), low, high};
+            case 8:
+                return {"ZRANGEBYSCORE",
+                        key_of(3),
+                        "-inf",
+                        "+inf",
+                        one_of({"LIMIT", "limit", "x"}),
+                        one_of({"0", "1", "-1"}),
+                        one_of({"0", "1", "-1", "y"})};
+            case 9: return {"ZRANGE", key_of(3), one_of({"0", "1", "-2"}), one_of({"0", "-1"})};
+            case 5: return {"ZREMRANGEBYSCORE", key_of(3), low, high};
+            case 6: return {"ZCOUNT", key_of(3), low, high};
+            default: return {one_of({"ZCARD", "LLEN", "HLEN"}), key_of(3)};
+        }
+    }
+    words servers() {
+        switch (below(8)) {
+            case 0: return {"PUBLISH", one_of({"channel", "other"}), number()};
+            case 1: return {"SUBSCRIBE", one_of({"channel", "other"}), "third"};
+            case 2: return {"UNSUBSCRIBE", one_of({"channel", "other", "third"})};
+            case 3: return {"PUBSUB", "NUMSUB", "channel", "other"};
+            case 4: return {"PING", number()};
+            case 5: return {"CLIENT", "GETNAME"};
+            case 6: return {"CLIENT", "SETNAME", field()};
+            default: return {"SELECT", one_of({"0", "x", "99"})};
+        }
+    }
+    words cut_short() {
+        words w = one_of({"a", "b"}) == "a" ? hashes() : keys_of_any_type();
+        if (chance_.once_in(3)) {
+            w[0] = "NOSUCHCOMMAND";
+        } else {
+            w.pop_back();
+        }
+        return w;
+    }
+
+    dice chance_;
+};
+
+}  // namespace conch::sim::test
+
+#endif
