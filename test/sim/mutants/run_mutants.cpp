@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,7 @@ struct fate {
     std::uint64_t seeds = 0;  ///< that it played
     bool died = false;
     std::string of{};
+    double seconds = 0;
 };
 
 void choose(std::size_t which) {
@@ -98,13 +100,16 @@ fate try_mutant(std::size_t which, deployment server, std::uint64_t first, std::
         return {};
     }
     std::fflush(stdout);
+    const auto start = std::chrono::steady_clock::now();
     const pid_t child = ::fork();
     if (child == 0) {
         ::close(ends[0]);
         play_all(which, server, first, count, ends[1]);
     }
     ::close(ends[1]);
-    return read_fate(ends[0], child);
+    fate f = read_fate(ends[0], child);
+    f.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return f;
 }
 
 /// What mutants.txt expects of a mutant.
@@ -143,7 +148,7 @@ void print_report(const mutants::mutant& m, const fate& f, const expectation& e,
         const std::string because{e.because};
         why = f.died ? why + " (" + because + ")" : because;
     }
-    std::printf("%-37s %-24s %s%s\n", m.name, how.c_str(), why.c_str(),
+    std::printf("%6.1f s  %-37s %-24s %s%s\n", f.seconds, m.name, how.c_str(), why.c_str(),
                 unexpected ? "  UNEXPECTED" : "");
     std::fflush(stdout);
 }
