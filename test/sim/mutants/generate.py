@@ -74,7 +74,7 @@ def place(sources, mutant, number, before):
     """The changes that make a mutant, each with its file. `before`: those of other mutants."""
     made = []
     for e in mutant.edits:
-        path, begin, end = places.find(sources, e.where, " ".join(e.old))
+        path, begin, end = places.find(sources, e)
         change = Change(begin, end, number, e)
         if any(p == path and change.crosses(c) for p, c in before + made):
             raise places.Lost(f"overlaps another mutant in {e.where}: {' '.join(e.old)}")

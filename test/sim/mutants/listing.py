@@ -7,6 +7,7 @@ import sys
 @dataclasses.dataclass
 class Edit:
     where: str
+    after: str = ""
     old: list = dataclasses.field(default_factory=list)
     new: list = dataclasses.field(default_factory=list)
     is_expression: bool = False
@@ -38,6 +39,8 @@ def parse(text, path="mutants.txt"):
             mutants[-1].server = rest
         elif word == "edit":
             mutants[-1].edits.append(Edit(rest))
+        elif word == "after":
+            mutants[-1].edits[-1].after = rest
         elif word in ("-", "="):
             mutants[-1].edits[-1].old.append(rest)
             mutants[-1].edits[-1].is_expression = word == "="

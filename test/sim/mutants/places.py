@@ -24,7 +24,8 @@ class Source:
         self.bare = cpp_text.code_only(text)
         bodies = cpp_text.functions(self.bare)
         names = cpp_text.qualified_names(self.bare, bodies)
-        self.functions = [(n.split("::"), b.begin + 1, b.end) for n, b in zip(names, bodies)]
+        # From the head on: a constructor initialises members before its body.
+        self.functions = [(n.split("::"), b.head, b.end) for n, b in zip(names, bodies)]
 
 
 def read_sources(folder):
@@ -51,13 +52,31 @@ def _spans(sources, where):
     return found
 
 
-def find(sources, where, text):
-    """The one place of the pattern there: its source, begin and end."""
+def _in_spans(spans, text):
+    """Each place of the pattern there: the number of the span, its begin and end."""
     pattern = Pattern(text)
     if not pattern.valid:
         raise Lost(f"not a pattern: {text}")
-    found = {(s.path, *place) for s, begin, end in _spans(sources, where)
-             for place in pattern.find(s.code, s.bare, begin, end)}
+    return [(i, *place) for i, (s, begin, end) in enumerate(spans)
+            for place in pattern.find(s.code, s.bare, begin, end)]
+
+
+def _only(found, where, text):
     if len(found) != 1:
         raise Lost(f"found {len(found)} times in {where}: {text}")
-    return found.pop()
+    return found[0]
+
+
+def find(sources, edit):
+    """The one place of an edit: the path of its source, its begin and end."""
+    spans, text = _spans(sources, edit.where), " ".join(edit.old)
+    if edit.after:
+        # From the words that it comes after, to the end of that function: its first.
+        i, _, begin = _only(_in_spans(spans, edit.after), edit.where, edit.after)
+        source, _, end = spans[i]
+        found = _in_spans([(source, begin, end)], text)[:1]
+        spans = [spans[i]]
+    else:
+        found = _in_spans(spans, text)
+    i, begin, end = _only(found, edit.where, text)
+    return spans[i][0].path, begin, end
