@@ -152,8 +152,12 @@ def write(path, text):
 
 def main(source, listed, output):
     mutants = listing.parse(listed.read_text(), listed)
-    for path, text in generate(places.read_sources(source), mutants).items():
+    files = generate(places.read_sources(source), mutants)
+    for path, text in files.items():
         write(output / path, text)
+    for path in output.rglob("*.?pp"):  # of sources that are gone
+        if path.relative_to(output).as_posix() not in files:
+            path.unlink()
     for m in mutants:
         if m.lost:
             print(f"mutant {m.name} is lost: {m.lost}", file=sys.stderr)

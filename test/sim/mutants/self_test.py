@@ -57,8 +57,8 @@ class Found(Case):
         self.finds(MUTATED, STATEMENT, a_cpp="int x;\n", b_cpp="namespace n {\n" + ARM + "}\n")
 
     def test_in_the_body_of_the_class(self):
-        inside = ARM.replace("timer::", "").replace("\n", "\n    ")
-        self.finds(MUTATED, STATEMENT, a_hpp="class timer : base {\npublic:\n    " + inside + "};\n")
+        inside = ARM.replace("timer::", "")
+        self.finds(MUTATED, STATEMENT, a_hpp="class timer : base {\npublic:\n" + inside + "};\n")
 
     def test_whatever_the_layout_and_the_comments(self):
         laid_out = ARM.replace("set(t,", "set(  // so\n        t,")
