@@ -7,11 +7,11 @@
 #include "wire/script.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct fate {
     std::uint64_t seeds = 0;  ///< that it played
     bool died = false;
     std::string of{};
-    double seconds = 0;
+    double seconds = 0;  ///< of a CPU
 };
 
 void choose(std::size_t which) {
@@ -91,7 +91,10 @@ fate read_fate(int from, pid_t child) {
     }
     std::fclose(in);
     int status = 0;
-    ::waitpid(child, &status, 0);
+    ::rusage used{};
+    ::wait4(child, &status, 0, &used);
+    f.seconds = static_cast<double>(used.ru_utime.tv_sec) +
+                static_cast<double>(used.ru_utime.tv_usec) * 1e-6;
     f.died = !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     if (f.died && f.of.empty()) {
         f.of = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "an endless loop"
@@ -106,16 +109,13 @@ fate try_mutant(std::size_t which, deployment server, std::uint64_t first, std::
         return {};
     }
     std::fflush(stdout);
-    const auto start = std::chrono::steady_clock::now();
     const pid_t child = ::fork();
     if (child == 0) {
         ::close(ends[0]);
         play_all(which, server, first, count, ends[1]);
     }
     ::close(ends[1]);
-    fate f = read_fate(ends[0], child);
-    f.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return f;
+    return read_fate(ends[0], child);
 }
 
 /// What mutants.txt expects of a mutant.
