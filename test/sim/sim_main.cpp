@@ -177,7 +177,9 @@ int main(int argc, char* argv[]) {
         "json", "the result as JSON");
 #ifdef CONCH_MUTANTS
     known.add_options()("mutant", po::value<std::string>(), "with this rule broken")(
-        "mutants", "each mutant in turn: how many seeds until one fails");
+        "mutants", "each mutant in turn: how many seeds until one fails")(
+        "part", po::value<std::string>()->default_value("1/1"),
+        "I/N: of the mutants, only the Ith of N parts");
 #endif
     try {
         po::variables_map options;
@@ -192,12 +194,17 @@ int main(int argc, char* argv[]) {
         }
 #ifdef CONCH_MUTANTS
         if (options.count("mutants") != 0) {
+            const auto part = sim::part_named(options["part"].as<std::string>());
+            if (!part) {
+                std::cerr << "conch_sim: a part is named like 1/2\n";
+                return bad_usage;
+            }
             return sim::run_mutants(options["seed"].as<std::uint64_t>(),
-                                    options["count"].as<std::uint64_t>());
+                                    options["count"].as<std::uint64_t>(), *part);
         }
         if (options.count("mutant") != 0 &&
             !sim::choose_mutant(options["mutant"].as<std::string>())) {
-            std::cerr << "conch_sim: no such mutant\n";
+            std::cerr << "conch_sim: no such mutant, or it is lost\n";
             return bad_usage;
         }
 #endif

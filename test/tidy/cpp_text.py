@@ -8,6 +8,7 @@ from typing import List, NamedTuple, Optional
 class Function(NamedTuple):
     begin: int  # offset of the opening brace
     end: int  # offset of the closing brace
+    head: int = 0  # offset at which its declaration begins
 
 
 _TOKEN = re.compile(
@@ -123,9 +124,24 @@ def functions(code: str) -> List[Function]:
         end = closing(code, m.start())
         position = min(end + 1, len(code))
         if kind == 'body':
-            found.append(Function(m.start(), end))
+            found.append(Function(m.start(), end, head_begin))
             head_begin = position
         # After a braced initialiser the same declaration goes on.
+
+
+_CLASS = re.compile(r'\b(?:class|struct|union)\s+(\w+)\s*(?:final\s*)?(?::[^;{}()]*)?\{')
+
+
+def qualified_names(code: str, found: List[Function]) -> List[str]:
+    """For each of these functions `class::name`, or its name alone; without its namespaces."""
+    classes = [(m[1], m.end() - 1, closing(code, m.end() - 1)) for m in _CLASS.finditer(code)]
+    names = []
+    for f in found:
+        head = _without_groups(code[f.head:f.begin])
+        m = re.search(r'(~?\w+(?: ?:: ?~?\w+)*) ?\(\)', head)
+        around = [name for name, begin, end in classes if begin < f.begin < end]
+        names.append('::'.join(around + [m[1].replace(' ', '') if m else '']))
+    return names
 
 
 def inside(spans: List[Function], offset: int) -> Optional[Function]:

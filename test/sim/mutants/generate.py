@@ -6,59 +6,29 @@ usage: generate.py SOURCE_FOLDER MUTANTS_FILE OUTPUT_FOLDER
 
 A statement X that a mutant replaces by Y becomes `if (mutants::on(N)) { Y } else { X }`, an
 expression becomes `(mutants::on(N) ? (Y) : (X))`. Lua scripts are not changed; their mutants go
-into the table of mutants.hpp. Fails if a text is not found exactly once.
+into the table of mutants.hpp. A mutant whose place is not found exactly once is lost: it is
+reported, and the table tells so, but the others are made.
 """
 import pathlib
-import re
 import sys
+from typing import NamedTuple
+
+import listing
+import places
 
 
-class Edit:
-    def __init__(self, path):
-        self.path = path
-        self.old = []
-        self.new = []
-        self.is_expression = False
+class Change(NamedTuple):
+    begin: int
+    end: int
+    number: int
+    edit: listing.Edit
 
+    def around(self, other):
+        return self.begin <= other.begin and other.end <= self.end
 
-def read(path):
-    mutants = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        word, _, rest = line.partition(" ")
-        if word == "mutant":
-            mutants.append({"name": rest, "rule": "", "edits": [], "survives": "",
-                            "server": "alone"})
-        elif word in ("rule", "section"):
-            mutants[-1]["rule"] = line
-        elif word == "expect":
-            mutants[-1]["survives"] = rest.removeprefix("survives: ")
-        elif word == "server":
-            mutants[-1]["server"] = rest
-        elif word == "edit":
-            mutants[-1]["edits"].append(Edit(rest))
-        elif word in ("-", "="):
-            mutants[-1]["edits"][-1].old.append(rest)
-            mutants[-1]["edits"][-1].is_expression = word == "="
-        elif word == "+":
-            mutants[-1]["edits"][-1].new.append(rest)
-        else:
-            sys.exit(f"{path}:{number}: not understood: {line}")
-    return mutants
-
-
-def squeeze(text):
-    """A pattern for the text, whatever its white space."""
-    return r"\s*".join(re.escape(word) for word in text.split())
-
-
-def find(text, edit, name):
-    pattern = squeeze(" ".join(edit.old))
-    found = list(re.finditer(pattern, text))
-    if len(found) != 1:
-        sys.exit(f"mutant {name}: found {len(found)} times in {edit.path}: {' '.join(edit.old)}")
-    return found[0]
+    def crosses(self, other):
+        return (self.begin < other.end and other.begin < self.end
+                and not self.around(other) and not other.around(self))
 
 
 def unbalanced(text):
@@ -71,8 +41,7 @@ def unbalanced(text):
     return len(text)
 
 
-def expression(match, edit, number):
-    old, new = match.group(0), " ".join(edit.new)
+def expression(old, new, number):
     tail = ""
     for end in (" &&", " ||"):
         if old.rstrip().endswith(end):
@@ -82,58 +51,69 @@ def expression(match, edit, number):
     return f"(conch::mutants::on({number}) ? ({new[:cut_new]}) : ({old[:cut]})){tail}"
 
 
-def statement(match, edit, number):
-    new = " ".join(edit.new)
-    return f"if (conch::mutants::on({number})) {{ {new} }} else {{ {match.group(0)} }}"
+def statement(old, new, number):
+    return f"if (conch::mutants::on({number})) {{ {new} }} else {{ {old} }}"
 
 
-def main():
-    source, listing, output = (pathlib.Path(a) for a in sys.argv[1:4])
-    mutants = read(listing)
-    changes = {}  # file -> [(begin, end, text)], on the file as it is
-    lua = []
-    originals = {}
+def render(text, changes, begin, end):
+    """text[begin:end] with these changes, of which some may be inside others."""
+    out = ""
+    changes = sorted(changes, key=lambda c: (c.begin, -c.end, c.number))
+    while changes:
+        outer = changes.pop(0)
+        inner = [c for c in changes if outer.around(c)]
+        changes = changes[len(inner):]
+        old = render(text, inner, outer.begin, outer.end)
+        form = expression if outer.edit.is_expression else statement
+        out += text[begin:outer.begin] + form(old, " ".join(outer.edit.new), outer.number)
+        begin = outer.end
+    return out + text[begin:end]
+
+
+def place(sources, mutant, number, before):
+    """The changes that make a mutant, each with its file. `before`: those of other mutants."""
+    made = []
+    for e in mutant.edits:
+        path, begin, end = places.find(sources, e)
+        change = Change(begin, end, number, e)
+        if any(p == path and change.crosses(c) for p, c in before + made):
+            raise places.Lost(f"overlaps another mutant in {e.where}: {' '.join(e.old)}")
+        made.append((path, change))
+    return made
+
+
+def generate(sources, mutants):
+    """The mutated files and their texts. Marks the mutants that are lost."""
+    changes, lua = [], []
     for number, m in enumerate(mutants):
-        for e in m["edits"]:
-            path = source.parent / e.path
-            text = originals.setdefault(e.path, path.read_text())
-            match = find(text, e, m["name"])
-            if e.path.endswith(".lua"):
-                mutated = text[: match.start()] + "\n".join(e.new) + text[match.end():]
-                lua.append((number, path.stem, mutated))
+        try:
+            made = place(sources, m, number, changes)
+        except places.Lost as why:
+            m.lost = str(why)
+            continue
+        for path, c in made:
+            if path.endswith(".lua"):
+                text = sources[path].text
+                mutated = text[:c.begin] + "\n".join(c.edit.new) + text[c.end:]
+                lua.append((number, pathlib.Path(path).stem, mutated))
             else:
-                changes.setdefault(e.path, []).append((match, e, number))
-    for path in sorted(p for p in source.rglob("*") if p.suffix in (".cpp", ".hpp")):
-        name = str(path.relative_to(source.parent))
-        target = output / name
-        text = path.read_text()
-        # Several mutants of one place: the later ones go around the earlier.
-        for match, e, number in sorted(changes.get(name, []), key=lambda c: -c[0].start()):
-            place = find(text, e, mutants[number]["name"]) if overlaps(changes[name], match) \
-                else match
-            body = expression(place, e, number) if e.is_expression else statement(place, e, number)
-            text = text[: place.start()] + body + text[place.end():]
-        if name in changes:
-            text = '#include "mutants.hpp"\n' + text
-        write(target, text)
-    write(output / "mutants.hpp", header(mutants, lua))
-
-
-def overlaps(changes, match):
-    return sum(c[0].start() < match.end() and match.start() < c[0].end() for c in changes) > 1
-
-
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+                changes.append((path, c))
+    files = {}
+    for path, s in sources.items():
+        if not path.endswith(".lua"):
+            own = [c for p, c in changes if p == path]
+            include = '#include "mutants.hpp"\n' if own else ""
+            files[path] = include + render(s.text, own, 0, len(s.text))
+    files["mutants.hpp"] = header(mutants, lua)
+    return files
 
 
 def header(mutants, lua):
     def quoted(s):
         return '"' + s.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    columns = [[quoted(m[c]) for c in ("name", "rule", "survives", "server")] for m in mutants]
+    columns = [[quoted(c) for c in (m.name, m.rule, m.survives, m.server, m.lost)]
+               for m in mutants]
     rows = "\n".join(f"    {{{', '.join(c)}}}," for c in columns)
     scripts = "\n".join(f'    {{{n}, {quoted(name)}, R"lua({text})lua"}},' for n, name, text in lua)
     return f"""#ifndef CONCH_MUTANTS_HPP
@@ -144,6 +124,7 @@ struct mutant {{
     const char* rule;
     const char* survives;
     const char* server;
+    const char* lost;
 }};
 inline constexpr mutant all[] = {{
 {rows}
@@ -163,4 +144,24 @@ inline bool on(int n) noexcept {{ return active == n; }}
 """
 
 
-main()
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main(source, listed, output):
+    mutants = listing.parse(listed.read_text(), listed)
+    files = generate(places.read_sources(source), mutants)
+    for path, text in files.items():
+        write(output / path, text)
+    for path in output.rglob("*.?pp"):  # of sources that are gone
+        if path.relative_to(output).as_posix() not in files:
+            path.unlink()
+    for m in mutants:
+        if m.lost:
+            print(f"mutant {m.name} is lost: {m.lost}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(*(pathlib.Path(a) for a in sys.argv[1:4]))

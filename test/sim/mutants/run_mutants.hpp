@@ -2,17 +2,30 @@
 #ifndef CONCH_TEST_SIM_MUTANTS_RUN_MUTANTS_HPP
 #define CONCH_TEST_SIM_MUTANTS_RUN_MUTANTS_HPP
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace conch::sim {
 
-/// Breaks the rule of this name from now on; false if there is none.
+/// Breaks the rule of this name from now on; false if there is none, or it is lost.
 bool choose_mutant(std::string_view name);
 
-/// Each mutant in a process of its own, for at most `count` seeds from `first` on. Prints how many
-/// it took until one failed; 1 if a mutant survived that shouldn't, or died that should live.
-int run_mutants(std::uint64_t first, std::uint64_t count);
+/// Every `count`th mutant, from the one of this number on.
+struct part {
+    std::size_t number = 1;
+    std::size_t count = 1;
+};
+
+/// What a text like `1/2` names.
+std::optional<part> part_named(std::string_view text);
+
+/// Each mutant in a process of its own, from seed `first` on until one fails: for at most `count`
+/// seeds, or a tenth of that if it is meant to survive. Prints how long that took. 1 if a mutant
+/// survived that shouldn't, or died that should live, or is lost: its place in the sources is not
+/// found any more.
+int run_mutants(std::uint64_t first, std::uint64_t count, part of);
 
 }  // namespace conch::sim
 
