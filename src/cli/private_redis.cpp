@@ -236,15 +236,18 @@ void private_redis::launch() {
         ::dup2(out, STDERR_FILENO);
         ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
     };
-    const spawned child = spawn(argv[0], argv.data(), environ, prepare);
+    spawned child = spawn(argv[0], argv.data(), environ, prepare);
+    if (child.exec_error == ENOENT) {
+        child = spawn("valkey-server", argv.data(), environ, prepare);
+    }
     pid_ = child.pid;
     if (child.fork_error != 0) {
         fail(child.fork_error, "cannot start a process");
     }
     if (child.exec_error == ENOENT) {
         throw std::runtime_error(
-            "redis-server is not installed or not in $PATH (on Debian: apt-get install "
-            "redis-server)");
+            "neither redis-server nor valkey-server is installed and in $PATH (on Debian: apt-get "
+            "install redis-server)");
     }
     if (child.exec_error != 0) {
         fail(child.exec_error, "cannot run redis-server");

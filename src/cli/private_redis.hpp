@@ -10,9 +10,10 @@
 
 namespace conch::cli {
 
-/// A `redis-server` of our own: child of this process, in a temporary folder of its own, without
-/// persistence. It listens on a unix socket, and on a free loopback port if asked to. It has a
-/// process group of its own, so a terminal's Ctrl-C reaches this process alone.
+/// A `redis-server` of our own, or a `valkey-server` where there is none: child of this process, in
+/// a temporary folder of its own, without persistence. It listens on a unix socket, and on a free
+/// loopback port if asked to. It has a process group of its own, so a terminal's Ctrl-C reaches
+/// this process alone.
 ///
 /// The server is killed by the destructor, and by the kernel (PDEATHSIG) when the *thread* that
 /// started it ends, so start it from a thread that lives as long as the server should. The folder

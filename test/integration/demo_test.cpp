@@ -4,8 +4,11 @@
 #include "support/redis_test.hpp"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -186,6 +189,19 @@ TEST_F(demo_test, a_server_that_is_not_there_is_69_and_one_line) {
     const ended& end = p.finish();
     EXPECT_EQ(end.status, 69);
     expect_one_line(end.err);
+    expect_nothing_left();
+}
+
+TEST_F(demo_test, valkey_server_will_do_where_there_is_no_redis_server) {
+    const temporary_folder path{};
+    const std::string stand_in = path.path() + "/valkey-server";
+    std::ofstream{stand_in} << "#!/bin/sh\nPATH='" << std::getenv("PATH")
+                            << "' exec redis-server \"$@\"\n";
+    ASSERT_EQ(::chmod(stand_in.c_str(), 0700), 0);
+    program p{demo({"--seconds", "0.2"}), {{"TMPDIR", folder.path()}, {"PATH", path.path()}}};
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0) << end.err;
+    EXPECT_GT(value_of(end.out, "acquisitions"), 0);
     expect_nothing_left();
 }
 
