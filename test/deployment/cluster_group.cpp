@@ -15,8 +15,6 @@
 namespace conch::test {
 namespace {
 
-constexpr auto start_limit = std::chrono::seconds{60};
-
 template <typename Condition>
 void wait_until(Condition condition, const char* otherwise) {
     asio::io_context io;
@@ -25,25 +23,16 @@ void wait_until(Condition condition, const char* otherwise) {
     }
 }
 
-/// ADDSLOTSRANGE is of 7.0.
-void add_slots(raw_client& to, std::size_t first, std::size_t end) {
-    raw_client::words line{"CLUSTER", "ADDSLOTS"};
-    for (std::size_t slot = first; slot < end; ++slot) {
-        line.push_back(std::to_string(slot));
-    }
-    to.must(line);
-}
-
 }  // namespace
 
 cluster_group::cluster_group(std::optional<node_certificate> shown) : shown_{std::move(shown)} {
     while (nodes_.size() < node_count) {
         const std::size_t i = nodes_.size();
-        raw_client r = start_node().raw();
+        const cluster_node& node = start_node();
         // Different from the start, or the nodes would have to find that out.
-        r.must({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
+        node.raw().must({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
         if (i < master_count) {
-            add_slots(r, slot_count * i / master_count, slot_count * (i + 1) / master_count);
+            node.add_slots(slot_count * i / master_count, slot_count * (i + 1) / master_count);
         }
         meet(i);
     }

@@ -126,6 +126,15 @@ cluster_node::cluster_node(const node_certificate& c) : server_{options_with(por
     begin();
 }
 
+// ADDSLOTSRANGE is of 7.0.
+void cluster_node::add_slots(std::size_t first, std::size_t end) const {
+    raw_client::words line{"CLUSTER", "ADDSLOTS"};
+    for (std::size_t slot = first; slot < end; ++slot) {
+        line.push_back(std::to_string(slot));
+    }
+    raw().must(line);
+}
+
 void cluster_node::kill() {
     server_.kill();
     frozen_ = false;

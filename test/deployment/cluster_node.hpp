@@ -72,6 +72,8 @@ public:
     std::uint16_t port() const noexcept { return ports_.client(); }
     std::uint16_t bus_port() const noexcept { return ports_.bus(); }
 
+    /// It serves these from now on: those from `first` on, up to `end`.
+    void add_slots(std::size_t first, std::size_t end) const;
     void kill();
     void start();
     void freeze();

@@ -11,6 +11,9 @@
 
 namespace conch::test {
 
+/// How long a group of servers may take to begin.
+inline constexpr std::chrono::seconds start_limit{60};
+
 /// Of a client with conch's user that notices soon that a server is gone, and waits until another
 /// has taken its place, however busy the machine is.
 inline config group_settings(config c, const std::string& client_name) {

@@ -17,8 +17,6 @@
 namespace conch::test {
 namespace {
 
-constexpr auto start_limit = std::chrono::seconds{60};
-
 }  // namespace
 
 replica_group::replica_group(const std::optional<node_certificate>& shown) {

@@ -15,8 +15,6 @@
 namespace conch::test {
 namespace {
 
-constexpr auto start_limit = std::chrono::seconds{60};
-
 // "3" of "num-other-sentinels 3" in the flat list of a sentinel's answer.
 std::string field(const reply& flat, const std::string& name) {
     for (std::size_t i = 0; i + 1 < flat.items.size(); i += 2) {

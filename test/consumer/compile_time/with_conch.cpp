@@ -17,7 +17,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-asio::awaitable<void> lock(conch::client& redis) {
+asio::awaitable<void> hold_now_and_then(conch::client& redis) {
     const auto executor = co_await asio::this_coro::executor;
     asio::steady_timer pause{executor};
     conch::mutex m{redis, "compile time", {.fenced = true}};
@@ -40,7 +40,7 @@ int main(int argc, char* argv[]) {
     signals.async_wait([&](boost::system::error_code, int) { io.stop(); });
     conch::client redis{io, conch::config::from_url(argv[1])};
     int status = 1;
-    asio::co_spawn(io, lock(redis), [&](std::exception_ptr failure) {
+    asio::co_spawn(io, hold_now_and_then(redis), [&](std::exception_ptr failure) {
         signals.cancel();
         try {
             if (failure) {
