@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Every suite. The threads under TSan and the mutants run beside the quick suites under ASan + UBSan.
-# All suites of the plain build follow, then those with real servers for each other server.
+# Every suite. The threads under TSan and the mutants run beside the quick suites under ASan and
+# UBSan. All suites of the plain build follow, then those with real servers for each other server.
 # `bash test/run.sh --all` installs what it needs first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

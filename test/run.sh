@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Installs what is missing, builds, and tests. The status is not 0 if anything failed.
 #
-#   bash test/run.sh              tells within ten minutes whether the lock works here: one build; unit
-#                                 and integration tests, simulated seeds, examples, a user's program
+#   bash test/run.sh              tells within ten minutes whether the lock works here: one build,
+#                                 unit and integration tests, simulated seeds, examples, a user's
+#                                 program
 #   bash test/run.sh --all        every suite: the same under ASan + UBSan, threads under TSan, each
 #                                 rule of the lock broken once (mutants), replicas, sentinels and
 #                                 clusters, Redisson, packages, older and newer servers

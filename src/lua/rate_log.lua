@@ -62,7 +62,8 @@ end
 used = used + taken
 if taken > 0 or #late > 0 then
     redis.call('zremrangebyscore', KEYS[1], text(now), '+inf')
-    redis.call('zadd', KEYS[1], text(now), text(now) .. ':' .. text(counted + taken), text(used), '')
+    local entry = text(now) .. ':' .. text(counted + taken)
+    redis.call('zadd', KEYS[1], text(now), entry, text(used), '')
     local set = redis.pcall('pexpire', KEYS[1], text(window / 1000 + 1))
     if type(set) ~= 'number' then
         -- A log without expiry would stay for ever.

@@ -112,7 +112,8 @@ std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) const noe
     const joint_script script = script_of(first);
     std::size_t count = 0;
     for (auto c = from.begin(); c != from.end() && count < to.size(); ++c) {
-        if (count > 0 && (script == leaves_alone || script_of(*c) != script || c->by_body != first.by_body ||
+        if (count > 0 && (script == leaves_alone || script_of(*c) != script ||
+                          c->by_body != first.by_body ||
                           c->hash_slot != first.hash_slot)) {
             break;
         }

@@ -62,8 +62,10 @@ asio::awaitable<void> story(world& w) {
     co_await w.first.async_unlock();
     co_await group.join();
     EXPECT_TRUE(w.second.owns_lock() || w.ending);
-    const auto [ec] = co_await w.b->async_shutdown(as_result);
-    EXPECT_FALSE(ec);
+    if (w.b) {  // a test may end the clients before this
+        const auto [ec] = co_await w.b->async_shutdown(as_result);
+        EXPECT_FALSE(ec);
+    }
     w.finished = true;
 }
 

@@ -110,7 +110,7 @@ void server_node::ran(std::int64_t connection, std::string_view sha, arguments k
                       const reply& answer) {
     const auto line = by_connection_.find(connection);
     const std::string_view name = script_named(sha);
-    if (line == by_connection_.end() || name.empty() || keys.empty() || args.empty()) {
+    if (line == by_connection_.end() || name.empty() || keys.empty()) {
         return;
     }
     constexpr std::string_view many = "_many";
@@ -119,16 +119,20 @@ void server_node::ran(std::int64_t connection, std::string_view sha, arguments k
         return;
     }
     // As the runs that it stands for.
-    const std::size_t width = args.size() / keys.size();
-    for (std::size_t i = 0; i < keys.size() && i < answer.items.size(); ++i) {
-        tell_run(line->second, name.substr(0, name.size() - many.size()), keys.subspan(i, 1),
-                 args.subspan(i * width, width), answer.items[i]);
+    const std::size_t runs = answer.items.size();
+    const std::size_t height = runs == 0 ? 0 : keys.size() / runs;
+    const std::size_t width = runs == 0 ? 0 : (args.size() - 1) / runs;
+    for (std::size_t i = 0; i < runs; ++i) {
+        tell_run(line->second, name.substr(0, name.size() - many.size()),
+                 keys.subspan(i * height, height), args.subspan(1 + i * width, width),
+                 answer.items[i]);
     }
 }
 
 void server_node::tell_run(std::uint64_t line, std::string_view name, arguments keys,
                            arguments args, const reply& answer) {
-    const auto refusal = refusals_.find({line, std::string{args.front()}});
+    const std::string_view owner = args.empty() ? std::string_view{} : args.front();
+    const auto refusal = refusals_.find({line, std::string{owner}});
     const script_run r{.script = name,
                        .line = line,
                        .client = network_->client_of(line),

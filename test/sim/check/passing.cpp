@@ -34,8 +34,8 @@ public:
     }
 
     void ran(const script_run& r) override {
-        if (r.is("acquire") && r.args.size() > 4 && !r.args[4].empty()) {
-            taken_over_[id_in(r.args[0])] = id_in(r.args[4]);
+        if (r.is("acquire") && r.args.size() > 3) {
+            taken_over_[id_in(r.args[0])] = id_in(r.args[3]);
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Prints what each script answers to random arguments, and the keys that it leaves. It is built with
-// each Lua that servers have: what they print must be the same.
+// Prints what each script answers to random arguments, and the keys that it leaves. It is built
+// with each Lua that servers have: what they print must be the same.
 #include "sim/scripts/player.hpp"
 #include "sim/unit/monkey.hpp"
 
@@ -13,8 +13,8 @@ namespace {
 
 using namespace conch::sim::test;
 
-// Each Lua has words of its own for what a script can't do. Of an error only its code is printed, if
-// it has one.
+// Each Lua has words of its own for what a script can't do. Of an error only its code is printed,
+// if it has one.
 std::string without_words_of_lua(const std::string& reply) {
     std::istringstream lines{reply};
     std::string all;

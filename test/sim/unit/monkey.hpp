@@ -76,7 +76,7 @@ public:
         const std::size_t runs = many ? 2 + below(3) : 1;
         const bool fenced = (what == "acquire" || what == "status") && chance_.once_in(2);
         const std::size_t all_keys = runs * (fenced ? 2 : 1);
-        // A wrong number of keys would give `many` a wrong number of runs, which may be without end.
+        // A wrong number of keys would give `many` a wrong number of runs, maybe without end.
         words w{"EVALSHA", std::string{s.sha1},
                 !many && chance_.once_in(20) ? number() : std::to_string(all_keys)};
         for (std::size_t i = 0; i < runs; ++i) {

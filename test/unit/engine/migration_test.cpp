@@ -101,7 +101,8 @@ TEST_F(engine_migration, so_do_releases) {
     });
     EXPECT_EQ(
         sent("m1"),
-        lines{"release_many a {a} 2 c:1 redisson_lock__channel:{a} c:2 redisson_lock__channel:{a}"});
+        lines{"release_many a {a} 2 c:1 redisson_lock__channel:{a} "
+              "c:2 redisson_lock__channel:{a}"});
     reply("m1", to_m2());
     EXPECT_EQ(sent("m1"), (lines{release_of("a", 1), release_of_second}));
     reply("m1", integer(0) + to_m2());
