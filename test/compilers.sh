@@ -15,8 +15,8 @@ boosts=(1.81 1.83 1.88 1.90)
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-# offered PACKAGE: apt can install it; others that only refer to it are not enough. (Apt takes a name
-# that it doesn't know for an expression: "g++-13" is found in "clang-13".)
+# offered PACKAGE: apt can install it; that others refer to it is not enough. (Apt takes a name that
+# it doesn't know for an expression: "g++-13" is found in "clang-13".)
 offered() {
     [ -n "$(LC_ALL=C apt-cache policy "^${1//+/[+]}\$" | sed -n '/^  Candidate: [^(]/p')" ]
 }
@@ -46,7 +46,15 @@ unpack_boost() {
         --no-breaks --no-replaces --no-enhances "${wanted[@]}" | grep "^libboost.*$1" | sort -u)
     (cd "$2/packages" && apt-get download -q "${all[@]}")
     for file in "$2"/packages/*.deb; do dpkg -x "$file" "$2"; done
+    # They need the library of the GCC that they are built with. An older GCC has its own.
+    ln -s "$(g++ -print-file-name=libstdc++.so.6)" "$(libraries "$2/usr")/libstdc++.so"
 }
+
+# libraries PREFIX: the folder
+libraries() { dirname "$(find -L "$1/lib" -name libboost_url.so)"; }
+
+# static_standard_library COMPILER
+static_standard_library() { realpath "$("$1" -print-file-name=libstdc++.a)"; }
 
 # boost VERSION: the prefix that it is in, brought there first; nothing if it can't be had.
 boost() {
@@ -57,7 +65,8 @@ boost() {
         if [ "$1" = 1.90 ]; then
             python3 -m venv "$folder/venv" &&
                 "$folder/venv/bin/python" -m pip install -q --no-deps cmeel-boost==1.90.0 &&
-                ln -s "$folder"/venv/lib/python3*/site-packages/cmeel.prefix "$folder/usr" || return 0
+                ln -s "$folder"/venv/lib/python3*/site-packages/cmeel.prefix "$folder/usr" ||
+                return 0
         else
             unpack_boost "$1" "$folder" || return 0
         fi >&2
@@ -69,14 +78,18 @@ boost() {
 # check FOLDER COMPILER PREFIX: the unpacked Boost comes before one that is installed.
 check() {
     local folder=$1 libraries not='debian_package|docs'
-    libraries=$(dirname "$(find -L "$3/lib" -name libboost_url.so)")
-    # A static program needs a static Boost.
-    [ -e "$libraries/libboost_url.a" ] || not+='|pkg_config_static'
+    libraries=$(libraries "$3")
+    # A static program needs a static Boost, and the library of the GCC that built that.
+    if [ ! -e "$libraries/libboost_url.a" ] ||
+        [ "$(static_standard_library "$2")" != "$(static_standard_library g++)" ]; then
+        not+='|pkg_config_static'
+    fi
     export CXX=$2 CMAKE_PREFIX_PATH=$3 CPLUS_INCLUDE_PATH=$3/include
     export LIBRARY_PATH=$libraries LD_LIBRARY_PATH=$libraries
     cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_WERROR=ON \
         -DCONCH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON -DCONCH_QUICK_BUILD=ON &&
-        cmake --build "$folder" --target conch conch_other_kind conch_program conch_portable &&
+        cmake --build "$folder" -j "$(nproc)" \
+            --target conch conch_other_kind conch_program conch_portable &&
         "$folder/bin/conch_unit" --gtest_brief=1 &&
         "$folder/bin/conch_portable" --gtest_brief=1 &&
         ctest --test-dir "$folder" -L consumer -E "$not" --output-on-failure

@@ -83,7 +83,7 @@ TEST_F(wire_shard_channels, a_part_that_left_before_leaves_no_reply_to_another_c
         EXPECT_FALSE(same_connection()) << answer;
         EXPECT_EQ(free_lock.ends, lines{}) << answer;
         EXPECT_EQ(held_lock.ends, lines{}) << "asked again on the next connection: " << answer;
-        h.connect(++epoch);
+        h.connect(static_cast<std::int64_t>(++epoch));
         EXPECT_EQ(h.sent().size(), 3u) << "the end of the old connection, and both";
         h.reply(integer(1) + integer(1) + integer(60000));
         EXPECT_EQ(free_lock.ends, lines{":1"});
