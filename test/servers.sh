@@ -4,10 +4,10 @@
 # bring. Ends with a line for each server; the status is not 0 if anything failed. A server that
 # can't be installed is skipped, and said; it is a failure where $CONCH_REQUIRE_ALL is set.
 #
-#   bash test/servers.sh [NAME...]      with the tests built in build ($CONCH_BUILD), such as by
-#                                       test/run.sh --fast; without a name: all of them
+#   bash test/servers.sh [NAME...]      with the tests that test/run.sh built; without a name: all
 #
-# test/run.sh takes the functions from here. What ctest says is in build/servers/NAME.
+# What ctest says is in build/servers/NAME. test/deep.sh takes the functions from here.
+source "$(dirname "${BASH_SOURCE[0]}")/suites.sh"
 
 servers=(redis-6.2 redis-8.2 valkey-8.1 valkey-9.1)
 
@@ -80,12 +80,9 @@ run_server() {
         without=(-E tls)
     fi
     SECONDS=0
-    PATH="$PWD/$folder/bin:$PATH" python3 -B test/ctest_again.py "$2" "$folder" -j8 -L "$3" \
-        "${without[@]}" >"$folder/all.txt" 2>&1 || status=$?
-    if [ "$status" != 0 ]; then
-        title="FAILED: $title"
-        grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start ' "$folder/all.txt"
-    fi
+    PATH="$PWD/$folder/bin:$PATH" python3 -B test/ctest_again.py "$2" "$folder" \
+        -j"$at_a_time" -L "$3" "${without[@]}" >/dev/null || status=$?
+    if [ "$status" != 0 ]; then title="FAILED: $title"; fi
     verdict "$title" "$folder" | tee "$folder/summary.txt"
     return "$status"
 }
@@ -109,13 +106,18 @@ run_servers() {
     for name in "${names[@]}"; do
         run_server "$name" "$build" "$(server_labels "$name")" || status=1
     done
-    printf '\n== servers ==\n'
+    printf '\n== The other servers ==\n'
     for name in "${names[@]}"; do cat "build/servers/$name/summary.txt"; done
+    for name in "${names[@]}"; do
+        if grep -q '^FAILED' "build/servers/$name/summary.txt"; then
+            what_failed "$name" "build/servers/$name"
+        fi
+    done
     return "$status"
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     set -euo pipefail
     cd "$(dirname "$0")/.."
-    run_servers "${CONCH_BUILD:-build}" "$@"
+    run_servers build/plain "$@"
 fi

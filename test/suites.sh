@@ -30,5 +30,6 @@ summary() {
 # what_failed TITLE FOLDER: ctest's words, without the tests that passed
 what_failed() {
     printf '\n== %s: what failed ==\n' "$1"
-    grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start ' "$2/ctest.txt"
+    grep -svE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start ' "$2/ctest.txt" ||
+        echo "nothing was run; see above"
 }
