@@ -36,7 +36,7 @@ std::string channel_of(std::string_view name) {
 void append_acquire(std::string& out, std::string_view name, std::string_view field,
                     std::string_view lease_ms) {
     append_command(
-        out, {"EVALSHA", get_script(script_id::acquire).sha1, "1", name, field, lease_ms, "", "0"});
+        out, {"EVALSHA", get_script(script_id::acquire).sha1, "1", name, field, lease_ms, "0"});
 }
 
 void append_release(std::string& out, std::string_view name, std::string_view field,
