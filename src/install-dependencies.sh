@@ -93,6 +93,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t*, std::size_t) { return
 EOF
 }
 
+# As a static program has it: Debian 13's needs zlib and zstd.
+has_static_openssl() {
+    local libraries
+    libraries=$(pkg-config --static --libs openssl 2>/dev/null) || return 1
+    # shellcheck disable=SC2086
+    compiles -static $libraries <<<'int main() {}'
+}
+
 # has_lua VERSION: for the simulated server; Redis has 5.1, others have 5.4.
 has_lua() {
     compiles "-llua$1" "-I/usr/include/lua$1" <<'EOF'
@@ -138,6 +146,7 @@ missing_options() {
         python3 -c 'import ensurepip' >/dev/null 2>&1 || is_installed python3-venv ||
             echo python3-venv
         has valgrind || is_installed valgrind || echo valgrind
+        has_static_openssl || printf '%s\n' zlib1g-dev libzstd-dev
     fi
 }
 

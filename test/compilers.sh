@@ -53,8 +53,8 @@ unpack_boost() {
 # libraries PREFIX: the folder
 libraries() { dirname "$(find -L "$1/lib" -name libboost_url.so)"; }
 
-# static_standard_library COMPILER
-static_standard_library() { realpath "$("$1" -print-file-name=libstdc++.a)"; }
+# standard_library COMPILER
+standard_library() { realpath "$("$1" -print-file-name=libstdc++.a)"; }
 
 # boost VERSION: the prefix that it is in, brought there first; nothing if it can't be had.
 boost() {
@@ -72,20 +72,22 @@ boost() {
         fi >&2
         touch "$folder/complete"
     fi
-    echo "$folder/usr"
+    realpath "$folder/usr"
 }
 
 # check FOLDER COMPILER PREFIX: the unpacked Boost comes before one that is installed.
 check() {
-    local folder=$1 libraries not='debian_package|docs'
+    local folder=$1 libraries not
     libraries=$(libraries "$3")
-    # A static program needs a static Boost, and the library of the GCC that built that.
-    if [ ! -e "$libraries/libboost_url.a" ] ||
-        [ "$(static_standard_library "$2")" != "$(static_standard_library g++)" ]; then
+    # These build the whole library once more in another way, or no program at all.
+    not='add_subdirectory|without_tls|without_build_type|fetch_content|shared_program'
+    not+='|compile_time|debian_package|docs'
+    if [ ! -e "$libraries/libboost_url.a" ]; then
         not+='|pkg_config_static'
+    elif [ "$(standard_library "$2")" != "$(standard_library g++)" ]; then
+        not+='|pkg_config|asio_settings'  # CMake alone is told of the other library
     fi
-    export CXX=$2 CMAKE_PREFIX_PATH=$3 CPLUS_INCLUDE_PATH=$3/include
-    export LIBRARY_PATH=$libraries LD_LIBRARY_PATH=$libraries
+    export CXX=$2 CMAKE_PREFIX_PATH=$3 LDFLAGS=-L$libraries LD_LIBRARY_PATH=$libraries
     cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_WERROR=ON \
         -DCONCH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON -DCONCH_QUICK_BUILD=ON &&
         cmake --build "$folder" -j "$(nproc)" \

@@ -34,7 +34,9 @@ install_prefix() {
     diff -r "$CONCH_WORK/first prefix" "$CONCH_WORK/staged root/some where"
     mv "$CONCH_WORK/first prefix" "$prefix"
     has "$prefix" "${of_library[@]}"
-    if grep -rlI -e "first prefix" -e "$CONCH_BUILD" -e "$CONCH_SOURCE" "$prefix"; then
+    # A Boost of one's own is named in conch.pc, wherever it is.
+    if grep -rI -e "first prefix" -e "$CONCH_BUILD" -e "$CONCH_SOURCE" "$prefix" |
+        grep -vF -e "${CMAKE_PREFIX_PATH:-no path}"; then
         fail "these know a path of the machine that they were built on"
     fi
 }
@@ -98,7 +100,7 @@ pkg_config() {
             "${extra[@]}" -o "$folder/consumer_$standard"
     done
     uses "$folder/consumer_20" "$1"
-    export LD_LIBRARY_PATH="$prefix/$CONCH_LIBDIR"
+    export LD_LIBRARY_PATH="$prefix/$CONCH_LIBDIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
 
