@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash src/install-dependencies.sh
-if [ ! -f build/CMakeCache.txt ]; then
+if [ ! -f build/build.ninja ]; then
     cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCONCH_QUICK_BUILD=ON \
         -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF
 fi

@@ -52,6 +52,7 @@ sanitized() {
         broken+=("the soak in $folder")
 }
 
+rm -f build/clang-{asan,tsan}/ctest.txt
 configure build/fuzz "$clang" -DCONCH_FUZZ=ON -DCONCH_BENCH=OFF
 cmake --build build/fuzz --target "${fuzzed[@]/#/fuzz_}"
 for target in "${fuzzed[@]}"; do
@@ -64,6 +65,8 @@ run_server redis-6.2 build/clang-asan '^(integration|deployment)-slow$' ||
 
 printf '\n== fuzzing ==\n'
 for target in "${fuzzed[@]}"; do executions "$target"; done
-for folder in build/clang-asan build/clang-tsan; do summary "$folder" "$folder"; done
+for folder in build/clang-asan build/clang-tsan; do
+    if passed "$folder"; then summary "$folder" "$folder"; else what_failed "$folder" "$folder"; fi
+done
 for one in "${broken[@]}"; do printf 'FAILED: %s\n' "$one"; done
 [ "${#broken[@]}" = 0 ]

@@ -58,7 +58,9 @@ install_server() {
 
 # has_tls PROGRAM: a server that can speak TLS misses its certificate, any other the ability.
 has_tls() {
-    timeout 10 "$1" --port 0 --tls-port 1 --save '' 2>&1 | grep 'tls-cert-file' >/dev/null
+    local words
+    words=$(timeout 10 "$1" --port 0 --tls-port 1 --save '' 2>&1) || true
+    [[ $words == *tls-cert-file* ]]
 }
 
 # run_server NAME BUILD LABELS: what has one of these labels, of the tests in BUILD. Leaves what

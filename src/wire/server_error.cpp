@@ -76,7 +76,7 @@ bool is_divided(std::string_view words) noexcept {
 
 // A proxy may have words of its own: "ERR eval/evalsha command keys must be in same slot".
 bool crosses_hash_slots(std::string_view words) noexcept {
-    return words.starts_with("CROSSSLOT") || words.find("same slot") != words.npos;
+    return words.starts_with("CROSSSLOT") || words.find("keys must be in same slot") != words.npos;
 }
 
 errc to_errc(std::string_view words) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What most tests include, read by the compiler once. Sanitized builds use it, and who asks for it:
-// in the others, a file that forgets an include doesn't compile.
+// What most tests include, read by the compiler once. Sanitized and quick builds use it; a build
+// without it finds the file that forgets an include.
 #ifndef CONCH_TEST_SUPPORT_PRECOMPILED_HPP
 #define CONCH_TEST_SUPPORT_PRECOMPILED_HPP
 

@@ -21,6 +21,8 @@ def check(f: SourceFile) -> Iterator[Finding]:
         yield from _using_namespace(f)
         yield from _default_labels(f)
         yield from _heavy_types(f)
+    if f.path.endswith('.lua'):
+        yield from _undeclared_keys(f)
     if f.parts[0] == 'test' and f.parts[1] != 'tidy':
         yield from _sleeps(f)
 
@@ -94,6 +96,13 @@ def _heavy_types(f: SourceFile) -> Iterator[Finding]:
     if f.path != 'src/core/log.hpp':
         yield from f.matches(r'\bstd\s*::\s*(?:move_only_)?function\b', f.code, 'hot path',
                              '{} below the driver')
+
+
+def _undeclared_keys(f: SourceFile) -> Iterator[Finding]:
+    """Some servers refuse a script whose commands do not spell their key KEYS[...]."""
+    calls = r"""redis\.p?call\('(?!time'|publish'|spublish')\w+'(?!, KEYS\[)"""
+    yield from f.matches(calls, re.sub(r'(?m)--.*$', '', f.text), 'key',
+                         '{}: the key of a command is spelled KEYS[...]')
 
 
 def _sleeps(f: SourceFile) -> Iterator[Finding]:

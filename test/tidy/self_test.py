@@ -89,6 +89,17 @@ class Layering(Case):
         self.accepts('src/core/a.cpp', '// #include "api/b.hpp"\n')
 
 
+class Scripts(Case):
+    def test_the_key_of_a_command_is_spelled_keys(self):
+        for text in ("local k = KEYS[1] redis.call('get', k)\n", "redis.pcall('hget', ARGV[1])\n"):
+            self.assertEqual([x.rule for x in tidy.check(
+                [SourceFile('src/lua/a.lua', '-- SPDX-License-Identifier: BSL-1.0\n' + text)])],
+                ['key'], text)
+        fine = "redis.call('get', KEYS[i]) redis.call('time') redis.pcall('publish', ARGV[2])\n"
+        self.assertEqual(tidy.check(
+            [SourceFile('src/lua/a.lua', '-- SPDX-License-Identifier: BSL-1.0\n' + fine)]), [])
+
+
 class Sizes(Case):
     def test_a_long_file(self):
         self.finds('file size', 'test/a.cpp', 'int x;\n' * 400, line=0)

@@ -159,16 +159,13 @@ void print_report(const mutants::mutant& m, const fate& f, const expectation& e,
     std::fflush(stdout);
 }
 
-/// One that is meant to survive is only looked at: it is to be noticed when that has changed.
-constexpr std::uint64_t fewer_for_survivors = 10;
-
 /// The seeds to play: from which one, and how many.
 std::pair<std::uint64_t, std::uint64_t> seeds_for(const expectation& e, std::uint64_t first,
                                                   std::uint64_t count) {
     if (e.seed != 0) {
         return {e.seed, 1};
     }
-    return {first, e.fails ? count : std::max<std::uint64_t>(count / fewer_for_survivors, 1)};
+    return {first, count};
 }
 
 /// Whether it was as expected.

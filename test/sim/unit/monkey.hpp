@@ -31,6 +31,7 @@ public:
     /// Mostly the one that has the right type, so that there is something in it.
     std::string key_of(std::size_t type) { return below(4) == 0 ? key() : keys()[type]; }
     std::string field() { return "f" + std::to_string(below(4)); }
+    std::string holder() { return "client:" + std::to_string(below(3)); }
     std::string number() {
         static const words odd{"0",
                                "-1",
@@ -88,9 +89,13 @@ public:
         if (many) {
             w.push_back(std::to_string(runs));
         }
+        const bool takes_over = what == "acquire" && chance_.once_in(3);
         for (std::size_t i = 0; i < runs; ++i) {
             const words args = arguments_of(what);
             w.insert(w.end(), args.begin(), args.end());
+            if (takes_over) {
+                w.push_back(holder());
+            }
         }
         if (chance_.once_in(40)) {
             w.pop_back();
@@ -100,18 +105,17 @@ public:
 
 private:
     words arguments_of(std::string_view script) {
-        const std::string holder = "client:" + std::to_string(below(3));
         if (script == "acquire") {
-            return {holder, ttl(), one_of({"0", "0", "90000"})};
+            return {holder(), ttl(), one_of({"0", "0", "90000"})};
         }
         if (script == "release") {
-            return {holder, one_of({"channel", "other"})};
+            return {holder(), one_of({"channel", "other"})};
         }
         if (script == "renew") {
-            return {holder, chance_.once_in(3) ? "0" : ttl()};
+            return {holder(), chance_.once_in(3) ? "0" : ttl()};
         }
         if (script == "nest") {
-            return {holder, std::to_string(1 + below(3)), ttl()};
+            return {holder(), std::to_string(1 + below(3)), ttl()};
         }
         if (script == "status") {
             return {};

@@ -46,6 +46,12 @@ TEST_F(server_faults_test, the_last_writes_never_happened) {
     EXPECT_EQ(server.dump(now_us), "");
 }
 
+TEST_F(server_faults_test, a_script_may_have_the_keys_that_it_declares_and_no_others) {
+    EXPECT_EQ(ask({"EVAL", "return redis.call('set', KEYS[1], 'x')", "1", "k"}), "+OK\r\n");
+    const std::string refused = ask({"EVAL", "return redis.call('get', 'k')", "0"});
+    EXPECT_TRUE(refused.starts_with("-ERR script tried accessing undeclared key")) << refused;
+}
+
 TEST_F(server_faults_test, what_a_script_wrote_is_lost_together) {
     ask({"SET", "k", "x"});
     const std::string before = server.dump(now_us);

@@ -49,6 +49,21 @@ TEST_F(engine_joint, acquires_of_one_write_are_one_script_and_each_has_its_answe
     EXPECT_EQ(h.sent(), (lines{subscribe_of("b"), acquire_of("b", 5)}));
 }
 
+TEST_F(engine_joint, fenced_ones_name_the_keys_of_their_tokens_and_leave_apart_from_others) {
+    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::impl::redisson_family, "b", {.fenced = true});
+    lock({"a", "b", "c", "d"});
+    EXPECT_EQ(h.sent(), (lines{"acquire_many a redisson_lock_token:{a} b redisson_lock_token:{b} 2 "
+                               "c:2 30000 0 c:3 30000 0",
+                               "acquire_many c d 2 c:4 30000 0 c:5 30000 0"}));
+    h.reply(array(granted("7"), busy(500)), array(granted(), granted()));
+    EXPECT_TRUE(of(0).granted());
+    EXPECT_EQ(of(0).view->fence(), 7u);
+    EXPECT_FALSE(of(1).done());
+    EXPECT_TRUE(of(2).granted());
+    EXPECT_TRUE(of(3).granted());
+}
+
 TEST_F(engine_joint, so_are_releases) {
     lock({"a", "b"});
     h.reply(array(granted(), granted()));
