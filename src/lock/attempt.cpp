@@ -20,10 +20,12 @@ constexpr unsigned most_vain_turns = 7;
 /// The script's word for a lock that is gone, instead of what is left of its holder's lease.
 constexpr std::int64_t is_free = -2;
 
+/// 0 if the text is no number.
 std::uint64_t token_of(std::string_view text) noexcept {
     std::uint64_t token = 0;
-    std::from_chars(text.data(), text.data() + text.size(), token);
-    return token;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, token);
+    return read.ec == std::errc{} && read.ptr == end ? token : 0;
 }
 
 }  // namespace
@@ -183,6 +185,13 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     o.by->took(house.now - a.call->sent);
     if (o.answered() && o.reply.is_text()) {
         a.fence = token_of(o.reply.text());
+        if (a.spec->fenced() && a.fence == 0) {
+            // A resource would let in whoever comes without a token.
+            trying_ = nullptr;
+            compensate(a);
+            failed(errc::protocol_error);
+            return;
+        }
         a.was_seen();
         a.astray = o.by != &link();
         if (a.spec->replicas()) {
@@ -195,14 +204,15 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     }
     trying_ = nullptr;
     const bool elsewhere = o.by != &link();
+    const bool from_partner = a.call->type == &take_over_type;
     if (o.refused()) {
         const errc why = wire::to_errc(o.reply.text());
         end_refused(a);
         failed(why);
-    } else if (o.reply.is_integer() && o.reply.integer() == is_free) {
+    } else if (from_partner && o.reply.is_integer() && o.reply.integer() == is_free) {
         end_untaken(a);
         advance();
-    } else if (o.reply.is_integer()) {
+    } else if (o.reply.is_integer() && o.reply.integer() > is_free) {
         end_untaken(a);
         busy(o.reply.integer(), elsewhere);
     } else if (o.reply.is_null()) {
@@ -357,10 +367,10 @@ void slot::abandon(acquisition& a) {
 void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
     if (o.refused()) {
         end_refused(a);
-    } else if (o.lost() || o.reply.is_text()) {
-        compensate(a);
-    } else {
+    } else if (o.answered() && (o.reply.is_integer() || o.reply.is_null())) {
         end_untaken(a);
+    } else {
+        compensate(a);
     }
 }
 

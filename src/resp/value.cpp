@@ -46,6 +46,9 @@ std::string_view value::text() const noexcept {
 std::size_t value::size() const noexcept { return is_aggregate() ? nodes_.front().size : 0; }
 
 value value::at(std::size_t i) const noexcept {
+    if (i >= size()) {
+        return {};
+    }
     std::span<const node> rest = nodes_.subspan(1);
     // As many nodes as children: each child is a single node, so there is no need to walk.
     if (rest.size() == nodes_.front().size) {

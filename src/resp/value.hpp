@@ -35,7 +35,7 @@ public:
 
     /// Direct children; 0 for anything that is no aggregate.
     std::size_t size() const noexcept;
-    /// The i-th direct child; walks over the ones before it. Precondition: i < size().
+    /// The i-th direct child, a null value if there is none; walks over the ones before it.
     value at(std::size_t i) const noexcept;
     /// Calls `f(child)` for each direct child, in their order; of many, each `at()` would walk
     /// anew.

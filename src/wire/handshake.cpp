@@ -152,7 +152,9 @@ void handshake::judge_role(const outcome& o) {
         return;
     }
     const std::string_view is = o.reply.at(0).text();
-    if (is != "master") {
+    if (is.empty()) {
+        fail(errc::protocol_error, "ROLE was not answered with a role", false);
+    } else if (is != "master") {
         fail(errc::read_only, "the server is no master: ROLE says " + std::string{is}, false);
     }
 }

@@ -117,6 +117,23 @@ TEST(resp_value, a_child_is_found_behind_others_with_children) {
     EXPECT_EQ(describe(m.get().at(3)), "+4<last>");
 }
 
+TEST(resp_value, beyond_its_last_child_is_a_null) {
+    for (const char* message : {"*0\r\n", "*1\r\n:1\r\n", "%1\r\n+k\r\n:1\r\n", ":5\r\n", "_\r\n",
+                                "$3\r\nabc\r\n", "*2\r\n*1\r\n:1\r\n:2\r\n"}) {
+        const parsed m{message};
+        const auto v = m.get();
+        for (const std::size_t i : {v.size(), v.size() + 1, std::size_t{1'000'000}}) {
+            EXPECT_TRUE(v.at(i).is_null()) << message;
+            EXPECT_EQ(v.at(i).at(i).text(), "") << message;
+        }
+    }
+}
+
+TEST(resp_value, beyond_the_last_child_of_a_child_is_not_its_sibling) {
+    const parsed m{"*2\r\n*1\r\n:1\r\n:2\r\n"};
+    EXPECT_TRUE(m.get().at(0).at(1).is_null());
+}
+
 TEST(resp_value, a_child_is_found_where_all_are_flat) {
     const parsed m{"*3\r\n:1\r\n$2\r\nab\r\n_\r\n"};
     EXPECT_EQ(describe(m.get().at(0)), ":1");

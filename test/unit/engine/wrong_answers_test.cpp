@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+// A server that answers anything: each call ends in time, nothing loops, and nobody gets a lock that
+// the answer doesn't give.
+#include "unit/engine/harness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+std::vector<std::string> answers() {
+    const std::string text_like[] = {bulk(""), bulk("17"), bulk("x"), "+OK\r\n", "+\r\n",
+                                     "=7\r\ntxt:abc\r\n"};
+    std::vector<std::string> all{
+        integer(0), integer(1), integer(-1), integer(-2), integer(-3), integer(5),
+        integer(9223372036854775807), integer(-9223372036854775807), "_\r\n", "$-1\r\n", "*-1\r\n",
+        "#t\r\n", "#f\r\n", ",1.5\r\n", ",inf\r\n", "(12345678901234567890\r\n", "*0\r\n", "%0\r\n",
+        "~0\r\n", array(integer(1)), array(integer(-2)), array(bulk("master")),
+        array(integer(5), bulk("17")), array(bulk("a"), integer(0), array(bulk("b"))),
+        array(array(integer(1)), array(integer(1))), array(integer(-1), bulk("inf")),
+        array(integer(1), integer(1), integer(1), integer(1)),
+        array(integer(-1), integer(-1), integer(-1), integer(-1)),
+        array(integer(5), bulk("x"), bulk("holder"), bulk("1")),
+        "%1\r\n" + bulk("err") + bulk("x"), "~1\r\n" + integer(1), error("ERR no"),
+        error("WRONGTYPE no"), error("NOPERM no"), "!3\r\nbad\r\n"};
+    all.insert(all.end(), std::begin(text_like), std::end(text_like));
+    return all;
+}
+
+bool is_text(const std::string& answer) {
+    return answer[0] == '$' ? answer != "$-1\r\n" : answer[0] == '+' || answer[0] == '=';
+}
+
+/// Answers each script with this, and all else well, for so long.
+class wrong_answers : public ::testing::TestWithParam<std::string> {
+protected:
+    static constexpr int most_scripts = 400;
+
+    void play(duration d) {
+        for (const time_point end = h.now() + d; h.now() < end && scripts < most_scripts;) {
+            answer_all();
+            h.advance(50ms);
+        }
+        EXPECT_LT(scripts, most_scripts) << "asked again and again";
+    }
+
+    void answer_all() {
+        for (auto sent = h.sent_commands(); !sent.empty() && scripts < most_scripts;
+             sent = h.sent_commands()) {
+            for (const command& c : sent) {
+                if (c.name == "SUBSCRIBE" || c.name == "UNSUBSCRIBE") {
+                    h.reply(c.name == "SUBSCRIBE" ? subscribed("a") : unsubscribed("a"));
+                } else if (c.name == "release" && !wrong_releases) {
+                    h.reply(integer(0));
+                } else if (c.keys.empty()) {
+                    h.reply("+PONG\r\n");
+                } else {
+                    ++scripts;
+                    h.reply(GetParam());
+                }
+            }
+        }
+    }
+
+    engine_harness h{};
+    int scripts = 0;
+    bool wrong_releases = false;
+};
+
+TEST_P(wrong_answers, to_an_acquire_give_a_lock_only_if_they_are_text) {
+    operation& op = h.lock("a", {.wait = 1s});
+    h.connect();
+    play(10s);
+    EXPECT_TRUE(op.done()) << "it outlives its wait";
+    EXPECT_EQ(op.granted(), is_text(GetParam()));
+}
+
+TEST_P(wrong_answers, to_a_fenced_acquire_give_a_lock_only_if_they_are_a_number_above_0) {
+    h.use(impl::redisson_family, "a", {.fenced = true});
+    operation& op = h.lock("a", {.wait = 1s});
+    h.connect();
+    play(10s);
+    EXPECT_TRUE(op.done()) << "it outlives its wait";
+    EXPECT_EQ(op.granted(), GetParam() == bulk("17"));
+}
+
+TEST_P(wrong_answers, to_a_try_end_it) {
+    operation& op = h.try_lock("a");
+    h.connect();
+    play(10s);
+    EXPECT_TRUE(op.done());
+}
+
+TEST_P(wrong_answers, to_renewals_never_prolong_the_lock_without_end) {
+    operation& op = h.lock("a", {.lease = 3s});
+    h.connect();
+    h.sent();
+    h.reply(granted());
+    ASSERT_TRUE(op.granted());
+    operation& lost = h.wait_lost(op.view);
+    play(10s);
+    const bool renewed = GetParam().starts_with("*1\r\n:") && GetParam() != array(integer(0));
+    EXPECT_EQ(lost.done(), !renewed);
+    h.release(op.view);
+    play(10s);
+}
+
+TEST_P(wrong_answers, to_a_release_end_the_unlock) {
+    const impl::view_ptr view = h.grant("a", {.lease = 3s});
+    wrong_releases = true;
+    operation& op = h.unlock(view);
+    play(10s);
+    EXPECT_TRUE(op.done());
+}
+
+TEST_P(wrong_answers, to_a_question_end_it) {
+    lock_status s;
+    operation& status = h.status("a", &s);
+    operation& force = h.force_unlock("a");
+    wrong_releases = true;
+    h.connect();
+    play(10s);
+    EXPECT_TRUE(status.done());
+    EXPECT_TRUE(force.done());
+}
+
+INSTANTIATE_TEST_SUITE_P(each, wrong_answers, ::testing::ValuesIn(answers()));
+
+}  // namespace

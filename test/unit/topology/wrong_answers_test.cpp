@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// Servers that answer something else than they were asked for: nobody reads beyond the answer, and
+// the reason is told.
+#include "unit/topology/sentinel_harness.hpp"
+
+namespace {
+
+using namespace conch::test;
+using conch::errc;
+
+/// Each type of RESP3, empty and too short aggregates, and aggregates where text is expected.
+const lines wrong{integer(7),
+                  "#t\r\n",
+                  ",1.5\r\n",
+                  "(123\r\n",
+                  "+OK\r\n",
+                  bulk("some text"),
+                  "=7\r\ntxt:abc\r\n",
+                  "*0\r\n",
+                  "%0\r\n",
+                  "~0\r\n",
+                  array(integer(1)),
+                  array(bulk("m1")),
+                  array(array(bulk("m1")), bulk("6379")),
+                  array(array(), array()),
+                  "%1\r\n" + array() + bulk("x")};
+
+struct topology_wrong_answers : topology_sentinel, ::testing::WithParamInterface<std::string> {};
+
+TEST_P(topology_wrong_answers, where_the_master_is_are_no_address) {
+    submit(a);
+    meet_sentinel();
+    reply(asked, subscribed_to("+switch-master") + as_of(1) + GetParam());
+    EXPECT_FALSE(wanted(main_link));
+    EXPECT_EQ(servers.main().last_words(), "sentinel s1:26379: its answer is no address");
+    EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
+}
+
+TEST_P(topology_wrong_answers, are_no_role) {
+    submit(a);
+    find_master("m1");
+    servers.main().connected();
+    sent(main_link);
+    reply(main_link, hello(7) + ok() + GetParam());
+    EXPECT_FALSE(wanted(main_link));
+    EXPECT_EQ(servers.main().last_words(), "ROLE was not answered with a role");
+    EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
+}
+
+TEST_P(topology_wrong_answers, tell_no_epoch) {
+    submit(a);
+    meet_sentinel();
+    reply(asked, subscribed_to("+switch-master") + GetParam() + at("m1"));
+    EXPECT_EQ(target(main_link), "m1:6379");
+}
+
+INSTANTIATE_TEST_SUITE_P(each, topology_wrong_answers, ::testing::ValuesIn(wrong));
+
+}  // namespace
