@@ -100,7 +100,10 @@ public:
 
 private:
     words arguments_of(std::string_view script) {
-        const std::string holder = "client:" + std::to_string(below(3));
+        // Of one of them a lock without TTL can't be told from data.
+        const std::string uuid = "5c1e0a8e-0000-4000-8000-000000000001:";
+        const std::size_t who = below(3);
+        const std::string holder = (who == 0 ? "client:" : uuid) + std::to_string(who);
         if (script == "acquire") {
             return {holder, ttl(), one_of({"0", "0", "90000"})};
         }
@@ -108,7 +111,7 @@ private:
             return {holder, one_of({"channel", "other"})};
         }
         if (script == "renew") {
-            return {holder, chance_.once_in(3) ? "0" : ttl()};
+            return {holder, chance_.once_in(3) ? one_of({"0", "-70000", "-90000"}) : ttl()};
         }
         if (script == "nest") {
             return {holder, std::to_string(1 + below(3)), ttl()};
