@@ -17,7 +17,10 @@ for i = 3, #ARGV do
 end
 local text = redis.call('get', KEYS[1])
 local before = text and tonumber(text) or 0
-if text and text ~= '0' and not (string.match(text, '^[1-9]%d*$') and #text < 16) then
+local left = redis.call('pttl', KEYS[1])
+-- A counter always has a TTL: a number without one is somebody else's.
+if text and (left == -1 or
+    text ~= '0' and not (string.match(text, '^[1-9]%d*$') and #text < 16)) then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no counter')
 end
 local used, granted = before, 0
@@ -28,7 +31,6 @@ for _, permits in ipairs(requests) do
     used = used + permits
     granted = granted + 1
 end
-local left = redis.call('pttl', KEYS[1])
 if not text then
     left = 0
     if used > 0 then
@@ -36,8 +38,8 @@ if not text then
         left = window
     end
 else
-    -- A counter that never expires would refuse for ever.
-    if left < 0 or left > window then
+    -- A counter that expires too late would refuse for too long.
+    if left > window then
         redis.call('pexpire', KEYS[1], ARGV[2])
         left = window
     end
