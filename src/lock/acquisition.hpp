@@ -80,12 +80,15 @@ struct acquisition : house_hook, core::alarm {
     std::uint8_t place = 0;
     std::uint8_t moves = 0;  ///< of its slot's link, when that server last had it
     phase now = phase::trying;
-    bool due : 1 = false;      ///< in the renewer's list
-    bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
-    bool refused : 1 = false;  ///< the last answer to a renewal was an error
-    bool again : 1 = false;    ///< to be renewed once more behind `renewing`
-    bool astray : 1 = false;   ///< its slot has another link since
-    bool thin : 1 = false;     ///< too few replicas have what was done to it last
+    bool due : 1 = false;       ///< in the renewer's list
+    bool last : 1 = false;      ///< the lease runs until `ends` or nearly: it isn't renewed again
+    bool refused : 1 = false;   ///< the last answer to a renewal was an error
+    bool again : 1 = false;     ///< to be renewed once more behind `renewing`
+    bool astray : 1 = false;    ///< its slot has another link since
+    bool thin : 1 = false;      ///< too few replicas have what was done to it last
+    bool overlong : 1 = false;  ///< its TTL was found to be longer than this hold ever asked for
+    /// What lowers the TTL to `extended_by` may run late: no longer lease can be promised any more.
+    bool grows_no_more : 1 = false;
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
     pending_list requests{};  ///< extensions and changes of the depth

@@ -289,6 +289,17 @@ void tell_closing(acquisition& a) {
     }
 }
 
+void forbid_growth(acquisition& a) {
+    context& house = a.home.house;
+    a.grows_no_more = true;
+    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
+        if (e.lease > a.extended_by) {
+            house.complete(e, errc::not_connected);
+            house.extensions.free(e);
+        }
+    });
+}
+
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
     level* const l = level_of(*view);
     acquisition* const held = l ? l->of : nullptr;
@@ -299,6 +310,11 @@ void extend(context& house, const impl::view_ptr& view, duration lease, caller b
         return;
     }
     acquisition& a = *held;
+    if (a.grows_no_more && lease > a.extended_by) {
+        house.complete(e, errc::not_connected);
+        house.extensions.free(e);
+        return;
+    }
     if (core::after(house.now, lease - core::drift_margin(lease)) > a.ends) {
         house.complete(e, errc::max_hold_reached);
         house.extensions.free(e);

@@ -40,6 +40,10 @@ void watch(context& house, const impl::view_ptr& view, duration before, caller b
 /// told ahead of time, in time.
 void tell_closing(acquisition& a);
 
+/// A command that lowers the TTL was lost on its way: it may run after a longer lease was promised,
+/// so that there is none from now on.
+void forbid_growth(acquisition& a);
+
 /// Makes the lease end no earlier than `lease` from now.
 void extend(context& house, const impl::view_ptr& view, duration lease, caller by);
 

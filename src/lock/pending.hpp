@@ -141,8 +141,9 @@ struct query : pending, wire::call {
     context& house;
     impl::spec_ptr spec;
     bool force;
-    lock_status* result;   ///< null once the caller gave up
-    std::string holder{};  ///< the field to release, in the second step of a forced release
+    bool without_token = false;  ///< the user may not read it
+    lock_status* result;         ///< null once the caller gave up
+    std::string holder{};        ///< the field to release, in the second step of a forced release
     core::timer patience;
 };
 

@@ -13,10 +13,14 @@ namespace {
 void status_done(wire::call& c, const wire::outcome& o);
 void force_done(wire::call& c, const wire::outcome& o);
 
+// Where a cluster moves both, the token may be at another server than the lock.
+bool asks_for_token(const query& q) noexcept {
+    return q.spec->fenced() && !q.force && !q.without_token;
+}
+
 void encode_status(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    // Where a cluster moves both, the token may be at another server than the lock.
-    const bool with_token = q.spec->fenced() && !q.force;
+    const bool with_token = asks_for_token(q);
     wire::write_script(w, c, q.spec->family().status, with_token ? 2 : 1, 0).arg(q.spec->name());
     if (with_token) {
         write_name(w, q.spec->token_key());
@@ -107,6 +111,13 @@ void begin_query(context& house, const impl::spec_ptr& spec, caller by, bool for
 
 void status_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
+    const bool denied = o.refused() && wire::to_errc(o.reply.text()) == errc::permission_denied;
+    if (denied && asks_for_token(q) && !q.completed()) {
+        // The user may have no right to the token: the rest is told without.
+        q.without_token = true;
+        q.house.servers.submit(q, q.spec->hash_slot());
+        return;
+    }
     if (!o.answered()) {
         finish(q, o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
         return;

@@ -37,6 +37,14 @@ duration wanted_lease(const acquisition& a, time_point now) {
     return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
 }
 
+// What is asked for by then goes first. On another server than the one that told of it, the TTL may
+// be another.
+bool is_to_lower(const acquisition& a) noexcept {
+    const auto extends = [](const pending& p) { return p.what == pending::kind::extend; };
+    return a.overlong && !a.astray && !a.failed_over() &&
+           std::none_of(a.requests.begin(), a.requests.end(), extends);
+}
+
 }  // namespace
 
 const wire::call_type renewer::type{
@@ -207,14 +215,18 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = static_cast<std::uint8_t>(i);
         acquisition& a = *r.items[i].of;
-        r.items[i].lease = wanted_lease(a, r.house.now);
+        r.items[i].lowers = is_to_lower(a);
+        r.items[i].lease = r.items[i].lowers ? duration{} : wanted_lease(a, r.house.now);
+        a.overlong = false;
         // The server may set it, whether or not the answer arrives.
         a.extended_by = std::max(a.extended_by, r.items[i].lease);
         w.arg(a.home.name());
     }
     for (std::uint32_t i = 0; i < r.count; ++i) {
-        write_field(w, *r.items[i].of);
-        w.arg(core::ceil_millis(r.items[i].lease));
+        const renewal::item& item = r.items[i];
+        write_field(w, *item.of);
+        w.arg(item.lowers ? -core::ceil_millis(item.of->extended_by)
+                          : core::ceil_millis(item.lease));
     }
 }
 
@@ -232,6 +244,9 @@ void renewer::done(wire::call& c, const wire::outcome& o) {
         if (acquisition* a = r.items[i].of) {
             a->renewing = nullptr;
             a->again = false;
+            if (r.items[i].lowers && o.lost()) {
+                forbid_growth(*a);
+            }
             self.check(*a);  // where it belongs now, that may be a connection that nobody used yet
         }
     }
@@ -254,6 +269,9 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
         } else if (answer.integer() == 0) {
             lose_gone(*a);
         } else {
+            // Told again, of a server that doesn't lower it, it waits for the next renewal.
+            a->overlong = answer.integer() > core::ceil_millis(a->extended_by);
+            a->again = a->again || (a->overlong && !r.items[i].lowers);
             renewed(*a, r, r.items[i].lease, *o.by);
         }
     }

@@ -27,6 +27,7 @@ struct renewal : wire::call {
     struct item {
         acquisition* of = nullptr;  ///< null once that ended
         duration lease{};           ///< zero: only check
+        bool lowers = false;        ///< a TTL that is longer than any lease that it asked for
     };
 
     explicit renewal(context& h) noexcept;

@@ -11,17 +11,31 @@
 --
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, the holder's remaining time in ms (-1: without expiry; -2: there is no
---        holder to take it from).
+--        holder to take it from);
+--        WRONGTYPE: the key is no lock, which is a hash of one field with a number above 0, and a
+--        TTL; or without, but of a field as clients name themselves, as somebody may have taken the
+--        TTL away. Who may not see that (ACL) is told that it is busy.
 -- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock. A
 -- repeated run sets the TTL again, never to less, and gives the same token; it always writes, so
 -- that a WAIT behind it waits for all of this.
 local left = redis.call('pttl', KEYS[1])
 local repeated = left ~= -2 and redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local free = left == -2
 if ARGV[4] then
-    if not repeated and redis.call('hexists', KEYS[1], ARGV[4]) == 0 then
-        return left
+    free = redis.call('hexists', KEYS[1], ARGV[4]) == 1
+end
+if not repeated and not free then
+    local size = left ~= -2 and redis.pcall('hlen', KEYS[1])
+    local all = size == 1 and redis.pcall('hgetall', KEYS[1]) or {}
+    local field, count = all[1], all[2]
+    local foreign = type(size) == 'number' and size ~= 1
+    if field then
+        foreign = not string.match(count, '^[1-9]%d*$') or
+            left == -1 and not string.match(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$')
     end
-elseif left ~= -2 and not repeated then
+    if foreign then
+        return redis.error_reply('WRONGTYPE the hash is no lock')
+    end
     return left
 end
 local lease = tonumber(ARGV[2])

@@ -38,7 +38,10 @@ local before, fresh = used, not sum
 
 local over = text(now - window)
 local newest = redis.call('zrange', KEYS[1], -1, -1)[1]
-if newest and newest ~= '' and tonumber(string.match(newest, '^%d+')) <= now - window then
+if newest and not string.match(newest, '^%d+:%d+$') then
+    return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
+end
+if newest and tonumber(string.match(newest, '^%d+')) <= now - window then
     redis.call('unlink', KEYS[1])
     used, before, fresh = 0, 0, true
 end

@@ -17,12 +17,15 @@ if KEYS[2] then
     answer[2] = text and string.format('%.0f', last) or ''
 end
 if answer[1] ~= -2 then
-    -- Anything else than one short field is no lock of this kind; its size is not asked for.
+    -- Anything else than one short field with a number above 0 and a TTL is no lock of this kind.
+    -- Somebody may have taken the TTL away: without one the field must be as clients name it.
     if redis.call('hlen', KEYS[1]) ~= 1 then
         return redis.error_reply('WRONGTYPE a hash of more than one field is no lock')
     end
     local holder = redis.call('hgetall', KEYS[1])
-    if #holder[1] > 4096 or #holder[2] > 32 then
+    if #holder[1] > 4096 or #holder[2] > 32 or not string.match(holder[2], '^[1-9]%d*$') or
+        answer[1] == -1 and
+        not string.match(holder[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') then
         return redis.error_reply('WRONGTYPE the field is not that of a lock')
     end
     answer[3], answer[4] = holder[1], holder[2]

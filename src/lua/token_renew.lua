@@ -1,13 +1,16 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Renews or checks many holds at once.
+-- Renews or checks many holds at once, or lowers what is left of them.
 --
 -- KEYS[i]      a lock
 -- ARGV[2i-1]   the token that it should have
--- ARGV[2i]     lease in ms; "0": only check
+-- ARGV[2i]     lease in ms, to which a lower TTL is raised; "0": only check; below 0: a longer TTL
+--              is lowered to the lease without its sign
 --
--- Reply: an array, for each key: 1 held (and renewed), 0 without this token, or the text of the
--- error that this key alone met.
--- Idempotent: sets no value, only raises a TTL that is lower than the lease, or was lost.
+-- Reply: an array, for each key: 0 without this token; above 0 held (and renewed): a TTL that is
+-- longer than the lease and stays so, in ms, else 1; or the text of the error that this key alone
+-- met.
+-- Idempotent: sets no value, only a TTL. One that lowers it may run late, after a longer lease was
+-- promised: the client must not promise one while a copy may be on its way.
 local answers = {}
 for i = 1, #KEYS do
     local token, lease = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
@@ -15,15 +18,17 @@ for i = 1, #KEYS do
     if type(answer) ~= 'table' then
         answer = answer == token and 1 or 0
     end
-    if answer == 1 and lease > 0 then
+    if answer == 1 then
         local left = redis.pcall('pttl', KEYS[i])
-        if type(left) == 'number' and left < lease then
-            local set = redis.pcall('pexpire', KEYS[i], ARGV[2 * i])
+        if type(left) ~= 'number' then
+            answer = left
+        elseif lease > 0 and left < lease or lease < 0 and left > -lease then
+            local set = redis.pcall('pexpire', KEYS[i], string.format('%.0f', math.abs(lease)))
             if type(set) ~= 'number' then
                 answer = set
             end
-        elseif type(left) ~= 'number' then
-            answer = left
+        elseif left > math.abs(lease) then
+            answer = math.max(left, 1)
         end
     end
     answers[i] = type(answer) == 'number' and answer or answer.err or 'ERR unknown'

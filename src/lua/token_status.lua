@@ -17,10 +17,14 @@ if KEYS[2] then
     answer[2] = text and string.format('%.0f', last) or ''
 end
 if answer[1] ~= -2 then
-    -- Anything long is no lock of this kind.
-    if redis.call('strlen', KEYS[1]) > 4096 then
+    -- Anything long is no lock of this kind. Nor is a text without a TTL, unless it is a token as
+    -- this client's: somebody may have taken the TTL away.
+    local long = redis.call('strlen', KEYS[1]) > 4096
+    local holder = not long and redis.call('get', KEYS[1])
+    if long or answer[1] == -1 and
+        not string.match(holder, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') then
         return redis.error_reply('WRONGTYPE the value is not that of a lock')
     end
-    answer[3], answer[4] = redis.call('get', KEYS[1]), '1'
+    answer[3], answer[4] = holder, '1'
 end
 return answer

@@ -125,6 +125,9 @@ void engine_world::note_lease(const std::string& field, const std::string& lease
         r.name = name;
     }
     FUZZ_CHECK(r.name == name);
+    if (lease_ms.starts_with('-')) {
+        return;  // what lowers a TTL promises nothing
+    }
     const auto ms = static_cast<std::int64_t>(unsigned_in(lease_ms));
     const duration lease = std::chrono::milliseconds{ms};
     if (ms > 0) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 
 namespace conch::fuzz {
 namespace {
@@ -321,14 +322,19 @@ std::string server_model::renew(const words& w, std::size_t keys, time_point now
     std::string out = "*" + std::to_string(keys) + "\r\n";
     for (std::size_t i = 0; i < keys; ++i) {
         key* k = find(w[i], now);
-        const bool held = k && k->field == w[keys + 2 * i];
-        if (held) {
-            const std::int64_t lease = number_in(w[keys + 2 * i + 1]);
-            raise(*k, lease, now);
-        } else {
+        if (!k || k->field != w[keys + 2 * i]) {
             missed.push_back(w[keys + 2 * i]);
+            out += integer(0);
+            continue;
         }
-        out += integer(held ? 1 : 0);
+        const std::int64_t lease = number_in(w[keys + 2 * i + 1]);
+        if (lease < 0) {
+            k->expires = std::min(k->expires, now - milliseconds{lease});
+        } else {
+            raise(*k, lease, now);
+        }
+        const std::int64_t left = time_left(*k, now);
+        out += integer(left > std::abs(lease) ? left : 1);
     }
     return out;
 }

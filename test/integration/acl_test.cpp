@@ -186,4 +186,131 @@ TEST_F(acl_test, keys_may_be_narrowed_down_to_the_names_that_are_used) {
     });
 }
 
+// A status tells the fence, too, where it may be read.
+TEST_F(acl_test, without_the_key_of_the_fence_the_rest_of_the_status_is_told) {
+    rights.front() = "~orders:*";
+    give(rights);
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const hold h = co_await mutex{c, "orders:1"}.async_lock();
+        const mutex fenced{c, "orders:1", {.fenced = true}};
+        const lock_status s = co_await fenced.async_status();
+        EXPECT_TRUE(s.locked);
+        EXPECT_EQ(s.fence, 0u);
+        const auto [ec, none] =
+            co_await mutex{c, "customers:1", {.fenced = true}}.async_status(as_result);
+        EXPECT_EQ(ec, errc::permission_denied);
+    });
+}
+
+/// A row of the README's table: what is missing, and what goes on nevertheless.
+struct row {
+    const char* what;
+    rights_list missing;
+    bool fences = true;
+    bool status = true;
+    bool plain = true;
+    bool windows = true;
+    bool logs = true;
+};
+
+void PrintTo(const row& r, std::ostream* out) { *out << r.what; }
+
+std::vector<row> rows() {
+    std::vector<row> all;
+    all.push_back({.what = "waking",
+                   .missing = {"+publish", "+subscribe", "+unsubscribe",
+                               "&redisson_lock__channel:*", "&conch_token_mutex_channel:*"}});
+    all.push_back({.what = "fencing tokens",
+                   .missing = {"+get", "+set", "+time"},
+                   .fences = false,
+                   .plain = false,
+                   .windows = false,
+                   .logs = false});
+    all.push_back({.what = "status", .missing = {"+hlen", "+hgetall"}, .status = false});
+    all.push_back({.what = "plain locks", .missing = {"+del", "+strlen"}, .plain = false});
+    all.push_back({.what = "replicas", .missing = {"+wait"}});
+    all.push_back({.what = "counters", .missing = {"+incrby"}, .windows = false});
+    all.push_back({.what = "logs",
+                   .missing = {"+exists", "+unlink", "+zadd", "+zscore", "+zrange",
+                               "+zrangebyscore", "+zremrangebyscore"},
+                   .logs = false});
+    all.push_back({.what = "loading", .missing = {"+script|load"}});
+    all.push_back({.what = "databases", .missing = {"+select"}});
+    all.push_back({.what = "old connections", .missing = {"+info", "+client|kill"}});
+    return all;
+}
+
+class acl_row_test : public acl_test, public ::testing::WithParamInterface<row> {
+protected:
+    acl_row_test() {
+        std::erase_if(rights, [](const std::string& right) {
+            const rights_list& missing = GetParam().missing;
+            return std::find(missing.begin(), missing.end(), right) != missing.end();
+        });
+        give(rights);
+    }
+    config of_poller(const std::string& client_name) const {
+        config c = settings(client_name);
+        c.max_poll_interval = 20ms;
+        return c;
+    }
+    static error_code expected(bool works) {
+        return works ? error_code{} : make_error_code(errc::permission_denied);
+    }
+};
+
+TEST_P(acl_row_test, locks_are_handed_on) {
+    client one{io, of_poller("conch")};
+    client other{io, of_poller("other")};
+    run([&]() -> asio::awaitable<void> {
+        const mutex of_one{one, "lock"};
+        const mutex of_other{other, "lock"};
+        hold h = co_await of_one.async_lock();
+        const hold tried = co_await of_other.async_try_lock();
+        EXPECT_FALSE(tried);
+        task_group group{io.get_executor()};
+        const auto waiter = [&]() -> asio::awaitable<void> {
+            hold mine = co_await of_other.async_lock();
+            co_await mine.async_unlock();
+        };
+        group.spawn(waiter());
+        co_await when([&] { return other.stats().wakes_by_poll > 0; });
+        co_await h.async_extend(40s);
+        co_await h.async_unlock();
+        co_await group.join();
+    });
+}
+
+TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const row& r = GetParam();
+        const auto [fence_error, fenced] =
+            co_await mutex{c, "fenced", {.fenced = true}}.async_lock({}, as_result);
+        EXPECT_EQ(fence_error, expected(r.fences));
+        const hold held = co_await mutex{c, "lock"}.async_lock();
+        const auto [status_error, s] = co_await mutex{c, "lock"}.async_status(as_result);
+        EXPECT_EQ(status_error, expected(r.status));
+        auto [plain_error, plain] = co_await token_mutex{c, "plain"}.async_lock({}, as_result);
+        if (!plain_error) {
+            const auto [unlock_error] = co_await plain.async_unlock(as_result);
+            plain_error = unlock_error;
+        }
+        EXPECT_EQ(plain_error, expected(r.plain));
+        const rate_limiter window{c, "window", {5, 1h}, rate_algorithm::fixed_window};
+        for (int i = 0; i < 2; ++i) {
+            const auto [ec, v] = co_await window.async_try_acquire(1, as_result);
+            // The first one begins the window.
+            const bool counts_on = i > 0 || !r.plain;
+            EXPECT_EQ(ec, expected(r.windows || !counts_on));
+        }
+        const rate_limiter log{c, "log", {5, 1h}, rate_algorithm::sliding_log};
+        const auto [log_error, v] = co_await log.async_try_acquire(1, as_result);
+        EXPECT_EQ(log_error, expected(r.logs));
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(rows, acl_row_test, ::testing::ValuesIn(rows()));
+
 }  // namespace

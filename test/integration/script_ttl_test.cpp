@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scripts by themselves, whatever lease they are told: they never shorten a TTL. The engine
-// asks for no less than is left of what it knows; others may have raised it since.
+// The scripts by themselves, whatever lease they are told: they never shorten a TTL, unless they
+// are told to. The engine asks for no less than is left of what it knows; others may have raised it
+// since.
 #include "support/redis_test.hpp"
 #include "wire/script.hpp"
 
@@ -15,6 +16,7 @@ using namespace conch::test;
 const std::string first_owner = "00000000-0000-0000-0000-000000000000:1";
 const std::string one_hour = "3600000";
 const std::string one_minute = "60000";
+constexpr std::int64_t minute_ms = 60'000;
 constexpr std::int64_t least_of_an_hour = 3'000'000;
 
 /// A family of locks, by its scripts.
@@ -44,7 +46,7 @@ protected:
 
 TEST_P(script_ttl, is_not_shortened_by_a_renewal) {
     acquire(one_hour);
-    EXPECT_EQ(renew(one_minute), 1);
+    EXPECT_GT(renew(one_minute), least_of_an_hour) << "which is told";
     EXPECT_GT(raw.pttl("lock"), least_of_an_hour);
 }
 
@@ -62,7 +64,7 @@ TEST_P(script_ttl, is_not_shortened_by_an_acquire_that_is_sent_again) {
 
 TEST_P(script_ttl, is_not_changed_by_a_look) {
     acquire(one_hour);
-    EXPECT_EQ(renew("0"), 1);
+    EXPECT_GT(renew("0"), least_of_an_hour) << "which tells of it";
     EXPECT_GT(raw.pttl("lock"), least_of_an_hour);
 }
 
@@ -82,6 +84,28 @@ TEST_P(script_ttl, that_somebody_took_away_is_given_back_by_a_renewal) {
     acquire(one_hour);
     raw.must({"PERSIST", "lock"});
     EXPECT_EQ(renew(one_hour), 1);
+    EXPECT_GT(raw.pttl("lock"), least_of_an_hour);
+}
+
+TEST_P(script_ttl, is_lowered_if_told_so) {
+    acquire(one_hour);
+    EXPECT_EQ(renew('-' + one_minute), 1);
+    EXPECT_LE(raw.pttl("lock"), minute_ms);
+    EXPECT_GT(raw.pttl("lock"), 0);
+}
+
+TEST_P(script_ttl, is_not_raised_by_what_lowers_it) {
+    acquire(one_minute);
+    EXPECT_GT(renew('-' + one_hour), 0);
+    EXPECT_LE(raw.pttl("lock"), minute_ms);
+    raw.must({"PERSIST", "lock"});
+    EXPECT_EQ(renew('-' + one_hour), 1);
+    EXPECT_EQ(raw.pttl("lock"), -1) << "the next renewal gives one";
+}
+
+TEST_P(script_ttl, of_a_stranger_is_not_lowered) {
+    acquire(one_hour);
+    EXPECT_EQ(run_script(GetParam().renew, {"another", '-' + one_minute}).items.at(0).number, 0);
     EXPECT_GT(raw.pttl("lock"), least_of_an_hour);
 }
 

@@ -60,7 +60,7 @@ bool lease_passes(asio::io_context& io, raw_client& raw, std::chrono::millisecon
 }
 
 void take_as_stranger(raw_client& raw, const std::string& name, std::chrono::milliseconds lease) {
-    const reply r = redisson_acquire(raw, name, "5c1e0a8e-0000-4000-8000-000000000001:1", lease);
+    const reply r = redisson_acquire(raw, name, owner_of_redisson, lease);
     if (!r.is_nil()) {
         throw std::runtime_error{"take_as_stranger: " + name + " is taken"};
     }

@@ -87,6 +87,9 @@ asio::awaitable<void> warm_up(client& c);
 /// did.
 bool lease_passes(asio::io_context& io, raw_client& raw, std::chrono::milliseconds lease);
 
+/// As Redisson names an owner.
+inline const std::string owner_of_redisson = "5c1e0a8e-0000-4000-8000-000000000001:1";
+
 /// Someone who is not conch holds the lock: a hash of one field, as Redisson's.
 void take_as_stranger(raw_client& raw, const std::string& name,
                       std::chrono::milliseconds lease = std::chrono::seconds{30});

@@ -31,7 +31,12 @@ public:
     /// Mostly the one that has the right type, so that there is something in it.
     std::string key_of(std::size_t type) { return below(4) == 0 ? key() : keys()[type]; }
     std::string field() { return "f" + std::to_string(below(4)); }
-    std::string holder() { return "client:" + std::to_string(below(3)); }
+    /// Of one of them a lock without TTL can't be told from data.
+    std::string holder() {
+        const std::string uuid = "5c1e0a8e-0000-4000-8000-000000000001:";
+        const std::size_t who = below(3);
+        return (who == 0 ? "client:" : uuid) + std::to_string(who);
+    }
     std::string number() {
         static const words odd{"0",
                                "-1",
@@ -112,7 +117,7 @@ private:
             return {holder(), one_of({"channel", "other"})};
         }
         if (script == "renew") {
-            return {holder(), chance_.once_in(3) ? "0" : ttl()};
+            return {holder(), chance_.once_in(3) ? one_of({"0", "-70000", "-90000"}) : ttl()};
         }
         if (script == "nest") {
             return {holder(), std::to_string(1 + below(3)), ttl()};

@@ -213,6 +213,48 @@ TEST(engine_query, a_status_is_read_from_the_answer) {
     EXPECT_EQ(s.depth, 2u);
 }
 
+TEST(engine_query, without_the_right_to_the_fence_key_the_rest_is_told) {
+    engine_harness h;
+    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    conch::lock_status s;
+    operation& op = h.status("a", &s);
+    h.connect();
+    EXPECT_EQ(h.sent(), lines{"status a redisson_lock_token:{a}"});
+    h.reply(error("NOPERM No permissions to access a key"));
+    EXPECT_FALSE(op.done());
+    EXPECT_EQ(h.sent(), lines{"status a"});
+    h.reply(array(integer(1500), bulk(""), bulk("x:9"), bulk("2")));
+    EXPECT_TRUE(op.ended({}));
+    EXPECT_EQ(s.holder, "x:9");
+    EXPECT_EQ(s.fence, 0u);
+}
+
+TEST(engine_query, without_the_right_to_the_lock_it_is_refused_the_second_time) {
+    engine_harness h;
+    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    conch::lock_status s;
+    operation& op = h.status("a", &s);
+    h.connect();
+    h.reply(error("NOPERM No permissions to access a key"));
+    h.reply(error("NOPERM No permissions to access a key"));
+    EXPECT_TRUE(op.ended(errc::permission_denied));
+    h.sent();
+    h.turn();
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST(engine_query, a_cancelled_one_is_not_asked_again) {
+    engine_harness h;
+    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    conch::lock_status s;
+    operation& op = h.status("a", &s);
+    h.connect();
+    h.sent();
+    h.cancel(op);
+    h.reply(error("NOPERM No permissions to access a key"));
+    EXPECT_EQ(h.sent(), lines{});
+}
+
 TEST(engine_query, a_forced_unlock_names_the_holder_that_was_read) {
     engine_harness h;
     operation& op = h.force_unlock("a");

@@ -37,6 +37,10 @@ inline std::string acquire_of(std::string_view lock, int n, std::int64_t lease_m
 inline std::string renew_of(std::string_view lock, int n, std::int64_t lease_ms = 30'000) {
     return join("renew ", lock, " c:", n, " ", lease_ms);
 }
+/// The server is to lower a TTL that is longer.
+inline std::string lower_of(std::string_view lock, int n, std::int64_t lease_ms = 30'000) {
+    return renew_of(lock, n, -lease_ms);
+}
 inline std::string nest_of(std::string_view lock, int n, int depth,
                            std::int64_t lease_ms = 30'000) {
     return join("nest ", lock, " c:", n, " ", depth, " ", lease_ms);
