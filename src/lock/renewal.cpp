@@ -270,8 +270,9 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
             lose_gone(*a);
         } else {
             // Told again, of a server that doesn't lower it, it waits for the next renewal.
-            a->overlong = answer.integer() > core::ceil_millis(a->extended_by);
-            a->again = a->again || (a->overlong && !r.items[i].lowers);
+            a->overlong = !r.items[i].lowers &&
+                          answer.integer() > core::ceil_millis(a->extended_by);
+            a->again = a->again || a->overlong;
             renewed(*a, r, r.items[i].lease, *o.by);
         }
     }

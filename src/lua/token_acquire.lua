@@ -12,20 +12,18 @@
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, the holder's remaining time in ms (-1: without expiry; -2: there is no
 --        holder to take it from);
---        WRONGTYPE: the key is no lock, which is a short string with a TTL; or without, but of a
---        token as this client's, as somebody may have taken the TTL away.
+--        WRONGTYPE: the key is no lock, which is a short string. One without a TTL may be a lock,
+--        too, as redis-py's is unless told otherwise.
 -- Idempotent: the token is fresh, so that finding it means that this acquisition took the lock. A
 -- repeated run sets the TTL again, never to less, and gives the same fencing token; it always
 -- writes, so that a WAIT behind it waits for all of this.
 local holder = redis.call('get', KEYS[1])
 local repeated = holder == ARGV[1]
 if not repeated and (holder or nil) ~= ARGV[4] then
-    local left = redis.call('pttl', KEYS[1])
-    if holder and (#holder > 4096 or left == -1 and
-        not string.match(holder, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$')) then
+    if holder and #holder > 4096 then
         return redis.error_reply('WRONGTYPE the string is no lock')
     end
-    return left
+    return redis.call('pttl', KEYS[1])
 end
 local lease = tonumber(ARGV[2])
 if repeated then
