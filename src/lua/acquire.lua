@@ -64,6 +64,9 @@ if KEYS[2] then
     end
     token = string.format('%.0f', last)
 end
+if ARGV[4] then
+    redis.call('hdel', KEYS[1], ARGV[4])
+end
 if not repeated then
     redis.call('hset', KEYS[1], ARGV[1], '1')
 end
@@ -74,8 +77,5 @@ if type(set) ~= 'number' then
         redis.call('hdel', KEYS[1], ARGV[1])
     end
     return set
-end
-if ARGV[4] then
-    redis.call('hdel', KEYS[1], ARGV[4])
 end
 return token

@@ -12,8 +12,8 @@
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
     return 0
 end
-redis.call('hset', KEYS[1], ARGV[1], ARGV[2])
 if redis.call('pttl', KEYS[1]) < tonumber(ARGV[3]) then
     redis.call('pexpire', KEYS[1], ARGV[3])
 end
+redis.call('hset', KEYS[1], ARGV[1], ARGV[2])
 return 1

@@ -33,7 +33,7 @@ local sum = redis.call('zscore', KEYS[1], '')
 if not sum and redis.call('exists', KEYS[1]) == 1 then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
 end
-local used = tonumber(sum or '0')
+local used = tonumber(text(sum or 0))  -- a score may come as 5.0
 local before, fresh = used, not sum
 
 local over = text(now - window)

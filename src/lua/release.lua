@@ -4,7 +4,7 @@
 -- KEYS[1]  the lock
 -- ARGV[1]  field of the holder
 -- ARGV[2]  channel of the release messages
--- ARGV[3]  how they are published; none: 'publish'
+-- ARGV[3]  "spublish": as a message of the shard; none: by PUBLISH
 --
 -- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
 -- Idempotent: deletes one field that is never used again; a second run finds nothing.
@@ -12,7 +12,12 @@
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
     return -1
 end
-local told = redis.pcall(ARGV[3] or 'publish', ARGV[2], '0')
+local told
+if ARGV[3] then
+    told = redis.pcall('spublish', ARGV[2], '0')
+else
+    told = redis.pcall('publish', ARGV[2], '0')
+end
 if type(told) ~= 'number' then
     return 0
 end

@@ -86,13 +86,13 @@ TEST_F(engine_hand_over, after_max_passes_others_hear_of_a_release) {
     for (int n = 2; n <= 4; ++n) {
         h.release(holder);
         EXPECT_EQ(h.sent(), lines{taken_over(n, n - 1)});
-        h.reply(granted());
+        h.reply(granted("9"));
         holder = h.operation_at(static_cast<std::size_t>(n) - 1).view;
         ASSERT_TRUE(holder);
     }
     h.release(holder);
     EXPECT_EQ(h.sent(), (lines{release_of("a", 4), fenced_acquire(5)}));
-    h.reply(integer(0), granted());  // nobody else waits: a row begins anew
+    h.reply(integer(0), granted("9"));  // nobody else waits: a row begins anew
     holder = h.operation_at(4).view;
     ASSERT_TRUE(holder);
     h.release(holder);
@@ -106,11 +106,11 @@ TEST(engine_hand_over_of_contender, it_need_not_try_itself) {
     operation& second = h.lock("a");
     h.connect();
     h.reply(busy(5'000));
-    h.reply(subscribed("a"), granted());
+    h.reply(subscribed("a"), granted("9"));
     h.sent();
     operation& unlocked = h.unlock(first.view);
     EXPECT_EQ(h.sent(), lines{taken_over(3, 2)});
-    h.reply(granted());
+    h.reply(granted("9"));
     EXPECT_TRUE(unlocked.ended({}));
     EXPECT_TRUE(second.granted());
     EXPECT_EQ(h.sent(), lines{unsubscribe_of("a")}) << "nobody waits any more";
@@ -123,7 +123,7 @@ TEST_F(engine_hand_over, a_lock_that_another_has_is_lost_and_waited_for) {
     EXPECT_TRUE(unlocked.ended(errc::lock_lost));
     EXPECT_FALSE(next.done());
     EXPECT_EQ(h.sent(), (lines{subscribe_of("a"), fenced_acquire(3)}));
-    h.reply(subscribed("a"), granted());
+    h.reply(subscribed("a"), granted("9"));
     EXPECT_TRUE(next.granted());
 }
 
@@ -133,7 +133,7 @@ TEST_F(engine_hand_over, a_lock_that_nobody_has_is_lost_and_taken) {
     h.reply(integer(-2));
     EXPECT_TRUE(unlocked.ended(errc::lock_lost));
     EXPECT_EQ(h.sent(), lines{fenced_acquire(3)});
-    h.reply(granted());
+    h.reply(granted("9"));
     EXPECT_TRUE(next.granted());
 }
 
@@ -176,7 +176,7 @@ TEST_F(engine_hand_over, a_waiter_that_leaves_after_it_was_sent_is_released) {
     h.cancel(next);
     EXPECT_EQ(h.sent(), lines{});
     EXPECT_FALSE(unlocked.done());
-    h.reply(granted());
+    h.reply(granted("9"));
     EXPECT_TRUE(unlocked.ended({}));
     EXPECT_EQ(h.sent(), lines{release_of("a", 2)});
 }
@@ -186,7 +186,7 @@ TEST_F(engine_hand_over, the_next_waiter_inherits_it) {
     operation& next = h.lock("a");
     operation& unlocked = hand_over();
     h.cancel(gone);
-    h.reply(granted());
+    h.reply(granted("9"));
     EXPECT_TRUE(unlocked.ended({}));
     EXPECT_TRUE(next.granted());
 }

@@ -237,7 +237,7 @@ impl::view_ptr engine_harness::grant(std::string_view name, const lock_options& 
         connect();
     }
     sent();
-    reply(granted());
+    reply(granted("1"));
     EXPECT_TRUE(op.granted()) << name;
     return op.view;
 }

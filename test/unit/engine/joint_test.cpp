@@ -58,7 +58,7 @@ TEST_F(engine_joint, fenced_ones_name_the_keys_of_their_tokens_and_leave_apart_f
                                "acquire_many c d 2 c:4 30000 0 c:5 30000 0"}));
     h.reply(array(granted("7"), busy(500)), array(granted(), granted()));
     EXPECT_TRUE(of(0).granted());
-    EXPECT_EQ(of(0).view->fence(), 7u);
+    EXPECT_EQ(of(0).view->fence, 7u);
     EXPECT_FALSE(of(1).done());
     EXPECT_TRUE(of(2).granted());
     EXPECT_TRUE(of(3).granted());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A TTL that is longer than any lease that its hold asked for, as of a stranger or of a server whose
-// clock went back: rule 2.
+// A TTL that is longer than any lease that its hold asked for, as of a stranger or of a server
+// whose clock went back: rule 2.
 #include "unit/engine/harness.hpp"
 
 #include <gtest/gtest.h>

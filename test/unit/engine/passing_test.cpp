@@ -350,7 +350,7 @@ TEST(engine_passing_of_fenced, a_hold_with_a_copy_in_doubt_is_released_by_itself
     h.break_connection();
     h.connect(2);
     h.sent();
-    h.reply(error("NOPERM no"), granted());
+    h.reply(error("NOPERM no"), granted("9"));
     ASSERT_TRUE(first.granted());
     h.lock("a");
     h.sent();

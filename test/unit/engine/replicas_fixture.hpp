@@ -36,7 +36,7 @@ struct replicas_fixture : testing::Test {
             h.connect();
         }
         h.sent();
-        h.reply(granted(), integer(1));
+        h.reply(granted("7"), integer(1));
         EXPECT_TRUE(op.granted());
         return op.view;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server that answers anything: each call ends in time, nothing loops, and nobody gets a lock that
-// the answer doesn't give.
+// A server that answers anything: each call ends in time, nothing loops, and nobody gets a lock
+// that the answer doesn't give.
 #include "unit/engine/harness.hpp"
 
 #include <gtest/gtest.h>

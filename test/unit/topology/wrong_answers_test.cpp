@@ -32,6 +32,7 @@ TEST_P(topology_wrong_answers, where_the_master_is_are_no_address) {
     meet_sentinel();
     reply(asked, subscribed_to("+switch-master") + as_of(1) + GetParam());
     EXPECT_FALSE(wanted(main_link));
+    servers.at(asked).broken("refused");  // the other one
     EXPECT_EQ(servers.main().last_words(), "sentinel s1:26379: its answer is no address");
     EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
 }
