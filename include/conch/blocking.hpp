@@ -36,7 +36,9 @@ class blocking_state;
 ///
 /// Fork: the child has no thread of an inherited client. There every call of it, and of its
 /// mutexes, throws `errc::forked` at once; destructors, `exit()`, `hold::release` and the Lockable
-/// `unlock()` do nothing, and the locks stay the parent's. A client made in the child works.
+/// `unlock()` do nothing, and the locks stay the parent's. A future of the parent stays as it was,
+/// and a handler that forks on the client's own thread must not return in the child. A client made
+/// in the child works.
 class blocking_client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range, `std::system_error` if no

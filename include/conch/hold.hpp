@@ -37,8 +37,8 @@ public:
     explicit operator bool() const noexcept;
 
     /// The lease runs, by this machine's clock, and the server has not said otherwise. The truth
-    /// of one instant: a paused process can't be told, so protect the resource by `fence()`. False in
-    /// a process forked from the one that acquired it.
+    /// of one instant: a paused process can't be told, so protect the resource by `fence()`. False
+    /// in a process forked from the one that acquired it.
     bool owns_lock() const noexcept;
 
     /// The hold is good until then if no renewal succeeds; it moves on with each one that does.

@@ -217,4 +217,44 @@ TEST_F(blocking_fork, operations_of_an_inherited_asynchronous_client_end_as_fork
     EXPECT_FALSE(raw.exists("second"));
 }
 
+// A child that read from the connection would take the parent's answers.
+TEST_F(blocking_fork, a_child_that_runs_an_inherited_context_leaves_the_connection_to_its_parent) {
+    asio::io_context context;
+    client parents{context, settings()};
+    hold h;
+    mutex second{parents, "second"};
+    second.async_lock([&](error_code, hold granted) {
+        h = std::move(granted);
+        context.stop();
+    });
+    context.run();
+    context.restart();
+    ASSERT_TRUE(h.owns_lock());
+    context.notify_fork(asio::execution_context::fork_prepare);
+    child_process child{[&](const report& tell) {
+        context.notify_fork(asio::execution_context::fork_child);
+        tell('r');
+        context.run();
+        return 0;
+    }};
+    context.notify_fork(asio::execution_context::fork_parent);
+    ASSERT_TRUE(child.reported('r'));
+    int answers = 0;
+    std::function<void(error_code, const lock_status&)> again;
+    again = [&](error_code ec, const lock_status& s) {
+        EXPECT_FALSE(ec) << ec.message();
+        EXPECT_TRUE(s.locked);
+        if (ec || ++answers == 100) {
+            context.stop();
+        } else {
+            second.async_status(std::ref(again));
+        }
+    };
+    second.async_status(std::ref(again));
+    context.run_for(patience);
+    EXPECT_EQ(answers, 100);
+    EXPECT_EQ(parents.stats().connection_losses, 0u);
+    child.kill();
+}
+
 }  // namespace

@@ -26,11 +26,11 @@ protected:
 TEST_P(blocking_static, the_program_ends_well) { says("unlocked\n", "main"); }
 
 TEST_P(blocking_static, a_destructor_of_a_static_object_may_use_it) {
-    says("unlocked\n", "destructor");
+    says("unlocked\nunlocked\n", "destructor");
 }
 
 TEST_P(blocking_static, a_destructor_of_a_static_object_may_make_a_client) {
-    says("unlocked\n", "another_in_destructor");
+    says("unlocked\nunlocked\n", "another_in_destructor");
 }
 
 TEST_P(blocking_static, a_forked_child_exits_without_a_wait_and_the_parent_keeps_its_lock) {

@@ -62,10 +62,9 @@ int hold_while_a_child_exits() {
 
 int main(int, char* argv[]) {
     mode = argv[1];
-    if (mode == "main") {
-        lock_once(redis);
-    } else if (mode == "child") {
+    if (mode == "child") {
         return hold_while_a_child_exits();
     }
+    lock_once(redis);
     return 0;
 }
