@@ -247,10 +247,10 @@ TEST_F(blocking_fork, a_child_that_runs_an_inherited_context_leaves_the_connecti
         if (ec || ++answers == 100) {
             context.stop();
         } else {
-            second.async_status(std::ref(again));
+            second.async_status([&](error_code e, const lock_status& next) { again(e, next); });
         }
     };
-    second.async_status(std::ref(again));
+    second.async_status([&](error_code ec, const lock_status& s) { again(ec, s); });
     context.run_for(patience);
     EXPECT_EQ(answers, 100);
     EXPECT_EQ(parents.stats().connection_losses, 0u);
