@@ -21,7 +21,8 @@ class blocking_core;
 class blocking_state;
 }  // namespace impl
 
-/// A client for programs without an event loop: runs one on a thread of its own.
+/// A client for programs without an event loop: runs one on a thread of its own, which completes
+/// every call. It has no other (while a host's name is looked up, Asio has one more for it).
 ///
 /// Calls block the calling thread; made on the client's own thread (in a log sink, an observer,
 /// or a handler of `async()`), where they would wait for themselves, they throw `system_error` with
@@ -29,6 +30,15 @@ class blocking_state;
 /// thread. Blocking mutexes and holds may outlive it, and then report `errc::client_closed`; the
 /// thread ends with the last blocking mutex, and drops what else was to be done on it. What a
 /// handler throws there is swallowed.
+///
+/// Static storage: it may be a static object, and may be used by the destructors of static objects
+/// that were constructed after it.
+///
+/// Fork: the child has no thread of an inherited client. There every call of it, and of its
+/// mutexes, throws `errc::forked` at once; destructors, `exit()`, `hold::release` and the Lockable
+/// `unlock()` do nothing, and the locks stay the parent's. A future of the parent stays as it was,
+/// and a handler that forks on the client's own thread must not return in the child. A client made
+/// in the child works.
 class blocking_client {
 public:
     /// Throws `std::invalid_argument` for a setting out of its range, `std::system_error` if no
@@ -45,8 +55,8 @@ public:
     void shutdown(const shutdown_options& options = {});
 
     /// The client that does the work, for asynchronous operations beside the blocking ones; its
-    /// handlers run on the client's own thread.
-    client& async() noexcept;
+    /// handlers run on the client's own thread. Throws in a forked child.
+    client& async();
 
     /// As `client::stats`.
     conch::stats stats() const;
@@ -101,7 +111,8 @@ public:
     }
     /// Releases, and returns when the server has confirmed it, at `valid_until()` at the latest.
     /// Never throws for a loss, as it is called by destructors: see `unlock_error()`. Throws
-    /// `operation_not_permitted` if the calling thread doesn't have the lock.
+    /// `operation_not_permitted` if the calling thread doesn't have the lock. In a forked child it
+    /// returns at once, and the parent keeps the lock.
     void unlock();
 
     // Of the calling thread's hold by the Lockable calls.
@@ -113,7 +124,7 @@ public:
     /// As `hold::fence`; 0 if the thread has not locked.
     std::uint64_t fence() const noexcept;
     /// What the calling thread's last `unlock()` of this mutex found: no error, or why the lock had
-    /// been lost before (errors of `hold::async_unlock`).
+    /// been lost before (errors of `hold::async_unlock`). In a forked child `errc::forked`.
     error_code unlock_error() const noexcept;
 
     // Holds: not bound to a thread.

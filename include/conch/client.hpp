@@ -28,6 +28,13 @@ namespace conch {
 /// context is destroyed is dropped, its handlers not called; client, mutexes and holds may outlive
 /// it, and other threads may use them meanwhile, but they do nothing then.
 ///
+/// Fork: client, connection and holds stay the parent's, which calls `notify_fork(fork_prepare)`
+/// and `notify_fork(fork_parent)` of the `io_context` around `fork()`, while no other thread
+/// uses it. A child must not run the inherited context before `notify_fork(fork_child)`, nor use an
+/// inherited client: every new operation of it, of its mutexes and of its holds ends in
+/// `errc::forked` there, what was pending never ends, and destructors release nothing. A client
+/// made in the child is a client like any other.
+///
 /// A cancellation signal may be emitted on any thread between the start of an operation and the
 /// next use or the end of its slot; one that comes after the operation's end does nothing.
 class client {

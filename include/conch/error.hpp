@@ -88,6 +88,9 @@ enum class errc {
     /// Fewer than `replica_options::at_least` replicas acknowledged the acquisition in time.
     /// Nothing is held: it is released again.
     not_replicated,
+    /// The client, or the hold, was made by the process that this one was forked from: it is of use
+    /// there alone. Nothing was sent.
+    forked,
 };
 
 /// The category of `errc`: name "conch".

@@ -37,7 +37,8 @@ public:
     explicit operator bool() const noexcept;
 
     /// The lease runs, by this machine's clock, and the server has not said otherwise. The truth
-    /// of one instant: a paused process can't be told, so protect the resource by `fence()`.
+    /// of one instant: a paused process can't be told, so protect the resource by `fence()`. False
+    /// in a process forked from the one that acquired it.
     bool owns_lock() const noexcept;
 
     /// The hold is good until then if no renewal succeeds; it moves on with each one that does.
@@ -56,7 +57,8 @@ public:
     error_code lost_reason() const noexcept;
 
     /// Releases in the background: marks the hold, wakes the client, returns. Never blocks. The
-    /// lock may pass to a waiter of this client, as with `async_unlock`.
+    /// lock may pass to a waiter of this client, as with `async_unlock`. Does nothing in a process
+    /// forked from the one that acquired it, as does `detach()`.
     void release() noexcept;
 
     /// Stops renewing and leaves the key on the server until its lease ends.

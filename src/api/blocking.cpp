@@ -3,41 +3,17 @@
 
 #include "api/blocking_core.hpp"
 
-#include <boost/asio/use_future.hpp>
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
-#include <tuple>
+#include <exception>
 #include <utility>
 
 namespace conch {
 namespace {
 
-namespace asio = boost::asio;
-
 [[noreturn]] void refuse(boost::system::errc::errc_t why, const char* what) {
     throw system_error{make_error_code(why), what};
-}
-
-// What every call here gives to an operation: its error is thrown by the thread that asked, not
-// carried over from the client's.
-const auto answer = asio::use_future([](error_code ec, auto... result) {
-    return std::tuple<error_code, decltype(result)...>{ec, std::move(result)...};
-});
-
-void ask(std::future<std::tuple<error_code>> asked) {
-    if (const auto [ec] = asked.get(); ec) {
-        throw system_error{ec};
-    }
-}
-
-template <typename Result>
-Result ask(std::future<std::tuple<error_code, Result>> asked) {
-    auto [ec, result] = asked.get();
-    if (ec) {
-        throw system_error{ec};
-    }
-    return std::move(result);
 }
 
 }  // namespace
@@ -52,7 +28,7 @@ void blocking_client::shutdown(const shutdown_options& options) {
     core_->shutdown(options);
 }
 
-client& blocking_client::async() noexcept { return core_->redis(); }
+client& blocking_client::async() { return core_->redis(); }
 
 stats blocking_client::stats() const { return core_->redis().stats(); }
 
@@ -60,7 +36,7 @@ std::string blocking_client::last_server_error() const {
     return core_->redis().last_server_error();
 }
 
-const std::string& blocking_client::id() const noexcept { return core_->redis().id(); }
+const std::string& blocking_client::id() const noexcept { return core_->id(); }
 
 blocking_mutex::blocking_mutex(const blocking_client& redis, std::string_view name,
                                const mutex_options& kind, const lock_options& options)
@@ -74,9 +50,16 @@ blocking_mutex::blocking_mutex(const blocking_client& redis, const mutex& of,
     : core_{redis.core_},
       mutex_{of},
       options_{options},
-      state_{std::make_unique<impl::blocking_state>()} {}
+      state_{std::make_unique<impl::blocking_state>()} {
+    core_->redis();
+}
 
-blocking_mutex::~blocking_mutex() = default;
+blocking_mutex::~blocking_mutex() {
+    if (core_->forked()) {
+        // Another thread of the parent may have been changing it.
+        static_cast<void>(state_.release());
+    }
+}
 
 void blocking_mutex::lock() {
     core_->may_block();
@@ -84,7 +67,8 @@ void blocking_mutex::lock() {
         refuse(boost::system::errc::resource_deadlock_would_occur,
                "conch: this thread has the lock already");
     }
-    state_->keep(ask(mutex_.async_lock(options_, answer)));
+    state_->keep(
+        core_->ask<hold>([&](auto done) { mutex_.async_lock(options_, std::move(done)); }));
 }
 
 bool blocking_mutex::try_lock() { return try_for(duration::zero()); }
@@ -97,7 +81,8 @@ bool blocking_mutex::try_for(duration wait) {
     }
     lock_options options = options_;
     options.wait = std::max(wait, duration::zero());
-    hold h = ask(mutex_.async_try_lock(options, answer));
+    hold h =
+        core_->ask<hold>([&](auto done) { mutex_.async_try_lock(options, std::move(done)); });
     if (!h) {
         return false;
     }
@@ -106,6 +91,9 @@ bool blocking_mutex::try_for(duration wait) {
 }
 
 void blocking_mutex::unlock() {
+    if (core_->forked()) {
+        return;
+    }
     core_->may_block();
     hold h = state_->take();
     if (!h) {
@@ -121,46 +109,55 @@ void blocking_mutex::unlock() {
 }
 
 bool blocking_mutex::owns_lock() const noexcept {
-    return state_->look([](const hold& h) { return h.owns_lock(); });
+    return !core_->forked() && state_->look([](const hold& h) { return h.owns_lock(); });
 }
 
 time_point blocking_mutex::valid_until() const noexcept {
-    return state_->look([](const hold& h) { return h.valid_until(); });
+    return core_->forked() ? time_point{}
+                           : state_->look([](const hold& h) { return h.valid_until(); });
 }
 
 std::uint64_t blocking_mutex::fence() const noexcept {
-    return state_->look([](const hold& h) { return h.fence(); });
+    return core_->forked() ? 0 : state_->look([](const hold& h) { return h.fence(); });
 }
 
-error_code blocking_mutex::unlock_error() const noexcept { return state_->unlock_error(); }
+error_code blocking_mutex::unlock_error() const noexcept {
+    return core_->forked() ? make_error_code(errc::forked) : state_->unlock_error();
+}
 
 hold blocking_mutex::acquire(const lock_options& options) {
-    core_->may_block();
-    return ask(mutex_.async_lock(options, answer));
+    return core_->ask<hold>([&](auto done) { mutex_.async_lock(options, std::move(done)); });
 }
 
 hold blocking_mutex::try_acquire(const lock_options& options) {
-    core_->may_block();
-    return ask(mutex_.async_try_lock(options, answer));
+    return core_->ask<hold>([&](auto done) { mutex_.async_try_lock(options, std::move(done)); });
 }
 
 void blocking_mutex::unlock(hold& h) {
-    core_->may_block();
-    ask(h.async_unlock(answer));
+    core_->ask([&](auto done) { h.async_unlock(std::move(done)); });
 }
 
 std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
-    return mutex_.async_lock(options, asio::use_future);
+    core_->redis();
+    std::promise<hold> promise;
+    std::future<hold> future = promise.get_future();
+    auto keep = [p = std::move(promise)](error_code ec, hold h) mutable {
+        if (ec) {
+            p.set_exception(std::make_exception_ptr(system_error{ec}));
+        } else {
+            p.set_value(std::move(h));
+        }
+    };
+    mutex_.async_lock(options, core_->handler(std::move(keep)));
+    return future;
 }
 
 lock_status blocking_mutex::status() {
-    core_->may_block();
-    return ask(mutex_.async_status(answer));
+    return core_->ask<lock_status>([&](auto done) { mutex_.async_status(std::move(done)); });
 }
 
 bool blocking_mutex::force_unlock() {
-    core_->may_block();
-    return ask(mutex_.async_force_unlock(answer));
+    return core_->ask<bool>([&](auto done) { mutex_.async_force_unlock(std::move(done)); });
 }
 
 std::string_view blocking_mutex::name() const noexcept { return mutex_.name(); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/blocking_core.hpp"
 
-#include <boost/asio/use_future.hpp>
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
@@ -38,18 +37,33 @@ void blocking_core::loop::run() noexcept {
 }
 
 blocking_core::blocking_core(config settings)
-    : loop_{std::make_shared<loop>(std::move(settings))}, thread_{[l = loop_] { l->run(); }} {}
+    : loop_{std::make_shared<loop>(std::move(settings))} {
+    loop_->thread = std::thread{[l = loop_] { l->run(); }};
+}
 
 blocking_core::~blocking_core() {
+    if (forked()) {
+        return;
+    }
     loop_->redis.async_shutdown([l = loop_](error_code) { l->io.stop(); });
     if (on_own_thread()) {  // the last handle went in a handler
-        thread_.detach();
+        loop_->thread.detach();
     } else {
-        thread_.join();
+        loop_->thread.join();
     }
 }
 
+client& blocking_core::redis() const {
+    if (forked()) {
+        throw system_error{errc::forked};
+    }
+    return loop_->redis;
+}
+
 void blocking_core::may_block() const {
+    if (forked()) {
+        throw system_error{errc::forked};
+    }
     if (on_own_thread()) {
         throw system_error{make_error_code(boost::system::errc::resource_deadlock_would_occur),
                            "conch: a blocking call on the client's own thread"};
@@ -57,10 +71,13 @@ void blocking_core::may_block() const {
 }
 
 void blocking_core::shutdown(const shutdown_options& options) {
+    if (forked()) {
+        return;
+    }
     if (on_own_thread()) {
         loop_->redis.async_shutdown(options, [](error_code) {});
     } else {
-        loop_->redis.async_shutdown(options, asio::use_future).get();
+        ask([&](auto done) { loop_->redis.async_shutdown(options, std::move(done)); });
     }
 }
 

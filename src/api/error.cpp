@@ -50,6 +50,8 @@ const char* text(errc e) noexcept {
             return "the server that took over in a failover doesn't have the lock";
         case errc::tls_failed: return "TLS failed";
         case errc::not_replicated: return "too few replicas acknowledged the lock in time";
+        case errc::forked:
+            return "the client belongs to the process that made it, not to a forked child";
     }
     return "unknown error";
 }

@@ -38,7 +38,7 @@ hold::~hold() { release(); }
 hold::operator bool() const noexcept { return view_ && !ended_by_user(*view_); }
 
 bool hold::owns_lock() const noexcept {
-    return *this && view_->lost.load(std::memory_order_acquire) == 0 &&
+    return *this && !core_->inherited() && view_->lost.load(std::memory_order_acquire) == 0 &&
            clock::now() < valid_until();
 }
 
@@ -61,13 +61,13 @@ error_code hold::lost_reason() const noexcept {
 }
 
 void hold::release() noexcept {
-    if (view_ && mark(*view_, hold_request::release)) {
+    if (view_ && mark(*view_, hold_request::release) && !core_->inherited()) {
         core_->look_at(*view_);
     }
 }
 
 void hold::detach() noexcept {
-    if (view_ && mark(*view_, hold_request::detach)) {
+    if (view_ && mark(*view_, hold_request::detach) && !core_->inherited()) {
         core_->look_at(*view_);
     }
     view_.reset();

@@ -8,6 +8,17 @@
 #include <boost/asio/system_executor.hpp>
 
 namespace conch::impl {
+namespace {
+
+// Dropped, as any other, where its context is gone.
+void refuse_inherited(operation& op) noexcept {
+    const core_ptr core = op.core;
+    const context_use use{core};
+    op.ec = errc::forked;
+    op.finish(&op, static_cast<bool>(core->executor()));
+}
+
+}  // namespace
 
 context_use::context_use(const core_ptr& core) noexcept
     : core_{core && core->enter_context() ? core : nullptr} {}
@@ -28,6 +39,10 @@ void submit(operation& op, this_build) noexcept {
         op.finish(&op, true);
         return;
     }
+    if (op.core->inherited()) {
+        refuse_inherited(op);
+        return;
+    }
     if (op.what == request::unlock && op.view) {
         op.view->asked.store(hold_request::release, std::memory_order_release);
     }
@@ -37,7 +52,7 @@ void submit(operation& op, this_build) noexcept {
 }
 
 void request_cancel(const std::weak_ptr<backend>& core, std::uint64_t ticket) noexcept {
-    if (const core_ptr c = core.lock()) {
+    if (const core_ptr c = core.lock(); c && !c->inherited()) {
         c->cancel(ticket);
     }
 }

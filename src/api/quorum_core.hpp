@@ -56,6 +56,7 @@ public:
     bool enter_context() noexcept override { return gate_.enter(); }
     void leave_context() noexcept override { gate_.leave(); }
     void context_gone() noexcept override;
+    void leave_to_parent() noexcept override {}
     core_ptr keep() noexcept override { return weak_from_this().lock(); }
 
     // For its tasks and holds, on the strand.

@@ -47,7 +47,8 @@ std::string_view advice(errc e, bool of_sentinel) noexcept {
         case errc::permission_denied:
         case errc::out_of_memory:
         case errc::server_unavailable:
-        case errc::not_replicated: break;
+        case errc::not_replicated:
+        case errc::forked: break;
     }
     return "";
 }
@@ -91,6 +92,7 @@ int exit_status_for(error_code ec) noexcept {
         case errc::not_owner:
         case errc::already_released:
         case errc::client_closed:
+        case errc::forked:
         case errc::overloaded: return exit_code::software;
         case errc::not_connected:
         case errc::outcome_unknown:

@@ -2,6 +2,8 @@
 #ifndef CONCH_SRC_DRIVER_BACKEND_HPP
 #define CONCH_SRC_DRIVER_BACKEND_HPP
 
+#include "driver/home_process.hpp"
+
 #include <conch/config.hpp>
 #include <conch/impl/operation.hpp>
 
@@ -33,8 +35,15 @@ public:
 
     /// The execution context is being destroyed: no handler will run any more.
     virtual void context_gone() noexcept = 0;
+    /// In a forked child that will run the execution context: what the server sends is the parent's
+    /// to read.
+    virtual void leave_to_parent() noexcept = 0;
     /// Null while it is being destroyed.
     virtual core_ptr keep() noexcept = 0;
+
+    /// This process was forked from the one that made it: it, what it shares with other threads and
+    /// its connections are in use there, and may only be looked at here.
+    bool inherited() const noexcept { return home_.left(); }
 
     std::uint64_t next_ticket() noexcept {
         return next_ticket_.fetch_add(1, std::memory_order_relaxed);
@@ -44,6 +53,7 @@ protected:
     ~backend() = default;
 
 private:
+    const home_process home_{};
     std::atomic<std::uint64_t> next_ticket_{1};
 };
 

@@ -72,7 +72,7 @@ void client_core::look_at(hold_view& view) noexcept {
 }
 
 void client_core::abandon() noexcept {
-    if (inbox_.abandon()) {
+    if (!inherited() && inbox_.abandon()) {
         wake();
     }
 }

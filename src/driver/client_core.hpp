@@ -56,10 +56,15 @@ public:
     std::string last_words() const;
 
     void context_gone() noexcept override;
+    void leave_to_parent() noexcept override;
     core_ptr keep() noexcept override { return weak_from_this().lock(); }
 
-    /// From a handler that keeps this.
-    void pass(event& e) { lane_.pass(e); }
+    /// From a handler that keeps this. Nothing goes on in a forked child.
+    void pass(event& e) {
+        if (!inherited()) {
+            lane_.pass(e);
+        }
+    }
 
     // From the stream, on the lane.
 

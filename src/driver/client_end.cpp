@@ -31,6 +31,14 @@ void client_core::context_gone() noexcept {
     executor_ = {};
 }
 
+void client_core::leave_to_parent() noexcept {
+    for (connection& c : connections_) {
+        if (c.at) {
+            c.at->drop();
+        }
+    }
+}
+
 // Destroys the handlers of all operations. They may own holds and clients, which leave their
 // farewell in the inbox: nobody reads it any more.
 void client_core::discard() noexcept {

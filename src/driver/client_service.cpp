@@ -37,6 +37,19 @@ std::vector<core_ptr> client_service::registry::take() {
     return cores;
 }
 
+void client_service::registry::leave_to_parent() noexcept {
+    for (backend* core : cores_) {
+        core->leave_to_parent();
+    }
+}
+
+// The reactor has been told before: what is closed now is closed in this process alone.
+void client_service::notify_fork(boost::asio::execution_context::fork_event event) {
+    if (event == boost::asio::execution_context::fork_child) {
+        clients_->leave_to_parent();
+    }
+}
+
 void client_service::shutdown() {
     for (const core_ptr& core : clients_->take()) {
         core->context_gone();

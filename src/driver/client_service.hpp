@@ -31,6 +31,8 @@ public:
         void remove(backend& core) noexcept;
         /// Waits for those that are being destroyed; the registry is empty then.
         std::vector<std::shared_ptr<backend>> take();
+        /// In a forked child, which has one thread.
+        void leave_to_parent() noexcept;
 
     private:
         std::mutex mutex_{};
@@ -41,6 +43,7 @@ public:
 
 private:
     void shutdown() override;
+    void notify_fork(boost::asio::execution_context::fork_event event) override;
 
     std::shared_ptr<registry> clients_ = std::make_shared<registry>();
 };

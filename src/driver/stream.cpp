@@ -30,6 +30,9 @@ void stream::pass_on(event& e) {
 }
 
 void stream::end(ending& e, std::shared_ptr<stream> self, error_code ec, std::size_t n) {
+    if (home_.inherited()) {
+        return;  // it would be kept for ever
+    }
     e.of = std::move(self);
     e.ec = ec;
     e.size = n;
