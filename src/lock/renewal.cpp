@@ -264,7 +264,8 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
             failed(*a, o.reply.text(), *o.by);
         } else if (i >= o.reply.size()) {
             failed(*a, "ERR the renewal was not answered for each key", *o.by);
-        } else if (const resp::value answer = o.reply.at(i); !answer.is_integer()) {
+        } else if (const resp::value answer = o.reply.at(i);
+                   !answer.is_integer() || answer.integer() < 0) {
             failed(*a, answer.text(), *o.by);
         } else if (answer.integer() == 0) {
             lose_gone(*a);

@@ -105,7 +105,10 @@ TEST_P(wrong_answers, to_renewals_never_prolong_the_lock_without_end) {
     ASSERT_TRUE(op.granted());
     operation& lost = h.wait_lost(op.view);
     play(10s);
-    const bool renewed = GetParam().starts_with("*1\r\n:") && GetParam() != array(integer(0));
+    const std::string& answer = GetParam();
+    const bool of_many = answer.size() > 4 && (answer[0] == '*' || answer[0] == '~');
+    const std::string first = of_many ? answer.substr(4) : "";
+    const bool renewed = first.starts_with(":") && first[1] != '-' && first[1] != '0';
     EXPECT_EQ(lost.done(), !renewed);
     h.release(op.view);
     play(10s);

@@ -38,6 +38,9 @@ TEST_P(topology_wrong_answers, where_the_master_is_are_no_address) {
 }
 
 TEST_P(topology_wrong_answers, are_no_role) {
+    if (GetParam() == array(bulk("m1"))) {
+        GTEST_SKIP() << "a role, though none that is known";
+    }
     submit(a);
     find_master("m1");
     servers.main().connected();
