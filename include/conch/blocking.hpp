@@ -22,7 +22,7 @@ class blocking_state;
 }  // namespace impl
 
 /// A client for programs without an event loop: runs one on a thread of its own, which completes
-/// every call. It has no other (while a host's name is looked up, Asio has one more for it).
+/// every call. It has no other (Asio has one more, once the name of a host had to be looked up).
 ///
 /// Calls block the calling thread; made on the client's own thread (in a log sink, an observer,
 /// or a handler of `async()`), where they would wait for themselves, they throw `system_error` with

@@ -93,4 +93,26 @@ TEST_F(blocking_threads, a_client_that_has_its_own_needs_no_other) {
     EXPECT_EQ(child.join(), 0);
 }
 
+TEST_F(blocking_threads, a_client_that_can_not_look_up_its_host_says_so) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "only root can become another user";
+    }
+    child_process child{[&](const report&) {
+        config by_name = settings();
+        by_name.unix_path.clear();
+        by_name.host = "localhost";
+        by_name.operation_timeout = 100ms;
+        blocking_client redis{by_name};
+        blocking_mutex m{redis, "lock"};
+        allow_threads(2);
+        try {
+            m.lock();
+        } catch (const system_error& e) {
+            return e.code() == errc::not_connected ? 0 : 1;
+        }
+        return 2;
+    }};
+    EXPECT_EQ(child.join(), 0);
+}
+
 }  // namespace

@@ -24,7 +24,7 @@ inline asio::awaitable<void> until_cancelled(bool* cancelled) {
 
 /// What with_lock threw: a code, or nothing.
 template <typename Body>
-asio::awaitable<error_code> outcome(const mutex& m, lock_options options, Body body) {
+asio::awaitable<error_code> failure(const mutex& m, lock_options options, Body body) {
     try {
         co_await with_lock(m, options, body);
     } catch (const system_error& e) {

@@ -50,7 +50,7 @@ TEST_F(with_lock_loss_test, a_lock_taken_away_cancels_the_body) {
     run([&]() -> asio::awaitable<void> {
         bool cancelled = false;
         const error_code ec =
-            co_await outcome(m, {.lease = 300ms}, [&](hold&) -> asio::awaitable<void> {
+            co_await failure(m, {.lease = 300ms}, [&](hold&) -> asio::awaitable<void> {
                 raw.command({"DEL", "lock"});
                 return until_cancelled(&cancelled);
             });
@@ -62,7 +62,7 @@ TEST_F(with_lock_loss_test, a_lock_taken_away_cancels_the_body) {
 TEST_F(with_lock_loss_test, a_body_that_returns_in_spite_of_the_loss_does_not_count) {
     run([&]() -> asio::awaitable<void> {
         const error_code ec =
-            co_await outcome(m, {.lease = 300ms}, [&](hold& h) -> asio::awaitable<void> {
+            co_await failure(m, {.lease = 300ms}, [&](hold& h) -> asio::awaitable<void> {
                 raw.command({"DEL", "lock"});
                 const auto [why] = co_await h.async_wait_lost(asio::as_tuple(asio::use_awaitable));
                 EXPECT_TRUE(why);
@@ -73,7 +73,7 @@ TEST_F(with_lock_loss_test, a_body_that_returns_in_spite_of_the_loss_does_not_co
 
 TEST_F(with_lock_loss_test, a_loss_that_only_the_release_finds_counts) {
     run([&]() -> asio::awaitable<void> {
-        const error_code ec = co_await outcome(m, {}, [&](hold&) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, {}, [&](hold&) -> asio::awaitable<void> {
             raw.command({"DEL", "lock"});
             co_return;
         });
@@ -85,7 +85,7 @@ TEST_F(with_lock_loss_test, a_short_max_hold_leaves_the_body_most_of_it) {
     run([&]() -> asio::awaitable<void> {
         duration ran{};
         const lock_options options{.max_hold = 1s};
-        const error_code ec = co_await outcome(m, options, [&](hold&) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, options, [&](hold&) -> asio::awaitable<void> {
             const time_point begun = clock::now();
             bool cancelled = false;
             try {
@@ -105,7 +105,7 @@ TEST_F(with_lock_loss_test, a_full_client_takes_no_lock_away) {
     client full{io, small};
     const mutex lock{full, "lock"};
     run([&]() -> asio::awaitable<void> {
-        const error_code ec = co_await outcome(lock, {}, [&](hold& h) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(lock, {}, [&](hold& h) -> asio::awaitable<void> {
             EXPECT_TRUE(h.owns_lock());
             co_await asio::post(asio::use_awaitable);
         });
@@ -153,7 +153,7 @@ TEST_F(with_lock_loss_test, a_lease_without_renewal_stops_the_body_ahead_of_its_
         duration left{};
         bool owned = false;
         const lock_options options{.lease = 2s, .renew = false, .stop_before = 1s};
-        const error_code ec = co_await outcome(m, options, [&](hold& h) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, options, [&](hold& h) -> asio::awaitable<void> {
             bool cancelled = false;
             try {
                 co_await until_cancelled(&cancelled);
@@ -172,7 +172,7 @@ TEST_F(with_lock_loss_test, a_lease_without_renewal_stops_the_body_ahead_of_its_
 TEST_F(with_lock_loss_test, renewal_lets_the_body_go_on_past_many_leases) {
     run([&]() -> asio::awaitable<void> {
         const lock_options options{.lease = 200ms, .stop_before = 100ms};
-        const error_code ec = co_await outcome(m, options, [&](hold& h) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, options, [&](hold& h) -> asio::awaitable<void> {
             const time_point first = h.valid_until();
             const bool renewed = co_await when([&] { return h.valid_until() > first + 600ms; });
             EXPECT_TRUE(renewed);
@@ -186,7 +186,7 @@ TEST_F(with_lock_loss_test, a_frozen_server_stops_the_body_before_the_lease_ends
         bool cancelled = false;
         bool owned = false;
         const lock_options options{.lease = 2s, .stop_before = 1s};
-        const error_code ec = co_await outcome(m, options, [&](hold& h) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, options, [&](hold& h) -> asio::awaitable<void> {
             server.freeze();
             try {
                 co_await until_cancelled(&cancelled);
@@ -286,7 +286,7 @@ TEST_F(with_lock_loss_test, a_body_may_end_by_itself_in_a_drain) {
             const auto state = co_await asio::this_coro::cancellation_state;
             EXPECT_EQ(state.cancelled(), asio::cancellation_type::none);
         };
-        const error_code ec = co_await outcome(m, {}, section);
+        const error_code ec = co_await failure(m, {}, section);
         EXPECT_EQ(ec, error_code{});
         EXPECT_TRUE(told);
         const bool ended = co_await when([&] { return down; });
@@ -300,7 +300,7 @@ TEST_F(with_lock_loss_test, a_client_that_shuts_down_stops_the_body_before_its_d
         bool cancelled = false;
         bool down = false;
         error_code lost;
-        const error_code ec = co_await outcome(m, {}, [&](hold& h) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, {}, [&](hold& h) -> asio::awaitable<void> {
             h.async_wait_lost([&](error_code why) { lost = why; });
             redis.async_shutdown({.drain = 2s}, [&](error_code) { down = true; });
             return until_cancelled(&cancelled);

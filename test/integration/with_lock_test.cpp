@@ -103,7 +103,7 @@ TEST_F(with_lock_test, a_timeout_comes_out_and_the_body_never_runs) {
         const hold other = co_await m.async_lock();
         bool ran = false;
         const error_code ec =
-            co_await outcome(m, {.wait = 20ms}, [&](hold&) -> asio::awaitable<void> {
+            co_await failure(m, {.wait = 20ms}, [&](hold&) -> asio::awaitable<void> {
                 ran = true;
                 co_return;
             });
@@ -116,9 +116,9 @@ TEST_F(with_lock_test, bad_options_are_refused) {
     run([&]() -> asio::awaitable<void> {
         const auto nothing_done = []() -> asio::awaitable<void> { co_return; };
         const error_code late =
-            co_await outcome(m, {.lease = 1s, .stop_before = 501ms}, nothing_done);
+            co_await failure(m, {.lease = 1s, .stop_before = 501ms}, nothing_done);
         EXPECT_EQ(late, errc::invalid_stop_before);
-        const error_code negative = co_await outcome(m, {.stop_before = -1ns}, nothing_done);
+        const error_code negative = co_await failure(m, {.stop_before = -1ns}, nothing_done);
         EXPECT_EQ(negative, errc::invalid_stop_before);
         EXPECT_EQ(redis.stats().connects, 0U);
     });
@@ -128,14 +128,14 @@ TEST_F(with_lock_test, stop_before_is_measured_by_max_hold_too) {
     run([&]() -> asio::awaitable<void> {
         const auto nothing_done = []() -> asio::awaitable<void> { co_return; };
         const lock_options options{.max_hold = 1s, .stop_before = 600ms};
-        const error_code ec = co_await outcome(m, options, nothing_done);
+        const error_code ec = co_await failure(m, options, nothing_done);
         EXPECT_EQ(ec, errc::invalid_stop_before);
     });
 }
 
 TEST_F(with_lock_test, the_body_may_release_by_itself) {
     run([&]() -> asio::awaitable<void> {
-        const error_code ec = co_await outcome(
+        const error_code ec = co_await failure(
             m, {}, [&](hold& h) -> asio::awaitable<void> { co_await h.async_unlock(); });
         EXPECT_FALSE(ec) << ec.message();
         const hold moved = co_await with_lock(
@@ -148,7 +148,7 @@ TEST_F(with_lock_test, sections_nest_by_their_owner) {
     run([&]() -> asio::awaitable<void> {
         const owner self;
         const lock_options options{.wait = 5s, .owner = &self};
-        const error_code ec = co_await outcome(m, options, [&](hold&) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, options, [&](hold&) -> asio::awaitable<void> {
             co_await with_lock(m, options, []() -> asio::awaitable<void> { co_return; });
             EXPECT_TRUE(locked());
         });
@@ -170,7 +170,7 @@ TEST_F(with_lock_test, a_section_within_a_shorter_lease_goes_on_while_that_is_re
             EXPECT_EQ(state.cancelled(), asio::cancellation_type::none);
             EXPECT_TRUE(h.owns_lock());
         };
-        const error_code ec = co_await outcome(m, options, body);
+        const error_code ec = co_await failure(m, options, body);
         EXPECT_FALSE(ec) << ec.message();
         EXPECT_TRUE(outer.owns_lock());
         co_await outer.async_unlock();
