@@ -24,7 +24,7 @@ using namespace conch::test;
 using report = child_process::report;
 
 template <typename Call>
-error_code thrown(Call call) {
+error_code code_from(Call call) {
     try {
         call();
     } catch (const system_error& e) {
@@ -44,7 +44,7 @@ public:
     }
     template <typename Call>
     void forked(Call call, const char* what) {
-        that(thrown(call) == errc::forked, what);
+        that(code_from(call) == errc::forked, what);
     }
     int wrong() const noexcept { return wrong_; }
 

@@ -20,7 +20,7 @@ using namespace conch;
 using namespace conch::test;
 using report = child_process::report;
 
-std::ptrdiff_t threads() {
+std::ptrdiff_t count_threads() {
     return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, {});
 }
 
@@ -36,7 +36,7 @@ void allow_threads(rlim_t count) {
 using blocking_threads = redis_test;
 
 TEST_F(blocking_threads, a_client_has_one_and_no_call_adds_to_it) {
-    const auto before = threads();
+    const auto before = count_threads();
     std::optional<blocking_client> redis{std::in_place, settings()};
     {
         blocking_mutex m{*redis, "lock"};
@@ -50,12 +50,12 @@ TEST_F(blocking_threads, a_client_has_one_and_no_call_adds_to_it) {
         m.unlock(h);
         hold none;
         EXPECT_THROW(m.unlock(none), system_error);
-        EXPECT_EQ(threads(), before + 1);
+        EXPECT_EQ(count_threads(), before + 1);
         redis->shutdown();
-        EXPECT_EQ(threads(), before + 1);
+        EXPECT_EQ(count_threads(), before + 1);
     }
     redis.reset();
-    EXPECT_TRUE(run_until(io, [&] { return threads() == before; }));
+    EXPECT_TRUE(run_until(io, [&] { return count_threads() == before; }));
 }
 
 TEST_F(blocking_threads, a_client_that_can_have_none_throws_from_its_constructor) {

@@ -56,7 +56,7 @@ TEST_F(settings_test, with_lock_cancels_by_the_default_lease) {
     duration left = forever;
     run([&]() -> asio::awaitable<void> {
         const mutex m{redis, "m"};
-        const error_code ec = co_await outcome(m, {}, [&](hold& h) -> asio::awaitable<void> {
+        const error_code ec = co_await failure(m, {}, [&](hold& h) -> asio::awaitable<void> {
             bool cancelled = false;
             try {
                 co_await until_cancelled(&cancelled);
