@@ -16,7 +16,7 @@ using namespace conch::test;
 const std::string first_owner = "00000000-0000-0000-0000-000000000000:1";
 const std::string one_hour = "3600000";
 const std::string one_minute = "60000";
-constexpr std::int64_t minute_ms = 60'000;
+constexpr std::int64_t ttl_minute_ms = 60'000;
 constexpr std::int64_t least_of_an_hour = 3'000'000;
 
 /// A family of locks, by its scripts.
@@ -90,14 +90,14 @@ TEST_P(script_ttl, that_somebody_took_away_is_given_back_by_a_renewal) {
 TEST_P(script_ttl, is_lowered_if_told_so) {
     acquire(one_hour);
     EXPECT_EQ(renew('-' + one_minute), 1);
-    EXPECT_LE(raw.pttl("lock"), minute_ms);
+    EXPECT_LE(raw.pttl("lock"), ttl_minute_ms);
     EXPECT_GT(raw.pttl("lock"), 0);
 }
 
 TEST_P(script_ttl, is_not_raised_by_what_lowers_it) {
     acquire(one_minute);
     EXPECT_GT(renew('-' + one_hour), 0);
-    EXPECT_LE(raw.pttl("lock"), minute_ms);
+    EXPECT_LE(raw.pttl("lock"), ttl_minute_ms);
     raw.must({"PERSIST", "lock"});
     EXPECT_EQ(renew('-' + one_hour), 1);
     EXPECT_EQ(raw.pttl("lock"), -1) << "the next renewal gives one";
