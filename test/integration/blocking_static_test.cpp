@@ -13,8 +13,10 @@ using namespace conch::test;
 class blocking_static : public redis_test, public ::testing::WithParamInterface<const char*> {
 protected:
     void says(const std::string& text, const std::string& mode) {
+        // In a forked child LeakSanitizer doesn't see what the stacks of other threads held.
+        const char* const leaks = mode == "child" ? "detect_leaks=0" : "detect_leaks=1";
         program p{{std::string{PROGRAMS_FOLDER} + "/blocking_static_" + GetParam(), mode},
-                  {{"REDIS_URL", url()}}};
+                  {{"REDIS_URL", url()}, {"ASAN_OPTIONS", leaks}}};
         const ended& end = p.finish();
         EXPECT_EQ(end.status, 0) << "signal " << end.signal;
         EXPECT_EQ(end.out, text);
