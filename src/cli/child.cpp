@@ -44,6 +44,9 @@ launched launch(const child_plan& plan) {
         if (plan.kept_descriptor >= 0) {
             ::fcntl(plan.kept_descriptor, F_SETFD, 0);
         }
+        if (plan.ignores_children) {
+            ::signal(SIGCHLD, SIG_IGN);
+        }
         ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
     };
     const spawned child = spawn(plan.program.c_str(), argv.data(), envp.data(), prepare);

@@ -20,6 +20,8 @@ struct child_plan {
     std::vector<std::string> words;
     /// The signals that it starts with as blocked.
     sigset_t signal_mask;
+    /// It starts with SIGCHLD ignored.
+    bool ignores_children = false;
     /// Variables on top of this process's own. The empty text removes one.
     std::map<std::string, std::string> variables{};
     /// A terminal whose foreground group the child becomes before it executes; -1: none.

@@ -204,7 +204,7 @@ int demo(const word_list& words) {
     }
     const demo_plan plan = read_plan(values);
     // From here on, a signal is an orderly end: the private server's folder has to go.
-    const signal_watch signals{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCHLD};
+    const signal_watch signals{{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCHLD}};
     std::signal(SIGPIPE, SIG_IGN);
 
     std::optional<private_redis> server;

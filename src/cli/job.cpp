@@ -10,15 +10,17 @@
 
 namespace conch::cli {
 
-launched job::start(child_plan plan) {
+launched job::start(child_plan plan, duration grace, duration time_to_die) {
     const bool lend = terminal_.ours() && !in_pipeline();
     plan.terminal = lend ? terminal_.descriptor() : -1;
+    guardian_.start(grace, time_to_die);
     const launched result = launch(plan);
     if (result.pid < 0) {
         terminal_.take_back_from(0);
         return result;
     }
     pid_ = result.pid;
+    guardian_.watch(pid_);
     running_ = true;
     wants_terminal_ = lend;
     return result;
@@ -57,6 +59,24 @@ job::change job::next() noexcept {
     return change::ended;
 }
 
+void job::reap_orphans() noexcept {
+    if (::getpid() != 1) {
+        return;
+    }
+    siginfo_t ended{};
+    while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
+        if (running_ && ended.si_pid == pid_) {
+            return;  // next() tells of it, and SIGCHLD of that
+        }
+        if (ended.si_pid == guardian_.pid()) {
+            guardian_.dismiss();
+        } else {
+            ::waitpid(ended.si_pid, nullptr, WNOHANG);
+        }
+        ended.si_pid = 0;
+    }
+}
+
 void job::lend_terminal() noexcept {
     if (running_ && wants_terminal_ && terminal_.ours()) {
         terminal_.give_to(pid_);
@@ -65,9 +85,12 @@ void job::lend_terminal() noexcept {
 
 void job::take_terminal() noexcept { terminal_.take_back_from(pid_); }
 
-void job::adopt_orphans() noexcept {
+void job::terminate() noexcept {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     adopting_ = true;
+    guardian_.terminating();
+    signal(SIGTERM);
+    signal(SIGCONT);
 }
 
 bool job::gone() noexcept {

@@ -3,6 +3,7 @@
 #define CONCH_SRC_CLI_JOB_HPP
 
 #include "cli/child.hpp"
+#include "cli/guardian.hpp"
 #include "cli/terminal.hpp"
 
 namespace conch::cli {
@@ -17,8 +18,14 @@ class job {
 public:
     enum class change { none, ended, stopped, continued };
 
-    /// Throws as `launch()`.
-    launched start(child_plan plan);
+    /// With a guardian, for which the durations are. Throws as `launch()`.
+    launched start(child_plan plan, duration grace, duration time_to_die);
+    /// Tells the guardian, as often as that becomes later.
+    void lease_ends(time_point at) noexcept { guardian_.lease_ends(at); }
+    /// The guardian has begun to end the group.
+    bool guardian_has_acted() const noexcept { return guardian_.has_acted(); }
+    /// Nothing of the group is to be ended any more.
+    void dismiss_guardian() noexcept { guardian_.dismiss(); }
 
     /// The command itself has not ended.
     bool running() const noexcept { return running_; }
@@ -30,10 +37,12 @@ public:
     /// It was ended by SIGINT while it had the terminal: by Ctrl-C, as far as one can tell.
     bool interrupted() const noexcept { return interrupted_; }
 
-    /// To the whole group; after the command's end only once `adopt_orphans()` was called.
+    /// To the whole group; after the command's end only once `terminate()` was called.
     void signal(int number) noexcept;
     /// Takes what is told next of the command, after SIGCHLD.
     change next() noexcept;
+    /// As the first process of a system or a container, this one is the parent of all orphans.
+    void reap_orphans() noexcept;
 
     bool wants_terminal() const noexcept { return wants_terminal_; }
     bool may_have_terminal() const noexcept { return terminal_.ours(); }
@@ -41,14 +50,15 @@ public:
     void lend_terminal() noexcept;
     void take_terminal() noexcept;
 
-    /// From now on, this process becomes the parent of the group's orphans, so that `gone()` can
-    /// tell. Before the group is ended.
-    void adopt_orphans() noexcept;
-    /// Nobody of the group is left, once `adopt_orphans()` was called.
+    /// SIGTERM to the group, which goes on for that if it is stopped. From now on, this process
+    /// becomes the parent of the group's orphans, so that `gone()` can tell.
+    void terminate() noexcept;
+    /// Nobody of the group is left, once `terminate()` was called.
     bool gone() noexcept;
 
 private:
     terminal terminal_{};
+    guardian guardian_{};
     pid_t pid_ = -1;
     bool running_ = false;
     bool wants_terminal_ = false;

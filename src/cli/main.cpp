@@ -108,7 +108,7 @@ int unexpected(const std::string& name, const std::exception& e) {
                   << '\n';
         return exit_code::os_error;
     }
-    std::cerr << name << ": unexpected: " << e.what() << '\n';
+    std::cerr << name << ": unexpected: " << printable(e.what()) << '\n';
     return exit_code::software;
 }
 
@@ -118,10 +118,10 @@ int run_program(const word_list& words) {
     try {
         status = dispatch(words);
     } catch (const usage_error& e) {
-        std::cerr << name << ": " << e.what() << " (see " << name << " --help)\n";
+        std::cerr << name << ": " << printable(e.what()) << " (see " << name << " --help)\n";
         return e.exit_status();
     } catch (const command_error& e) {
-        std::cerr << name << ": " << e.what() << '\n';
+        std::cerr << name << ": " << printable(e.what()) << '\n';
         return e.exit_status();
     } catch (const std::exception& e) {
         return unexpected(name, e);

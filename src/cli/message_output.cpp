@@ -41,7 +41,7 @@ message_output::~message_output() {
 
 void message_output::line(std::string_view text) {
     if (kind_ != kind::closed && waiting_.size() < most_waiting) {
-        waiting_ += text.substr(0, most_at_once - 1);
+        waiting_ += printable(text.substr(0, most_at_once - 1));
         waiting_ += '\n';
     }
     write_waiting();

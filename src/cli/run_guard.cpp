@@ -14,22 +14,26 @@ using namespace std::chrono_literals;
 /// What a command gets to end in, at most, once its lock is gone already.
 constexpr duration longest_grace = 5s;
 
-/// How long before the hold's end SIGKILL is sent, so that the command is dead by then.
-duration time_to_die(duration lease) noexcept { return std::min<duration>(lease / 40, 250ms); }
-
 }  // namespace
 
+// So that the command is dead by then.
+duration run_session::time_to_die() const noexcept {
+    return std::min<duration>(plan_.longest_lease() / 40, 250ms);
+}
+
 // Naps are capped: the timer's clock stands still while the machine is suspended, the lease's does
-// not.
+// not; and the guardian is told of each renewal long before it would act.
 asio::awaitable<void> run_session::nap(duration longest) {
-    lease_timer_.expires_after(std::clamp<duration>(longest, 0ns, 1s));
+    const duration most = std::min<duration>(plan_.longest_lease() / 12, 1s);
+    lease_timer_.expires_after(std::clamp<duration>(longest, 0ns, most));
     co_await lease_timer_.async_wait(as_result);
 }
 
 asio::awaitable<void> run_session::guard_lease() {
     while (job_.running() && !loss_) {
+        job_.lease_ends(hold_.valid_until());
         // A hold that is being extended after a stop is not given up early.
-        const duration margin = going_on_ ? time_to_die(plan_.longest_lease()) : plan_.grace;
+        const duration margin = going_on_ ? time_to_die() : plan_.grace;
         const duration left = hold_.remaining() - margin;
         if (left <= 0ns) {
             break;
@@ -46,12 +50,11 @@ asio::awaitable<void> run_session::guard_lease() {
 asio::awaitable<void> run_session::end_command() {
     in_danger_ = true;
     at_max_hold_ = !loss_ && max_hold_is_near();
-    const duration left = hold_.remaining() - time_to_die(plan_.longest_lease());
+    const duration left = hold_.remaining() - time_to_die();
     const bool held = !loss_ && hold_.owns_lock();
-    const time_point last = clock::now() + (held ? left : std::min(plan_.grace, longest_grace));
-    job_.adopt_orphans();
-    job_.signal(SIGTERM);
-    job_.signal(SIGCONT);
+    const duration most = held ? left : std::min({left, plan_.grace, longest_grace});
+    const time_point last = clock::now() + most;
+    job_.terminate();
     detail("the lock " + name_and_server() + (held ? " is about to be lost" : " is lost") +
            ": ending the command");
     while (!job_.gone() && clock::now() < last) {
@@ -78,6 +81,7 @@ bool run_session::max_hold_is_near() const noexcept {
 // lock. So the server is asked before the command goes on.
 asio::awaitable<void> run_session::go_on() {
     co_await hold_.async_extend(*plan_.lock.lease, as_result);
+    job_.lease_ends(hold_.valid_until());
     going_on_ = false;
     if (!in_danger_ && !loss_ && hold_.owns_lock() && hold_.remaining() > plan_.grace) {
         job_.lend_terminal();
@@ -96,11 +100,12 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         return;
     }
     const bool job_control = number == SIGTSTP || number == SIGCONT;
+    const bool ends_nothing = job_control || number == SIGWINCH || number == SIGURG;
     switch (phase_) {
         case phase::waiting:
             if (number == SIGTSTP) {
                 stop_self(SIGTSTP, false);
-            } else if (!job_control) {
+            } else if (!ends_nothing) {
                 stop_signal_ = number;
                 interrupted_ = number == SIGINT && from_terminal(signal);
                 contact_.cancel();
@@ -113,7 +118,7 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
             on_signal_while_running(number);
             break;
         case phase::releasing:
-            if (!job_control) {
+            if (!ends_nothing) {
                 hurried_ = true;
                 give_up_.emit(asio::cancellation_type::terminal);
             }
@@ -145,6 +150,7 @@ void run_session::on_child() {
             on_stop();
         }
     }
+    job_.reap_orphans();
     child_event_.cancel();
     lease_timer_.cancel();
 }

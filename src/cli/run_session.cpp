@@ -15,19 +15,44 @@ namespace conch::cli {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// SIGTTOU, SIGTTIN and SIGPIPE are watched only to be blocked: a message of ours from the
-// background, with `stty tostop`, or to a pipe that nobody reads any more would stop or end this
-// process, and with it the renewals.
+namespace {
+
+/// All that can be caught, but for those that tell of a fault in this process.
+///
+/// SIGTTOU, SIGTTIN and SIGPIPE are watched only to be blocked: a message of ours from the
+/// background, with `stty tostop`, or to a pipe that nobody reads any more would stop or end this
+/// process, and with it the renewals.
+std::vector<int> signals_of_a_run() {
+    std::vector<int> all;
+    for (int number = 1; number <= SIGRTMAX; ++number) {
+        switch (number) {
+            case SIGKILL:
+            case SIGSTOP:
+            case SIGABRT:
+            case SIGBUS:
+            case SIGFPE:
+            case SIGILL:
+            case SIGSEGV:
+            case SIGSYS:
+            case SIGTRAP: break;
+            default:
+                if (number < 32 || number >= SIGRTMIN) {  // between them are those of the C library
+                    all.push_back(number);
+                }
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
 run_session::run_session(const run_plan& plan)
-    : session{plan,
-              "conch run",
-              {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU,
-               SIGCONT, SIGCHLD, SIGPIPE}},
+    : session{plan, "conch run", signals_of_a_run()},
       plan_{plan},
       child_event_{io_, asio::steady_timer::time_point::max()},
       lease_timer_{io_},
       others_{io_, plan.server,
-              [this](log_level, std::string_view line) { detail(printable(line)); }},
+              [this](log_level, std::string_view line) { detail(line); }},
       mutex_{others_.lock_of(redis_, plan.name, plan.kind)} {}
 
 int run_session::go() {
@@ -111,6 +136,9 @@ asio::awaitable<void> run_session::supervise() {
     while (job_.running() || guarding_) {
         co_await child_event_.async_wait(as_result);
     }
+    stood_still_ = job_.guardian_has_acted() && !in_danger_;
+    in_danger_ = in_danger_ || stood_still_;
+    job_.dismiss_guardian();
     exit_status_ = job_.status();
     interrupted_ =
         job_.interrupted() || (interrupted_ && exit_status_ == exit_code::by_signal + SIGINT);
@@ -150,11 +178,12 @@ void run_session::start_command() {
         .program = words.front(),
         .words = words,
         .signal_mask = former_mask(),
+        .ignores_children = ignored_children(),
         .variables = {
             {"CONCH_NAME", plan_.name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
     launched result;
     try {
-        result = job_.start(how);
+        result = job_.start(how, plan_.grace, time_to_die());
     } catch (const command_error& e) {
         say(e.what());
         exit_status_ = e.exit_status();
@@ -194,7 +223,9 @@ void run_session::report_loss(error_code reason) {
     } else if (reason) {
         what = name + " was lost (" + reason.message() + ") while the command ran";
     } else {
-        what = name + " was about to be lost (it can't be renewed) while the command ran";
+        what = name + " was about to be lost (" +
+               (stood_still_ ? "this process was stopped" : "it can't be renewed") +
+               ") while the command ran";
     }
     say(what + "; the command ended with status " + std::to_string(exit_status_));
     exit_status_ = exit_code::lock_lost;

@@ -13,9 +13,9 @@ namespace conch::cli {
 
 /// One `conch run`: acquires the lock, runs the command under it, releases, tells the exit status.
 ///
-/// The command never outlives the hold while this process can help it: its process group gets
-/// SIGTERM a grace period before the hold would end (or at once when the server says that it has),
-/// SIGKILL just before the end. A command that ends by itself may leave processes behind: these
+/// The command never outlives the hold: its process group gets SIGTERM a grace period before the
+/// hold would end (or at once when the server says that it has), SIGKILL just before the end. Where
+/// this process is stopped or killed, a guardian does it. A command that ends by itself may leave processes behind: these
 /// are not ended, as little as by a shell.
 class run_session final : public session {
 public:
@@ -34,6 +34,8 @@ private:
     boost::asio::awaitable<void> end_command();
     boost::asio::awaitable<void> go_on();
     boost::asio::awaitable<void> nap(duration longest);
+    /// How long before the hold's end SIGKILL is sent.
+    duration time_to_die() const noexcept;
     boost::asio::awaitable<void> release();
 
     void on_signal(const signalfd_siginfo& signal) override;
@@ -60,6 +62,7 @@ private:
     error_code loss_{};         ///< why the hold was lost, as the library told it
     bool in_danger_ = false;    ///< the command was told to end because of the lease
     bool at_max_hold_ = false;  ///< and this was why
+    bool stood_still_ = false;  ///< so long that the guardian ended the command
     bool guarding_ = false;     ///< `guard_lease()` runs
     bool going_on_ = false;     ///< `go_on()` runs
     bool nested_ = false;       ///< the lock is held by the run that this one is part of

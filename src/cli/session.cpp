@@ -21,14 +21,14 @@ constexpr duration longest_farewell = std::chrono::seconds{1};
 
 }  // namespace
 
-session::session(const command_plan& plan, std::string title, std::initializer_list<int> signals)
+session::session(const command_plan& plan, std::string title, const std::vector<int>& signals)
     : common_{plan},
       title_{std::move(title)},
       messages_{STDERR_FILENO},
       signals_{signals},
       signal_stream_{io_, signals_.duplicate()},
       redis_{io_, with_log(plan.server.settings,
-                           [this](log_level, std::string_view line) { detail(printable(line)); })},
+                           [this](log_level, std::string_view line) { detail(line); })},
       contact_{io_, redis_, plan.server} {}
 
 void session::run(asio::awaitable<void> body) {
@@ -62,7 +62,7 @@ void session::take_signals() {
     }
 }
 
-void session::detail(const std::string& line) {
+void session::detail(std::string_view line) {
     if (common_.verbose) {
         say(line);
     }

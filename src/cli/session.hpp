@@ -15,8 +15,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace conch::cli {
 
@@ -32,13 +33,14 @@ public:
     bool interrupted() const noexcept { return interrupted_; }
     /// The signals that the command starts with as blocked.
     const sigset_t& former_mask() const noexcept { return signals_.former_mask(); }
+    bool ignored_children() const noexcept { return signals_.ignored_children(); }
 
 protected:
     static constexpr boost::asio::as_tuple_t<boost::asio::use_awaitable_t<>> as_result{
         boost::asio::use_awaitable};
 
     /// `title`: what its messages begin with.
-    session(const command_plan& plan, std::string title, std::initializer_list<int> signals);
+    session(const command_plan& plan, std::string title, const std::vector<int>& signals);
     ~session() = default;
 
     virtual void on_signal(const signalfd_siginfo& signal) = 0;
@@ -49,9 +51,9 @@ protected:
     /// Hands over the signals that are there.
     void take_signals();
     void ignore_signals() { signal_stream_.close(); }
-    void say(const std::string& line) { messages_.line(title_ + ": " + line); }
+    void say(std::string_view line) { messages_.line((title_ + ": ").append(line)); }
     /// If the user wants to know it (-v).
-    void detail(const std::string& line);
+    void detail(std::string_view line);
     /// Waits for who reads the messages, if anybody does.
     void finish_messages();
     std::string name_and_server() const;

@@ -10,7 +10,7 @@
 
 namespace conch::cli {
 
-signal_watch::signal_watch(std::initializer_list<int> signals) {
+signal_watch::signal_watch(const std::vector<int>& signals) {
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int signal : signals) {
@@ -20,6 +20,7 @@ signal_watch::signal_watch(std::initializer_list<int> signals) {
         if (ignored && signal == SIGCHLD) {
             // Ignored, the kernel would reap our children itself and their status would be gone.
             std::signal(SIGCHLD, SIG_DFL);
+            ignored_children_ = true;
         }
         if (!ignored || signal == SIGCHLD) {
             sigaddset(&wanted, signal);

@@ -5,8 +5,8 @@
 #include <sys/signalfd.h>
 
 #include <csignal>
-#include <initializer_list>
 #include <optional>
+#include <vector>
 
 namespace conch::cli {
 
@@ -19,7 +19,7 @@ namespace conch::cli {
 /// `former_mask()` back.
 class signal_watch {
 public:
-    explicit signal_watch(std::initializer_list<int> signals);
+    explicit signal_watch(const std::vector<int>& signals);
     ~signal_watch();
     signal_watch(const signal_watch&) = delete;
     signal_watch& operator=(const signal_watch&) = delete;
@@ -31,10 +31,13 @@ public:
     /// The next signal, if there is one.
     std::optional<signalfd_siginfo> next() const;
     const sigset_t& former_mask() const noexcept { return former_mask_; }
+    /// This process was started with SIGCHLD ignored.
+    bool ignored_children() const noexcept { return ignored_children_; }
 
 private:
     int fd_ = -1;
     sigset_t former_mask_{};
+    bool ignored_children_ = false;
 };
 
 /// Ends this process, or its process group, as Ctrl-C ends one: by SIGINT.

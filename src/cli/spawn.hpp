@@ -3,6 +3,7 @@
 #define CONCH_SRC_CLI_SPAWN_HPP
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -42,13 +43,15 @@ spawned spawn(const char* file, char* const* argv, char* const* envp, Prepare pr
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return {-1, errno, 0};
     }
-    const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     int error = errno;
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        // The parent may have died before the line above took effect.
-        if (::getppid() != parent) {
+        // The parent may have died before the line above took effect: nobody reads then. (Its
+        // number would not tell: in a new PID namespace it has none.)
+        ::close(ends[0]);
+        pollfd reader{ends[1], 0, 0};
+        if (::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0) {
             ::_exit(127);
         }
         prepare();

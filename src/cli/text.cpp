@@ -11,31 +11,6 @@
 namespace conch::cli {
 namespace {
 
-/// The length of the well-formed UTF-8 sequence that `s` begins with (Unicode, table 3-7); 0 if
-/// there is none.
-std::size_t sequence_length(std::string_view s) noexcept {
-    const auto at = [&s](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-    const unsigned lead = at(0);
-    if (lead < 0x80) {
-        return 1;
-    }
-    const std::size_t n = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    if (n == 0 || s.size() < n) {
-        return 0;
-    }
-    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (at(1) < low || at(1) > high) {
-        return 0;
-    }
-    for (std::size_t i = 2; i < n; ++i) {
-        if ((at(i) & 0xc0U) != 0x80) {
-            return 0;
-        }
-    }
-    return n;
-}
-
 std::string seconds_text(duration d) {
     char text[32];
     std::snprintf(text, sizeof text, "%.10g", std::chrono::duration<double>{d}.count());
@@ -62,31 +37,6 @@ std::uint32_t parse_whole(std::string_view option, const std::string& text, std:
 }
 
 }  // namespace
-
-std::string valid_utf8(std::string_view bytes) {
-    std::string out;
-    while (!bytes.empty()) {
-        const std::size_t n = sequence_length(bytes);
-        if (n == 0) {
-            out += "\xef\xbf\xbd";
-        } else {
-            out += bytes.substr(0, n);
-        }
-        bytes.remove_prefix(n == 0 ? 1 : n);
-    }
-    return out;
-}
-
-std::string printable(std::string_view bytes) {
-    std::string out = valid_utf8(bytes);
-    for (char& c : out) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) {
-            c = '?';
-        }
-    }
-    return out;
-}
 
 std::string in_quotes(std::string_view bytes) {
     std::string out{'"'};

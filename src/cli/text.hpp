@@ -2,6 +2,8 @@
 #ifndef CONCH_SRC_CLI_TEXT_HPP
 #define CONCH_SRC_CLI_TEXT_HPP
 
+#include "core/printable.hpp"
+
 #include <conch/clock.hpp>
 
 #include <cstdint>
@@ -10,11 +12,8 @@
 
 namespace conch::cli {
 
-/// Bytes that are no UTF-8 become U+FFFD: for JSON.
-std::string valid_utf8(std::string_view bytes);
-/// Control characters become '?' too: for a terminal, with words that came from elsewhere.
-std::string printable(std::string_view bytes);
-/// The same, in double quotes.
+using core::printable;
+/// `printable` text in double quotes.
 std::string in_quotes(std::string_view bytes);
 
 /// What an exception of the library says, without the C++ name that it begins with.

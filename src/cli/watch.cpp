@@ -55,7 +55,7 @@ private:
 
     const watch_plan& plan_;
     const bool live_ = !plan_.json && ::isatty(STDOUT_FILENO) != 0;
-    const signal_watch signals_{SIGHUP, SIGINT, SIGTERM};
+    const signal_watch signals_{{SIGHUP, SIGINT, SIGTERM}};
     asio::cancellation_signal give_up_;
     one_lock the_;
     asio::posix::stream_descriptor stream_;
@@ -147,14 +147,14 @@ void watcher::show_change(error_code ec, const lock_status& now, duration former
         boost::json::object o;
         o["time"] = time_text("%Y-%m-%dT%H:%M:%SZ");
         if (ec) {
-            o["name"] = valid_utf8(plan_.name);
-            o["error"] = valid_utf8(the_.failure(ec).what());
+            o["name"] = core::valid_utf8(plan_.name);
+            o["error"] = core::valid_utf8(the_.failure(ec).what());
         } else {
             for (auto& member : json_of(plan_.name, now)) {
                 o[member.key()] = member.value();
             }
         }
-        std::cout << boost::json::serialize(o) << '\n' << std::flush;
+        std::cout << core::printable_json(boost::json::serialize(o)) << '\n' << std::flush;
         return;
     }
     std::cout << (live_ ? "\r\033[K" : "") << time_text("%Y-%m-%d %H:%M:%SZ ")

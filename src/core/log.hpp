@@ -2,6 +2,8 @@
 #ifndef CONCH_SRC_CORE_LOG_HPP
 #define CONCH_SRC_CORE_LOG_HPP
 
+#include "core/printable.hpp"
+
 #include <conch/config.hpp>
 
 #include <string>
@@ -10,7 +12,8 @@
 
 namespace conch::core {
 
-/// The user's log sink, or silence. Builds no text when nobody listens.
+/// The user's log sink, or silence. Builds no text when nobody listens. What it passes on may be
+/// shown on a terminal.
 class log {
 public:
     log(log_sink sink, log_level least) : sink_{std::move(sink)}, least_{least} {}
@@ -24,7 +27,7 @@ public:
         }
         std::string line;
         (line.append(std::string_view{parts}), ...);
-        sink_(level, line);
+        sink_(level, printable(line));
     }
 
 private:

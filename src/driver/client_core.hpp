@@ -9,6 +9,7 @@
 #include "driver/handler_memory.hpp"
 #include "driver/inbox.hpp"
 #include "driver/lane.hpp"
+#include "driver/name_lookup.hpp"
 #include "driver/stream.hpp"
 #include "driver/tls.hpp"
 #include "engine/engine.hpp"
@@ -71,6 +72,10 @@ public:
     const boost::asio::any_io_executor& io_executor() const noexcept { return executor_; }
     std::span<char> input_space(const stream& s, std::size_t n) {
         return engine_.input(s.place()).prepare(n);
+    }
+    /// As `name_lookups::start`.
+    std::shared_ptr<const name_lookup> look_up(const std::string& host) {
+        return lookups_.start(host);
     }
     void on_connected(stream& s);
     void on_read(stream& s, std::size_t n);
@@ -142,6 +147,7 @@ private:
     time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::vector<connection> connections_;
     address_turns turns_{};
+    name_lookups lookups_{};
     bool coming_back_ = false;  // on_back() is
     bool was_asked_ = false;    // of something, when it was woken last
     bool delivered_ = false;    // something, in this turn

@@ -7,7 +7,9 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 
 #include <fcntl.h>
 
@@ -54,7 +56,7 @@ stream::stream(client_core& home, std::size_t place, std::uint64_t number)
       sending_{&pass_on<&stream::have_written>},
       place_{place},
       number_{number},
-      resolver_{home_.io_executor()} {}
+      resolved_{home_.io_executor()} {}
 
 void stream::connect(const wire::address& to, std::size_t failed) {
     error_code bad;
@@ -76,19 +78,25 @@ void stream::resolve(const wire::address& to, std::size_t failed) {
         self->end(self->opening_, self, ec);
     };
     try {
-        resolver_.async_resolve(
-            to.host, std::to_string(to.port), asio::ip::tcp::resolver::numeric_service,
-            [self = shared_from_this(), tell, failed](error_code ec, const auto& results) {
-                // Nobody else looks at the addresses before the lane is told.
-                for (const auto& r : results) {
-                    self->addresses_.emplace_back(r.endpoint());
-                }
-                address_turns::arrange(self->addresses_, failed);
-                tell(ec);
-            });
-    } catch (const system_error& e) {  // the resolver's thread can't be started
+        const auto lookup = home_.look_up(to.host);
+        lookup->assign_to(resolved_);
+        resolved_.async_wait(resolved_.wait_read, [=, this, port = to.port](error_code ec) {
+            if (!ec) {
+                take_addresses(*lookup, port, failed);
+            }
+            tell(ec ? ec : lookup->error());
+        });
+    } catch (const system_error& e) {  // no thread, or no descriptor
         asio::post(home_.io_executor(), [tell, ec = e.code()] { tell(ec); });
     }
+}
+
+// Nobody else looks at the addresses before the lane is told.
+void stream::take_addresses(const name_lookup& of, std::uint16_t port, std::size_t failed) {
+    for (const asio::ip::address& found : of.addresses()) {
+        addresses_.emplace_back(asio::ip::tcp::endpoint{found, port});
+    }
+    address_turns::arrange(addresses_, failed);
 }
 
 void stream::resolved(error_code ec, std::size_t) {
@@ -97,6 +105,8 @@ void stream::resolved(error_code ec, std::size_t) {
         return;
     }
     opening_.run = &pass_on<&stream::connected>;
+    error_code ignored;
+    resolved_.close(ignored);
     connect_next(asio::error::host_not_found);
 }
 
@@ -220,7 +230,8 @@ void stream::drop() noexcept {
 
 void stream::stop_connecting() noexcept {
     left_ = true;
-    resolver_.cancel();
+    error_code ignored;
+    resolved_.close(ignored);
 }
 
 }  // namespace conch::impl

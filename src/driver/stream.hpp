@@ -4,6 +4,7 @@
 
 #include "driver/handler_memory.hpp"
 #include "driver/lane.hpp"
+#include "driver/name_lookup.hpp"
 #include "wire/address.hpp"
 
 #include <conch/error.hpp>
@@ -11,8 +12,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ip/basic_resolver.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,8 +51,8 @@ public:
     void drop() noexcept;
 
 protected:
-    /// The end of one asynchronous operation of the socket or the resolver: there is one of each
-    /// kind at a time.
+    /// The end of one asynchronous operation of the socket, or of a search for addresses: there is
+    /// one of each kind at a time.
     struct ending : event {
         using event::event;
         std::shared_ptr<stream> of{};  ///< while it waits
@@ -87,6 +86,7 @@ private:
     auto note(ending& e, handler_memory& memory);
 
     void resolve(const wire::address& to, std::size_t failed);
+    void take_addresses(const name_lookup& of, std::uint16_t port, std::size_t failed);
     void connect_next(error_code last);
     void write_rest();
     void resolved(error_code ec, std::size_t);
@@ -95,7 +95,7 @@ private:
 
     const std::size_t place_;
     std::uint64_t number_;
-    boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::any_io_executor> resolver_;
+    name_lookup::signal resolved_;
     std::vector<protocol::endpoint> addresses_{};
     std::size_t next_address_ = 0;
     bool tcp_ = true;

@@ -296,6 +296,7 @@ void lock_engine::close() {
             house_.complete(a.call->unlocking, errc::client_closed);
         }
     }
+    house_.repeated.close();
     house_.servers.close();
     while (!house_.acquisitions.empty()) {
         lock::acquisition& a = house_.acquisitions.front();

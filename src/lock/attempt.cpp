@@ -242,7 +242,7 @@ void slot::granted(acquisition& a) {
     set_deadline(a, a.call->sent, a.extended_by);
     if (a.valid_until <= house.now) {
         // The answer took longer than the lease.
-        house.log(log_level::warning, "granted too late: ", name());
+        house.tell("granted too late", name());
         compensate(a);
         busy(0);
         return;

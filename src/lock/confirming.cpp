@@ -241,8 +241,7 @@ void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire
             ? std::to_string(o.reply.integer()) + " of " + std::to_string(c.terms.at_least) +
                   " replicas acknowledged them in " + std::to_string(c.given_ms) + " ms"
             : std::string{o.reply.text()};
-    house_.log(log_level::warning, "renewals not replicated: ", std::to_string(renewals), ": ",
-               acknowledged);
+    house_.tell("renewals not replicated", std::to_string(renewals), acknowledged);
     // What the replicas have of them may end before the next holder would know.
     for (acquisition& a : house_.acquisitions) {
         a.thin = a.thin || (a.spec->replicas() == c.terms && &a.home.link() == &c.link);

@@ -192,7 +192,7 @@ void slot::on_news(void* self, wire::news what) {
             s.by_message_ = false;  // nobody has told of a release
             break;
         case wire::news::failed:
-            s.house.log(log_level::warning, "no release messages, polling: ", s.name());
+            s.house.tell("no release messages, polling", s.name());
             s.poll_due_ = s.poll_due_ || s.live_;
             s.by_message_ = false;  // asks now, and more often from now on
             break;

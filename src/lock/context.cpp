@@ -37,6 +37,16 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
     --pending_count;
 }
 
+void context::tell(std::string_view what, std::string_view which, std::string_view why,
+                   std::size_t in_full) {
+    if (!log.wants(log_level::warning)) {
+        return;
+    }
+    const std::string reason = why.empty() ? "" : std::string{": "}.append(why);
+    repeated(log_level::warning, std::string{what}.append(reason),
+             std::string{what}.append(": ").append(which).append(reason), in_full);
+}
+
 slot& context::slot_of(const impl::spec_ptr& spec) {
     const auto it = all_slots.find(slot_key{*spec});
     if (it != all_slots.end()) {

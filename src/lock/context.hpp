@@ -5,6 +5,7 @@
 #include "core/log.hpp"
 #include "core/pool.hpp"
 #include "core/random.hpp"
+#include "core/repeated_log.hpp"
 #include "core/run_queue.hpp"
 #include "core/task.hpp"
 #include "core/timer_heap.hpp"
@@ -95,6 +96,10 @@ struct context {
 
     /// Queues the completion of `p`; no-op if it was completed before.
     void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
+    /// Warns that this one was met by what may befall many. `why`: not of this one alone.
+    /// `in_full`: see `core::repeated_log`.
+    void tell(std::string_view what, std::string_view which, std::string_view why = {},
+              std::size_t in_full = 1);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
     /// The hold of this owner, by whichever mutex of this lock; null if there is none.
@@ -120,6 +125,7 @@ struct context {
     core::run_queue awake{};
     core::frame_pool frames{};
     time_point now{};
+    core::repeated_log repeated{log, timers, now};
     bool closing = false;
     /// While holders may still release by themselves: when that ends, and how long before that they
     /// are told at the latest.

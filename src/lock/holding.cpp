@@ -14,6 +14,8 @@
 namespace conch::lock {
 namespace {
 
+constexpr std::size_t most_losses_by_name = 10;  // in the log, of each reason in a minute
+
 // Why the hold ends, if it does at its deadline.
 errc reason_at_deadline(const acquisition& a) noexcept {
     return a.last      ? errc::max_hold_reached
@@ -190,7 +192,7 @@ void lose_gone(acquisition& a) {
 void lose(acquisition& a, errc why) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     slot& home = a.home;
-    home.house.log(log_level::warning, "lost: ", home.name(), ": ", make_error_code(why).message());
+    home.house.tell("lost", home.name(), make_error_code(why).message(), most_losses_by_name);
     count_loss(home.house.counters, why);
     home.house.timers.cancel(a.timer);
     home.house.renewing.drop(a);

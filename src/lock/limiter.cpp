@@ -239,9 +239,11 @@ void limiter::tell_refusal(const permit_request& r, const rate_verdict& verdict)
     const log_level level = r.log_refusal ? log_level::info : log_level::debug;
     if (house.log.wants(level)) {
         const auto left = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
-        house.log(level, "rate limit ", spec->name(), ": refused, ", std::to_string(verdict.count),
-                  " of ", std::to_string(spec->limit()), " permits in use, next in ",
-                  std::to_string(left.count()), " ms");
+        const std::string what = "rate limit " + std::string{spec->name()} + ": refused";
+        house.repeated(level, what,
+                       what + ", " + std::to_string(verdict.count) + " of " +
+                           std::to_string(spec->limit()) + " permits in use, next in " +
+                           std::to_string(left.count()) + " ms");
     }
 }
 

@@ -45,6 +45,11 @@ bool is_to_lower(const acquisition& a) noexcept {
            std::none_of(a.requests.begin(), a.requests.end(), extends);
 }
 
+// For the log, which tells of each server by itself.
+std::string refused_by(const wire::link& server) {
+    return "renewal refused by " + server.target().text();
+}
+
 }  // namespace
 
 const wire::call_type renewer::type{
@@ -280,7 +285,10 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
 }
 
 void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& by) {
-    a.refused = false;
+    if (a.refused) {
+        a.refused = false;
+        house_.repeated.over(refused_by(by));
+    }
     if (&by == &a.home.link()) {
         a.was_seen();
     }
@@ -333,7 +341,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
         return;
     }
     a.refused = renews(a);
-    house_.log(log_level::warning, "renewal of ", a.home.name(), " failed: ", words);
+    house_.tell(refused_by(by), a.home.name(), words);
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         house_.complete(e, wire::to_errc(words));
         house_.extensions.free(e);

@@ -54,8 +54,8 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
       inquiry_{settings},
       timers_{timers},
       jitter_{jitter},
-      log_{log},
       now_{now},
+      repeated_{log, timers, now_},
       last_words_{last_words},
       events_{events},
       sharded_{options_.sharded == sharded_messages::on},
@@ -79,7 +79,7 @@ std::optional<wire::address> cluster::reached(const wire::address& told,
     if (told.host.empty()) {
         return wire::address{by.host, told.port, {}};
     }
-    return topology::reached(told, {options_.map_address, "cluster.map_address"}, log_);
+    return topology::reached(told, {options_.map_address, "cluster.map_address"}, repeated_);
 }
 
 void cluster::ask() {
@@ -357,6 +357,7 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
 void cluster::close() {
     closed_ = true;
     timers_.cancel(poll_);
+    repeated_.close();
     link_.close();
 }
 

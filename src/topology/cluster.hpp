@@ -4,6 +4,7 @@
 
 #include "topology/inquiry.hpp"
 #include "topology/slot_map.hpp"
+#include "core/repeated_log.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -103,8 +104,8 @@ private:
     inquiry inquiry_;
     core::timer_heap& timers_;
     core::random& jitter_;
-    const core::log& log_;
     const time_point& now_;
+    mutable core::repeated_log repeated_;
     std::string& last_words_;
     cluster_events events_;
     stats ignored_{};

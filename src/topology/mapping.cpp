@@ -3,12 +3,15 @@
 
 #include "core/host_name.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace conch::topology {
 namespace {
+
+constexpr std::size_t most_in_full = 10;  // in the log, in a minute
 
 constexpr std::string_view unusable =
     " a server whose host is empty, longer than 255 bytes, begins with a dot, or has spaces or "
@@ -22,7 +25,7 @@ std::string shown(const wire::address& told) {
 }  // namespace
 
 std::optional<wire::address> reached(const wire::address& told, const address_map& map,
-                                     const core::log& log) {
+                                     core::repeated_log& log) {
     if (told.host.empty() || told.port == 0) {
         return std::nullopt;
     }
@@ -32,16 +35,20 @@ std::optional<wire::address> reached(const wire::address& told, const address_ma
             if (core::is_host(at.host) && at.port != 0) {
                 return wire::address{std::move(at.host), at.port, {}};
             }
-            log(log_level::warning, map.name, " gave", unusable, " (or whose port is 0), for ",
-                shown(told));
+            const std::string what =
+                std::string{map.name}.append(" gave").append(unusable).append(
+                    " (or whose port is 0)");
+            log(log_level::warning, what, what + ", for " + shown(told), most_in_full);
         } catch (...) {
-            log(log_level::error, map.name, " threw an exception for ", shown(told));
+            const std::string what = std::string{map.name} + " threw an exception";
+            log(log_level::error, what, what + " for " + shown(told), most_in_full);
         }
     }
     if (core::is_host(told.host)) {
         return told;
     }
-    log(log_level::warning, "told of", unusable);
+    const std::string what = std::string{"told of"}.append(unusable);
+    log(log_level::warning, what, what);
     return std::nullopt;
 }
 

@@ -2,7 +2,7 @@
 #ifndef CONCH_SRC_TOPOLOGY_MAPPING_HPP
 #define CONCH_SRC_TOPOLOGY_MAPPING_HPP
 
-#include "core/log.hpp"
+#include "core/repeated_log.hpp"
 #include "wire/address.hpp"
 
 #include <conch/config.hpp>
@@ -22,7 +22,7 @@ struct address_map {
 /// Where to reach a server that another one told of: where the map says, or else there. None if no
 /// server can be at either: what is wrong is logged then, unless nothing was told.
 std::optional<wire::address> reached(const wire::address& told, const address_map& map,
-                                     const core::log& log);
+                                     core::repeated_log& log);
 
 }  // namespace conch::topology
 

@@ -68,6 +68,7 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       jitter_{jitter},
       log_{log},
       now_{now},
+      repeated_{log, timers, now_},
       master_{master},
       durable_{durable},
       events_{events},
@@ -204,7 +205,7 @@ void sentinel::answered(const resp::value& reply) {
                              number_in<std::uint16_t>(reply.at(1).text()).value_or(0),
                              {}};
     const std::optional<wire::address> mapped =
-        reached(told, {options_.map_address, "sentinel.map_address"}, log_);
+        reached(told, {options_.map_address, "sentinel.map_address"}, repeated_);
     if (!mapped) {
         fail(errc::protocol_error, "its answer is no address");
         return;
@@ -354,6 +355,7 @@ void sentinel::blame(errc reason) noexcept {
 void sentinel::close() {
     closed_ = true;
     timers_.cancel(poll_);
+    repeated_.close();
     link_.channels().remove(listener_);
     link_.close();
 }

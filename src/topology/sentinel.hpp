@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 #define CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 
+#include "core/repeated_log.hpp"
 #include "core/log.hpp"
 #include "topology/inquiry.hpp"
 #include "wire/link.hpp"
@@ -100,6 +101,7 @@ private:
     core::random& jitter_;
     const core::log& log_;
     const time_point& now_;
+    core::repeated_log repeated_;
     wire::link& master_;
     wire::link& durable_;  // to the same
     wire::link_events events_;

@@ -1,52 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // A host name that stands for several addresses.
+#include "support/name_server.hpp"
 #include "support/redis_test.hpp"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <string_view>
-
-namespace {
-
-/// What it stands for: the first address has a listener that never answers.
-constexpr std::string_view two_addresses = "two-addresses.test";
-constexpr const char* silent_address = "127.0.0.3";
-constexpr const char* redis_address = "127.0.0.1";
-
-}  // namespace
-
-// In place of libc's, for this program: it knows one name more.
-extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints,
-                           addrinfo** found) {
-    static const auto real =
-        reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-    if (host == nullptr || host != two_addresses) {
-        return real(host, port, hints, found);
-    }
-    addrinfo* rest = nullptr;
-    const int bad = real(redis_address, port, hints, &rest);
-    if (bad != 0) {
-        return bad;
-    }
-    const int worse = real(silent_address, port, hints, found);
-    if (worse != 0) {
-        ::freeaddrinfo(rest);
-        return worse;
-    }
-    addrinfo* last = *found;
-    while (last->ai_next != nullptr) {
-        last = last->ai_next;
-    }
-    last->ai_next = rest;
-    return 0;
-}
-
 namespace {
 
 using namespace conch;

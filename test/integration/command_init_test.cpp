@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch run` as the first process of a container, and the signals that pass through it.
+#include "support/command_fixture.hpp"
+
+#include <csignal>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class init_command_test : public command_fixture {
+protected:
+    /// The words, in PID namespaces of their own.
+    static words in_namespace(words options, const words& rest) {
+        options.insert(options.begin(), {"/usr/bin/env", "unshare", "-r", "-p"});
+        options.insert(options.end(), rest.begin(), rest.end());
+        return options;
+    }
+    bool may_unshare() const {
+        program p{in_namespace({"-f", "--mount-proc"}, {"true"})};
+        return p.finish().status == 0;
+    }
+};
+
+TEST_F(init_command_test, as_the_first_process_it_reaps_every_child) {
+    if (!may_unshare()) {
+        GTEST_SKIP() << "no PID namespaces here";
+    }
+    // Orphans that end one after the other, and a look at them when the last has ended.
+    const words command{"sh", "-c",
+                        "for i in 1 2 3 4 5; do (sleep 0.$i &); done; sleep 0.7; i=0; "
+                        "while grep -qs '^State:.Z' /proc/[0-9]*/status && [ $i -lt 100 ]; "
+                        "do i=$((i+1)); sleep 0.1; done; [ $i -lt 100 ] && echo reaped"};
+    program p{in_namespace({"-f", "--mount-proc"}, run_words({}, command)), here()};
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0) << end.err;
+    EXPECT_EQ(end.out, "reaped\n");
+}
+
+TEST_F(init_command_test, the_command_may_be_the_first_process_of_a_namespace) {
+    if (!may_unshare()) {
+        GTEST_SKIP() << "no PID namespaces here";
+    }
+    program p{in_namespace({}, run_words({}, {"echo", "in"})), here()};
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0) << end.err;
+    EXPECT_EQ(end.out, "in\n");
+}
+
+class passed_signal_test : public command_fixture, public testing::WithParamInterface<int> {};
+
+TEST_P(passed_signal_test, reaches_the_command) {
+    const std::string number = std::to_string(GetParam());
+    program p{run_words({}, {"bash", "-c",
+                             "trap 'echo got; exit 3' " + number +
+                                 "; echo in; while :; do sleep 0.05; done"}),
+              here()};
+    p.wait_for("in\n");
+    p.signal(GetParam());
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 3) << end.err;
+    EXPECT_EQ(end.out, "in\ngot\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(each, passed_signal_test,
+                         testing::Values(SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                                         SIGTERM, SIGSTKFLT, SIGURG, SIGXCPU, SIGXFSZ, SIGVTALRM,
+                                         SIGPROF, SIGWINCH, SIGIO, SIGPWR, SIGRTMIN, SIGRTMIN + 3,
+                                         SIGRTMAX));
+
+TEST_F(init_command_test, a_window_that_changes_its_size_ends_no_waiting) {
+    take_as_stranger(raw, "lock");
+    program p{run_words({}, {"echo", "in"}), here()};
+    EXPECT_TRUE(waiter_listens());
+    p.signal(SIGWINCH);
+    p.signal(SIGURG);
+    EXPECT_EQ(raw.must({"DEL", "lock"}).number, 1);
+    raw.must({"PUBLISH", channel_of("lock"), "0"});
+    EXPECT_EQ(p.finish().out, "in\n");
+}
+
+// The kernel reaps the children of a process that ignores SIGCHLD: bit 16 of the mask.
+TEST_F(init_command_test, sigchld_that_was_ignored_is_ignored_for_the_command) {
+    const auto ignored = [&](words line) {
+        const words rest = run_words({}, {"grep", "SigIgn", "/proc/self/status"});
+        line.insert(line.end(), rest.begin(), rest.end());
+        program p{line, here()};
+        const std::string out = p.finish().out;
+        return (std::stoull(out.substr(out.find('\t') + 1), nullptr, 16) >> (SIGCHLD - 1)) & 1U;
+    };
+    EXPECT_EQ(ignored({"/usr/bin/env", "--ignore-signal=CHLD"}), 1u);
+    EXPECT_EQ(ignored({"/usr/bin/env"}), 0u);
+}
+
+}  // namespace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// The log of a client with many locks, on virtual time.
+#include "unit/engine/harness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+constexpr std::size_t many = 200;
+
+class engine_log_of_many : public ::testing::Test {
+protected:
+    config loud() {
+        config c = quiet();
+        c.least_log_level = log_level::warning;
+        c.log = [this](log_level, std::string_view line) { said.emplace_back(line); };
+        return c;
+    }
+    /// Holds them all, without a renewal in between.
+    void grant_all(duration lease) {
+        for (std::size_t i = 0; i < many; ++i) {
+            holds.push_back(h.grant(join("lock", i), {.lease = lease}));
+        }
+        said.clear();
+    }
+    /// Answers all that comes within this time.
+    void play(duration d, const std::string& answer) {
+        for (const time_point end = h.now() + d; h.now() < end; h.advance(10ms)) {
+            for (const command& c : h.sent_commands()) {
+                std::string all = join("*", c.keys.size(), "\r\n");
+                for (std::size_t i = 0; i < c.keys.size(); ++i) {
+                    all += answer;
+                }
+                h.reply(answer[0] == '-' ? answer : all);
+            }
+        }
+    }
+
+    lines said{};
+    engine_harness h{loud()};
+    std::vector<impl::view_ptr> holds{};
+};
+
+TEST_F(engine_log_of_many, refused_renewals_are_told_once_and_that_they_are_over) {
+    grant_all(9s);
+    play(5s, error("MISCONF no disk"));
+    ASSERT_EQ(said.size(), 2u);
+    EXPECT_TRUE(said[0].starts_with("renewal refused by ") && said[0].ends_with("MISCONF no disk"))
+        << said[0];
+    EXPECT_NE(said[0].find(": lock"), std::string::npos) << said[0];
+    EXPECT_TRUE(said[1].ends_with(" times more")) << said[1];
+    said.clear();
+    play(1s, integer(1));
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_NE(said[0].find("MISCONF no disk: no more, after "), std::string::npos) << said[0];
+    EXPECT_EQ(h.counters().holds_now, many);
+}
+
+TEST_F(engine_log_of_many, of_many_losses_the_first_are_told_by_name) {
+    grant_all(9s);
+    play(4s, integer(0));
+    EXPECT_EQ(h.counters().holds_now, 0u);
+    ASSERT_EQ(said.size(), 11u);
+    for (std::size_t i = 0; i < 10; ++i) {
+        EXPECT_TRUE(said[i].starts_with("lost: lock")) << said[i];
+    }
+    EXPECT_EQ(said[10], "lost: " + make_error_code(errc::lock_lost).message() +
+                            ": 190 times more");
+}
+
+}  // namespace
