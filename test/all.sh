@@ -13,7 +13,7 @@ cmake --build build/plain
 configure build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
 cmake --build build/asan --target conch_unit conch_integration conch_threads \
     conch_sim conch_sim_unit conch_{scripts,transcript}_{51,54} \
-    fuzz_{resp_reader,engine,url,command_line}
+    fuzz_{resp_reader,engine,answers,url,command_line}
 configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/tsan --target conch_threads
 configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF "${once[@]}"

@@ -2,6 +2,8 @@
 #include "support/scripted_peer.hpp"
 #include "support/sha1.hpp"
 
+#include <optional>
+
 namespace conch::test {
 namespace {
 
@@ -16,6 +18,34 @@ std::string repeated(std::string_view item, std::size_t times) {
 }
 
 }  // namespace
+
+std::optional<words> take_command(std::string& in) {
+    std::size_t at = 0;
+    const auto header = [&](char mark) -> std::optional<std::size_t> {
+        const auto end = in.find("\r\n", at);
+        if (end == std::string::npos || in[at] != mark) {
+            return std::nullopt;
+        }
+        const std::size_t number = std::stoul(in.substr(at + 1, end - at - 1));
+        at = end + 2;
+        return number;
+    };
+    const auto count = header('*');
+    if (!count) {
+        return std::nullopt;
+    }
+    words out;
+    for (std::size_t i = 0; i < *count; ++i) {
+        const auto length = header('$');
+        if (!length || in.size() < at + *length + 2) {
+            return std::nullopt;
+        }
+        out.push_back(in.substr(at, *length));
+        at += *length + 2;
+    }
+    in.erase(0, at);
+    return out;
+}
 
 std::string canned_redis::bulk(std::string_view text) {
     return "$" + std::to_string(text.size()) + "\r\n" + std::string{text} + "\r\n";
@@ -99,7 +129,29 @@ std::string canned_redis::handshake(std::size_t connection, const words& command
     if (name == "PING") {
         return "+PONG\r\n";
     }
-    return "-ERR unknown command\r\n";
+    return topology(name, command);
+}
+
+std::string canned_redis::topology(const std::string& name, const words& command) {
+    if (name == "ROLE") {
+        return "*3\r\n" + bulk("master") + number(0) + "*0\r\n";
+    }
+    if (name == "SENTINEL" && command.size() > 1) {
+        const bool asks_for_all = upper(command[1]) == "MASTER";
+        return asks_for_all ? "%1\r\n" + bulk("config-epoch") + bulk("1")
+                            : "*2\r\n" + bulk("m1") + bulk("6379");
+    }
+    if (name == "CLUSTER") {
+        return "*1\r\n*3\r\n" + number(0) + number(16383) + "*2\r\n" + bulk("m1") +
+               number(7000);
+    }
+    if (name == "PUBSUB") {
+        return "*0\r\n";
+    }
+    if (name == "WAIT") {
+        return number(1);
+    }
+    return name == "ASKING" ? "+OK\r\n" : "-ERR unknown command\r\n";
 }
 
 reaction canned_redis::answer(std::size_t connection, const words& command) {

@@ -7,43 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 namespace conch::test {
-namespace {
-
-/// Takes one command (an array of bulk strings) off the front of `in`, if it is all there.
-std::optional<words> take_command(std::string& in) {
-    std::size_t at = 0;
-    const auto header = [&](char mark) -> std::optional<std::size_t> {
-        const auto end = in.find("\r\n", at);
-        if (end == std::string::npos || in[at] != mark) {
-            return std::nullopt;
-        }
-        const std::size_t number = std::stoul(in.substr(at + 1, end - at - 1));
-        at = end + 2;
-        return number;
-    };
-    const auto count = header('*');
-    if (!count) {
-        return std::nullopt;
-    }
-    words out;
-    for (std::size_t i = 0; i < *count; ++i) {
-        const auto length = header('$');
-        if (!length || in.size() < at + *length + 2) {
-            return std::nullopt;
-        }
-        out.push_back(in.substr(at, *length));
-        at += *length + 2;
-    }
-    in.erase(0, at);
-    return out;
-}
-
-}  // namespace
-
 scripted_peer::scripted_peer(script on_command)
     : on_command_{std::move(on_command)}, thread_{[this] { loop(); }} {}
 
@@ -84,6 +50,7 @@ void scripted_peer::react(connection& c, const words& command) {
     reaction r = on_command_(c.number, command);
     c.out += r.bytes;
     c.closing = r.hang_up;
+    c.slowly = c.slowly || r.slowly;
     while (!r.endless.empty() && c.endless.size() < 65536) {
         c.endless += r.endless;
     }
@@ -123,12 +90,13 @@ bool scripted_peer::write_to(connection& c) {
         if (c.out.empty()) {
             return !c.closing;
         }
-        const ssize_t n = ::send(c.fd, c.out.data(), c.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        const std::size_t most = c.slowly ? 1 : c.out.size();
+        const ssize_t n = ::send(c.fd, c.out.data(), most, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0) {
             return errno == EAGAIN || errno == EINTR;
         }
         c.out.erase(0, static_cast<std::size_t>(n));
-        if (!c.endless.empty()) {
+        if (!c.endless.empty() || (c.slowly && !c.out.empty())) {
             return true;
         }
     }

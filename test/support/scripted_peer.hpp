@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,11 +18,15 @@ namespace conch::test {
 /// A command as it came.
 using words = std::vector<std::string>;
 
+/// Takes one command (an array of bulk strings) off the front of `in`, if it is all there.
+std::optional<words> take_command(std::string& in);
+
 /// What a peer does about a command.
 struct reaction {
     std::string bytes{};    ///< sent first
     std::string endless{};  ///< then repeated for as long as the connection takes it, if not empty
     bool hang_up = false;   ///< then the connection is closed
+    bool slowly = false;    ///< from now on, each byte is written by itself
 };
 
 /// A server that does what the test says, on a unix socket, in a thread of its own.
@@ -52,6 +57,7 @@ private:
         std::string out{};
         std::string endless{};
         bool closing = false;
+        bool slowly = false;
     };
 
     void loop();
@@ -73,7 +79,8 @@ private:
 };
 
 /// The answers of a healthy Redis 7, for a script to fall back on: the handshake, subscriptions,
-/// and every lock script (each lock is granted, every hold is there). Used from a peer's thread
+/// and every lock script (each lock is granted, every hold is there). As a sentinel or a node of a
+/// cluster it names one master. Used from a peer's thread
 /// alone; must outlive the peer.
 class canned_redis {
 public:
@@ -92,6 +99,7 @@ private:
     static std::string run(const std::string& script, const words& command);
     std::string run_loaded(const words& command) const;
     static std::string handshake(std::size_t connection, const words& command);
+    static std::string topology(const std::string& name, const words& command);
     static std::string subscription(const words& command);
 
     std::vector<loaded_script> scripts_{};
