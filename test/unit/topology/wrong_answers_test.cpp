@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Servers that answer something else than they were asked for: nobody reads beyond the answer, and
 // the reason is told.
+#include "unit/topology/cluster_harness.hpp"
 #include "unit/topology/sentinel_harness.hpp"
 
 namespace {
@@ -58,6 +59,27 @@ TEST_P(topology_wrong_answers, tell_no_epoch) {
     EXPECT_EQ(target(main_link), "m1:6379");
 }
 
+struct cluster_wrong_answers : topology_cluster, ::testing::WithParamInterface<std::string> {
+    /// The slots are told so: no master is known, and a node is asked again.
+    void is_no_part(const std::string& slots) {
+        submit(a, 7);
+        meet_node();
+        tell(integer(0) + slots);
+        EXPECT_FALSE(wanted(main_link)) << slots;
+        for (int i = 0; i < 20 && !wanted(asked); ++i) {
+            advance(500ms);
+        }
+        EXPECT_TRUE(wanted(asked));
+    }
+};
+
+TEST_P(cluster_wrong_answers, are_no_slots) { is_no_part(GetParam()); }
+TEST_P(cluster_wrong_answers, are_no_range_of_slots) { is_no_part(array(GetParam())); }
+TEST_P(cluster_wrong_answers, are_no_master) {
+    is_no_part(array(array(integer(0), integer(16383), GetParam())));
+}
+
+INSTANTIATE_TEST_SUITE_P(each, cluster_wrong_answers, ::testing::ValuesIn(wrong));
 INSTANTIATE_TEST_SUITE_P(each, topology_wrong_answers, ::testing::ValuesIn(wrong));
 
 }  // namespace

@@ -104,6 +104,16 @@ TEST(wire_handshake, a_server_without_resp3_is_lasting) {
     EXPECT_EQ(failure_after(ok()), errc::server_too_old);
 }
 
+TEST(wire_handshake, an_answer_of_another_type_tells_of_no_resp3) {
+    for (const std::string& wrong :
+         {integer(7), std::string{"_\r\n"}, std::string{"#t\r\n"}, std::string{",1.5\r\n"},
+          bulk("proto"), std::string{"*0\r\n"}, std::string{"%0\r\n"}, array(bulk("proto")),
+          array(bulk("proto"), bulk("3")), array(bulk("proto"), array(integer(3))),
+          array(array(bulk("proto")), integer(3)), array(integer(3), integer(3))}) {
+        EXPECT_EQ(failure_after(wrong), errc::server_too_old) << wrong;
+    }
+}
+
 TEST(wire_handshake, a_user_without_rights_is_lasting) {
     EXPECT_EQ(failure_after(error("NOPERM this user has no permissions to run the 'hello'")),
               errc::permission_denied);
