@@ -295,12 +295,19 @@ void limiter::on_again(void* self) { static_cast<limiter*>(self)->ask(); }
 
 void limiter::on_wait_over(void* request_) {
     auto& r = *static_cast<permit_request*>(request_);
-    if (!r.tried || r.home.awaits(r)) {
+    limiter& l = r.home;
+    const wire::link& link = l.house.servers.serving(l.hash_slot_);
+    if (!r.overdue && link.ready() && (!r.tried || l.awaits(r))) {
         r.overdue = true;
-    } else if (r.in_doubt) {
-        r.home.end(r, errc::outcome_unknown);
+        if (r.deadline.at > r.since) {  // else it is a try, with the patience of one
+            l.house.timers.set(r.deadline, core::after(l.house.now, answer_grace));
+        }
+    } else if (r.in_doubt || l.awaits(r)) {
+        l.give_up(r, errc::outcome_unknown);
+    } else if (r.tried || (link.ready() && l.head().tried)) {
+        l.end(r, errc::timed_out, l.known());
     } else {
-        r.home.end(r, errc::timed_out, r.home.known());
+        l.give_up(r, link.why_unanswered(l.call_));
     }
 }
 

@@ -34,7 +34,7 @@ struct permit_request : pending {
     bool asked = false;        ///< in the call that is on its way
     bool tried = false;        ///< it was in a call that was answered
     bool in_doubt = false;     ///< a call with it was lost, and may have counted it
-    bool overdue = false;      ///< its wait is over, but its first try isn't answered
+    bool overdue = false;      ///< its wait is over, and was prolonged
 };
 
 /// One rate limit in this client: a name, a limit, a window and a way to count. At most one call is

@@ -83,6 +83,9 @@ struct terms : asked {
     bool try_only = false;  ///< busy and timed out are answers, not errors
 };
 
+/// A wait that is over is prolonged by so much for an answer that is on its way.
+inline constexpr duration answer_grace = std::chrono::milliseconds{100};
+
 /// A caller that wants the lock, in its slot's queue.
 struct waiter : pending {
     waiter(caller c, slot& home, impl::spec_ptr spec, const terms& want, time_point now);
@@ -91,7 +94,7 @@ struct waiter : pending {
     const bool no_wait;    ///< it doesn't wait for others
     bool tried = false;    ///< a try made for it was answered
     bool queued = false;   ///< behind others of this client
-    bool overdue = false;  ///< its wait is over, but its first try isn't answered
+    bool overdue = false;  ///< its wait is over, and was prolonged
     slot& home;
     impl::spec_ptr spec;
     asked want;

@@ -78,9 +78,21 @@ void part(acquisition_call& c) noexcept {
     }
 }
 
+// What releases it: a call of its own, or the acquire of the next.
+errc why_unanswered(const acquisition& a) noexcept {
+    const acquisition_call* const by = a.call->partner ? a.call->partner : a.call;
+    return a.home.link().why_unanswered(*by);
+}
+
 void on_release_timer(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     context& house = a.home.house;
+    // Its caller was patient enough. The release goes on; the acquire of the next may be it.
+    if (house.now < a.valid_until && (!a.call->unlocking.completed() || a.call->partner)) {
+        house.complete(a.call->unlocking, why_unanswered(a));
+        house.timers.set(a.timer, a.valid_until);
+        return;
+    }
     if (house.now >= a.valid_until) {
         house.complete(a.call->unlocking, errc::lease_expired);
     }
@@ -157,7 +169,9 @@ void start_release(acquisition& a, caller by) {
     a.call->unlocking.serve(by);
     a.timer.fire = &on_release_timer;
     a.extended = std::max(a.extended, house.now);
-    house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a) : a.valid_until);
+    const time_point patience = core::after(house.now, house.settings.operation_timeout);
+    house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a)
+                                                            : std::min(patience, a.valid_until));
     if (a.home.can_hand_over(a)) {
         a.home.hand_over(a);
         return;

@@ -336,14 +336,18 @@ void slot::forget(acquisition& a) {
 void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
-    // At least one try is made and its answer awaited; a local hold is such an answer.
-    if (!w.tried && &s.head() == &w && !s.live_) {
+    const bool unanswered = !w.tried && &s.head() == &w && !s.live_;
+    // At least one try is made where there is a server; a local hold is an answer.
+    if (unanswered && !w.overdue && s.link().ready()) {
         w.overdue = true;
+        s.house.timers.set(w.deadline, core::after(s.house.now, answer_grace));
         s.try_again();
         return;
     }
-    const bool unreachable = s.link().down_since(s.house.now) <= w.since;
-    s.give_up(w, unreachable && !s.live_ ? s.link().why_down() : errc::timed_out);
+    const bool unreachable = unanswered || s.link().down_since(s.house.now) <= w.since;
+    s.give_up(w, !unreachable || s.live_ ? errc::timed_out
+                 : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->call)
+                                           : s.link().why_down());
 }
 
 }  // namespace conch::lock

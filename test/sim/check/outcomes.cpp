@@ -179,14 +179,18 @@ private:
         return c.ec == errc::not_connected || (c.permits && c.ec == errc::outcome_unknown);
     }
 
-    /// Its wait was over before its client, which had just started, was connected; or connected to
-    /// this master of a cluster, or for locks that wait for replicas.
+    /// Its wait was over before its client was connected; or connected to this master of a cluster,
+    /// or for locks that wait for replicas; or before an answer came, for which it was prolonged.
     bool came_too_early(const call& c) const {
         const client_node& node = client_of(c);
+        const duration waited = node.local(c.ended_at) - node.local(c.asked_at);
         const bool had_another =
             all_.how().run_as == deployment::cluster || all_.how().replicas.at_least > 0;
-        return c.acquires && (early_.contains(c.place) || had_another) &&
-               node.local(c.ended_at) - node.local(c.asked_at) >= c.wait;
+        const bool unanswered =
+            c.wait > duration::zero() &&
+            (had_another || !node.engine().is_ready(0) || waited - c.wait >= lock::answer_grace);
+        return waited >= c.wait &&
+               (unanswered || (c.acquires && (early_.contains(c.place) || had_another)));
     }
 
     std::vector<instant> there_at_;  // when there was such a lock last

@@ -32,9 +32,14 @@ public:
         for (const call* c : open_) {
             const held& h = c->unlocks->of;
             // What left a deeper level shares a deadline that moves on.
-            if (h.client == client && c->running && c->unlocks->alone &&
-                all_.clients()[client]->local_now() >= h.valid_until()) {
+            if (h.client != client || !c->running || !c->unlocks->alone) {
+                continue;
+            }
+            const client_node& node = *all_.clients()[client];
+            if (node.local_now() >= h.valid_until()) {
                 violate(of(*c) + " isn't answered at the end of the lease");
+            } else if (node.local_now() - node.local(c->asked_at) >= patience()) {
+                violate(of(*c) + " isn't answered after operation_timeout");
             }
         }
     }
@@ -142,8 +147,20 @@ private:
         return node.local(c.ended_at) >= node.drain_end();
     }
 
-    bool server_may_say(const call& c) const noexcept {
+    duration patience() const noexcept { return all_.how().settings.operation_timeout; }
+
+    /// The server wasn't there, or said all the time that it can't.
+    bool patience_is_over(const call& c) const {
+        const client_node& node = *all_.clients()[c.client];
+        return c.unlocks->alone && node.local(c.ended_at) - node.local(c.asked_at) >= patience();
+    }
+
+    bool server_may_say(const call& c) const {
         const scenario& how = all_.how();
+        const bool disturbed = c.unlocks->asked_at < all_.settled_at() || how.is_slow();
+        if (c.ec == errc::not_connected && disturbed && patience_is_over(c)) {
+            return true;
+        }
         if (c.ec == errc::wrong_type) {
             return how.mixes_types();
         }

@@ -96,11 +96,23 @@ TEST_F(engine_rate, without_a_server_it_fails_in_time) {
     EXPECT_TRUE(op.ended(errc::not_connected));
 }
 
+TEST_F(engine_rate, a_wait_is_a_bound) {
+    engine_harness away;
+    operation& op = away.permits(five, 1, 2s);
+    away.advance(2s);
+    EXPECT_TRUE(op.ended(errc::not_connected));
+    engine_harness silent;
+    silent.grant("other", {.renew = false});
+    operation& asked = silent.permits(five, 1, 2s);
+    silent.advance(2100ms);
+    EXPECT_TRUE(asked.ended(errc::outcome_unknown)) << "it may have been counted";
+}
+
 TEST_F(engine_rate, whose_wait_is_over_when_the_call_is_lost_is_told_at_once) {
     operation& op = refused(1, 700, 1s);
     h.advance(700ms);
     EXPECT_EQ(h.sent().size(), 1u) << "asked again";
-    h.advance(400ms);
+    h.advance(350ms);
     EXPECT_FALSE(op.done()) << "its answer is awaited";
     h.break_connection();
     EXPECT_TRUE(op.ended(errc::outcome_unknown));

@@ -107,6 +107,42 @@ TEST(engine_unlock, it_completes_at_the_deadline_at_the_latest) {
     EXPECT_TRUE(op.ended(errc::lease_expired));
 }
 
+TEST(engine_unlock, it_waits_for_a_server_that_is_away_for_operation_timeout) {
+    engine_harness h;
+    const auto hold = h.grant("a");
+    h.break_connection();
+    operation& op = h.unlock(hold);
+    h.advance(h.settings.operation_timeout - 1ms);
+    EXPECT_FALSE(op.done());
+    h.advance(1ms);
+    EXPECT_TRUE(op.ended(errc::not_connected));
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", release_of("a", 1)})) << "it goes on";
+    h.reply(integer(1), integer(0));
+    EXPECT_EQ(h.counters().releases, 1u);
+}
+
+TEST(engine_unlock, so_it_does_where_the_next_acquire_is_the_release) {
+    engine_harness h;
+    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    operation& first = h.lock("a");
+    h.connect();
+    h.reply(granted("17"));
+    operation& next = h.lock("a");
+    h.sent();
+    operation& op = h.unlock(first.view);
+    const lines hand_over = h.sent();
+    ASSERT_EQ(hand_over.size(), 1u);
+    EXPECT_TRUE(hand_over[0].starts_with("acquire a ")) << hand_over[0];
+    h.break_connection();
+    h.advance(h.settings.operation_timeout);
+    EXPECT_TRUE(op.ended(errc::not_connected));
+    EXPECT_TRUE(next.ended(errc::not_connected));
+    h.connect(2);
+    h.sent();
+    h.reply(integer(1), integer(-1), integer(-1));
+}
+
 TEST(engine_unlock, it_goes_on_in_the_background_after_its_caller_was_told) {
     engine_harness h;
     const auto hold = h.grant("a", {.lease = 2s, .renew = false});

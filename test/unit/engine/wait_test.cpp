@@ -217,10 +217,43 @@ TEST(engine_try, one_try_is_awaited_even_if_it_takes_longer_than_the_patience) {
     engine_harness h;
     h.grant("other", {.renew = false});
     operation& op = h.lock("a", {.wait = 10ms});
-    h.advance(500ms);
+    h.advance(100ms);
     EXPECT_FALSE(op.done());
     h.reply(granted());
     EXPECT_TRUE(op.granted());
+}
+
+TEST(engine_try, an_answer_that_does_not_come_is_not_awaited_for_long) {
+    engine_harness h;
+    h.grant("other", {.renew = false});
+    operation& op = h.lock("a", {.wait = 1s});
+    h.advance(1100ms);
+    EXPECT_TRUE(op.ended(errc::not_connected));
+    h.sent();
+    h.reply(granted());
+    EXPECT_EQ(h.sent(), lines{release_of("a", 2)}) << "granted to nobody";
+    h.reply(integer(0));
+}
+
+TEST(engine_try, a_wait_is_a_bound_for_a_server_that_is_away_too) {
+    engine_harness h;
+    operation& first = h.lock("a", {.wait = 2s});
+    operation& second = h.lock("a", {.wait = 3s});
+    h.advance(1999ms);
+    EXPECT_FALSE(first.done());
+    h.advance(1ms);
+    EXPECT_TRUE(first.ended(errc::not_connected));
+    h.advance(1s);
+    EXPECT_TRUE(second.ended(errc::not_connected));
+}
+
+TEST(engine_try, without_a_wait_the_patience_with_a_server_counts) {
+    engine_harness h;
+    operation& op = h.try_lock("a");
+    h.advance(h.settings.operation_timeout - 1ms);
+    EXPECT_FALSE(op.done());
+    h.advance(1ms);
+    EXPECT_TRUE(op.ended(errc::not_connected));
 }
 
 TEST(engine_try, a_try_with_patience_waits_and_comes_back_empty) {
