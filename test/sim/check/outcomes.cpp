@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 namespace conch::sim {
 namespace {
@@ -23,6 +24,24 @@ public:
         }
         if (client_of(c).engine().counters().connects == 0) {
             early_.insert(c.place);
+        }
+        // Whoever has the lock already waits for no other holder, but for the server.
+        const bool waits = c.wait > duration::zero() && c.wait != forever;
+        if ((c.acquires || (c.permits && !c.try_only)) && waits && !all_.how().nesting) {
+            waiting_.push_back(&c);
+        }
+    }
+
+    void turned(std::uint64_t client) override {
+        std::erase_if(waiting_, [](const call* c) { return c->completions != 0; });
+        for (const call* c : waiting_) {
+            const client_node& node = client_of(*c);
+            const time_point over = std::max(node.local(c->asked_at) + c->wait,
+                                             node.local(node.paused_until()));
+            if (c->client == client && c->running &&
+                node.local_now() > over + lock::answer_grace) {
+                violate(of(*c) + " outlives its wait");
+            }
         }
     }
 
@@ -196,6 +215,7 @@ private:
     std::vector<instant> there_at_;  // when there was such a lock last
     std::set<std::uint64_t> rivalled_{};
     std::set<std::uint64_t> early_{};  // its client had never been connected
+    std::vector<const call*> waiting_{};
 };
 
 }  // namespace
