@@ -98,7 +98,7 @@ public:
     void lock();
     /// Tries once. False: someone else has it.
     bool try_lock();
-    /// Tries for so long; rounds up. False: timed out.
+    /// Tries for so long, the server away or not; rounds up. False: timed out.
     template <typename Rep, typename Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
         return try_for(rounded(wait));
@@ -109,7 +109,7 @@ public:
         const auto now = Clock::now();
         return try_for(at > now ? rounded(at - now) : duration::zero());
     }
-    /// Releases, and returns when the server has confirmed it, at `valid_until()` at the latest.
+    /// Releases, and returns as `hold::async_unlock` completes.
     /// Never throws for a loss, as it is called by destructors: see `unlock_error()`. Throws
     /// `operation_not_permitted` if the calling thread doesn't have the lock. In a forked child it
     /// returns at once, and the parent keeps the lock.

@@ -15,7 +15,9 @@
 namespace conch {
 
 /// One acquisition of a lock, and the duty to release it. Move-only; the destructor releases in
-/// the background. May outlive its client, its mutex and the execution context.
+/// the background, so keep it for as long as the lock is needed: `co_await m.async_lock();` as a
+/// statement of its own holds nothing (the client's log warns of the first such hold). May outlive
+/// its client, its mutex and the execution context.
 ///
 /// Thread safety: as for any object (distinct objects: safe; one object: one thread at a time), but
 /// several threads may call the observers at once; what they tell is kept up to date by the client.
@@ -64,8 +66,10 @@ public:
     /// Stops renewing and leaves the key on the server until its lease ends.
     void detach() noexcept;
 
-    /// Releases, and completes when the server has confirmed it, at `valid_until()` at the latest.
-    /// From the start of the operation on, the hold counts as released.
+    /// Releases, and completes when the server has confirmed it. While the server is away that
+    /// takes `config::operation_timeout` at most (`errc::not_connected`), and no longer than until
+    /// `valid_until()`; the release goes on in the background. From the start of the operation on,
+    /// the hold counts as released.
     ///
     /// Where the lock passes to a waiter of this client with no word to the server (see
     /// `config::max_passes`), it completes at once with success: the lease was confirmed less than
@@ -75,7 +79,7 @@ public:
     /// default the client's (of an empty hold: the system's). Errors: `errc::not_owner` (empty),
     /// `errc::already_released`, `errc::lease_expired` or
     /// `errc::lock_lost` or another reason of a loss (someone else may have had the lock
-    /// meanwhile), `errc::client_closed`, or the server's error. Cancellation (terminal, partial,
+    /// meanwhile), `errc::not_connected`, `errc::client_closed`, or the server's error. Cancellation (terminal, partial,
     /// total): the caller gets `operation_aborted`; the release goes on in the background.
     template <typename Token = boost::asio::deferred_t>
     auto async_unlock(Token&& token = Token{}) {

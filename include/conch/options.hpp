@@ -32,9 +32,11 @@ struct mutex_options {
     /// Take a fencing token with each acquisition (`hold::fence()`), in the same script. Shares
     /// the token key with Redisson's RFencedLock. Default: off.
     bool fenced = false;
-    /// The token key expires so long after the last acquisition; tokens grow nevertheless, as
-    /// they start at the server's time. Default: never expires, as Redisson's.
-    std::optional<duration> fence_ttl{};
+    /// The token key expires so long after the last acquisition by conch. Tokens grow nevertheless,
+    /// as a new key starts at the server's time. `forever`: it never expires. That is needed where
+    /// Redisson's `RFencedLock` uses the name too, as its tokens would start at 1 again; and it
+    /// leaves a key for each name that was ever locked. Default: seven days.
+    duration fence_ttl = std::chrono::days{7};
     /// Grant only what replicas have acknowledged. Such locks share a connection of their own (in a
     /// cluster one to each master), as the server does nothing else on it meanwhile: what they do
     /// waits for those before them for up to `within`, other locks don't. A renewal asks too; one
@@ -48,8 +50,11 @@ struct mutex_options {
 /// How one acquisition waits and lives. Trivially destructible, so that GCC 12 does not destroy it
 /// twice in an expression with co_await. Checked before anything is sent.
 struct lock_options {
-    /// How long to wait for *other holders*; at least one try is made and its answer awaited.
-    /// Not negative. Default: `forever` for `async_lock`, zero for `async_try_lock`.
+    /// How long the whole call takes at most, whether others hold the lock (`errc::timed_out`) or
+    /// the server is away (`errc::not_connected`); an answer that is on its way then gets 100 ms
+    /// more. Not negative. Zero: one try, for which the server gets `config::operation_timeout`.
+    /// Default: `forever` for `async_lock`, zero for `async_try_lock`. Without an end, a server that
+    /// is away is waited for during `config::operation_timeout`.
     std::optional<duration> wait{};
     /// The lease: the key's time to live, counted from the sending of the command. From
     /// 10 ms (100 ms if `renew`) to one year, and at least four times `replica_options::within`

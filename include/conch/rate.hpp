@@ -49,7 +49,9 @@ struct rate_verdict {
 
 /// How `rate_limiter::async_acquire` waits.
 struct rate_options {
-    /// How long to wait for permits; at least one try is made and its answer awaited. Not negative.
+    /// How long the whole call takes at most, the server away or not; an answer that is on its way
+    /// then gets 100 ms more. Zero: one try, for which the server gets `config::operation_timeout`.
+    /// Not negative.
     /// Default: `forever`.
     duration wait = forever;
 };

@@ -33,7 +33,11 @@ hold& hold::operator=(hold&& other) noexcept {
     return *this;
 }
 
-hold::~hold() { release(); }
+hold::~hold() {
+    if (view_ && mark(*view_, hold_request::drop) && !core_->inherited()) {
+        core_->look_at(*view_);
+    }
+}
 
 hold::operator bool() const noexcept { return view_ && !ended_by_user(*view_); }
 

@@ -167,6 +167,7 @@ void quorum_holding::answered(std::size_t member, error_code ec, hold h) {
         return;
     }
     if (!stands()) {  // it must not come to life again
+        h.release();
         end(why_no_majority());
         return;
     }

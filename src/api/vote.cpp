@@ -75,6 +75,8 @@ void vote::answer(error_code ec, hold h, bool unheard) {
     core_->timers().cancel(limit_);
     if (asker* const by = std::exchange(by_, nullptr)) {
         by->answered(member_, ec, std::move(h));
+    } else {
+        h.release();
     }
 }
 

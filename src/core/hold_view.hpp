@@ -12,8 +12,8 @@
 
 namespace conch::impl {
 
-/// What the owner of a public hold has asked for without waiting.
-enum class hold_request : std::uint8_t { none, release, detach };
+/// What the owner of a public hold has asked for without waiting; `drop` is its destructor's.
+enum class hold_request : std::uint8_t { none, release, drop, detach };
 
 /// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared
 /// by the engine and the public handle.

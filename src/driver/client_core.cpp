@@ -151,10 +151,10 @@ void client_core::take_inbox() {
     while (in.holds) {
         const view_ptr view{in.holds, false};
         in.holds = view->next;
-        if (view->asked.load(std::memory_order_acquire) == hold_request::detach) {
-            engine_.detach(*view);
-        } else {
-            engine_.release(*view);
+        switch (view->asked.load(std::memory_order_acquire)) {
+            case hold_request::detach: engine_.detach(*view); break;
+            case hold_request::drop: engine_.release_dropped(*view); break;
+            default: engine_.release(*view);
         }
     }
     // Nor what they have just cancelled. The rest of the tickets may be those of what starts now.

@@ -231,6 +231,13 @@ void lock_engine::release(impl::hold_view& view) {
     }
 }
 
+void lock_engine::release_dropped(impl::hold_view& view) {
+    if (const lock::level* const l = lock::level_of(view)) {
+        house_.tell_dropped(*l);
+        release(view);
+    }
+}
+
 void lock_engine::detach(impl::hold_view& view) { lock::detach_level(view); }
 
 void lock_engine::shutdown(duration drain) {

@@ -54,6 +54,8 @@ public:
 
     /// What the user asked of a hold without waiting.
     void release(impl::hold_view& view);
+    /// The same, by the hold's destructor.
+    void release_dropped(impl::hold_view& view);
     void detach(impl::hold_view& view);
 
     /// Fails all callers with `errc::client_closed` and tells all holds; releases those that are

@@ -7,6 +7,12 @@
 #include <algorithm>
 
 namespace conch::lock {
+namespace {
+
+/// Less than any work takes that a lock is for.
+constexpr duration at_once = std::chrono::microseconds{100};
+
+}  // namespace
 
 context::context(const config& s, std::string_view client_id, std::uint64_t seed)
     : settings{s},
@@ -45,6 +51,16 @@ void context::tell(std::string_view what, std::string_view which, std::string_vi
     const std::string reason = why.empty() ? "" : std::string{": "}.append(why);
     repeated(log_level::warning, std::string{what}.append(reason),
              std::string{what}.append(": ").append(which).append(reason), in_full);
+}
+
+void context::tell_dropped(const level& l) {
+    if (told_dropped || now - l.since > at_once) {
+        return;
+    }
+    told_dropped = true;
+    log(log_level::warning, "released as soon as it was granted: ", l.of->home.name(),
+        ": its hold was destroyed; keep it for as long as the lock is needed (hold h = co_await "
+        "m.async_lock();)");
 }
 
 slot& context::slot_of(const impl::spec_ptr& spec) {

@@ -100,6 +100,9 @@ struct context {
     /// `in_full`: see `core::repeated_log`.
     void tell(std::string_view what, std::string_view which, std::string_view why = {},
               std::size_t in_full = 1);
+    /// Warns once of a hold that was destroyed as soon as it was granted: most likely, nobody kept
+    /// what an acquire gave.
+    void tell_dropped(const level& l);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
     /// The hold of this owner, by whichever mutex of this lock; null if there is none.
@@ -127,6 +130,7 @@ struct context {
     time_point now{};
     core::repeated_log repeated{log, timers, now};
     bool closing = false;
+    bool told_dropped = false;
     /// While holders may still release by themselves: when that ends, and how long before that they
     /// are told at the latest.
     time_point closes_at = time_point::max();

@@ -16,6 +16,9 @@ std::uint64_t millis(duration d) noexcept {
     return static_cast<std::uint64_t>(core::ceil_millis(d));
 }
 
+/// The script takes 0 for a token key that never expires.
+bool expires(const mutex_options& o) noexcept { return o.fenced && o.fence_ttl != forever; }
+
 }  // namespace
 
 const lock_family redisson_family{
@@ -53,7 +56,7 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
     if (name.size() > longest_name) {
         refuse("the name is longer than 64 KiB");
     }
-    if (options.fence_ttl && *options.fence_ttl <= duration::zero()) {
+    if (options.fence_ttl <= duration::zero()) {
         refuse("fence_ttl must be positive");
     }
     if (options.replicas.at_least > most_replicas) {
@@ -70,7 +73,7 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
 lock_spec::lock_spec(const lock_family& family, std::string_view name,
                      const mutex_options& options) noexcept
     : family_{family},
-      token_ttl_ms_{millis(options.fenced ? options.fence_ttl.value_or(duration{}) : duration{}) &
+      token_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
                     ((std::uint64_t{1} << 48) - 1)},
       within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
                  ((1u << 16) - 1)},

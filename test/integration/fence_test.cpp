@@ -96,6 +96,20 @@ TEST_F(fence_test, the_token_key_expires_if_asked_to_and_tokens_grow_nevertheles
     });
 }
 
+TEST_F(fence_test, the_token_key_lives_for_seven_days_or_for_ever) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex usual{c, "usual", {.fenced = true}};
+        co_await take_token(usual);
+        const std::int64_t week = std::chrono::milliseconds{7 * 24h}.count();
+        EXPECT_GT(raw.pttl(token_key_of("usual")), week - 60'000);
+        EXPECT_LE(raw.pttl(token_key_of("usual")), week);
+        const mutex shared{c, "shared", {.fenced = true, .fence_ttl = forever}};
+        co_await take_token(shared);
+        EXPECT_EQ(raw.pttl(token_key_of("shared")), -1);
+    });
+}
+
 TEST_F(fence_test, a_busy_try_takes_no_token) {
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {

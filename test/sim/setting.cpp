@@ -70,7 +70,7 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     }
     for (std::size_t i = 0; i < how_.names; ++i) {
         // A token that lives for a while only, now and then; but not where the clock steps.
-        mutex_options o{.fenced = !world_.chance.once_in(4)};
+        mutex_options o{.fenced = !world_.chance.once_in(4), .fence_ttl = forever};
         if (o.fenced && world_.chance.once_in(4) && !how_.has(fault::server_clock)) {
             o.fence_ttl = std::chrono::seconds{60};
         }

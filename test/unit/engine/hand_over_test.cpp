@@ -22,7 +22,7 @@ conch::config four_passes() {
 }
 
 std::string fenced_acquire(int n) {
-    return "acquire a redisson_lock_token:{a} c:" + std::to_string(n) + " 30000 0";
+    return "acquire a redisson_lock_token:{a} c:" + std::to_string(n) + " 30000 604800000";
 }
 std::string taken_over(int n, int from) { return fenced_acquire(n) + " c:" + std::to_string(from); }
 
@@ -76,7 +76,7 @@ TEST_F(engine_hand_over, of_a_token_mutex_too) {
     const auto held = h.grant("b");
     h.lock("b");
     h.release(held);
-    EXPECT_EQ(h.sent(), lines{"token_acquire b conch_token_mutex_fence:{b} c:3 30000 0 c:2"});
+    EXPECT_EQ(h.sent(), lines{"token_acquire b conch_token_mutex_fence:{b} c:3 30000 604800000 c:2"});
 }
 
 TEST_F(engine_hand_over, after_max_passes_others_hear_of_a_release) {

@@ -54,7 +54,7 @@ TEST_F(engine_joint, fenced_ones_name_the_keys_of_their_tokens_and_leave_apart_f
     h.use(conch::impl::redisson_family, "b", {.fenced = true});
     lock({"a", "b", "c", "d"});
     EXPECT_EQ(h.sent(), (lines{"acquire_many a redisson_lock_token:{a} b redisson_lock_token:{b} 2 "
-                               "c:2 30000 0 c:3 30000 0",
+                               "c:2 30000 604800000 c:3 30000 604800000",
                                "acquire_many c d 2 c:4 30000 0 c:5 30000 0"}));
     h.reply(array(granted("7"), busy(500)), array(granted(), granted()));
     EXPECT_TRUE(of(0).granted());

@@ -76,4 +76,26 @@ TEST_F(engine_log_of_many, of_many_losses_the_first_are_told_by_name) {
                             ": 190 times more");
 }
 
+TEST_F(engine_log_of_many, a_hold_that_nobody_kept_is_told_of_once) {
+    for (const char* const name : {"first", "second"}) {
+        const impl::view_ptr view = h.grant(name);
+        h.turn([&] { h.engine.release_dropped(*view); });
+        EXPECT_EQ(h.sent().size(), 1u) << "released";
+        h.reply(integer(0));
+    }
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_TRUE(said[0].starts_with("released as soon as it was granted: first: ")) << said[0];
+}
+
+TEST_F(engine_log_of_many, a_hold_that_was_kept_for_a_moment_is_not) {
+    const impl::view_ptr kept = h.grant("kept");
+    h.advance(1ms);
+    h.turn([&] { h.engine.release_dropped(*kept); });
+    h.reply(integer(0));
+    const impl::view_ptr released = h.grant("released");
+    h.release(released);
+    h.reply(integer(0));
+    EXPECT_EQ(said, lines{});
+}
+
 }  // namespace

@@ -96,7 +96,7 @@ TEST_F(engine_token, a_fencing_token_needs_the_script) {
     h.use(conch::impl::token_family, "a", {.fenced = true});
     operation& op = h.lock("a");
     h.connect();
-    EXPECT_EQ(h.sent(), lines{"token_acquire a conch_token_mutex_fence:{a} c:1 30000 0"});
+    EXPECT_EQ(h.sent(), lines{"token_acquire a conch_token_mutex_fence:{a} c:1 30000 604800000"});
     h.reply(granted("1234567"));
     EXPECT_TRUE(op.granted());
     EXPECT_EQ(op.view->fence, 1'234'567U);
