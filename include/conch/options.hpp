@@ -51,8 +51,7 @@ struct mutex_options {
 /// twice in an expression with co_await. Checked before anything is sent.
 struct lock_options {
     /// How long the whole call takes at most, whether others hold the lock (`errc::timed_out`) or
-    /// the server is away (`errc::not_connected`); an answer that is on its way then gets 100 ms
-    /// more. Not negative. Zero: one try, for which the server gets `config::operation_timeout`.
+    /// the server is away (`errc::not_connected`); who has had no answer by then gets 100 ms more. Not negative. Zero: one try, for which the server gets `config::operation_timeout`.
     /// Default: `forever` for `async_lock`, zero for `async_try_lock`. Without an end, a server that
     /// is away is waited for during `config::operation_timeout`.
     std::optional<duration> wait{};

@@ -49,8 +49,8 @@ struct rate_verdict {
 
 /// How `rate_limiter::async_acquire` waits.
 struct rate_options {
-    /// How long the whole call takes at most, the server away or not; an answer that is on its way
-    /// then gets 100 ms more. Zero: one try, for which the server gets `config::operation_timeout`.
+    /// How long the whole call takes at most, the server away or not; who has had no answer by then
+    /// gets 100 ms more. Zero: one try, for which the server gets `config::operation_timeout`.
     /// Not negative.
     /// Default: `forever`.
     duration wait = forever;

@@ -34,13 +34,14 @@ void keep_only(int descriptor) noexcept {
 
 }  // namespace
 
-void guardian::start(duration grace, duration time_to_die) {
+void guardian::start(const terms& t) {
     void* const shared = ::mmap(nullptr, sizeof(orders), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         no_guardian();
     }
     orders_ = new (shared) orders;
+    lease_ends(t.lease_end);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         no_guardian();
@@ -49,7 +50,7 @@ void guardian::start(duration grace, duration time_to_die) {
     pid_ = ::fork();
     if (pid_ == 0) {
         ::close(ends[1]);
-        stand_by(*orders_, ends[0], {grace / 2, time_to_die / 2});
+        stand_by(*orders_, ends[0], t);
     }
     const int error = errno;
     ::close(ends[0]);
@@ -85,7 +86,9 @@ void guardian::dismiss() noexcept {
 }
 
 // After fork(): async-signal-safe calls alone.
-void guardian::stand_by(orders& from, int pipe, times when) noexcept {
+void guardian::stand_by(orders& from, int pipe, const terms& t) noexcept {
+    const duration term = t.grace / 2;
+    const duration kill = t.time_to_die / 2;
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -102,11 +105,11 @@ void guardian::stand_by(orders& from, int pipe, times when) noexcept {
     for (;;) {
         const time_point end{duration{from.lease_end}};
         const time_point now = clock::now();
-        if (now >= end - when.kill) {
+        if (now >= end - kill) {
             send(SIGKILL);
             ::_exit(0);
         }
-        if (now >= end - when.term && told != end) {
+        if (now >= end - term && told != end) {
             told = end;
             if (!from.terminating) {
                 send(SIGTERM);
@@ -114,7 +117,7 @@ void guardian::stand_by(orders& from, int pipe, times when) noexcept {
             }
         }
         // The clock counts suspend, unlike that of poll().
-        const time_point next = told == end ? end - when.kill : end - when.term;
+        const time_point next = told == end ? end - kill : end - term;
         const auto nap = std::chrono::ceil<std::chrono::milliseconds>(
             std::min<duration>(next - now, 1s));
         pollfd gone{0, POLLIN, 0};

@@ -21,10 +21,14 @@ public:
     guardian(const guardian&) = delete;
     guardian& operator=(const guardian&) = delete;
 
-    /// Starts it, without a group to end. `grace`, `time_to_die`: so long before the lease's end
-    /// `conch run` would send SIGTERM, and SIGKILL. The guardian sends each when half of that is
-    /// left. Throws `command_error` if there can be no process.
-    void start(duration grace, duration time_to_die);
+    struct terms {
+        time_point lease_end;   ///< as known by now
+        duration grace;         ///< so long before, `conch run` would send SIGTERM
+        duration time_to_die;   ///< the same of SIGKILL
+    };
+    /// Starts it, without a group to end. It sends each signal when half of that time is left.
+    /// Throws `command_error` if there can be no process.
+    void start(const terms& t);
     /// The group that it ends.
     void watch(pid_t group) noexcept;
     /// When the lease ends, as known by now.
@@ -43,14 +47,10 @@ private:
         std::atomic<pid_t> group = 0;
         std::atomic<bool> terminating = false;
         std::atomic<bool> acted = false;
-        std::atomic<duration::rep> lease_end = duration::max().count();
-    };
-    struct times {
-        duration term;  // before the lease's end
-        duration kill;
+        std::atomic<duration::rep> lease_end;
     };
 
-    [[noreturn]] static void stand_by(orders& from, int pipe, times when) noexcept;
+    [[noreturn]] static void stand_by(orders& from, int pipe, const terms& t) noexcept;
 
     orders* orders_ = nullptr;  // shared with it
     int pipe_ = -1;             // closed when this process ends

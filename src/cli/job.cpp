@@ -10,10 +10,10 @@
 
 namespace conch::cli {
 
-launched job::start(child_plan plan, duration grace, duration time_to_die) {
+launched job::start(child_plan plan, const guardian::terms& lease) {
     const bool lend = terminal_.ours() && !in_pipeline();
     plan.terminal = lend ? terminal_.descriptor() : -1;
-    guardian_.start(grace, time_to_die);
+    guardian_.start(lease);
     const launched result = launch(plan);
     if (result.pid < 0) {
         terminal_.take_back_from(0);

@@ -18,8 +18,8 @@ class job {
 public:
     enum class change { none, ended, stopped, continued };
 
-    /// With a guardian, for which the durations are. Throws as `launch()`.
-    launched start(child_plan plan, duration grace, duration time_to_die);
+    /// With a guardian. Throws as `launch()`.
+    launched start(child_plan plan, const guardian::terms& lease);
     /// Tells the guardian, as often as that becomes later.
     void lease_ends(time_point at) noexcept { guardian_.lease_ends(at); }
     /// The guardian has begun to end the group.

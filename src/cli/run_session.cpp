@@ -183,7 +183,7 @@ void run_session::start_command() {
             {"CONCH_NAME", plan_.name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
     launched result;
     try {
-        result = job_.start(how, plan_.grace, time_to_die());
+        result = job_.start(how, {hold_.valid_until(), plan_.grace, time_to_die()});
     } catch (const command_error& e) {
         say(e.what());
         exit_status_ = e.exit_status();

@@ -297,7 +297,7 @@ void limiter::on_wait_over(void* request_) {
     auto& r = *static_cast<permit_request*>(request_);
     limiter& l = r.home;
     const wire::link& link = l.house.servers.serving(l.hash_slot_);
-    if (!r.overdue && link.ready() && (!r.tried || l.awaits(r))) {
+    if (!r.overdue && (!r.tried || l.awaits(r))) {
         r.overdue = true;
         if (r.deadline.at > r.since) {  // else it is a try, with the patience of one
             l.house.timers.set(r.deadline, core::after(l.house.now, answer_grace));

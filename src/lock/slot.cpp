@@ -337,8 +337,8 @@ void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
     const bool unanswered = !w.tried && &s.head() == &w && !s.live_;
-    // At least one try is made where there is a server; a local hold is an answer.
-    if (unanswered && !w.overdue && s.link().ready()) {
+    // At least one try is made, and perhaps a connection for it; a local hold is an answer.
+    if (unanswered && !w.overdue) {
         w.overdue = true;
         s.house.timers.set(w.deadline, core::after(s.house.now, answer_grace));
         s.try_again();

@@ -176,7 +176,9 @@ private:
         // By a sentinel that doesn't know better, it may have met a replica first.
         const bool astray = c.ec == errc::read_only && all_.how().has(fault::cut_off);
         return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
-               ((unanswered(c) || astray) && (all_.how().is_slow() || came_too_early(c)));
+               ((unanswered(c) || astray) && all_.how().is_slow()) ||
+               ((unanswered(c) || astray || c.ec == errc::server_unavailable) &&
+                came_too_early(c));
     }
 
     // A server that was loading may be asked again just before patience ends.
@@ -198,18 +200,18 @@ private:
         return c.ec == errc::not_connected || (c.permits && c.ec == errc::outcome_unknown);
     }
 
-    /// Its wait was over before its client was connected; or connected to this master of a cluster,
-    /// or for locks that wait for replicas; or before an answer came, for which it was prolonged.
+    /// Its wait was over before an answer came, for which it was prolonged. Of those behind it in
+    /// the queue, before its client was connected; or connected to this master of a cluster, or for
+    /// locks that wait for replicas.
     bool came_too_early(const call& c) const {
         const client_node& node = client_of(c);
         const duration waited = node.local(c.ended_at) - node.local(c.asked_at);
         const bool had_another =
             all_.how().run_as == deployment::cluster || all_.how().replicas.at_least > 0;
-        const bool unanswered =
-            c.wait > duration::zero() &&
-            (had_another || !node.engine().is_ready(0) || waited - c.wait >= lock::answer_grace);
-        return waited >= c.wait &&
-               (unanswered || (c.acquires && (early_.contains(c.place) || had_another)));
+        const bool was_prolonged =
+            c.wait > duration::zero() && waited >= c.wait && waited - c.wait >= lock::answer_grace;
+        return was_prolonged || (c.acquires && waited >= c.wait &&
+                                 (early_.contains(c.place) || had_another));
     }
 
     std::vector<instant> there_at_;  // when there was such a lock last

@@ -34,8 +34,8 @@ protected:
     lines taken() { return std::exchange(said, {}); }
 
     lines said{};
-    const conch::core::log out{[this](log_level, std::string_view line) { said.emplace_back(line); },
-                               log_level::info};
+    const conch::core::log out{
+        [this](log_level, std::string_view line) { said.emplace_back(line); }, log_level::info};
     conch::core::timer_heap timers{};
     time_point now{1h};
     repeated_log log{out, timers, now};
