@@ -14,6 +14,7 @@
 #include <conch/observer.hpp>
 #include <conch/options.hpp>
 #include <conch/owner.hpp>
+#include <conch/printable.hpp>
 #include <conch/quorum_mutex.hpp>
 #include <conch/rate.hpp>
 #include <conch/rate_limited.hpp>

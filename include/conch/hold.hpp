@@ -79,8 +79,9 @@ public:
     /// default the client's (of an empty hold: the system's). Errors: `errc::not_owner` (empty),
     /// `errc::already_released`, `errc::lease_expired` or
     /// `errc::lock_lost` or another reason of a loss (someone else may have had the lock
-    /// meanwhile), `errc::not_connected`, `errc::client_closed`, or the server's error. Cancellation (terminal, partial,
-    /// total): the caller gets `operation_aborted`; the release goes on in the background.
+    /// meanwhile), `errc::not_connected`, `errc::client_closed`, or the server's error.
+    /// Cancellation (terminal, partial, total): the caller gets `operation_aborted`; the release
+    /// goes on in the background.
     template <typename Token = boost::asio::deferred_t>
     auto async_unlock(Token&& token = Token{}) {
         return impl::async_simple(impl::request::unlock, core_, view_, duration{},

@@ -26,8 +26,8 @@ public:
     /// Throws `std::invalid_argument` for a bad name or option.
     mutex(const client& redis, std::string_view name, const mutex_options& options = {});
 
-    /// Waits until the lock is granted. Keep the hold: its destructor releases the lock. It is never
-    /// empty: a timeout is `errc::timed_out`.
+    /// Waits until the lock is granted. Keep the hold: its destructor releases the lock. It is
+    /// never empty: a timeout is `errc::timed_out`.
     ///
     /// Completion signature: `void(error_code, hold)`. Executor: the handler's associated executor,
     /// by default the client's; the handler never runs inside this call.

@@ -9,9 +9,9 @@ namespace conch::cli {
 
 boost::json::object json_of(std::string_view name, const lock_status& status) {
     boost::json::object o;
-    o["name"] = core::valid_utf8(name);
+    o["name"] = valid_utf8(name);
     o["locked"] = status.locked;
-    o["holder"] = core::valid_utf8(status.holder);
+    o["holder"] = valid_utf8(status.holder);
     o["depth"] = status.depth;
     o["ttl_ms"] = nullptr;
     if (status.ttl) {

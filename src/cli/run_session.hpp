@@ -15,8 +15,8 @@ namespace conch::cli {
 ///
 /// The command never outlives the hold: its process group gets SIGTERM a grace period before the
 /// hold would end (or at once when the server says that it has), SIGKILL just before the end. Where
-/// this process is stopped or killed, a guardian does it. A command that ends by itself may leave processes behind: these
-/// are not ended, as little as by a shell.
+/// this process is stopped or killed, a guardian does it. A command that ends by itself may leave
+/// processes behind: these are not ended, as little as by a shell.
 class run_session final : public session {
 public:
     /// Throws `std::invalid_argument` for a bad lock name.

@@ -56,7 +56,7 @@ int status(const word_list& words) {
     lock_status answer;
     the.run(ask(the, answer));
     if (values.count("json") != 0) {
-        std::cout << core::printable_json(boost::json::serialize(json_of(name, answer))) << '\n';
+        std::cout << printable_json(boost::json::serialize(json_of(name, answer))) << '\n';
     } else {
         print_text(name, answer);
     }

@@ -2,9 +2,8 @@
 #ifndef CONCH_SRC_CLI_TEXT_HPP
 #define CONCH_SRC_CLI_TEXT_HPP
 
-#include "core/printable.hpp"
-
 #include <conch/clock.hpp>
+#include <conch/printable.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,7 +11,6 @@
 
 namespace conch::cli {
 
-using core::printable;
 /// `printable` text in double quotes.
 std::string in_quotes(std::string_view bytes);
 

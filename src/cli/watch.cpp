@@ -147,14 +147,14 @@ void watcher::show_change(error_code ec, const lock_status& now, duration former
         boost::json::object o;
         o["time"] = time_text("%Y-%m-%dT%H:%M:%SZ");
         if (ec) {
-            o["name"] = core::valid_utf8(plan_.name);
-            o["error"] = core::valid_utf8(the_.failure(ec).what());
+            o["name"] = valid_utf8(plan_.name);
+            o["error"] = valid_utf8(the_.failure(ec).what());
         } else {
             for (auto& member : json_of(plan_.name, now)) {
                 o[member.key()] = member.value();
             }
         }
-        std::cout << core::printable_json(boost::json::serialize(o)) << '\n' << std::flush;
+        std::cout << printable_json(boost::json::serialize(o)) << '\n' << std::flush;
         return;
     }
     std::cout << (live_ ? "\r\033[K" : "") << time_text("%Y-%m-%d %H:%M:%SZ ")

@@ -2,9 +2,8 @@
 #ifndef CONCH_SRC_CORE_LOG_HPP
 #define CONCH_SRC_CORE_LOG_HPP
 
-#include "core/printable.hpp"
-
 #include <conch/config.hpp>
+#include <conch/printable.hpp>
 
 #include <string>
 #include <string_view>

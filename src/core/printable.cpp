@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "core/printable.hpp"
+#include <conch/printable.hpp>
 
 #include <cstddef>
 #include <cstdio>
 
-namespace conch::core {
+namespace conch {
 namespace {
 
 /// The length of the well-formed UTF-8 sequence that `s` begins with (Unicode, table 3-7); 0 if
@@ -88,4 +88,4 @@ std::string printable_json(std::string_view json) {
     });
 }
 
-}  // namespace conch::core
+}  // namespace conch

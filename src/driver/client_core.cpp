@@ -154,7 +154,8 @@ void client_core::take_inbox() {
         switch (view->asked.load(std::memory_order_acquire)) {
             case hold_request::detach: engine_.detach(*view); break;
             case hold_request::drop: engine_.release_dropped(*view); break;
-            default: engine_.release(*view);
+            case hold_request::none:
+            case hold_request::release: engine_.release(*view); break;
         }
     }
     // Nor what they have just cancelled. The rest of the tickets may be those of what starts now.

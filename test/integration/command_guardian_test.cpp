@@ -33,8 +33,8 @@ protected:
 };
 
 /// Says its number and that of what it started, and lives on.
-const words with_grandchild{"sh", "-c", "trap '' TERM; sleep 1000 & echo $$ $!; wait; wait"};
-const words stubborn{"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 1; done"};
+const words with_grandchild{"sh", "-c", "trap '' TERM; tail -f /dev/null & echo $$ $!; wait"};
+const words stubborn{"sh", "-c", "trap '' TERM; echo $$; exec tail -f /dev/null"};
 
 TEST_F(guardian_command_test, the_command_of_a_stopped_conch_ends_with_the_lease) {
     program p{run_words({"--lease", "2"}, with_grandchild), here()};
@@ -60,11 +60,17 @@ TEST_F(guardian_command_test, it_gets_a_sigterm_first) {
 }
 
 TEST_F(guardian_command_test, while_conch_renews_it_does_nothing) {
-    program p{run_words({"--lease", "0.5"}, {"sh", "-c", "trap 'echo term' TERM; sleep 3"}),
+    program p{run_words({"--lease", "0.5"},
+                        {"bash", "-c", "trap 'echo term' TERM; echo in; read x; exit 0"}),
               here()};
+    p.wait_for("in\n");
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(lease_passes(io, raw, 500ms));
+    }
+    p.end_input();
     const ended& end = p.finish();
     EXPECT_EQ(end.status, 0);
-    EXPECT_EQ(end.out, "");
+    EXPECT_EQ(end.out, "in\n");
 }
 
 TEST_F(guardian_command_test, what_the_command_started_does_not_outlive_a_killed_conch) {
@@ -77,7 +83,9 @@ TEST_F(guardian_command_test, what_the_command_started_does_not_outlive_a_killed
 }
 
 TEST_F(guardian_command_test, what_a_command_leaves_behind_outlives_the_lease) {
-    program p{run_words({"--lease", "0.5"}, {"sh", "-c", "sleep 1000 >&- 2>&- & echo $!"}), here()};
+    program p{
+        run_words({"--lease", "0.5"}, {"sh", "-c", "tail -f /dev/null >&- 2>&- & echo $!"}),
+        here()};
     const pid_t left = std::stoi(p.wait_for("\n"));
     EXPECT_EQ(p.finish().status, 0);
     EXPECT_TRUE(lease_passes(io, raw, 600ms));

@@ -33,19 +33,19 @@ name_server& the_name_server() {
     return it;
 }
 
-int search(const char* host, const char* port, const addrinfo* hints, addrinfo** found) {
+int ask_libc(const char* host, const char* port, const addrinfo* hints, addrinfo** found) {
     static const auto libc =
         reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
     return libc(host, port, hints, found);
 }
 
-int search_two(const char* port, const addrinfo* hints, addrinfo** found) {
+int ask_for_two(const char* port, const addrinfo* hints, addrinfo** found) {
     addrinfo* rest = nullptr;
-    const int bad = search(this_machine, port, hints, &rest);
+    const int bad = ask_libc(this_machine, port, hints, &rest);
     if (bad != 0) {
         return bad;
     }
-    const int worse = search(silent_address, port, hints, found);
+    const int worse = ask_libc(silent_address, port, hints, found);
     if (worse != 0) {
         ::freeaddrinfo(rest);
         return worse;
@@ -95,11 +95,11 @@ extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* h
     using namespace conch::test;
     const std::string_view name = host != nullptr ? host : "";
     if (name == two_addresses) {
-        return search_two(port, hints, found);
+        return ask_for_two(port, hints, found);
     }
     if (name.ends_with(ending)) {
         wait_for_answer(host);
-        return search(this_machine, port, hints, found);
+        return ask_libc(this_machine, port, hints, found);
     }
-    return search(host, port, hints, found);
+    return ask_libc(host, port, hints, found);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/log.hpp"
-#include "core/printable.hpp"
+
+#include <conch/printable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,9 +12,9 @@
 namespace {
 
 using conch::log_level;
-using conch::core::printable;
-using conch::core::printable_json;
-using conch::core::valid_utf8;
+using conch::printable;
+using conch::printable_json;
+using conch::valid_utf8;
 
 TEST(core_printable, what_a_terminal_may_obey_is_replaced) {
     const std::string_view obeyed[] = {
