@@ -12,9 +12,10 @@ RANK = {'core': 0, 'resp': 1, 'wire': 2, 'topology': 2, 'lock': 3, 'engine': 4, 
 # The last layer below the sans-io line.
 SANS_IO = RANK['engine']
 
-# Public headers that hold plain values, for every layer.
+# Public headers of plain values and text, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
-              'lock_status.hpp', 'observer.hpp', 'rate.hpp', 'stats.hpp', 'tls.hpp'}
+              'lock_status.hpp', 'observer.hpp', 'printable.hpp', 'rate.hpp', 'stats.hpp',
+              'tls.hpp'}
 # Public headers that reach Asio, for the driver.
 FOR_THE_DRIVER = {'impl/fwd.hpp', 'impl/operation.hpp'}
 
