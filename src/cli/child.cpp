@@ -38,6 +38,9 @@ launched launch(const child_plan& plan) {
     const std::vector<char*> envp = exec_words(settings);
     const auto prepare = [&plan]() noexcept {
         ::setpgid(0, 0);
+        if (plan.announce != nullptr) {
+            *plan.announce = ::getpid();
+        }
         if (plan.terminal >= 0) {
             put_in_foreground(plan.terminal, ::getpid());
         }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <csignal>
 #include <map>
 #include <string>
@@ -24,6 +25,8 @@ struct child_plan {
     bool ignores_children = false;
     /// Variables on top of this process's own. The empty text removes one.
     std::map<std::string, std::string> variables{};
+    /// Where it writes its own number before it executes, for others that share the memory.
+    std::atomic<pid_t>* announce = nullptr;
     /// A terminal whose foreground group the child becomes before it executes; -1: none.
     int terminal = -1;
     /// A close-on-exec descriptor that it gets nevertheless, under the same number; -1: none.

@@ -60,8 +60,6 @@ void guardian::start(const terms& t) {
     }
 }
 
-void guardian::watch(pid_t group) noexcept { orders_->group = group; }
-
 void guardian::lease_ends(time_point at) noexcept {
     orders_->lease_end = at.time_since_epoch().count();
 }

@@ -29,8 +29,10 @@ public:
     /// Starts it, without a group to end. It sends each signal when half of that time is left.
     /// Throws `command_error` if there can be no process.
     void start(const terms& t);
-    /// The group that it ends.
-    void watch(pid_t group) noexcept;
+    /// Where the command writes its number, which is that of the group to end, before it executes:
+    /// the guardian may be needed sooner than `conch run` goes on. (In a PID namespace of theirs,
+    /// the two know another number than `conch run`.)
+    std::atomic<pid_t>* group() noexcept { return &orders_->group; }
     /// When the lease ends, as known by now.
     void lease_ends(time_point at) noexcept;
     /// It has sent a signal.

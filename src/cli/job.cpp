@@ -14,13 +14,14 @@ launched job::start(child_plan plan, const guardian::terms& lease) {
     const bool lend = terminal_.ours() && !in_pipeline();
     plan.terminal = lend ? terminal_.descriptor() : -1;
     guardian_.start(lease);
+    plan.announce = guardian_.group();
     const launched result = launch(plan);
     if (result.pid < 0) {
         terminal_.take_back_from(0);
+        guardian_.dismiss();
         return result;
     }
     pid_ = result.pid;
-    guardian_.watch(pid_);
     running_ = true;
     wants_terminal_ = lend;
     return result;

@@ -31,7 +31,7 @@ using conch::fuzz::byte_source;
 namespace po = boost::program_options;
 
 /// Nothing in it could command a terminal, and it is UTF-8.
-bool fit_for_a_terminal(std::string_view text) { return printable(text) == text; }
+bool fit_for_a_terminal(std::string_view text) { return conch::printable(text) == text; }
 
 word_list split(std::string_view text) {
     word_list words;

@@ -29,7 +29,12 @@ pid_t child_named(pid_t parent, const std::string& name) {
 
 class guardian_command_test : public command_fixture {
 protected:
-    static pid_t guardian_of(const program& p) { return child_named(p.pid(), "conch-guardian"); }
+    /// It names itself soon after it was started.
+    pid_t guardian_of(const program& p) {
+        pid_t guardian = -1;
+        run_until(io, [&] { return (guardian = child_named(p.pid(), "conch-guardian")) > 0; });
+        return guardian;
+    }
 };
 
 /// Says its number and that of what it started, and lives on.
@@ -84,7 +89,7 @@ TEST_F(guardian_command_test, what_the_command_started_does_not_outlive_a_killed
 
 TEST_F(guardian_command_test, what_a_command_leaves_behind_outlives_the_lease) {
     program p{
-        run_words({"--lease", "0.5"}, {"sh", "-c", "tail -f /dev/null >&- 2>&- & echo $!"}),
+        run_words({"--lease", "0.5"}, {"sh", "-c", "tail -f /dev/null >/dev/null 2>&1 & echo $!"}),
         here()};
     const pid_t left = std::stoi(p.wait_for("\n"));
     EXPECT_EQ(p.finish().status, 0);

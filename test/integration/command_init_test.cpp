@@ -54,7 +54,7 @@ TEST_P(passed_signal_test, reaches_the_command) {
     const std::string number = std::to_string(GetParam());
     program p{run_words({}, {"bash", "-c",
                              "trap 'echo got; exit 3' " + number +
-                                 "; echo in; read x"}),
+                                 "; echo in; until read -t 0.1 x; do :; done"}),
               here()};
     p.wait_for("in\n");
     p.signal(GetParam());
