@@ -21,9 +21,9 @@ constexpr const char* help =
     "belongs to COMMAND, but for -c: then $SHELL (or /bin/sh) runs STRING.\n\n";
 
 constexpr const char* help_end =
-    "\nSIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 are passed on to COMMAND, with its\n"
-    "process group. If the lock can't be renewed or is taken away, the group gets SIGTERM, and\n"
-    "SIGKILL before the lease ends.\n"
+    "\nEvery signal that can be caught is passed on to COMMAND, with its process group.\n"
+    "If the lock can't be renewed or is taken away, the group gets SIGTERM, and SIGKILL\n"
+    "before the lease ends.\n"
     "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced, $CONCH_FENCE. A \"conch run\" of\n"
     "the same NAME inside it would wait for itself.\n"
     "Redis knows the connection as conch:HOST:PID (\"redis-cli client list\").\n"
