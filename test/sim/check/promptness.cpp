@@ -23,11 +23,12 @@ public:
 
 private:
     struct lock {
-        std::string holder{};     ///< the last one
-        bool held = false;        ///< by that
-        instant told_until = 0;   ///< no sooner than then, all who wait know that it went
-        instant free_since = -1;  ///< and wanted
-        bool seen = false;        ///< since all has settled
+        std::string holder{};      ///< the last one
+        bool held = false;         ///< by that
+        bool handed_over = false;  ///< to that, by another of its client
+        instant told_until = 0;    ///< no sooner than then, all who wait know that it went
+        instant free_since = -1;   ///< and wanted
+        bool seen = false;         ///< since all has settled
     };
 
     void look(std::size_t name) {
@@ -36,6 +37,7 @@ private:
         lock& l = locks_[name];
         const std::string* holder = server.redis().holder(key, server.wall_clock());
         if (holder && *holder != l.holder) {
+            l.handed_over = l.held;
             l.holder = *holder;
         } else if (!holder && l.held && !released(l)) {
             l.told_until = std::max(l.told_until, all_.the_world().now() + misled(l));
@@ -78,11 +80,13 @@ private:
         });
     }
 
-    /// So much sooner than its holder and those who wait were told may its lease have ended. Where
-    /// a stranger took its expiry away they were told of none: then they ask now and then.
+    /// So much sooner than its holder and those who wait were told may its lease have ended. They
+    /// ask now and then, where a stranger took its expiry away and they were told of none; and
+    /// where it was handed over, as they know of the lease of the one before alone.
     instant misled(const lock& l) const {
-        return all_.persisted_at(l.holder) >= 0 ? all_.how().settings.max_poll_interval.count()
-                                                : all_.server().set_ahead();
+        const bool unknown = l.handed_over || all_.persisted_at(l.holder) >= 0;
+        return std::max(unknown ? all_.how().settings.max_poll_interval.count() : 0,
+                        all_.server().set_ahead());
     }
 
     std::vector<lock> locks_;
