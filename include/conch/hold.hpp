@@ -16,8 +16,9 @@ namespace conch {
 
 /// One acquisition of a lock, and the duty to release it. Move-only; the destructor releases in
 /// the background, so keep it for as long as the lock is needed: `co_await m.async_lock();` as a
-/// statement of its own holds nothing (the client's log warns of the first such hold). May outlive
-/// its client, its mutex and the execution context.
+/// statement of its own holds nothing. (Once in a client's life, its log warns of a hold that was
+/// destroyed as soon as it was granted.) May outlive its client, its mutex and the execution
+/// context.
 ///
 /// Thread safety: as for any object (distinct objects: safe; one object: one thread at a time), but
 /// several threads may call the observers at once; what they tell is kept up to date by the client.

@@ -64,7 +64,7 @@ void guardian::lease_ends(time_point at) noexcept {
     orders_->lease_end = at.time_since_epoch().count();
 }
 
-void guardian::terminating() noexcept { orders_->terminating = true; }
+void guardian::spare_term(bool spare) noexcept { orders_->spares_term = spare; }
 
 void guardian::dismiss() noexcept {
     if (pid_ > 0) {
@@ -77,9 +77,12 @@ void guardian::dismiss() noexcept {
         ::close(pipe_);
         pipe_ = -1;
     }
+}
+
+guardian::~guardian() {
+    dismiss();
     if (orders_ != nullptr) {
         ::munmap(orders_, sizeof(orders));
-        orders_ = nullptr;
     }
 }
 
@@ -107,15 +110,13 @@ void guardian::stand_by(orders& from, int pipe, const terms& t) noexcept {
             send(SIGKILL);
             ::_exit(0);
         }
-        if (now >= end - term && told != end) {
+        if (now >= end - term && told != end && !from.spares_term) {
             told = end;
-            if (!from.terminating) {
-                send(SIGTERM);
-                send(SIGCONT);
-            }
+            send(SIGTERM);
+            send(SIGCONT);
         }
         // The clock counts suspend, unlike that of poll().
-        const time_point next = told == end ? end - kill : end - term;
+        const time_point next = told == end || now >= end - term ? end - kill : end - term;
         const auto nap = std::chrono::ceil<std::chrono::milliseconds>(
             std::min<duration>(next - now, 1s));
         pollfd gone{0, POLLIN, 0};

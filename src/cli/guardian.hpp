@@ -17,7 +17,7 @@ namespace conch::cli {
 class guardian {
 public:
     guardian() = default;
-    ~guardian() { dismiss(); }
+    ~guardian();
     guardian(const guardian&) = delete;
     guardian& operator=(const guardian&) = delete;
 
@@ -39,15 +39,15 @@ public:
     bool has_acted() const noexcept { return orders_ != nullptr && orders_->acted; }
     /// -1: there is none.
     pid_t pid() const noexcept { return pid_; }
-    /// The group has got its SIGTERM.
-    void terminating() noexcept;
-    /// Ends it; the group may go on.
+    /// Whether the group needs no SIGTERM from it: it has got one, or stands still. SIGKILL stays.
+    void spare_term(bool spare) noexcept;
+    /// Ends it; the group may go on. It may have ended before.
     void dismiss() noexcept;
 
 private:
     struct orders {
         std::atomic<pid_t> group = 0;
-        std::atomic<bool> terminating = false;
+        std::atomic<bool> spares_term = false;
         std::atomic<bool> acted = false;
         std::atomic<duration::rep> lease_end;
     };

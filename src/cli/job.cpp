@@ -89,7 +89,7 @@ void job::take_terminal() noexcept { terminal_.take_back_from(pid_); }
 void job::terminate() noexcept {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     adopting_ = true;
-    guardian_.terminating();
+    guardian_.spare_term(true);
     signal(SIGTERM);
     signal(SIGCONT);
 }

@@ -24,6 +24,8 @@ public:
     void lease_ends(time_point at) noexcept { guardian_.lease_ends(at); }
     /// The guardian has begun to end the group.
     bool guardian_has_acted() const noexcept { return guardian_.has_acted(); }
+    /// Whether the group stands still, so that the guardian sends no SIGTERM.
+    void stands_still(bool still) noexcept { guardian_.spare_term(still); }
     /// Nothing of the group is to be ended any more.
     void dismiss_guardian() noexcept { guardian_.dismiss(); }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/message_output.hpp"
 
+#include <conch/printable.hpp>
+
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -41,7 +43,7 @@ message_output::~message_output() {
 
 void message_output::line(std::string_view text) {
     if (kind_ != kind::closed && waiting_.size() < most_waiting) {
-        waiting_ += printable(text.substr(0, most_at_once - 1));
+        waiting_ += printable(text).substr(0, most_at_once - 1);
         waiting_ += '\n';
     }
     write_waiting();

@@ -3,6 +3,8 @@
 #include "cli/run_session.hpp"
 #include "cli/text.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace conch::cli {
@@ -13,6 +15,13 @@ using namespace std::chrono_literals;
 
 /// What a command gets to end in, at most, once its lock is gone already.
 constexpr duration longest_grace = 5s;
+
+/// This process itself wrote or computed more than it may.
+bool is_own_limit(const signalfd_siginfo& signal) noexcept {
+    const auto number = static_cast<int>(signal.ssi_signo);
+    return (number == SIGXCPU || number == SIGXFSZ) &&
+           (signal.ssi_code == SI_KERNEL || static_cast<pid_t>(signal.ssi_pid) == ::getpid());
+}
 
 }  // namespace
 
@@ -29,11 +38,19 @@ asio::awaitable<void> run_session::nap(duration longest) {
     co_await lease_timer_.async_wait(as_result);
 }
 
+// Once the hold is lost, what is left of its lease may be told no more.
+void run_session::note_lease() noexcept {
+    if (hold_.owns_lock()) {
+        lease_end_ = hold_.valid_until();
+        job_.lease_ends(lease_end_);
+    }
+}
+
 asio::awaitable<void> run_session::guard_lease() {
     while (job_.running() && !loss_) {
-        job_.lease_ends(hold_.valid_until());
+        note_lease();
         // A hold that is being extended after a stop is not given up early.
-        const duration margin = going_on_ ? time_to_die() : plan_.grace;
+        const duration margin = going_on_ ? time_to_die() : time_to_end();
         const duration left = hold_.remaining() - margin;
         if (left <= 0ns) {
             break;
@@ -50,7 +67,7 @@ asio::awaitable<void> run_session::guard_lease() {
 asio::awaitable<void> run_session::end_command() {
     in_danger_ = true;
     at_max_hold_ = !loss_ && max_hold_is_near();
-    const duration left = hold_.remaining() - time_to_die();
+    const duration left = lease_end_ - clock::now() - time_to_die();
     const bool held = !loss_ && hold_.owns_lock();
     const duration most = held ? left : std::min({left, plan_.grace, longest_grace});
     const time_point last = clock::now() + most;
@@ -81,8 +98,9 @@ bool run_session::max_hold_is_near() const noexcept {
 // lock. So the server is asked before the command goes on.
 asio::awaitable<void> run_session::go_on() {
     co_await hold_.async_extend(*plan_.lock.lease, as_result);
-    job_.lease_ends(hold_.valid_until());
+    note_lease();
     going_on_ = false;
+    job_.stands_still(false);
     if (!in_danger_ && !loss_ && hold_.owns_lock() && hold_.remaining() > plan_.grace) {
         job_.lend_terminal();
         job_.signal(SIGCONT);
@@ -96,7 +114,7 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         on_child();
         return;
     }
-    if (number == SIGTTIN || number == SIGTTOU || number == SIGPIPE) {
+    if (number == SIGTTIN || number == SIGTTOU || number == SIGPIPE || is_own_limit(signal)) {
         return;
     }
     const bool job_control = number == SIGTSTP || number == SIGCONT;
@@ -136,6 +154,7 @@ void run_session::on_signal_while_running(int number) {
         return;
     }
     if (!job_.stopped()) {
+        job_.stands_still(false);
         job_.lend_terminal();
         job_.signal(SIGCONT);
     } else if (!going_on_ && !in_danger_) {
@@ -175,11 +194,13 @@ void run_session::on_stop() {
     }
     job_.take_terminal();
     say("stopped; " + name_and_server() + " stays locked for " + short_time(hold_.remaining()) +
-        " more; continued later, the command is ended");
+        " more; then the command is ended");
+    job_.stands_still(true);
     const bool was_stopped = stop_self(number, true);
     if (was_stopped) {
         return;  // SIGCONT is there
     }
+    job_.stands_still(false);
     if (for_terminal) {
         say("the command wants a terminal that it can't have; it stays stopped");
     } else {

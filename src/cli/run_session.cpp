@@ -181,9 +181,10 @@ void run_session::start_command() {
         .ignores_children = ignored_children(),
         .variables = {
             {"CONCH_NAME", plan_.name}, {"CONCH_OWNER", redis_.id()}, {"CONCH_FENCE", fence}}};
+    lease_end_ = hold_.valid_until();
     launched result;
     try {
-        result = job_.start(how, {hold_.valid_until(), plan_.grace, time_to_die()});
+        result = job_.start(how, {lease_end_, time_to_end(), time_to_die()});
     } catch (const command_error& e) {
         say(e.what());
         exit_status_ = e.exit_status();

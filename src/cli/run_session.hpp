@@ -34,8 +34,10 @@ private:
     boost::asio::awaitable<void> end_command();
     boost::asio::awaitable<void> go_on();
     boost::asio::awaitable<void> nap(duration longest);
-    /// How long before the hold's end SIGKILL is sent.
+    /// How long before the hold's end SIGKILL is sent, and SIGTERM.
     duration time_to_die() const noexcept;
+    duration time_to_end() const noexcept { return std::max(plan_.grace, time_to_die()); }
+    void note_lease() noexcept;
     boost::asio::awaitable<void> release();
 
     void on_signal(const signalfd_siginfo& signal) override;
@@ -58,6 +60,7 @@ private:
 
     phase phase_ = phase::waiting;
     time_point granted_at_{};
+    time_point lease_end_{};  ///< as the hold said while it was held
     int stop_signal_ = 0;       ///< what ended the waiting
     error_code loss_{};         ///< why the hold was lost, as the library told it
     bool in_danger_ = false;    ///< the command was told to end because of the lease

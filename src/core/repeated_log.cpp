@@ -34,7 +34,7 @@ void repeated_log::operator()(log_level level, std::string_view kind, std::strin
         stories_.push_back({level, std::string{kind}, after(now_, first_count)});
         arm();
     } else {
-        out_(log_level::debug, line);
+        out_(level >= log_level::warning ? level : log_level::debug, line);
     }
 }
 

@@ -31,7 +31,7 @@ public:
     /// Tells what has not been told yet.
     void close();
 
-    /// Of others, the lines are told at level debug alone.
+    /// Of others, each line is told: at its own level if that is a warning, else at debug.
     static constexpr std::size_t most_kinds = 256;
 
 private:

@@ -81,10 +81,11 @@ void stream::resolve(const wire::address& to, std::size_t failed) {
         const auto lookup = home_.look_up(to.host);
         lookup->assign_to(resolved_);
         resolved_.async_wait(resolved_.wait_read, [=, this, port = to.port](error_code ec) {
-            if (!ec) {
+            const error_code why = ec ? ec : lookup->error();
+            if (!why) {
                 take_addresses(*lookup, port, failed);
             }
-            tell(ec ? ec : lookup->error());
+            tell(why);
         });
     } catch (const system_error& e) {  // no thread, or no descriptor
         asio::post(home_.io_executor(), [tell, ec = e.code()] { tell(ec); });

@@ -287,7 +287,7 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
 void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& by) {
     if (a.refused) {
         a.refused = false;
-        house_.repeated.over(refused_by(by));
+        house_.repeated.over(refused_by(by) + ": ");
     }
     if (&by == &a.home.link()) {
         a.was_seen();

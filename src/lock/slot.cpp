@@ -345,7 +345,8 @@ void slot::on_wait_over(void* waiter_) {
         return;
     }
     const bool unreachable = unanswered || s.link().down_since(s.house.now) <= w.since;
-    s.give_up(w, !unreachable || s.live_ ? errc::timed_out
+    const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->call);
+    s.give_up(w, !unreachable || s.live_ || waits_for_replicas ? errc::timed_out
                  : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->call)
                                            : s.link().why_down());
 }
