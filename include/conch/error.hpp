@@ -32,7 +32,7 @@ enum class errc {
     lock_lost,
     /// `lock_options::max_hold` was reached.
     max_hold_reached,
-    /// No server answered within `config::operation_timeout`.
+    /// No server answered within `lock_options::wait` or `config::operation_timeout`.
     not_connected,
     /// The client was shut down or destroyed.
     client_closed,

@@ -51,8 +51,7 @@ struct rate_verdict {
 struct rate_options {
     /// How long the whole call takes at most, the server away or not; who has had no answer by then
     /// gets 100 ms more. Zero: one try, for which the server gets `config::operation_timeout`.
-    /// Not negative.
-    /// Default: `forever`.
+    /// Not negative. Default: `forever`.
     duration wait = forever;
 };
 

@@ -60,7 +60,7 @@ private:
 
     phase phase_ = phase::waiting;
     time_point granted_at_{};
-    time_point lease_end_{};  ///< as the hold said while it was held
+    time_point lease_end_{};    ///< as the hold said while it was held
     int stop_signal_ = 0;       ///< what ended the waiting
     error_code loss_{};         ///< why the hold was lost, as the library told it
     bool in_danger_ = false;    ///< the command was told to end because of the lease

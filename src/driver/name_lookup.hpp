@@ -22,8 +22,7 @@ namespace conch::impl {
 class name_lookup {
 public:
     /// Becomes readable when the search is over.
-    using signal =
-        boost::asio::posix::basic_stream_descriptor<boost::asio::any_io_executor>;
+    using signal = boost::asio::posix::basic_stream_descriptor<boost::asio::any_io_executor>;
 
     /// Begins it. Throws `system_error` if there is no thread or descriptor for it.
     explicit name_lookup(const std::string& host);
