@@ -64,8 +64,17 @@ asio::awaitable<void> run_session::guard_lease() {
     child_event_.cancel();
 }
 
+// Stopped for long, this process learns of the lease's end and of the command's at once, in any
+// order.
+void run_session::note_danger() noexcept {
+    if (!in_danger_) {
+        in_danger_ = true;
+        stood_still_ = job_.guardian_has_acted();
+    }
+}
+
 asio::awaitable<void> run_session::end_command() {
-    in_danger_ = true;
+    note_danger();
     at_max_hold_ = !loss_ && max_hold_is_near();
     const duration left = lease_end_ - clock::now() - time_to_die();
     const bool held = !loss_ && hold_.owns_lock();

@@ -136,8 +136,9 @@ asio::awaitable<void> run_session::supervise() {
     while (job_.running() || guarding_) {
         co_await child_event_.async_wait(as_result);
     }
-    stood_still_ = job_.guardian_has_acted() && !in_danger_;
-    in_danger_ = in_danger_ || stood_still_;
+    if (job_.guardian_has_acted()) {
+        note_danger();
+    }
     job_.dismiss_guardian();
     exit_status_ = job_.status();
     interrupted_ =
@@ -221,11 +222,11 @@ void run_session::report_loss(error_code reason) {
     if (at_max_hold_ || reason == errc::max_hold_reached) {
         what = name + " was held for as long as --max-hold allows (" +
                short_time(plan_.lock.max_hold) + ')';
-    } else if (reason) {
-        what = name + " was lost (" + reason.message() + ") while the command ran";
     } else {
-        what = name + " was about to be lost (" +
-               (stood_still_ ? "this process was stopped" : "it can't be renewed") +
+        const std::string why = stood_still_ ? "this process was stopped"
+                                : reason     ? reason.message()
+                                             : "it can't be renewed";
+        what = name + (reason ? " was lost (" : " was about to be lost (") + why +
                ") while the command ran";
     }
     say(what + "; the command ended with status " + std::to_string(exit_status_));

@@ -31,6 +31,7 @@ private:
     boost::asio::awaitable<error_code> acquire();
     boost::asio::awaitable<void> supervise();
     boost::asio::awaitable<void> guard_lease();
+    void note_danger() noexcept;
     boost::asio::awaitable<void> end_command();
     boost::asio::awaitable<void> go_on();
     boost::asio::awaitable<void> nap(duration longest);

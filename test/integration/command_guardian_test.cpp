@@ -53,6 +53,18 @@ TEST_F(guardian_command_test, the_command_of_a_stopped_conch_ends_with_the_lease
     expect_in("was stopped", end.err);
 }
 
+TEST_F(guardian_command_test, who_goes_on_after_the_lease_tells_why_it_was_lost) {
+    program p{run_words({"--lease", "1"}, stubborn), here()};
+    const pid_t command = std::stoi(p.wait_for("\n"));
+    p.signal(SIGSTOP);
+    EXPECT_TRUE(has_ended(command));
+    EXPECT_TRUE(run_until(io, [&] { return !raw.exists("lock"); }));
+    p.signal(SIGCONT);
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    expect_in("was lost (this process was stopped)", end.err);
+}
+
 TEST_F(guardian_command_test, it_gets_a_sigterm_first) {
     program p{run_words({"--lease", "3", "--grace", "1.5"},
                         {"bash", "-c", "trap 'echo term; exit 0' TERM; echo in; read x"}),
