@@ -79,10 +79,10 @@ std::uint64_t connection::calls(std::string_view command_name) {
         to_number(std::string_view{text}.substr(from, text.find(',', from) - from)));
 }
 
-// The lines are "id=... addr=... name=... ...".
+// The lines are "id=... addr=... name=conch:... ...".
 std::vector<std::string> connection::ids_named(std::string_view client_name) {
     std::istringstream list{command({"CLIENT", "LIST"}).text};
-    const std::string wanted = " name=" + std::string{client_name} + ' ';
+    const std::string wanted = " name=" + std::string{client_name} + ':';
     std::vector<std::string> out;
     for (std::string row; std::getline(list, row);) {
         if (row.find(wanted) != std::string::npos) {

@@ -98,6 +98,33 @@ void own_round(name_waiters& waiters, blocker& other, std::size_t count, figures
     waiters.release_all();
 }
 
+struct idleness {
+    double polls = 0;  ///< each second
+    double cpu = 0;    ///< of one CPU, of this process
+};
+
+/// Of a client as it is by default, while all wait and no lock is released.
+idleness idle(const config& server, blocker& other, std::size_t count) {
+    constexpr std::chrono::seconds settled{2};  // each has begun to wait beside all others
+    constexpr std::chrono::seconds watched{4};
+    event_loop loop;
+    name_waiters waiters{loop, server, prefix, count};
+    other.take();
+    waiters.park_all();
+    loop.run_until(steady::now() + settled);
+    const std::uint64_t calls = waiters.redis().stats().script_calls;
+    const double cpu = cpu_us();
+    const auto since = steady::now();
+    loop.run_until(since + watched);
+    const idleness found{
+        .polls = per_second(waiters.redis().stats().script_calls - calls, since),
+        .cpu = (cpu_us() - cpu) / microseconds(steady::now() - since)};
+    other.release();
+    waiters.await_grants();
+    waiters.release_all();
+    return found;
+}
+
 report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const std::size_t count = how.count("names");
@@ -114,6 +141,8 @@ report run(const server_choice& where, const arguments& how) {
         how.count("rounds"), [&] { own_round(waiters, other, count, f); },
         [&] { raw.run(other, f.theirs); });
 
+    const idleness waiting = idle(redis.settings(), other, count);
+
     report r;
     r.add_count("names", count);
     r.add_count("connections", f.connections);
@@ -125,6 +154,8 @@ report run(const server_choice& where, const arguments& how) {
     r.add("granted_per_s", median(f.ours.granted), "/s", 0);
     r.add("raw_granted_per_s", median(f.theirs.granted), "/s", 0);
     r.add("granted_ratio", median(ratios(f.ours.granted, f.theirs.granted)), "", 3);
+    r.add("idle_polls_per_s", waiting.polls, "/s", 0);
+    r.add("idle_cpu", waiting.cpu, "CPUs", 3);
     return r;
 }
 
@@ -137,15 +168,17 @@ sub_command names_command() {
         "One client asks for many locks at once, all of which are held elsewhere, and waits. When\n"
         "all wait, all locks are released. The limit: one blocking socket that sends what conch\n"
         "must send, encoded beforehand: a try, a subscription with a second try, and a third.\n"
-        "config::max_poll_interval is 1 h (default: 1 s): nobody tries by the clock, as the tries\n"
-        "are counted to know when all wait.\n"
+        "config::max_poll_interval is 1 h: nobody tries by the clock, as the tries are counted to\n"
+        "know when all wait. Then all wait once more, with the default of 1 s, for some seconds.\n"
         "\n"
         "connections        of the client, by CLIENT LIST\n"
         "subscriptions      by PUBSUB CHANNELS, when all wait\n"
         "bytes_per_waiter   on the client's heap, in the first round\n"
         "parked_per_s       names by the time until all wait and listen\n"
         "granted_per_s      names by the time from the last release until all are granted\n"
-        "..._ratio          of conch and the limit (raw_...), in one round\n",
+        "..._ratio          of conch and the limit (raw_...), in one round\n"
+        "idle_polls_per_s   tries by the clock while no lock is released\n"
+        "idle_cpu           what the client uses of a CPU meanwhile\n",
         {{"names", "locks, each with one waiter", 10'000, 1, 100'000},
          {"rounds", "of both sides", least_rounds, least_rounds, 10'001}},
         &run};

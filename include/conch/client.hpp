@@ -73,7 +73,8 @@ public:
     /// client's. Errors: none. Cancellation (terminal, partial, total): the caller gets
     /// `operation_aborted`; the shutdown goes on.
     template <typename Token = boost::asio::deferred_t>
-    auto async_shutdown(const shutdown_options& options = {}, Token&& token = Token{}) {
+    [[nodiscard]] auto async_shutdown(const shutdown_options& options = {},
+                                      Token&& token = Token{}) {
         return impl::async_simple(impl::request::shutdown, core_, nullptr, options.drain,
                                   std::forward<Token>(token));
     }
@@ -81,7 +82,7 @@ public:
     /// The same, without a drain.
     template <typename Token>
         requires(!std::convertible_to<Token, const shutdown_options&>)
-    auto async_shutdown(Token&& token) {
+    [[nodiscard]] auto async_shutdown(Token&& token) {
         return async_shutdown(shutdown_options{}, std::forward<Token>(token));
     }
 

@@ -2,6 +2,8 @@
 #ifndef CONCH_CLOCK_HPP
 #define CONCH_CLOCK_HPP
 
+#include <conch/impl/language.hpp>
+
 #include <chrono>
 
 namespace conch {

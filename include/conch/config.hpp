@@ -150,7 +150,9 @@ struct config {
     std::function<conch::credentials()> credentials{};
     /// Database for SELECT, from 0 to 1,000,000.
     unsigned database = 0;
-    /// Name of the connection in CLIENT LIST (CLIENT SETNAME); no spaces. Default "conch".
+    /// What the names of the connections in CLIENT LIST begin with (CLIENT SETNAME); no spaces.
+    /// Behind it come host, process and the beginning of `client::id()`, which tells the holder of
+    /// a lock: "conch:web-1:4711:5c1e0a8e". Empty: they have no name. Default "conch".
     std::string client_name = "conch";
 
     /// For one attempt to connect, with the handshake. Default 5 s. A sentinel, and a node of a
@@ -185,7 +187,8 @@ struct config {
     /// The watchdog for acquisitions that say nothing of it: see `lock_options::renew`. Default:
     /// on.
     bool default_renew = true;
-    /// A waiter asks again after at most so long even if no message came. Default 1 s.
+    /// A waiter asks again after at most so long even if no message came. Default 1 s. With more
+    /// than 3,000 contended names in one client it is 0.3 ms for each of them: 15 s for 50,000.
     duration max_poll_interval = std::chrono::seconds{1};
     /// So many times in a row a lock passes between local waiters before other processes get their
     /// turn: where a release tells that any listen, after one more hold at most if that is news.
@@ -214,7 +217,7 @@ struct config {
     /// Is told of every wait and every hold when it ends. Default: none.
     std::shared_ptr<conch::observer> observer{};
 
-    /// Reads `redis://[user:password@]host[:port][/db]`, `unix:///path?db=N`, or
+    /// Reads `redis://[user:password@]host[:port][/db]`, `unix://[user:password@]/path[?db=N]`, or
     /// `redis+sentinel://[user:password@]host[:port][,host[:port]]*/master[/db]` (user and password
     /// are the master's; those of the sentinels: `?sentinel_user=U&sentinel_password=P`), or
     /// `redis+cluster://[user:password@]host[:port][,host[:port]]*`, with percent encoding.
@@ -222,10 +225,13 @@ struct config {
     /// same with TLS; they may be followed by
     /// `?cacert=FILE&cacertdir=FOLDER&cert=FILE&key=FILE&sni=NAME&insecure=true`, all of them
     /// optional: `ca_file`, `ca_path`, `certificate_file`, `private_key_file`, `server_name` and
-    /// `verify = false` of `tls_options`. Everything else keeps its default.
+    /// `verify = false` of `tls_options`. An IPv6 address stands in brackets, its zone (RFC 6874)
+    /// behind %25: `redis://[fe80::1%25eth0]`. Everything else keeps its default.
     ///
     /// Throws `std::invalid_argument`, saying what is wrong without repeating the password.
     static config from_url(std::string_view url);
+    /// The server, for messages: a URL without user, password and the options of TLS.
+    std::string url() const;
 };
 
 }  // namespace conch

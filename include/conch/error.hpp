@@ -2,6 +2,8 @@
 #ifndef CONCH_ERROR_HPP
 #define CONCH_ERROR_HPP
 
+#include <conch/impl/language.hpp>
+
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -64,14 +66,16 @@ enum class errc {
     authentication_failed,
     /// The server does not speak RESP3 (Redis before 6.0).
     server_too_old,
-    /// The user may not run a command or touch a key that the lock needs (ACL).
+    /// The user may not run a command or touch a key that the lock needs (ACL), or nobody from
+    /// elsewhere may (protected mode).
     permission_denied,
     /// The server is a read-only replica.
     read_only,
     /// The server is out of memory (`maxmemory`).
     out_of_memory,
-    /// The server is loading its data, busy in a script, without its master, or has no room for
-    /// another connection (`maxclients`).
+    /// The server is loading its data, busy in a script, without its master or replicas, can't save
+    /// its data (`MISCONF`), or has no room for another connection (`maxclients`). This may pass by
+    /// itself, so an operation is repeated until its time is over.
     server_unavailable,
     /// The key of this name holds something else: no lock, or not this rate limit's count.
     wrong_type,

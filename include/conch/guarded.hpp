@@ -51,7 +51,7 @@ private:
 };
 
 /// Thrown by a guarded function whose lock someone else holds: nothing was called. Its code is
-/// `errc::timed_out`, its `what()` the `busy_text`, or names the lock if there is none.
+/// `errc::timed_out`, its `what()` the `busy_text`, or `mutex::label()` if there is none.
 class busy_error : public system_error {
 public:
     /// `text`: as `what()` shall return it.

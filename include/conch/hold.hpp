@@ -84,7 +84,7 @@ public:
     /// Cancellation (terminal, partial, total): the caller gets `operation_aborted`; the release
     /// goes on in the background.
     template <typename Token = boost::asio::deferred_t>
-    auto async_unlock(Token&& token = Token{}) {
+    [[nodiscard]] auto async_unlock(Token&& token = Token{}) {
         return impl::async_simple(impl::request::unlock, core_, view_, duration{},
                                   std::forward<Token>(token));
     }
@@ -101,7 +101,7 @@ public:
     /// Cancellation (terminal, partial, total): `operation_aborted`; the hold is untouched.
     template <typename Token = boost::asio::deferred_t>
         requires(!std::convertible_to<Token, duration>)
-    auto async_wait_lost(Token&& token = Token{}) const {
+    [[nodiscard]] auto async_wait_lost(Token&& token = Token{}) const {
         return impl::async_simple(impl::request::wait_lost, core_, view_, duration{},
                                   std::forward<Token>(token));
     }
@@ -116,7 +116,7 @@ public:
     /// `errc::client_closed` when the drain begins; this one `before` ahead of the drain's end (a
     /// tenth of the drain at most).
     template <typename Token = boost::asio::deferred_t>
-    auto async_wait_lost(duration before, Token&& token = Token{}) const {
+    [[nodiscard]] auto async_wait_lost(duration before, Token&& token = Token{}) const {
         return impl::async_simple(impl::request::wait_lost, core_, view_, before,
                                   std::forward<Token>(token));
     }
@@ -132,7 +132,7 @@ public:
     /// good until `valid_until()`). Cancellation (terminal, partial, total): `operation_aborted`;
     /// the lease may be extended.
     template <typename Token = boost::asio::deferred_t>
-    auto async_extend(duration lease, Token&& token = Token{}) {
+    [[nodiscard]] auto async_extend(duration lease, Token&& token = Token{}) {
         return impl::async_simple(impl::request::extend, core_, view_, lease,
                                   std::forward<Token>(token));
     }

@@ -10,6 +10,7 @@
 #include <boost/asio/deferred.hpp>
 
 #include <concepts>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -37,7 +38,7 @@ public:
     /// Cancellation (terminal, partial, total): the caller gets `operation_aborted` at once; if the
     /// server grants the lock nevertheless, the next local waiter gets it, or it is released.
     template <typename Token = boost::asio::deferred_t>
-    auto async_lock(const lock_options& options = {}, Token&& token = Token{}) const {
+    [[nodiscard]] auto async_lock(const lock_options& options = {}, Token&& token = Token{}) const {
         return impl::async_acquire<hold>(impl::request::lock, core_, spec_, options,
                                          std::forward<Token>(token));
     }
@@ -45,7 +46,7 @@ public:
     /// The same with the default options.
     template <typename Token>
         requires(!std::convertible_to<Token, const lock_options&>)
-    auto async_lock(Token&& token) const {
+    [[nodiscard]] auto async_lock(Token&& token) const {
         return async_lock(lock_options{}, std::forward<Token>(token));
     }
 
@@ -53,7 +54,8 @@ public:
     /// no error. Everything else as `async_lock`. A try without wait that finds local waiters or a
     /// local hold is answered without asking the server.
     template <typename Token = boost::asio::deferred_t>
-    auto async_try_lock(const lock_options& options = {}, Token&& token = Token{}) const {
+    [[nodiscard]] auto async_try_lock(const lock_options& options = {},
+                                      Token&& token = Token{}) const {
         return impl::async_acquire<hold>(impl::request::try_lock, core_, spec_, options,
                                          std::forward<Token>(token));
     }
@@ -61,7 +63,7 @@ public:
     /// The same with the default options: once.
     template <typename Token>
         requires(!std::convertible_to<Token, const lock_options&>)
-    auto async_try_lock(Token&& token) const {
+    [[nodiscard]] auto async_try_lock(Token&& token) const {
         return async_try_lock(lock_options{}, std::forward<Token>(token));
     }
 
@@ -71,7 +73,7 @@ public:
     /// `errc::not_connected`, `errc::client_closed`, `errc::overloaded`, the server's. Cancellation
     /// (terminal, partial, total): `operation_aborted`.
     template <typename Token = boost::asio::deferred_t>
-    auto async_status(Token&& token = Token{}) const {
+    [[nodiscard]] auto async_status(Token&& token = Token{}) const {
         return impl::async_status(core_, spec_, std::forward<Token>(token));
     }
 
@@ -84,12 +86,15 @@ public:
     /// Completion signature: `void(error_code, bool)`. Executor, errors, cancellation: as
     /// `async_status`; a cancelled call may still take effect.
     template <typename Token = boost::asio::deferred_t>
-    auto async_force_unlock(Token&& token = Token{}) const {
+    [[nodiscard]] auto async_force_unlock(Token&& token = Token{}) const {
         return impl::async_force_unlock(core_, spec_, std::forward<Token>(token));
     }
 
     /// The name that it was made with; lives as long as this mutex or a copy of it.
     std::string_view name() const noexcept;
+    /// For messages: `lock "orders:7" at redis://10.0.0.5:6379`, of a quorum with each server. What
+    /// a completion token throws has the error alone.
+    std::string label() const;
 
 protected:
     /// Of another kind: see `token_mutex`.

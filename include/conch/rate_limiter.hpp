@@ -67,7 +67,7 @@ public:
     /// be wrong; the permits may have been counted.
     /// Cancellation (terminal, partial, total): `operation_aborted`; permits may have been counted.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
-    auto async_try_acquire(Permits permits, Token&& token = Token{}) const {
+    [[nodiscard]] auto async_try_acquire(Permits permits, Token&& token = Token{}) const {
         return impl::async_permits(impl::request::try_permits, core_, spec_,
                                    impl::permit_number(permits), {}, false,
                                    std::forward<Token>(token));
@@ -76,7 +76,7 @@ public:
     /// The same for one permit.
     template <typename Token = boost::asio::deferred_t>
         requires(!std::integral<std::decay_t<Token>>)
-    auto async_try_acquire(Token&& token = Token{}) const {
+    [[nodiscard]] auto async_try_acquire(Token&& token = Token{}) const {
         return async_try_acquire(1, std::forward<Token>(token));
     }
 
@@ -91,7 +91,7 @@ public:
     /// `errc::outcome_unknown` only if no answer came within `config::operation_timeout`, or its
     /// wait ended, or the client shut down, between a lost answer and the next.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
-    auto async_acquire(Permits permits, const rate_options& options = {},
+    [[nodiscard]] auto async_acquire(Permits permits, const rate_options& options = {},
                        Token&& token = Token{}) const {
         return impl::async_permits(impl::request::permits, core_, spec_,
                                    impl::permit_number(permits), options.wait, false,
@@ -101,13 +101,14 @@ public:
     /// The same with the default options.
     template <std::integral Permits, typename Token>
         requires(!std::convertible_to<Token, const rate_options&>)
-    auto async_acquire(Permits permits, Token&& token) const {
+    [[nodiscard]] auto async_acquire(Permits permits, Token&& token) const {
         return async_acquire(permits, rate_options{}, std::forward<Token>(token));
     }
 
     /// The same for one permit: `async_acquire({.wait = 5s})`.
     template <typename Token = boost::asio::deferred_t>
-    auto async_acquire(const rate_options& options = {}, Token&& token = Token{}) const {
+    [[nodiscard]] auto async_acquire(const rate_options& options = {},
+                                     Token&& token = Token{}) const {
         return async_acquire(1, options, std::forward<Token>(token));
     }
 
@@ -115,7 +116,7 @@ public:
     template <typename Token>
         requires(!std::integral<std::decay_t<Token>> &&
                  !std::convertible_to<Token, const rate_options&>)
-    auto async_acquire(Token&& token) const {
+    [[nodiscard]] auto async_acquire(Token&& token) const {
         return async_acquire(1, rate_options{}, std::forward<Token>(token));
     }
 

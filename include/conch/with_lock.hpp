@@ -31,7 +31,7 @@ namespace conch {
 /// awaited; `errc::client_closed` if the client shuts down and the body still runs `stop_before`
 /// ahead of the end of `shutdown_options::drain` (a tenth of the drain at most), likewise. The
 /// body's own exception wins over both, unless it is the `operation_aborted` of that cancellation.
-/// `what()` names the lock and, if it was lost, the cause.
+/// `what()` names the lock, its server and, if it was lost, the cause.
 ///
 /// Cancellation (terminal, and what else the awaiting coroutine lets through): while waiting for
 /// the lock, as `mutex::async_lock`; later it goes to the body, and the release is awaited

@@ -16,6 +16,19 @@ namespace {
     throw system_error{make_error_code(why), what};
 }
 
+/// As that of the client; its errors name lock and server.
+template <typename... Result, typename Start>
+auto ask(const impl::blocking_core& client, const mutex& m, Start start) {
+    try {
+        return client.ask<Result...>(start);
+    } catch (const system_error& e) {
+        if (e.code().category() != conch_category()) {
+            throw;
+        }
+        throw system_error{e.code(), m.label()};
+    }
+}
+
 }  // namespace
 
 blocking_client::blocking_client(config settings)
@@ -68,7 +81,8 @@ void blocking_mutex::lock() {
                "conch: this thread has the lock already");
     }
     state_->keep(
-        core_->ask<hold>([&](auto done) { mutex_.async_lock(options_, std::move(done)); }));
+        ask<hold>(*core_, mutex_,
+                  [&](auto done) { mutex_.async_lock(options_, std::move(done)); }));
 }
 
 bool blocking_mutex::try_lock() { return try_for(duration::zero()); }
@@ -82,7 +96,8 @@ bool blocking_mutex::try_for(duration wait) {
     lock_options options = options_;
     options.wait = std::max(wait, duration::zero());
     hold h =
-        core_->ask<hold>([&](auto done) { mutex_.async_try_lock(options, std::move(done)); });
+        ask<hold>(*core_, mutex_,
+                  [&](auto done) { mutex_.async_try_lock(options, std::move(done)); });
     if (!h) {
         return false;
     }
@@ -126,24 +141,26 @@ error_code blocking_mutex::unlock_error() const noexcept {
 }
 
 hold blocking_mutex::acquire(const lock_options& options) {
-    return core_->ask<hold>([&](auto done) { mutex_.async_lock(options, std::move(done)); });
+    return ask<hold>(*core_, mutex_,
+                     [&](auto done) { mutex_.async_lock(options, std::move(done)); });
 }
 
 hold blocking_mutex::try_acquire(const lock_options& options) {
-    return core_->ask<hold>([&](auto done) { mutex_.async_try_lock(options, std::move(done)); });
+    return ask<hold>(*core_, mutex_,
+                     [&](auto done) { mutex_.async_try_lock(options, std::move(done)); });
 }
 
 void blocking_mutex::unlock(hold& h) {
-    core_->ask([&](auto done) { h.async_unlock(std::move(done)); });
+    ask(*core_, mutex_, [&](auto done) { h.async_unlock(std::move(done)); });
 }
 
 std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
     core_->redis();
     std::promise<hold> promise;
     std::future<hold> future = promise.get_future();
-    auto keep = [p = std::move(promise)](error_code ec, hold h) mutable {
+    auto keep = [p = std::move(promise), m = mutex_](error_code ec, hold h) mutable {
         if (ec) {
-            p.set_exception(std::make_exception_ptr(system_error{ec}));
+            p.set_exception(std::make_exception_ptr(system_error{ec, m.label()}));
         } else {
             p.set_value(std::move(h));
         }
@@ -153,11 +170,13 @@ std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
 }
 
 lock_status blocking_mutex::status() {
-    return core_->ask<lock_status>([&](auto done) { mutex_.async_status(std::move(done)); });
+    return ask<lock_status>(*core_, mutex_,
+                            [&](auto done) { mutex_.async_status(std::move(done)); });
 }
 
 bool blocking_mutex::force_unlock() {
-    return core_->ask<bool>([&](auto done) { mutex_.async_force_unlock(std::move(done)); });
+    return ask<bool>(*core_, mutex_,
+                     [&](auto done) { mutex_.async_force_unlock(std::move(done)); });
 }
 
 std::string_view blocking_mutex::name() const noexcept { return mutex_.name(); }

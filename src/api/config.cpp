@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "api/url_mistakes.hpp"
 #include "core/host_name.hpp"
 #include "driver/tls.hpp"
 
@@ -7,6 +8,8 @@
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -21,7 +24,8 @@ namespace urls = boost::urls;
 [[noreturn]] void refuse(const std::string& why) {
     throw std::invalid_argument{
         "conch::config::from_url: " + why +
-        "; expected redis://[user:password@]host[:port][/db] (or rediss://), unix:///path?db=N, "
+        "; expected redis://[user:password@]host[:port][/db] (or rediss://), "
+        "unix://[:password@]/path[?db=N], "
         "redis+sentinel://[user:password@]host[:port],.../master[/db] (or rediss+sentinel://) or "
         "redis+cluster://[user:password@]host[:port],... (or rediss+cluster://)"};
 }
@@ -60,12 +64,39 @@ void read_credentials(config& c, const urls::url_view& u) {
     }
 }
 
-server_address read_address(const urls::url_view& u, std::uint16_t usual_port) {
+urls::url_view parse(std::string_view url);
+
+/// "[fe80::1%25eth0]:6379" and its kind: a parser of URLs may not know of zones.
+struct zoned {
+    std::string text;    ///< without the zone
+    std::string zone{};  ///< "%eth0", as the system writes it
+};
+
+zoned split_zone(std::string_view text) {
+    const std::size_t end = text.find(']');
+    const std::size_t mark = text.find('%');
+    if (!text.starts_with('[') || end == text.npos || mark > end) {
+        return {std::string{text}};
+    }
+    const std::string_view zone = text.substr(mark, end - mark);
+    if (!zone.starts_with("%25") || zone.size() == 3 || zone.find('%', 1) != zone.npos) {
+        refuse("the zone of an IPv6 address is written as in [fe80::1%25eth0]");
+    }
+    return {std::string{text.substr(0, mark)} + std::string{text.substr(end)},
+            '%' + std::string{zone.substr(3)}};
+}
+
+/// Of "host:port".
+server_address read_address(std::string_view text, std::uint16_t usual_port) {
+    const zoned host = split_zone(text);
+    const std::string url = "redis://" + host.text;
+    const urls::url_view u = parse(url);
     if (!u.has_authority() || u.encoded_host().empty()) {
         refuse("the host is missing");
     }
     server_address a{
-        u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} : u.host(),
+        u.host_type() == urls::host_type::ipv6 ? std::string{u.host_address()} + host.zone
+                                               : u.host(),
         usual_port};
     if (!core::is_host_text(a.host)) {
         refuse("the host has spaces or special characters, or begins with a dot");
@@ -84,9 +115,6 @@ server_address read_address(const urls::url_view& u, std::uint16_t usual_port) {
 }
 
 void read_tcp(config& c, const urls::url_view& u) {
-    server_address at = read_address(u, c.port);
-    c.host = std::move(at.host);
-    c.port = at.port;
     if (u.has_query() && !c.tls) {
         refuse("a redis:// URL has no query (a rediss:// URL may)");
     }
@@ -169,12 +197,8 @@ void read_unix(config& c, const urls::url_view& u) {
     }
 }
 
-constexpr std::string_view sentinel_start = "redis+sentinel://";
-constexpr std::string_view tls_sentinel_start = "rediss+sentinel://";
-constexpr std::string_view cluster_start = "redis+cluster://";
-constexpr std::string_view tls_cluster_start = "rediss+cluster://";
+constexpr std::uint16_t redis_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
-constexpr std::uint16_t cluster_port = 6379;
 
 urls::url_view parse(std::string_view url) {
     const auto parsed = urls::parse_uri(url);
@@ -229,32 +253,36 @@ void read_sentinel_query(sentinel_options& s, const urls::url_view& u, bool secu
     }
 }
 
-/// The parts of a URL that names several hosts.
+/// The parts of a URL that may name several hosts.
 struct several_hosts {
-    std::string single;  ///< a URL of the first host only
+    std::string_view before;  ///< user and password
+    std::string single{};     ///< a URL of the first host only, without a zone
     std::vector<server_address> addresses{};
 };
 
-// Several hosts are no authority to a parser of URLs: it sees the first of them.
-several_hosts read_hosts(std::string_view url, std::size_t start, std::uint16_t usual_port) {
-    const std::string_view rest = url.substr(start);
-    const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
-    const std::size_t at = authority.rfind('@');
-    const std::size_t begin = at == authority.npos ? 0 : at + 1;
-    if (authority.substr(0, begin).find(',') != authority.npos) {
+void expect_no_comma(std::string_view credentials) {
+    if (credentials.find(',') != credentials.npos) {
         refuse(
             "a comma before the last @: user and password stand before the first host, and a comma "
             "in them is written %2C");
     }
-    std::string_view hosts = authority.substr(begin);
+}
+
+// Several hosts are no authority to a parser of URLs: it sees the first of them.
+several_hosts read_hosts(std::string_view url, std::uint16_t usual_port) {
+    const std::size_t start = url.find("://") + 3;
+    const std::size_t end = std::min(url.find_first_of("/?#", start), url.size());
+    const std::size_t at = url.substr(0, end).rfind('@');
+    const std::size_t begin = at == url.npos ? start : at + 1;
+    std::string_view hosts = url.substr(begin, end - begin);
     const std::string_view first = hosts.substr(0, hosts.find(','));
-    several_hosts all{.single = std::string{url.substr(0, start + begin + first.size())}};
-    all.single += rest.substr(authority.size());
+    several_hosts all{.before = url.substr(start, begin - start)};
+    all.single = std::string{url.substr(0, begin)} + split_zone(first).text;
+    all.single += url.substr(end);
     parse(all.single);
     while (true) {
         const std::size_t comma = hosts.find(',');
-        const std::string one = "redis://" + std::string{hosts.substr(0, comma)};
-        all.addresses.push_back(read_address(parse(one), usual_port));
+        all.addresses.push_back(read_address(hosts.substr(0, comma), usual_port));
         if (comma == hosts.npos) {
             return all;
         }
@@ -262,8 +290,26 @@ several_hosts read_hosts(std::string_view url, std::size_t start, std::uint16_t 
     }
 }
 
-config read_sentinel(std::string_view url, std::size_t start, bool secured) {
-    several_hosts hosts = read_hosts(url, start, sentinel_port);
+config read_single(std::string_view url, bool secured) {
+    several_hosts hosts = read_hosts(url, redis_port);
+    if (hosts.addresses.size() > 1) {
+        refuse("several hosts are those of a redis+sentinel:// or a redis+cluster:// URL");
+    }
+    const urls::url_view u = parse(hosts.single);
+    config c;
+    read_credentials(c, u);
+    if (secured) {
+        read_tls(c, u);
+    }
+    read_tcp(c, u);
+    c.host = std::move(hosts.addresses.front().host);
+    c.port = hosts.addresses.front().port;
+    return c;
+}
+
+config read_sentinel(std::string_view url, bool secured) {
+    several_hosts hosts = read_hosts(url, sentinel_port);
+    expect_no_comma(hosts.before);
     const urls::url_view u = parse(hosts.single);
     config c;
     read_credentials(c, u);
@@ -277,8 +323,9 @@ config read_sentinel(std::string_view url, std::size_t start, bool secured) {
     return c;
 }
 
-config read_cluster(std::string_view url, std::size_t start, bool secured) {
-    several_hosts hosts = read_hosts(url, start, cluster_port);
+config read_cluster(std::string_view url, bool secured) {
+    several_hosts hosts = read_hosts(url, redis_port);
+    expect_no_comma(hosts.before);
     const urls::url_view u = parse(hosts.single);
     config c;
     read_credentials(c, u);
@@ -295,35 +342,50 @@ config read_cluster(std::string_view url, std::size_t start, bool secured) {
     return c;
 }
 
-}  // namespace
-
-config config::from_url(std::string_view url) {
-    if (url.starts_with(sentinel_start)) {
-        return read_sentinel(url, sentinel_start.size(), false);
-    }
-    if (url.starts_with(tls_sentinel_start)) {
-        return read_sentinel(url, tls_sentinel_start.size(), true);
-    }
-    if (url.starts_with(cluster_start)) {
-        return read_cluster(url, cluster_start.size(), false);
-    }
-    if (url.starts_with(tls_cluster_start)) {
-        return read_cluster(url, tls_cluster_start.size(), true);
-    }
+config read_socket(std::string_view url, bool) {
     const urls::url_view u = parse(url);
     config c;
     read_credentials(c, u);
-    if (u.scheme() == "redis") {
-        read_tcp(c, u);
-    } else if (u.scheme() == "rediss") {
-        read_tls(c, u);
-        read_tcp(c, u);
-    } else if (u.scheme() == "unix") {
-        read_unix(c, u);
-    } else {
-        refuse("unknown scheme");
-    }
+    read_unix(c, u);
     return c;
+}
+
+struct scheme {
+    std::string_view start;
+    config (*read)(std::string_view url, bool secured);
+    bool secured = false;
+};
+
+constexpr std::array schemes{
+    scheme{"redis://", read_single},
+    scheme{"rediss://", read_single, true},
+    scheme{"redis+sentinel://", read_sentinel},
+    scheme{"rediss+sentinel://", read_sentinel, true},
+    scheme{"redis+cluster://", read_cluster},
+    scheme{"rediss+cluster://", read_cluster, true},
+    scheme{"unix://", read_socket},
+};
+
+config read(std::string_view url) {
+    for (const scheme& s : schemes) {
+        if (url.starts_with(s.start)) {
+            return s.read(url, s.secured);
+        }
+    }
+    refuse("the scheme is missing or unknown");
+}
+
+}  // namespace
+
+config config::from_url(std::string_view url) {
+    try {
+        return read(url);
+    } catch (const std::invalid_argument&) {
+        if (const std::string mistake = impl::usual_mistake(url); !mistake.empty()) {
+            refuse(mistake);
+        }
+        throw;
+    }
 }
 
 }  // namespace conch

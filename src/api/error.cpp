@@ -21,7 +21,9 @@ const char* text(errc e) noexcept {
         case errc::outcome_unknown: return "the command was sent, but its answer was lost";
         case errc::rate_limited: return "the rate limit is reached";
         case errc::overloaded: return "too many operations are pending";
-        case errc::invalid_wait: return "invalid option: a time to wait must not be negative";
+        case errc::invalid_wait: 
+            return "invalid option: a time to wait must not be negative; without limit it is "
+                   "conch::forever (milliseconds::max() overflows)";
         case errc::invalid_lease:
             return "invalid option: lease must be from 10 ms (with renewal: 100 ms; with replicas: "
                    "four times `within`) to one year";
@@ -38,11 +40,11 @@ const char* text(errc e) noexcept {
         case errc::server_too_old:
             return "the server doesn't speak RESP3 (Redis 6.0 or newer is needed)";
         case errc::permission_denied:
-            return "the server's ACL forbids a command or key that is needed";
+            return "the server's ACL or protected mode forbids what is needed";
         case errc::read_only: return "the server is a read-only replica";
         case errc::out_of_memory: return "the server is out of memory";
         case errc::server_unavailable:
-            return "the server is loading, busy, full or without its master";
+            return "the server is loading, busy, full, can't save or lacks its master or replicas";
         case errc::wrong_type: return "the key of this name holds something else";
         case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
         case errc::unknown_master: return "no sentinel knows a master of this name";

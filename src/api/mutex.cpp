@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <conch/impl/mutex_source.hpp>
 #include <conch/mutex.hpp>
+#include <conch/printable.hpp>
 #include <conch/token_mutex.hpp>
 
 #include "driver/backend.hpp"
@@ -56,5 +57,10 @@ mutex impl::mutex_source::named(std::string_view name) const {
 }
 
 std::string_view mutex::name() const noexcept { return spec_->name(); }
+
+std::string mutex::label() const {
+    const std::string servers = core_ ? core_->servers() : "no server";
+    return "lock \"" + printable(name()) + "\" at " + servers;
+}
 
 }  // namespace conch

@@ -86,6 +86,14 @@ void quorum_core::drop_all() noexcept {
     strand_.reset();
 }
 
+std::string quorum_core::servers() const {
+    std::string all;
+    for (const quorum_member& m : members_) {
+        all += (all.empty() ? "" : ", ") + m.core->servers();
+    }
+    return all;
+}
+
 void quorum_core::submit(operation& op) noexcept {
     // Whoever closes the gate drops what is in the inbox then.
     if (!gate_.enter()) {

@@ -52,6 +52,7 @@ public:
     void cancel(std::uint64_t ticket) noexcept override;
     void look_at(hold_view& view) noexcept override;
     const config& settings() const noexcept override { return first_->settings(); }
+    std::string servers() const override;
     boost::asio::any_io_executor executor() const noexcept override { return first_->executor(); }
     bool enter_context() noexcept override { return gate_.enter(); }
     void leave_context() noexcept override { gate_.leave(); }

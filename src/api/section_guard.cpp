@@ -28,13 +28,11 @@ bool is_abort(const std::exception_ptr& error) {
     }
 }
 
-/// Says which lock it was.
+/// Says which lock it was, and where.
 class section_error final : public system_error {
 public:
     section_error(error_code ec, const mutex& m, std::string_view what)
-        : system_error{ec}, text_{"lock \""} {
-        text_.append(m.name()).append("\"").append(what);
-    }
+        : system_error{ec}, text_{m.label().append(what)} {}
 
     const char* what() const noexcept override { return text_.c_str(); }
 
@@ -51,7 +49,7 @@ std::exception_ptr refused(error_code ec, const mutex& m) {
 
 std::exception_ptr busy(const std::string& text, const mutex& m) {
     return std::make_exception_ptr(
-        busy_error{text.empty() ? "lock \"" + std::string{m.name()} + "\" is busy" : text});
+        busy_error{text.empty() ? m.label() + " is busy" : text});
 }
 
 // What the caller gets for a hold that ended before its body.

@@ -4,6 +4,8 @@
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 namespace conch::cli {
@@ -11,14 +13,34 @@ namespace {
 
 bool is_conch(const error_code& ec) noexcept { return ec.category() == conch_category(); }
 
-std::string_view advice(errc e, bool of_sentinel) noexcept {
+std::string without_connection(std::string_view server_words) {
+    if (is_answer(server_words)) {
+        return "";  // Redis is running there
+    }
+    for (const int own_limit : {EMFILE, ENFILE}) {
+        if (server_words == std::generic_category().message(own_limit)) {
+            return "; this process needs more of them (ulimit -n)";
+        }
+    }
+    return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
+}
+
+/// How user and password are given to a server that has this label.
+std::string with_credentials(std::string_view server_label) {
+    const std::size_t end = server_label.find("://");
+    const std::string scheme{server_label.substr(0, end == server_label.npos ? 0 : end)};
+    return scheme + "://user:password@" + (scheme == "unix" ? "/path" : "host");
+}
+
+std::string advice(errc e, std::string_view server_words, std::string_view server_label) {
     switch (e) {
-        case errc::not_connected:
-            return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
+        case errc::not_connected: return without_connection(server_words);
         case errc::authentication_failed:
-            return of_sentinel ? "; give those of the sentinels in the URL, "
-                                 "?sentinel_user=...&sentinel_password=..."
-                               : "; give them in the URL, redis://user:password@host";
+            if (server_words.starts_with("sentinel ")) {
+                return "; give those of the sentinels in the URL, "
+                       "?sentinel_user=...&sentinel_password=...";
+            }
+            return "; give them in the URL, " + with_credentials(server_label);
         case errc::read_only: return "; name the master instead of the replica";
         case errc::unknown_master: return "; what do the sentinels monitor?";
         case errc::wrong_type: return "; choose another name";
@@ -59,14 +81,20 @@ command_error os_failure(const std::string& what, int error) {
     return {exit_code::os_error, what + ": " + std::generic_category().message(error)};
 }
 
+// Its errors begin with a word in capitals: "ERR ...", "LOADING ...".
+bool is_answer(std::string_view server_words) noexcept {
+    const std::string_view first = server_words.substr(0, server_words.find(' '));
+    return first.size() > 1 &&
+           std::all_of(first.begin(), first.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
 std::string explain(error_code ec, std::string_view server_words, std::string_view server_label) {
     std::string text = "Redis at " + std::string{server_label} + ": " + ec.message();
     if (!server_words.empty()) {
         text += " (" + printable(server_words) + ')';
     }
     if (is_conch(ec)) {
-        const bool of_sentinel = server_words.starts_with("sentinel ");
-        text += advice(static_cast<errc>(ec.value()), of_sentinel);
+        text += advice(static_cast<errc>(ec.value()), server_words, server_label);
     }
     return text;
 }

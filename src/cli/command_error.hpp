@@ -33,6 +33,9 @@ public:
 /// A refusal of the operating system, with the words for `errno`.
 command_error os_failure(const std::string& what, int error);
 
+/// Whether these words (`client::last_server_error()`) are an error that Redis answered.
+bool is_answer(std::string_view server_words) noexcept;
+
 /// What went wrong with which server, in the server's own words where there are any
 /// (`client::last_server_error()`), and what to do about it.
 std::string explain(error_code ec, std::string_view server_words, std::string_view server_label);

@@ -44,7 +44,7 @@ void read_servers(const po::variables_map& values, server_choice& server) {
     std::vector<std::string> labels;
     const auto add = [&](config c) {
         c.database = 0;
-        labels.push_back(server_label(c));
+        labels.push_back(c.url());
     };
     add(server.settings);
     std::ranges::for_each(server.others, add);
@@ -99,9 +99,9 @@ void expect_one_server(const server_choice& server, std::string_view command) {
 }
 
 std::string server_label(const server_choice& server) {
-    std::string text = server_label(server.settings);
+    std::string text = server.settings.url();
     for (const config& c : server.others) {
-        text += ", " + server_label(c);
+        text += ", " + c.url();
     }
     return text;
 }

@@ -212,7 +212,7 @@ int demo(const word_list& words) {
     if (plan.server_url.empty()) {
         start_private(server);
     } else {
-        label = "Redis at " + server_label(server_of(plan.server_url, "--redis"));
+        label = "Redis at " + server_of(plan.server_url, "--redis").url();
     }
     const shared_board board;
     prepare(*board, plan, server ? server->url() : plan.server_url);

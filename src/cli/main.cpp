@@ -32,7 +32,7 @@ constexpr std::string_view overview =
     "  conch --version\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
-    "URLs: redis://[user:password@]host[:port][/db], unix:///path?db=N,\n"
+    "URLs: redis://[user:password@]host[:port][/db], unix://[:password@]/path[?db=N],\n"
     "redis+sentinel://[user:password@]host[:port],.../master[/db] or\n"
     "redis+cluster://[user:password@]host[:port],...; for TLS rediss://, rediss+sentinel:// or\n"
     "rediss+cluster://, with "

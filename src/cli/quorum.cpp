@@ -21,7 +21,6 @@ other_clients::other_clients(boost::asio::io_context& io, const server_choice& s
                              const log_sink& log)
     : server_{server} {
     for (config c : server.others) {
-        c.client_name = server.settings.client_name;
         c.operation_timeout = server.settings.operation_timeout;
         clients_.emplace_back(io, log ? with_log(std::move(c), log) : std::move(c));
     }
@@ -53,7 +52,7 @@ std::string other_clients::last_server_error(const client& first) const {
     std::string words;
     const auto add = [&](const client& c, const config& server) {
         if (const std::string last = c.last_server_error(); !last.empty()) {
-            words += (words.empty() ? "" : "; ") + server_label(server) + ": " + last;
+            words += (words.empty() ? "" : "; ") + server.url() + ": " + last;
         }
     };
     add(first, server_.settings);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/client_name.hpp"
 #include "cli/command_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_session.hpp"
@@ -46,7 +45,6 @@ int run(const word_list& words) {
         std::cout << help << options << help_end;
         return exit_code::ok;
     }
-    plan->server.settings.client_name = own_client_name();
     std::optional<run_session> session;
     try {
         session.emplace(*plan);

@@ -5,6 +5,7 @@
 #include "cli/text.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 namespace conch::cli {
@@ -14,6 +15,30 @@ namespace po = boost::program_options;
 using namespace std::chrono_literals;
 
 constexpr duration one_year = std::chrono::hours{24 * 365};
+
+/// Options of flock(1): those for an exclusive lock are left out, as every lock is; no other has a
+/// meaning.
+word_list without_those_of_flock(word_list words, const po::options_description& options) {
+    const auto own = words.begin() + static_cast<std::ptrdiff_t>(count_own_words(words, options));
+    for (const std::string& word : word_list{words.begin(), own}) {
+        if (word == "-s" || word == "--shared") {
+            throw usage_error(word + ": every lock is exclusive");
+        }
+        if (word == "-u" || word == "--unlock") {
+            throw usage_error(word + ": a lock ends with its command; \"conch release --force\" "
+                                     "takes it away from whoever holds it");
+        }
+        if (word == "-o" || word == "--close") {
+            throw usage_error(word + ": the command never gets a descriptor of the lock");
+        }
+    }
+    words.erase(std::remove_if(words.begin(), own,
+                               [](const std::string& word) {
+                                   return word == "-x" || word == "-e" || word == "--exclusive";
+                               }),
+                own);
+    return words;
+}
 
 /// After the lease and --max-hold.
 void read_grace(const po::variables_map& values, run_plan& plan) {
@@ -71,7 +96,8 @@ po::options_description run_options() {
 std::optional<run_plan> read_run_plan(const word_list& words,
                                       const po::options_description& options) {
     std::optional<run_plan> plan{std::in_place};
-    const po::variables_map values = read_command_plan(words, options, "lock", *plan);
+    const po::variables_map values =
+        read_command_plan(without_those_of_flock(words, options), options, "lock", *plan);
     if (values.count("help") != 0) {
         return std::nullopt;
     }

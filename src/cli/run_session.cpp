@@ -8,6 +8,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace conch::cli {
@@ -99,8 +100,8 @@ asio::awaitable<error_code> run_session::acquire() {
     const auto [contact_error, status] = co_await contact_.ask(mutex_);
     // Whatever else the server has to say, it says it of the lock too; but of a key that is no lock
     // a plain try says that it is taken.
-    if (contact_error == errc::not_connected || contact_error == errc::wrong_type ||
-        stop_signal_ != 0) {
+    if ((contact_error == errc::not_connected && !is_waited_for()) ||
+        contact_error == errc::wrong_type || stop_signal_ != 0) {
         co_return contact_error;
     }
     nested_ = is_ours(status);
@@ -111,8 +112,12 @@ asio::awaitable<error_code> run_session::acquire() {
     if (status.locked && plan_.lock.wait != 0ns) {
         detail("waiting for " + in_quotes(plan_.name) + ", held by " + printable(status.holder));
     }
+    lock_options terms = plan_.lock;
+    if (terms.wait && *terms.wait != forever) {
+        terms.wait = std::max<duration>(*terms.wait - (clock::now() - asked), 0ns);
+    }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    auto [ec, granted] = co_await mutex_.async_lock(plan_.lock, token);
+    auto [ec, granted] = co_await mutex_.async_lock(terms, token);
     hold_ = std::move(granted);
     granted_at_ = clock::now();
     if (!ec) {
@@ -121,6 +126,13 @@ asio::awaitable<error_code> run_session::acquire() {
                ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
     }
     co_return ec;
+}
+
+// A server that answers, and refuses for now, as one that has no room for another client, is waited
+// for like the lock; but not for ever.
+bool run_session::is_waited_for() const {
+    const duration wait = plan_.lock.wait.value_or(forever);
+    return wait != 0ns && wait != forever && is_answer(others_.last_server_error(redis_));
 }
 
 asio::awaitable<void> run_session::supervise() {

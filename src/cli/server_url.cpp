@@ -33,31 +33,14 @@ std::size_t length_of_address(std::string_view text) {
     return is_port ? end : colon + 1;
 }
 
-std::string address_label(const server_address& a) {
-    const bool ipv6 = a.host.find(':') != std::string::npos;
-    return printable(ipv6 ? '[' + a.host + ']' : a.host) + ':' + std::to_string(a.port);
-}
-
-std::string labels(const std::vector<server_address>& addresses) {
-    std::string all;
-    for (const server_address& a : addresses) {
-        all += (all.empty() ? "" : ",") + address_label(a);
-    }
-    return all;
-}
-
-std::string sentinel_label(const sentinel_options& s) {
-    return "+sentinel://" + labels(s.addresses) + '/' + printable(s.master);
-}
-
 }  // namespace
 
 std::vector<std::string> urls_of_environment() {
     const char* const set = std::getenv("CONCH_REDIS");
-    std::istringstream words{set != nullptr ? set : ""};
+    std::istringstream words{set != nullptr ? set : "redis://127.0.0.1:6379"};
     std::vector<std::string> urls{std::istream_iterator<std::string>{words}, {}};
     if (urls.empty()) {
-        urls.emplace_back("redis://127.0.0.1:6379");
+        throw usage_error("$CONCH_REDIS must not be empty; unset, it is redis://127.0.0.1:6379");
     }
     return urls;
 }
@@ -98,24 +81,6 @@ std::string url_without_secrets(std::string_view url) {
         out += hidden;
     }
     return out;
-}
-
-std::string server_label(const config& server) {
-    const std::string number = std::to_string(server.database);
-    const std::string redis = server.tls ? "rediss" : "redis";
-    if (server.sentinel) {
-        return redis + sentinel_label(*server.sentinel) +
-               (server.database != 0 ? '/' + number : "");
-    }
-    if (server.cluster) {
-        return redis + "+cluster://" + labels(server.cluster->addresses);
-    }
-    if (!server.unix_path.empty()) {
-        return "unix://" + printable(server.unix_path) +
-               (server.database != 0 ? "?db=" + number : "");
-    }
-    return redis + "://" + address_label({server.host, server.port}) +
-           (server.database != 0 ? '/' + number : "");
 }
 
 }  // namespace conch::cli

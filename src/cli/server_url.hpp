@@ -19,9 +19,6 @@ config server_of(const std::string& url, const std::string& source);
 /// A URL, maybe a malformed one, for a message: whatever could be a password in it is "***".
 std::string url_without_secrets(std::string_view url);
 
-/// "redis://127.0.0.1:6379" or "unix:///path": where it is, without user and password.
-std::string server_label(const config& server);
-
 }  // namespace conch::cli
 
 #endif

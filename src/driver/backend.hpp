@@ -27,6 +27,8 @@ public:
     /// The hold's `asked` was set.
     virtual void look_at(hold_view& view) noexcept = 0;
     virtual const config& settings() const noexcept = 0;
+    /// Their URLs, for messages.
+    virtual std::string servers() const = 0;
     /// None once the execution context is gone.
     virtual boost::asio::any_io_executor executor() const noexcept = 0;
     /// False if the execution context is gone; else it stays until `leave_context()`.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "driver/client_core.hpp"
 
+#include "driver/client_name.hpp"
+
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
@@ -28,6 +30,11 @@ void post_on(const asio::any_io_executor& ex, Handler&& handler) {
     }
 }
 
+config with_whole_name(config c, std::string_view id) {
+    c.client_name = own_client_name(c.client_name, id);
+    return c;
+}
+
 }  // namespace
 
 client_core::client_core(asio::any_io_executor executor, config settings, std::string_view id,
@@ -35,7 +42,7 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
     : executor_{std::move(executor)},
       timer_{executor_},
       id_{id},
-      settings_{std::move(settings)},
+      settings_{with_whole_name(std::move(settings), id)},
       tls_{make_tls(settings_)},
       engine_{settings_, id_, seed},
       connections_(engine_.links()) {

@@ -49,6 +49,7 @@ public:
     /// The client's handle is gone: shut down in the background.
     void abandon() noexcept;
     const config& settings() const noexcept override { return settings_; }
+    std::string servers() const override { return settings_.url(); }
     boost::asio::any_io_executor executor() const noexcept override;
     bool enter_context() noexcept override { return gate_.enter(); }
     void leave_context() noexcept override { gate_.leave(); }

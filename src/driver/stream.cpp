@@ -179,7 +179,9 @@ void stream::have_read(error_code ec, std::size_t n) {
     if (ec && heard_) {
         home_.on_broken(*this, ec);
     } else if (ec) {
-        home_.on_broken(*this, ec, ec.message() + ", before any answer (does it want TLS there?)");
+        home_.on_broken(*this, ec,
+                        ec.message() + ", before any answer (does it want TLS there, or does a "
+                                       "proxy not know HELLO?)");
     } else if (!left_ && is_tls(n)) {
         home_.on_broken(*this, asio::error::no_protocol_option,
                         "the server wants TLS on this port (rediss://)", errc::tls_failed);

@@ -48,13 +48,20 @@ errc check_options(const lock_options& o, const config& c) noexcept {
     return {};
 }
 
+// So late, leases are in danger; sooner, it is the everyday life of a loop that has much to do.
+constexpr duration long_standstill = std::chrono::milliseconds{500};
+
 lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)
     : house_{settings, client_id, seed} {}
 
 lock_engine::~lock_engine() { close(); }
 
 void lock_engine::begin_turn(time_point now) {
+    const duration late = now > next_deadline() ? now - next_deadline() : duration{};
     house_.now = std::max(house_.now, now);
+    if (late >= long_standstill) {
+        house_.tell_standstill(late);
+    }
     house_.servers.set_now(house_.now);
     while (core::timer* t = house_.timers.pop_due(house_.now)) {
         t->fire(t->owner);

@@ -13,6 +13,10 @@ constexpr duration longest_turn = std::chrono::milliseconds{200};
 /// Without messages, a waiter asks more often.
 constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 
+/// The waiters of a client together poll less than 5,000 times a second: each asks by itself, and
+/// nearly always in vain.
+constexpr duration between_polls = std::chrono::microseconds{300};
+
 }  // namespace
 
 core::task contend(slot& s) {
@@ -115,7 +119,8 @@ void slot::expect_release() {
 
 duration slot::poll_interval() const noexcept {
     const duration cap = house.settings.max_poll_interval;
-    return hears() ? cap : std::min(cap, poll_without_messages);
+    const auto names = static_cast<duration::rep>(house.contests.live());
+    return std::max(hears() ? cap : std::min(cap, poll_without_messages), names * between_polls);
 }
 
 bool slot::may_be_free() noexcept {

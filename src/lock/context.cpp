@@ -5,6 +5,9 @@
 #include "lock/querying.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <ratio>
+#include <string>
 
 namespace conch::lock {
 namespace {
@@ -51,6 +54,15 @@ void context::tell(std::string_view what, std::string_view which, std::string_vi
     const std::string reason = why.empty() ? "" : std::string{": "}.append(why);
     repeated(log_level::warning, std::string{what}.append(reason),
              std::string{what}.append(": ").append(which).append(reason), in_full);
+}
+
+void context::tell_standstill(duration length) {
+    const auto tenths = std::chrono::duration_cast<std::chrono::duration<int, std::deci>>(length);
+    const std::string seconds =
+        std::to_string(tenths.count() / 10) + '.' + std::to_string(tenths.count() % 10);
+    repeated(log_level::warning, "the event loop stood still",
+             "the event loop stood still for " + seconds +
+                 " s (a handler blocked it, or the machine was suspended): nothing was renewed");
 }
 
 void context::tell_dropped(const level& l) {

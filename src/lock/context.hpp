@@ -100,6 +100,8 @@ struct context {
     /// `in_full`: see `core::repeated_log`.
     void tell(std::string_view what, std::string_view which, std::string_view why = {},
               std::size_t in_full = 1);
+    /// Warns that no turn came for so long.
+    void tell_standstill(duration length);
     /// Warns once of a hold that was destroyed as soon as it was granted: most likely, nobody kept
     /// what an acquire gave.
     void tell_dropped(const level& l);

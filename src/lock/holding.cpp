@@ -18,9 +18,10 @@ constexpr std::size_t most_losses_by_name = 10;  // in the log, of each reason i
 
 // Why the hold ends, if it does at its deadline.
 errc reason_at_deadline(const acquisition& a) noexcept {
-    return a.last      ? errc::max_hold_reached
-           : a.refused ? errc::renewal_refused
-                       : errc::lease_expired;
+    const bool refused_for_now = a.renewing && a.renewing->trouble != errc{};
+    return a.last                         ? errc::max_hold_reached
+           : a.refused || refused_for_now ? errc::renewal_refused
+                                          : errc::lease_expired;
 }
 
 void on_deadline(void* acquisition_) {

@@ -2,7 +2,8 @@
 -- Counts permits in the window that ends now: as many requests as fit, in order.
 --
 -- KEYS[1]  the log: a sorted set of "<time>:<permits>" by time in microseconds, and of "" with the
---          sum of all permits in it
+--          sum of all permits in it; before, it may have been the counter of rate_window.lua:
+--          what that has counted is as if counted now
 -- ARGV[1]  limit, in permits; not above 1,000,000,000, so that the sum is below any time
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  and on: permits of each request, none above the limit
@@ -29,11 +30,29 @@ local function permits_of(entries)
     end
     return sum
 end
-local sum = redis.call('zscore', KEYS[1], '')
-if not sum and redis.call('exists', KEYS[1]) == 1 then
+local function of_counter()
+    local counter = redis.pcall('get', KEYS[1])
+    if type(counter) ~= 'string' or #counter > 15 or redis.call('pttl', KEYS[1]) < 0 or
+        counter ~= '0' and not string.match(counter, '^[1-9]%d*$') then
+        return nil
+    end
+    redis.call('unlink', KEYS[1])
+    return math.min(tonumber(counter), limit)
+end
+local sum = redis.pcall('zscore', KEYS[1], '')
+local counted = 0  -- permits, from now on
+if type(sum) == 'table' then
+    if not string.find(sum.err, 'WRONGTYPE') then
+        return sum
+    end
+    sum, counted = false, of_counter()
+elseif not sum and redis.call('exists', KEYS[1]) == 1 then
+    counted = nil
+end
+if not counted then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
 end
-local used = tonumber(text(sum or 0))  -- a score may come as 5.0
+local used = tonumber(text(sum or 0)) + counted  -- a score may come as 5.0
 local before, fresh = used, not sum
 
 local over = text(now - window)
@@ -52,7 +71,7 @@ if #expired > 0 then
 end
 -- The server's clock went back: what was counted later than now is as if counted now.
 local late = redis.call('zrangebyscore', KEYS[1], text(now), '+inf')
-local counted = permits_of(late)
+counted = counted + permits_of(late)
 
 local granted, taken = 0, 0
 for _, permits in ipairs(requests) do
@@ -63,7 +82,7 @@ for _, permits in ipairs(requests) do
     granted = granted + 1
 end
 used = used + taken
-if taken > 0 or #late > 0 then
+if taken + counted > 0 then
     redis.call('zremrangebyscore', KEYS[1], text(now), '+inf')
     local entry = text(now) .. ':' .. text(counted + taken)
     redis.call('zadd', KEYS[1], text(now), entry, text(used), '')

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- Counts permits in a window that begins with its first permit: as many requests as fit, in order.
 --
--- KEYS[1]  the counter
+-- KEYS[1]  the counter; before, it may have been the log of rate_log.lua: what is in that counts in
+--          a window that begins now
 -- ARGV[1]  limit, in permits
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  and on: permits of each request, none above the limit
@@ -15,9 +16,31 @@ local requests = {}
 for i = 3, #ARGV do
     requests[i - 2] = tonumber(ARGV[i])
 end
-local text = redis.call('get', KEYS[1])
-local before = text and tonumber(text) or 0
-if text and text ~= '0' and not (string.match(text, '^[1-9]%d*$') and #text < 16) then
+local function of_log()
+    local newest = redis.pcall('zrange', KEYS[1], -1, -1)
+    local at = not newest.err and string.match(newest[1], '^(%d+):%d+$')
+    local sum = at and redis.call('zscore', KEYS[1], '')
+    if not sum then
+        return nil
+    end
+    local time = redis.call('time')
+    local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+    redis.call('unlink', KEYS[1])
+    return tonumber(at) > now - window * 1000 and tonumber(sum) or 0
+end
+local text = redis.pcall('get', KEYS[1])
+local before
+if type(text) == 'table' then
+    if not string.find(text.err, 'WRONGTYPE') then
+        return text
+    end
+    text, before = false, of_log()
+elseif not text then
+    before = 0
+elseif text == '0' or string.match(text, '^[1-9]%d*$') and #text < 16 then
+    before = tonumber(text)
+end
+if not before then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no counter')
 end
 local used, granted = before, 0

@@ -181,6 +181,18 @@ void link::tell(std::string_view why) {
     told_ = why;
 }
 
+// What a server refuses for now, it refuses to all: so a warning for each reason, once a minute.
+void link::tell_refusal(std::string_view words) {
+    constexpr duration quiet = std::chrono::minutes{1};
+    const bool told = refusal_ == words && now_ < core::after(refusal_told_, quiet);
+    log_(told ? log_level::debug : log_level::warning, "refused for now by ", target_.text(), ": ",
+         words);
+    if (!told) {
+        refusal_ = words;
+        refusal_told_ = now_;
+    }
+}
+
 void link::pause() {
     const duration d =
         doubled(settings_.reconnect_delay_min, failures_++, settings_.reconnect_delay_max);
@@ -354,6 +366,7 @@ void link::answer(call& c, const resp::value& reply) {
                     break;  // a guide's question goes to the next one
                 }
                 c.not_run();
+                tell_refusal(words);
                 retry_later(c, to_errc(words));
                 return;
             case refusal::lasting: break;

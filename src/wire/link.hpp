@@ -222,6 +222,7 @@ private:
     void let_go(bool pauses);
     bool demoted(std::string_view words);
     void tell(std::string_view why);
+    void tell_refusal(std::string_view words);
     void nonsense(std::string_view what);
     void handle(const resp::value& message);
     void handle_push(const resp::value& push);
@@ -261,6 +262,8 @@ private:
     duration round_trip_{};
     std::string& last_words_;
     std::string told_{};  // in the log, since the last connection
+    std::string refusal_{};  // in the log, at this time
+    time_point refusal_told_{};
 
     std::list<old_connection> unfenced_{};
     time_point forgotten_ = time_point::min();  // unfenced, but no longer in the list: up to then

@@ -20,6 +20,8 @@ constexpr std::array words_at_start{
     word{"CLUSTERDOWN", errc::server_unavailable, refusal::passing},
     word{"TRYAGAIN", errc::server_unavailable, refusal::passing},
     word{"NOREPLICAS", errc::server_unavailable, refusal::passing},
+    // The server saves its data again by itself, and serves as soon as that succeeds.
+    word{"MISCONF", errc::server_unavailable, refusal::passing},
     word{"MOVED ", errc::server_unavailable, refusal::lasting},
     word{"ASK ", errc::server_unavailable, refusal::lasting},
     // To who is blocked in a command while a master becomes a replica.
@@ -27,6 +29,7 @@ constexpr std::array words_at_start{
     word{"READONLY", errc::read_only, refusal::lasting},
     word{"OOM", errc::out_of_memory, refusal::lasting},
     word{"WRONGTYPE", errc::wrong_type, refusal::lasting},
+    word{"DENIED ", errc::permission_denied, refusal::lasting},  // protected mode
     word{"NOPERM", errc::permission_denied, refusal::lasting},
     word{"NOAUTH", errc::authentication_failed, refusal::lasting},
     word{"WRONGPASS", errc::authentication_failed, refusal::lasting},
@@ -37,6 +40,7 @@ constexpr std::array words_at_start{
 constexpr std::array words_anywhere{
     word{"WRONGTYPE ", errc::wrong_type, refusal::lasting},
     word{"NOREPLICAS ", errc::server_unavailable, refusal::passing},
+    word{"MISCONF ", errc::server_unavailable, refusal::passing},
     word{"OOM command", errc::out_of_memory, refusal::lasting},
     word{"READONLY ", errc::read_only, refusal::lasting},
     word{"WAIT cannot be used with replica", errc::read_only, refusal::lasting},

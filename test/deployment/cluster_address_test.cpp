@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a cluster is found, and what can't be locked in one.
+#include "support/name_server.hpp"
 #include "support/rights.hpp"
 #include "deployment/cluster_test.hpp"
 
@@ -26,6 +27,15 @@ TEST_F(cluster_address, slow_a_seed_that_is_down_or_mute_is_skipped) {
     client seeded{io, c};
     run([&] { return locks_everywhere(seeded); });
     group.node(5).thaw();
+}
+
+TEST_F(cluster_address, a_seed_whose_name_server_is_silent_keeps_nobody_waiting) {
+    const silent_name silent;
+    config c = group.settings("c");
+    c.cluster->addresses = {{silent.text(), 6379}, address(3)};
+    client seeded{io, c};
+    run([&] { return locks_everywhere(seeded); });
+    EXPECT_GE(silent.searches(), 1u);
 }
 
 TEST_F(cluster_address, slow_no_seed_is_needed_any_more_once_the_cluster_is_known) {

@@ -119,7 +119,7 @@ TEST_F(cluster_rights_test, slow_a_function_is_asked_for_the_password_at_each_no
         EXPECT_EQ(group.raw(1).kill_connections("user"), 1u);
         const auto is_there = [&] {
             const std::string all = group.raw(1).must({"CLIENT", "LIST"}).text;
-            return all.find(" name=user ") != std::string::npos;
+            return all.find(" name=user:") != std::string::npos;
         };
         const bool back = co_await when(is_there, long_patience);
         EXPECT_TRUE(back) << c.last_server_error();

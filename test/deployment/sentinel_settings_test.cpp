@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Functions of the settings that are asked while sentinels are: for passwords, and for addresses.
+#include "support/name_server.hpp"
 #include "deployment/sentinel_test.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ protected:
     bool listens(const std::string& client_name) {
         for (std::size_t i = 0; i < sentinel_group::sentinel_count; ++i) {
             const reply list = raw_of(group.sentinel(i)).must({"CLIENT", "LIST", "TYPE", "pubsub"});
-            if (list.text.find("name=" + client_name + ' ') != std::string::npos) {
+            if (list.text.find("name=" + client_name + ':') != std::string::npos) {
                 return true;
             }
         }
@@ -179,6 +180,18 @@ TEST_F(sentinel_settings_test, slow_masters_are_reached_where_the_map_says) {
         EXPECT_TRUE(std::none_of(told.begin(), told.end(),
                                  [&](const server_address& t) { return t.port == port; }));
     }
+}
+
+TEST_F(sentinel_settings_test, a_sentinel_whose_name_server_is_silent_keeps_nobody_waiting) {
+    const silent_name silent;
+    config c = group.settings("c");
+    c.sentinel->addresses.insert(c.sentinel->addresses.begin(), {silent.text(), 26379});
+    client one{io, c};
+    run([&]() -> asio::awaitable<void> {
+        const hold h = co_await mutex{one, "m"}.async_lock();
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_GE(silent.searches(), 1u);
+    });
 }
 
 }  // namespace

@@ -238,7 +238,7 @@ TEST_F(sentinel_test, slow_sentinels_and_servers_each_have_a_user_of_their_own) 
         hold h = co_await mutex{good, "m"}.async_lock();
         EXPECT_TRUE(h.owns_lock());
         const reply list = group.raw(0).must({"CLIENT", "LIST"});
-        EXPECT_NE(list.text.find("name=c "), std::string::npos);
+        EXPECT_NE(list.text.find("name=c:"), std::string::npos);
         EXPECT_NE(list.text.find("user=locks"), std::string::npos);
         raw_client raw{group.sentinel(0).socket_path()};
         const bool listens = co_await when([&] {

@@ -30,7 +30,7 @@ def settings():
     for header in sorted(INCLUDE.glob('*.hpp')):
         for struct in re.findall(r'^struct (\w+) \{', header.read_text(), re.M):
             if struct in ('config', 'rate') or struct.endswith('_options'):
-                ignored = ('from_url', 'operator')
+                ignored = ('from_url', 'const', 'operator')
                 all_structs[struct] = [f for f in fields(header, struct) if f not in ignored]
     return all_structs
 

@@ -59,7 +59,7 @@ void check_server(const server_choice& s) {
     conch::impl::check_config(s.settings);
     FUZZ_CHECK(s.first_answer >= 10ms && s.first_answer <= 1h);
     FUZZ_CHECK(s.settings.operation_timeout > s.first_answer);
-    const std::string label = server_label(s.settings);
+    const std::string label = s.settings.url();
     FUZZ_CHECK(fit_for_a_terminal(label));
     FUZZ_CHECK(label.starts_with(s.settings.tls ? "rediss://" : "redis://") ||
                label.starts_with("unix://"));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a program may get wrong is refused clearly, and before anything is sent.
-#include "driver/tls.hpp"
 #include "support/redis_test.hpp"
 
 #include <functional>
@@ -161,105 +160,6 @@ TEST_F(bad_input_test, settings_at_their_limits_are_accepted) {
         EXPECT_NO_THROW((client{io, s})) << "case " << i;
     }
     run_to_end(io);
-}
-
-class url_test : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(url_test, a_malformed_url_is_refused_without_repeating_the_password) {
-    try {
-        const config c = config::from_url(GetParam());
-        ADD_FAILURE() << "accepted: host " << c.host << ", path " << c.unix_path;
-    } catch (const std::invalid_argument& e) {
-        EXPECT_NE(std::string{e.what()}, "");
-        EXPECT_EQ(std::string{e.what()}.find("s3cret"), std::string::npos) << e.what();
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    malformed, url_test,
-    ::testing::Values(
-        "", "redis", "localhost:6379", "http://localhost", "redis:localhost", "redis://",
-        "redis://:s3cret@", "redis://user:s3cret@host:port", "redis://user:s3cret@host:65536",
-        "redis://user:s3cret@host:0", "redis://user:s3cret@host/first",
-        "redis://user:s3cret@host/-1", "redis://user:s3cret@host/1/2",
-        "redis://user:s3cret@host/99999999999999", "redis://user:s3cret@host/0?timeout=5",
-        "redis://user:s3cret@host/0#x", "redis://user:s3cret%zz@host", "redis://user:s3cret@ho st",
-        "redis://user:s3cret@[::1", "redis://user:s3cret@host@5", "unix:run/redis.sock",
-        "unix://:s3cret@@/run/redis.sock", "unix://", "unix:///", "unix://host/path",
-        "unix:///a?db=x", "unix:///a?db=-1", "unix:///a?db=", "unix:///a?port=1",
-        "unix:///a?db=1&db=1", "unix://user:s3cret@/tmp/x?db=no", "rediss//user:s3cret@host",
-        "rediss://", "rediss://user:s3cret@host/?db=1", "rediss://user:s3cret@host/?cacert=",
-        "rediss://user:s3cret@host/?cacert", "rediss://user:s3cret@host/?cacert=a&cacert=b",
-        "rediss://user:s3cret@host/?cert=a", "rediss://user:s3cret@host/?key=a",
-        "rediss://user:s3cret@host/?insecure=yes", "rediss://user:s3cret@host/?insecure",
-        "rediss://user:s3cret@host/?sni=a%20b", "rediss://user:s3cret@host/?cacert=%00",
-        "rediss://user:s3cret@host/?insecure=false&insecure=true", "redis://user:s3cret@.",
-        "redis://user:s3cret@.host:1", "rediss://user:s3cret@./",
-        "rediss://user:s3cret@host/?sni=.", "rediss://user:s3cret@host/?sni=.host",
-        "rediss://user:s3cret@host/?sni=" + std::string(256, 'a'),
-        "rediss://:s3cret@" + std::string(256, 'a')));
-
-TEST(good_url_test, every_part_of_a_tcp_url_is_read) {
-    const config c = config::from_url("redis://al%40ice:p%3Aw%2F%25@example.org:7000/5");
-    EXPECT_EQ(c.host, "example.org");
-    EXPECT_EQ(c.port, 7000);
-    EXPECT_EQ(c.username, "al@ice");
-    EXPECT_EQ(c.password, "p:w/%");
-    EXPECT_EQ(c.database, 5u);
-    EXPECT_EQ(c.unix_path, "");
-}
-
-TEST(good_url_test, the_parts_that_are_absent_keep_their_defaults) {
-    const config c = config::from_url("redis://example.org");
-    EXPECT_EQ(c.host, "example.org");
-    EXPECT_EQ(c.port, 6379);
-    EXPECT_EQ(c.username, "");
-    EXPECT_EQ(c.password, "");
-    EXPECT_EQ(c.database, 0u);
-    EXPECT_EQ(config::from_url("redis://example.org/").database, 0u);
-}
-
-TEST(good_url_test, a_password_may_come_without_a_user) {
-    const config c = config::from_url("redis://:s3cret@localhost:1");
-    EXPECT_EQ(c.username, "");
-    EXPECT_EQ(c.password, "s3cret");
-    EXPECT_EQ(c.port, 1);
-}
-
-TEST(good_url_test, an_address_of_version_6_is_read_without_its_brackets) {
-    const config c = config::from_url("redis://[::1]:6380/2");
-    EXPECT_EQ(c.host, "::1");
-    EXPECT_EQ(c.port, 6380);
-    EXPECT_EQ(c.database, 2u);
-}
-
-TEST(good_url_test, tls_is_another_scheme_and_its_files_are_queries) {
-    if (!impl::has_tls()) {
-        GTEST_SKIP() << "built without TLS";
-    }
-    const config plain = config::from_url("rediss://u:p@example.org:7000/5");
-    EXPECT_EQ(plain.tls, tls_options{});
-    EXPECT_EQ(plain.host, "example.org");
-    EXPECT_EQ(plain.port, 7000);
-    EXPECT_EQ(plain.username, "u");
-    EXPECT_EQ(plain.database, 5u);
-    const config full = config::from_url(
-        "rediss://example.org?cacert=/a%20b&cacertdir=/c&cert=d&key=e&sni=f.org&insecure=true");
-    EXPECT_EQ(full.tls, (tls_options{false, "/a b", "/c", "d", "e", "f.org"}));
-    EXPECT_EQ(full.port, 6379);
-    EXPECT_EQ(config::from_url("rediss://example.org?cacert=/c++/ca%2B.pem").tls->ca_file,
-              "/c++/ca+.pem");
-    EXPECT_FALSE(config::from_url("redis://example.org").tls);
-    EXPECT_TRUE(config::from_url("rediss://example.org?insecure=false").tls->verify);
-}
-
-TEST(good_url_test, a_unix_socket_has_a_path_and_a_database) {
-    const config plain = config::from_url("unix:///run/redis.sock");
-    EXPECT_EQ(plain.unix_path, "/run/redis.sock");
-    EXPECT_EQ(plain.database, 0u);
-    const config full = config::from_url("unix:///tmp/my%20redis.sock?db=7");
-    EXPECT_EQ(full.unix_path, "/tmp/my redis.sock");
-    EXPECT_EQ(full.database, 7u);
 }
 
 TEST_F(bad_input_test, a_client_works_from_the_url_of_its_server) {

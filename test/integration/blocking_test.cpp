@@ -87,6 +87,26 @@ TEST_F(blocking_test, unique_lock_tries_and_waits) {
     EXPECT_TRUE(mine.try_lock_for(std::chrono::hours::max())) << "longer than a duration can say";
 }
 
+TEST_F(blocking_test, what_is_thrown_names_lock_and_server) {
+    blocking_client c{settings()};
+    blocking_mutex m{c, "m", {}, {.wait = 10ms}};
+    blocking_client others{settings()};
+    blocking_mutex same{others, "m"};
+    const hold other = same.acquire();
+    const std::string label = "lock \"m\" at " + settings().url() + ": not granted in time";
+    const auto said = [](auto f) -> std::string {
+        try {
+            f();
+        } catch (const system_error& e) {
+            return e.what();
+        }
+        return "nothing thrown";
+    };
+    EXPECT_TRUE(said([&] { m.lock(); }).starts_with(label)) << said([&] { m.lock(); });
+    EXPECT_TRUE(said([&] { (void)m.acquire({.wait = 10ms}); }).starts_with(label));
+    EXPECT_TRUE(said([&] { (void)m.acquire_future({.wait = 10ms}).get(); }).starts_with(label));
+}
+
 TEST_F(blocking_test, scoped_lock_takes_two_in_any_order) {
     blocking_mutex second{redis, "second"};
     int unprotected = 0;

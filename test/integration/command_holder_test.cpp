@@ -28,12 +28,13 @@ protected:
 
 constexpr const char* warning = "conch run: warning: \"lock\" (";
 
-TEST_F(holder_command_test, the_connection_is_named_after_host_and_process) {
+TEST_F(holder_command_test, the_connection_is_named_after_host_process_and_owner) {
     program p{run_words({}, until_end_of_input), here()};
     p.wait_for("in\n");
     char host[256] = "";
     ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
-    const std::string name = "conch:" + std::string{host} + ':' + std::to_string(p.pid());
+    const std::string name = "conch:" + std::string{host} + ':' + std::to_string(p.pid()) +
+                             ':' + owner().substr(0, 8);
     EXPECT_EQ(raw.connections(name).size(), 1u) << raw.must({"CLIENT", "LIST"}).text;
 }
 

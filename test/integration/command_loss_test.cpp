@@ -107,6 +107,17 @@ TEST_F(loss_command_test, a_lost_hold_ends_the_whole_group) {
     EXPECT_EQ(p.finish().status, 75);  // and nobody has the output open any more
 }
 
+TEST_F(loss_command_test, without_a_grace_period_sigkill_comes_with_sigterm) {
+    program p{run_words({"--lease", "2", "--grace", "0"},
+                        {"sh", "-c", "trap '' TERM; echo in; exec tail -f /dev/null"}),
+              here()};
+    p.wait_for("in\n");
+    raw.must({"DEL", "lock"});
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    expect_in("ended with status 137", end.err);
+}
+
 TEST_F(loss_command_test, what_the_command_started_may_end_in_the_grace_period_too) {
     const std::string tidy = "while kill -0 $$ 2>/dev/null; do :; done; echo tidied; exit";
     program p{run_words({"--lease", "4", "--grace", "2"},

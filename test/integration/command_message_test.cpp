@@ -99,6 +99,18 @@ TEST_F(message_command_test, a_bad_url_of_the_environment_is_told_with_its_varia
     expect_in("conch run: $CONCH_REDIS \"localhost:6379\": ", end.err);
 }
 
+TEST_F(message_command_test, an_environment_without_a_url_is_not_taken_for_the_default) {
+    for (const char* nothing : {"", " "}) {
+        words line = conch({"run", "lock", "true"});
+        line.insert(line.begin(), {"/usr/bin/env", std::string{"CONCH_REDIS="} + nothing});
+        program p{line};
+        const ended& end = p.finish();
+        EXPECT_EQ(end.status, 64);
+        expect_one_line(end.err);
+        expect_in("$CONCH_REDIS must not be empty", end.err);
+    }
+}
+
 TEST_F(message_command_test, a_name_that_is_too_long_is_told_without_a_type) {
     const std::string name(65537, 'x');
     for (const words& w : {words{"run", name, "true"}, words{"status", name}}) {
@@ -170,6 +182,35 @@ TEST_F(server_message_test, a_key_that_is_no_lock_is_told_with_its_server) {
     program p = start({}, {"true"});
     EXPECT_EQ(p.finish().status, 69);
     expect_named(p.finish());
+}
+
+TEST_F(server_message_test, a_password_that_is_missing_is_asked_for_in_the_form_of_the_url) {
+    program of_host{run_words({}, {"true"}), {{"CONCH_REDIS", place}}};
+    EXPECT_EQ(of_host.finish().status, 69);
+    expect_in("redis://user:password@host", of_host.finish().err);
+    program of_path{run_words({}, {"true"}), {{"CONCH_REDIS", closed.url()}}};
+    EXPECT_EQ(of_path.finish().status, 69);
+    expect_in("unix://user:password@/path", of_path.finish().err);
+}
+
+TEST_F(server_message_test, a_server_without_room_is_known_to_be_there) {
+    there.must({"CONFIG", "SET", "maxclients", "1"});
+    for (const words& options : {words{}, words{"-n"}, words{"-w", "0.2"}}) {
+        program p = start(options, {"true"});
+        EXPECT_EQ(p.finish().status, 69);
+        expect_named(p.finish());
+        expect_in("max number of clients", p.finish().err);
+        expect_not_in("is Redis running", p.finish().err);
+    }
+}
+
+TEST_F(server_message_test, a_server_without_room_is_waited_for_like_the_lock) {
+    there.must({"CONFIG", "SET", "maxclients", "1"});
+    program p = start({"-w", "30"}, {"echo", "ran"});
+    EXPECT_TRUE(lease_passes(io, raw, 1500ms));  // longer than one try to connect
+    there.must({"CONFIG", "SET", "maxclients", "100"});
+    EXPECT_EQ(p.finish().status, 0);
+    EXPECT_EQ(p.finish().out, "ran\n");
 }
 
 TEST_F(server_message_test, a_server_that_is_not_there_is_told_with_the_lock) {

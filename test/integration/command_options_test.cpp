@@ -49,6 +49,30 @@ TEST_F(options_command_test, the_string_may_come_before_the_name) {
     EXPECT_EQ(to_end({"run", "--command", "echo a", "lock"}).out, "a\n");
 }
 
+TEST_F(options_command_test, those_of_flock_for_an_exclusive_lock_are_taken_for_granted) {
+    for (const char* option : {"-x", "-e", "--exclusive"}) {
+        const ended end = run_to_end({option, "-n", option}, {"echo", "a", option});
+        EXPECT_EQ(end.status, 0) << end.err;
+        EXPECT_EQ(end.out, "a " + std::string{option} + '\n') << "the command has its own";
+        EXPECT_EQ(end.err, "");
+    }
+}
+
+TEST_F(options_command_test, others_of_flock_are_refused_with_the_reason) {
+    const std::pair<words, const char*> answers[]{
+        {{"-s", "--shared"}, ": every lock is exclusive"},
+        {{"-u", "--unlock"}, ": a lock ends with its command"},
+        {{"-o", "--close"}, ": the command never gets a descriptor of the lock"}};
+    for (const auto& [options, answer] : answers) {
+        for (const std::string& option : options) {
+            const ended end = run_to_end({option}, {"true"});
+            EXPECT_EQ(end.status, 64);
+            expect_one_line(end.err);
+            expect_in(option + answer, end.err);
+        }
+    }
+}
+
 TEST_F(options_command_test, after_two_dashes_c_is_a_command_like_any_other) {
     const ended end = to_end({"run", "lock", "--", "-c", "true"});
     EXPECT_EQ(end.status, 127);

@@ -100,7 +100,7 @@ TEST_F(guarded_test, without_a_text_the_lock_is_named) {
     run([&]() -> asio::awaitable<void> {
         const error_code ec = co_await outcome(job(1));
         EXPECT_EQ(ec, errc::timed_out);
-        EXPECT_EQ(said, "lock \"job:1\" is busy");
+        EXPECT_EQ(said, "lock \"job:1\" at " + settings().url() + " is busy");
     });
 }
 
@@ -156,7 +156,7 @@ TEST_F(guarded_test, a_key_function_gets_the_object_of_a_member_function_first) 
     run([&]() -> asio::awaitable<void> {
         const error_code ec = co_await outcome(add(&mine, "x", 5));
         EXPECT_EQ(ec, errc::timed_out);
-        EXPECT_EQ(said, "lock \"mine:x\" is busy");
+        EXPECT_EQ(said, "lock \"mine:x\" at " + settings().url() + " is busy");
     });
 }
 

@@ -18,6 +18,11 @@ protected:
         return raw.must({"EVAL", std::string{wire::get_script(script).body}, "1", "calls", limit,
                          window_ms, permits});
     }
+    void expect_wrong_type(wire::script_id script) {
+        const reply r = raw.command({"EVAL", std::string{wire::get_script(script).body}, "1",
+                                     "calls", "10", "5000", "1"});
+        EXPECT_TRUE(r.is_error() && r.text.starts_with("WRONGTYPE")) << r.text;
+    }
     /// A log of so many calls, the last of them 10 s ago, that lives on.
     void log_of(int calls) {
         const std::int64_t now = std::stoll(raw.must({"TIME"}).items.at(0).text);
@@ -82,13 +87,11 @@ TEST_F(rate_scripts_test, a_refusal_tells_when_those_before_it_that_suffice_are_
 }
 
 TEST_F(rate_scripts_test, a_sorted_set_of_somebody_else_is_left_alone) {
-    for (const char* member : {"42", "a player", "1700000000000000"}) {
+    for (const char* member : {"42", "a player", "1700000000000000", "1700000000000000:1"}) {
         raw.must({"DEL", "calls"});
         raw.must({"ZADD", "calls", "100", member});
-        const reply r =
-            raw.command({"EVAL", std::string{wire::get_script(wire::script_id::rate_log).body}, "1",
-                         "calls", "10", "5000", "1"});
-        EXPECT_TRUE(r.is_error() && r.text.starts_with("WRONGTYPE")) << r.text;
+        expect_wrong_type(wire::script_id::rate_log);
+        expect_wrong_type(wire::script_id::rate_window);
         EXPECT_EQ(raw.must({"ZSCORE", "calls", member}).text, "100");
         EXPECT_EQ(raw.must({"ZCARD", "calls"}).number, 1);
         EXPECT_EQ(raw.must({"PTTL", "calls"}).number, -1);
@@ -98,13 +101,54 @@ TEST_F(rate_scripts_test, a_sorted_set_of_somebody_else_is_left_alone) {
 TEST_F(rate_scripts_test, a_text_that_is_no_count_is_left_alone) {
     for (const char* text : {"a name", "12.5", "-3", "0x10", "", "007", "99999999999999999999"}) {
         raw.must({"SET", "calls", text});
-        const reply r =
-            raw.command({"EVAL", std::string{wire::get_script(wire::script_id::rate_window).body},
-                         "1", "calls", "10", "5000", "1"});
-        EXPECT_TRUE(r.is_error() && r.text.starts_with("WRONGTYPE")) << r.text;
-        EXPECT_EQ(raw.must({"GET", "calls"}).text, text);
+        expect_wrong_type(wire::script_id::rate_window);
         EXPECT_EQ(raw.must({"PTTL", "calls"}).number, -1);
+        raw.must({"PEXPIRE", "calls", "3600000"});
+        expect_wrong_type(wire::script_id::rate_log);
+        EXPECT_EQ(raw.must({"GET", "calls"}).text, text);
+        EXPECT_GT(raw.pttl("calls"), 5'000);
     }
+}
+
+TEST_F(rate_scripts_test, a_number_that_does_not_expire_is_no_counter_to_take_over) {
+    raw.must({"SET", "calls", "7"});
+    expect_wrong_type(wire::script_id::rate_log);
+    EXPECT_EQ(raw.must({"GET", "calls"}).text, "7");
+}
+
+TEST_F(rate_scripts_test, a_log_takes_over_what_a_window_has_counted) {
+    EXPECT_EQ(ask(wire::script_id::rate_window, "10", "60000", "7").items.at(0).number, 1);
+    EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000", "4").items.at(0).number, 0);
+    EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000", "3").items.at(1).number, 10);
+    EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000", "1").items.at(0).number, 0);
+    EXPECT_EQ(raw.must({"ZSCORE", "calls", ""}).text, "10");
+}
+
+TEST_F(rate_scripts_test, a_log_takes_over_no_more_than_its_own_limit) {
+    EXPECT_EQ(ask(wire::script_id::rate_window, "1000000000", "60000", "1000000000")
+                  .items.at(0)
+                  .number,
+              1);
+    const reply r = ask(wire::script_id::rate_log, "5", "60000");
+    EXPECT_EQ(r.items.at(0).number, 0);
+    EXPECT_EQ(r.items.at(1).number, 5);
+    EXPECT_GT(r.items.at(2).number, 0);
+}
+
+TEST_F(rate_scripts_test, a_window_takes_over_what_is_in_a_log) {
+    EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000", "4").items.at(0).number, 1);
+    EXPECT_EQ(ask(wire::script_id::rate_log, "10", "60000", "3").items.at(0).number, 1);
+    EXPECT_EQ(ask(wire::script_id::rate_window, "10", "60000", "4").items.at(0).number, 0);
+    EXPECT_EQ(raw.must({"GET", "calls"}).text, "7");
+    EXPECT_GT(raw.pttl("calls"), 50'000) << "a window that begins now";
+    EXPECT_EQ(ask(wire::script_id::rate_window, "10", "60000", "3").items.at(1).number, 10);
+    EXPECT_EQ(ask(wire::script_id::rate_window, "10", "60000", "1").items.at(0).number, 0);
+}
+
+TEST_F(rate_scripts_test, a_window_takes_over_nothing_that_is_over) {
+    log_of(5);
+    EXPECT_EQ(ask(wire::script_id::rate_window, "5", "5000").items.at(1).number, 1);
+    EXPECT_EQ(raw.must({"GET", "calls"}).text, "1");
 }
 
 TEST_F(rate_scripts_test, a_log_that_is_over_in_part_keeps_the_rest) {

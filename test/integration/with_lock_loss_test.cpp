@@ -33,16 +33,18 @@ asio::awaitable<std::string> words(const mutex& m, lock_options options, Body bo
 
 TEST_F(with_lock_loss_test, what_is_thrown_names_the_lock_and_the_cause) {
     run([&]() -> asio::awaitable<void> {
+        const std::string at_server = "lock \"lock\" at " + settings().url();
+        EXPECT_EQ(m.label(), at_server);
         bool cancelled = false;
         const auto body = [&](hold&) { return until_cancelled(&cancelled); };
         const lock_options brief{.lease = 2s, .renew = false, .stop_before = 1s};
         const std::string lost = co_await words(m, brief, body);
-        EXPECT_EQ(lost, "lock \"lock\" was going to be lost: " +
+        EXPECT_EQ(lost, at_server + " was going to be lost: " +
                             make_error_code(errc::lease_expired).message());
         const hold other = co_await m.async_lock({}, asio::use_awaitable);
         const lock_options impatient{.wait = 10ms};
         const std::string late = co_await words(m, impatient, body);
-        EXPECT_EQ(late, "lock \"lock\": " + make_error_code(errc::timed_out).message());
+        EXPECT_EQ(late, at_server + ": " + make_error_code(errc::timed_out).message());
     });
 }
 

@@ -257,7 +257,7 @@ std::vector<connection_entry> raw_client::connections(const std::string& name) {
                 entry.name = field.substr(5);
             }
         }
-        if (entry.name == name) {
+        if (entry.name == name || entry.name.starts_with(name + ':')) {
             out.push_back(entry);
         }
     }

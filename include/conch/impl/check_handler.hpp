@@ -3,18 +3,35 @@
 #define CONCH_IMPL_CHECK_HANDLER_HPP
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <type_traits>
+#include <utility>
 
 namespace conch::impl {
 
-/// One readable error where a completion token can't be called with what an operation gives.
-template <typename Signature, typename Token>
-constexpr void check_handler() noexcept {
+/// `async_initiate`, with one readable error where the completion token can't be called with what
+/// the operation gives. No other error follows: of what is no function object, the result can be
+/// awaited.
+template <typename Signature, typename Initiation, typename Token, typename... Args>
+auto check_and_initiate(Initiation&& initiation, Token& token, Args&&... args) {
 #if defined(BOOST_ASIO_HAS_CONCEPTS)
-    static_assert(boost::asio::completion_token_for<Token, Signature>,
-                  "conch: the handler can't be called with what this operation completes with: see "
-                  "the completion signature in its documentation, void(error_code) or "
-                  "void(error_code, result)");
+    constexpr bool callable = boost::asio::completion_token_for<Token, Signature>;
+#else
+    constexpr bool callable = true;
 #endif
+    static_assert(callable,
+                  "conch: this is no completion token for what the operation completes with: see "
+                  "the completion signature in its documentation, void(error_code) or "
+                  "void(error_code, result). A time is an option: {.wait = 2s}");
+    if constexpr (callable) {
+        return boost::asio::async_initiate<Token, Signature>(
+            std::forward<Initiation>(initiation), token, std::forward<Args>(args)...);
+    } else if constexpr (!requires { &std::decay_t<Token>::operator(); }) {
+        return boost::asio::async_initiate<const boost::asio::deferred_t, Signature>(
+            std::forward<Initiation>(initiation), boost::asio::deferred,
+            std::forward<Args>(args)...);
+    }
 }
 
 }  // namespace conch::impl

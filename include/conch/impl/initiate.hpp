@@ -6,7 +6,6 @@
 #include <conch/impl/operation.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 
 #include <tuple>
 #include <type_traits>
@@ -78,8 +77,7 @@ private:
 
 template <typename Signature, typename Result, typename Token>
 auto start(initiate<Result> initiation, Token& token, const asked_options& options = {}) {
-    check_handler<Signature, Token>();
-    return boost::asio::async_initiate<Token, Signature>(std::move(initiation), token, options);
+    return check_and_initiate<Signature>(std::move(initiation), token, options);
 }
 
 template <typename Hold, typename Token>

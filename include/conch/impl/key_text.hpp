@@ -54,11 +54,12 @@ void append_key(std::string& key, const T& part) {
     } else if constexpr (std::is_enum_v<T>) {
         append_key_number(key, static_cast<std::underlying_type_t<T>>(part));
     } else {
-        static_assert(key_streamed<T>,
+        constexpr bool writable = key_streamed<T>;
+        static_assert(writable,
                       "conch: this argument can't be written as a part of the key: give it a "
                       "to_string() or operator<<, or give a function that makes the key instead of "
                       "a prefix");
-        if constexpr (key_streamed<T>) {
+        if constexpr (writable) {
             std::ostringstream out;
             out.imbue(std::locale::classic());
             out << part;

@@ -32,7 +32,7 @@ struct awaited {
     static_assert(!std::is_same_v<Other, Other>,
                   "conch::with_lock: the body must return boost::asio::awaitable<T>; without "
                   "coroutines, use mutex::async_lock");
-    using type = void;
+    using type = Other;
 };
 template <typename T, typename Executor>
 struct awaited<boost::asio::awaitable<T, Executor>> {

@@ -14,8 +14,32 @@ using conch::cli::explain;
 
 TEST(cli_command_error, a_server_that_refuses_the_password_is_given_one_in_the_url) {
     const std::string text =
-        explain(make_error_code(errc::authentication_failed), "WRONGPASS no", "h:1");
+        explain(make_error_code(errc::authentication_failed), "WRONGPASS no", "redis://h:1");
     EXPECT_TRUE(text.ends_with("; give them in the URL, redis://user:password@host")) << text;
+}
+
+TEST(cli_command_error, the_url_is_of_the_scheme_in_use) {
+    const auto text = [](const char* label) {
+        return explain(make_error_code(errc::authentication_failed), "NOAUTH", label);
+    };
+    EXPECT_TRUE(text("unix:///run/s").ends_with(", unix://user:password@/path")) << text("unix:");
+    EXPECT_TRUE(text("rediss+cluster://h:1").ends_with(", rediss+cluster://user:password@host"));
+}
+
+TEST(cli_command_error, whether_redis_runs_is_asked_where_nothing_shows_it) {
+    const auto text = [](const char* words) {
+        return explain(make_error_code(errc::not_connected), words, "redis://h:1");
+    };
+    for (const char* words : {"Connection refused", "the server didn't answer in time",
+                              "TLS: the server closed the connection", ""}) {
+        EXPECT_NE(text(words).find("is Redis running there?"), std::string::npos) << words;
+    }
+    for (const char* words :
+         {"ERR max number of clients reached", "DENIED Redis is running in protected mode",
+          "LOADING Redis is loading the dataset in memory", "Too many open files"}) {
+        EXPECT_EQ(text(words).find("is Redis running there?"), std::string::npos) << words;
+    }
+    EXPECT_TRUE(text("Too many open files").ends_with("(ulimit -n)"));
 }
 
 TEST(cli_command_error, a_sentinel_that_does_is_given_its_own) {

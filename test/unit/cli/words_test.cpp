@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Words of the program `conch` for others to read.
-#include "cli/client_name.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
@@ -11,14 +10,6 @@
 namespace {
 
 using namespace conch::cli;
-
-TEST(cli_client_name, has_host_and_process) {
-    EXPECT_EQ(client_name("db-1.example.org", 4711), "conch:db-1.example.org:4711");
-}
-
-TEST(cli_client_name, has_only_characters_that_redis_accepts) {
-    EXPECT_EQ(client_name("a b\n\x7f\xc3\xa9!~", 1), "conch:a-b----!~:1");
-}
 
 TEST(cli_plain_reason, has_no_name_of_a_function) {
     EXPECT_EQ(plain_reason("conch::config::from_url: not a URL"), "not a URL");

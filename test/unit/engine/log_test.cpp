@@ -51,17 +51,28 @@ protected:
 
 TEST_F(engine_log_of_many, refused_renewals_are_told_once_and_that_they_are_over) {
     grant_all(9s);
-    play(5s, error("MISCONF no disk"));
+    play(5s, error("ERR no disk"));
     ASSERT_EQ(said.size(), 2u);
-    EXPECT_TRUE(said[0].starts_with("renewal refused by ") && said[0].ends_with("MISCONF no disk"))
+    EXPECT_TRUE(said[0].starts_with("renewal refused by ") && said[0].ends_with("ERR no disk"))
         << said[0];
     EXPECT_NE(said[0].find(": lock"), std::string::npos) << said[0];
     EXPECT_TRUE(said[1].ends_with(" times more")) << said[1];
     said.clear();
     play(1s, integer(1));
     ASSERT_EQ(said.size(), 1u);
-    EXPECT_NE(said[0].find("MISCONF no disk: no more, after "), std::string::npos) << said[0];
+    EXPECT_NE(said[0].find("ERR no disk: no more, after "), std::string::npos) << said[0];
     EXPECT_EQ(h.counters().holds_now, many);
+}
+
+TEST_F(engine_log_of_many, a_refusal_that_may_pass_is_told_once_a_minute) {
+    grant_all(9s);
+    play(5s, error("MISCONF no disk"));
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_TRUE(said[0].starts_with("refused for now by ")) << said[0];
+    EXPECT_TRUE(said[0].ends_with(": MISCONF no disk")) << said[0];
+    EXPECT_EQ(h.counters().holds_now, many);
+    play(5s, error("MISCONF no disk"));
+    EXPECT_EQ(h.counters().lost_refused, many) << "by then the leases were over";
 }
 
 TEST_F(engine_log_of_many, of_many_losses_the_first_are_told_by_name) {
@@ -74,6 +85,24 @@ TEST_F(engine_log_of_many, of_many_losses_the_first_are_told_by_name) {
     }
     EXPECT_EQ(said[10], "lost: " + make_error_code(errc::lock_lost).message() +
                             ": 190 times more");
+}
+
+TEST_F(engine_log_of_many, a_blocked_loop_is_told_before_what_it_caused) {
+    grant_all(9s);
+    said.clear();
+    h.skip(9s);
+    h.advance(1ms);
+    ASSERT_EQ(said.size(), 11u) << "and ten of the losses";
+    EXPECT_TRUE(said[0].starts_with("the event loop stood still for ")) << said[0];
+    EXPECT_TRUE(said[1].starts_with("lost: lock")) << said[1];
+}
+
+TEST_F(engine_log_of_many, a_loop_that_is_a_little_late_is_not_told_of) {
+    grant_all(9s);
+    said.clear();
+    h.skip(3s + 450ms);  // they were due for renewal a third of the lease after the grant
+    h.advance(1ms);
+    EXPECT_EQ(said, lines{});
 }
 
 TEST_F(engine_log_of_many, a_hold_that_nobody_kept_is_told_of_once) {

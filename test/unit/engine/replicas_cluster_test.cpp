@@ -203,7 +203,7 @@ struct engine_replicas_moved : engine_replicas_cluster {
 
 TEST_F(engine_replicas_moved, that_is_refused_is_released_all_the_same) {
     operation& op = take_and_move();
-    reply("m2", array(integer(1)) + error("MISCONF Redis is configured to save RDB snapshots"));
+    reply("m2", array(integer(1)) + error("OOM command not allowed"));
     EXPECT_TRUE(op.done());
     EXPECT_EQ(sent("m2"), lines{release_of("b", 2)});
     reply("m2", integer(0) + integer(0));

@@ -189,4 +189,29 @@ TEST(engine_settings, max_poll_interval_bounds_the_wait_for_a_message) {
     EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)});
 }
 
+TEST(engine_settings, the_polls_of_many_names_are_bounded_together) {
+    engine_harness h{with([](auto& c) { c.max_poll_interval = 20ms; })};
+    constexpr std::size_t names = 100;
+    std::string all_busy;
+    for (std::size_t i = 0; i < names; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        h.lock(name);
+        if (i == 0) {
+            h.connect();
+        }
+        h.sent();
+        h.reply(busy(30'000));
+        h.sent();
+        h.reply(subscribed(name), busy(30'000));
+        all_busy += busy(30'000);
+    }
+    h.advance(30ms);  // each of them began to wait when there were fewer
+    EXPECT_EQ(h.sent().size(), names);
+    h.reply(all_busy);
+    h.advance(15ms - 1ns);
+    EXPECT_EQ(h.sent(), lines{}) << "0.3 ms for each name, and half of it at least";
+    h.advance(15ms + 1ns);
+    EXPECT_EQ(h.sent().size(), names);
+}
+
 }  // namespace

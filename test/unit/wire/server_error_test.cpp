@@ -39,6 +39,13 @@ constexpr row rows[] = {
     {"ERR max number of clients reached", errc::server_unavailable, refusal::passing},
     {"ERR max number of clients + cluster connections reached", errc::server_unavailable,
      refusal::passing},
+    {"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to "
+     "disk.",
+     errc::server_unavailable, refusal::passing},
+    {"ERR Error running script (call to f_abc): @user_script:9: -MISCONF Redis is configured to",
+     errc::server_unavailable, refusal::passing},
+    {"DENIED Redis is running in protected mode because protected mode is enabled",
+     errc::permission_denied, refusal::lasting},
     {"CLUSTERDOWN The cluster is down", errc::server_unavailable, refusal::passing},
     {"TRYAGAIN Multiple keys request during rehashing of slot", errc::server_unavailable,
      refusal::passing},

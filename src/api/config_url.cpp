@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/config.hpp>
+#include <conch/printable.hpp>
+
+#include <string>
+#include <vector>
+
+namespace conch {
+namespace {
+
+std::string text_of(const server_address& a) {
+    const bool ipv6 = a.host.find(':') != std::string::npos;
+    return printable(ipv6 ? '[' + a.host + ']' : a.host) + ':' + std::to_string(a.port);
+}
+
+std::string text_of(const std::vector<server_address>& addresses) {
+    std::string all;
+    for (const server_address& a : addresses) {
+        all += (all.empty() ? "" : ",") + text_of(a);
+    }
+    return all;
+}
+
+}  // namespace
+
+std::string config::url() const {
+    const std::string number = std::to_string(database);
+    const std::string behind = database != 0 ? '/' + number : "";
+    const std::string redis = tls ? "rediss" : "redis";
+    if (sentinel) {
+        return redis + "+sentinel://" + text_of(sentinel->addresses) + '/' +
+               printable(sentinel->master) + behind;
+    }
+    if (cluster) {
+        return redis + "+cluster://" + text_of(cluster->addresses);
+    }
+    if (!unix_path.empty()) {
+        return "unix://" + printable(unix_path) + (database != 0 ? "?db=" + number : "");
+    }
+    return redis + "://" + text_of(server_address{host, port}) + behind;
+}
+
+}  // namespace conch
