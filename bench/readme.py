@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Writes the tables of figures into the README, from what bench/run.sh has left.
+"""Writes the tables of figures into the page on performance, from what bench/run.sh has left.
 
-    readme.py [--check] [README RESULTS]    default: the README, and bench/results
+    readme.py [--check] [PAGE RESULTS]      default: src/doc/performance.md, and bench/results
 
---check changes nothing: the status is 1 if the README has other tables than these, or if the
+--check changes nothing: the status is 1 if the page has other tables than these, or if the
 results of one run are of several commits.
 """
 
@@ -175,7 +175,7 @@ def with_table(text: str, name: str, table: str) -> str:
     before, found, rest = text.partition(begin)
     _, found_end, after = rest.partition(end)
     if not found or not found_end:
-        raise Missing(f'the README has no place for the table "{name}"')
+        raise Missing(f'the page has no place for the table "{name}"')
     return f'{before}{begin}\n{table}\n{end}{after}'
 
 
@@ -189,7 +189,7 @@ def mixtures(results: Path) -> List[str]:
 def main() -> int:
     words = sys.argv[1:]
     check = words[:1] == ['--check']
-    paths = words[check:] or [ROOT / 'README.md', ROOT / 'bench' / 'results']
+    paths = words[check:] or [ROOT / 'src' / 'doc' / 'performance.md', ROOT / 'bench' / 'results']
     if len(paths) != 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2

@@ -12,7 +12,7 @@
 #                                           into the build folder, from where pip, npm, Maven and
 #                                           Go are configured to look
 #
-# The README's tables follow those of bench/results. Each JSON file has the commit that it was
+# The tables of src/doc/performance.md follow those of bench/results. Each JSON file has the commit that it was
 # measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder (default
 # build/release).
 set -euo pipefail
@@ -41,7 +41,7 @@ mkdir -p "$results"
 commit() {
     local id
     id=$(git rev-parse --short HEAD 2>/dev/null) || return 0
-    if [ -n "$(git status --porcelain -- . ':!bench/results' ':!README.md')" ]; then
+    if [ -n "$(git status --porcelain -- . ':!bench/results' ':!src/doc/performance.md')" ]; then
         id+=-dirty
     fi
     echo "$id"
@@ -54,7 +54,7 @@ stamp() {
 }
 
 # show: what was measured, as pictures (none is of topologies) and, if it is in its place, in the
-# README
+# page on performance
 show() {
     local status=0
     case $what in

@@ -27,7 +27,8 @@ enum class errc {
     already_released,
     /// The lease ended before a renewal was confirmed. Another client may hold the lock.
     lease_expired,
-    /// The server refused the renewals until the lease ended (see `client::last_server_error()`).
+    /// The server refused the renewals for good until the lease ended (see
+    /// `client::last_server_error()`). Refusals that may pass by themselves: `lease_expired`.
     renewal_refused,
     /// The server no longer knows this hold: forced release, deleted key, or data lost in a
     /// restart.

@@ -18,10 +18,9 @@ constexpr std::size_t most_losses_by_name = 10;  // in the log, of each reason i
 
 // Why the hold ends, if it does at its deadline.
 errc reason_at_deadline(const acquisition& a) noexcept {
-    const bool refused_for_now = a.renewing && a.renewing->trouble != errc{};
-    return a.last                         ? errc::max_hold_reached
-           : a.refused || refused_for_now ? errc::renewal_refused
-                                          : errc::lease_expired;
+    return a.last      ? errc::max_hold_reached
+           : a.refused ? errc::renewal_refused
+                       : errc::lease_expired;
 }
 
 void on_deadline(void* acquisition_) {

@@ -174,8 +174,8 @@ without_build_type() {
     [ "$(stat -c %s "$library")" -le 8000000 ] || fail "more than 8 MB"
 }
 
-# readme: all that a new user writes is its first snippet and its CMakeLists.txt, but for what the
-# lock is for, and main(). Built upon the prefix; without one, it is asked for the sources.
+# readme: all that a new user writes is its first snippet and its CMakeLists.txt. Built upon the
+# prefix; without one, it is asked for the sources.
 readme() {
     local folder="$CONCH_WORK/readme"
     mkdir -p "$folder"
@@ -184,9 +184,12 @@ readme() {
             "$CONCH_SOURCE/README.md"
     }
     first_snippet cmake >"$folder/CMakeLists.txt"
-    { first_snippet cpp; cat "$here/program/readme_rest.cpp"; } >"$folder/orders.cpp"
+    first_snippet cpp >"$folder/orders.cpp"
     builds "$folder" "$folder/build" "-DCMAKE_PREFIX_PATH=$prefix"
-    runs "$folder/build/orders"
+    trap stop_server EXIT
+    start_server "$CONCH_WORK"
+    output=$(timeout 120 "$folder/build/orders" "unix://$CONCH_WORK/socket")
+    [ "$output" = "settling order 7" ] || fail "the README's program said: $output"
     cmake -S "$folder" -B "$folder/fetched" "-DCMAKE_CXX_COMPILER=$CXX" \
         -DCMAKE_DISABLE_FIND_PACKAGE_conch=ON "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE"
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The least that a user must be allowed in a cluster: what the README says.
+// The least that a user must be allowed in a cluster: what the page on security says.
 #include "support/rights.hpp"
 #include "deployment/cluster_test.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The least that users must be allowed where sentinels watch: what the README says.
+// The least that users must be allowed where sentinels watch: what the page on security says.
 #include "support/rights.hpp"
 #include "deployment/sentinel_test.hpp"
 

@@ -14,9 +14,10 @@ using namespace conch::test;
 
 using rights_list = std::vector<std::string>;
 
-/// The rights of the README's ACL SETUSER below this comment, sorted, without quotes and line ends.
-rights_list rights_of_readme(const std::string& comment) {
-    std::ifstream in{CONCH_README};
+/// The rights of the ACL SETUSER below this comment in the page on security, sorted, without quotes
+/// and line ends.
+rights_list rights_of_page(const std::string& comment) {
+    std::ifstream in{CONCH_PAGES "/security.md"};
     const std::string text{std::istreambuf_iterator<char>{in}, {}};
     const std::string begin = "ACL SETUSER conch ";
     const std::size_t at = text.find(begin, text.find("\n# " + comment + '\n'));
@@ -131,7 +132,7 @@ asio::awaitable<void> acl_test::use_all() {
 }
 
 TEST(acl_readme_test, the_readme_names_the_rights_of_the_user_that_all_tests_run_as) {
-    rights_list written = rights_of_readme("at the server");
+    rights_list written = rights_of_page("at the server");
     if (server_is_before(6, 2)) {
         std::erase_if(written, is_of_channels);
     }
@@ -139,11 +140,11 @@ TEST(acl_readme_test, the_readme_names_the_rights_of_the_user_that_all_tests_run
 }
 
 TEST(acl_readme_test, the_readme_names_the_rights_where_there_are_several_servers) {
-    EXPECT_EQ(rights_of_readme("with Sentinel also, at each server"), sorted(watched_rights()));
-    EXPECT_EQ(rights_of_readme("with Sentinel, at each sentinel"), sorted(rights_at_sentinels()));
-    rights_list all = rights_of_readme("in a cluster also, at each node");
+    EXPECT_EQ(rights_of_page("with Sentinel also, at each server"), sorted(watched_rights()));
+    EXPECT_EQ(rights_of_page("with Sentinel, at each sentinel"), sorted(rights_at_sentinels()));
+    rights_list all = rights_of_page("in a cluster also, at each node");
     if (server_has_shard_messages()) {
-        const rights_list more = rights_of_readme(
+        const rights_list more = rights_of_page(
             "in a cluster of Redis 7.0 or newer also, for messages within a shard");
         all.insert(all.end(), more.begin(), more.end());
     }
@@ -203,7 +204,7 @@ TEST_F(acl_test, without_the_key_of_the_fence_the_rest_of_the_status_is_told) {
     });
 }
 
-/// A row of the README's table: what is missing, and what goes on nevertheless.
+/// A row of that page's table: what is missing, and what goes on nevertheless.
 struct row {
     const char* what;
     rights_list missing;

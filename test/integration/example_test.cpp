@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// test/examples/server.cpp, which the README shows: it runs, and does what it says.
+// test/examples/server.cpp, which the guide shows: it runs, and does what it says.
 #include "support/program.hpp"
 #include "support/redis_test.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The small programs of test/examples: each runs to its end and prints what the README says.
+// The small programs of test/examples: each runs to its end and prints what the pages say.
 #include "support/program.hpp"
 #include "support/redis_test.hpp"
 
@@ -21,6 +21,24 @@ protected:
         return end.out;
     }
 };
+
+TEST_F(examples_test, first) {
+    EXPECT_EQ(output_of("first"), "settling order 7\n");
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
+TEST_F(examples_test, the_first_ends_by_itself_and_says_what_is_wrong) {
+    const std::string path = std::string{EXAMPLES_FOLDER} + "/example_first";
+    program without_server{{path, "redis://127.0.0.1:1"}};
+    EXPECT_EQ(without_server.finish().status, 1);
+    EXPECT_NE(without_server.finish().err.find("no connection to the Redis server"),
+              std::string::npos);
+    EXPECT_NE(without_server.finish().err.find("(Connection refused)"), std::string::npos);
+    take_as_stranger(raw, "orders:7");
+    program busy{{path, url()}};
+    EXPECT_EQ(busy.finish().status, 1);
+    EXPECT_NE(busy.finish().err.find("not granted in time"), std::string::npos);
+}
 
 TEST_F(examples_test, coroutines) {
     EXPECT_EQ(output_of("coroutines"),

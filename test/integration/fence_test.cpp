@@ -3,6 +3,9 @@
 #include "support/redis_test.hpp"
 
 #include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace {
 
@@ -128,6 +131,21 @@ TEST_F(fence_test, the_status_tells_the_last_token) {
         const lock_status s = co_await m.async_status();
         EXPECT_EQ(s.fence, h.fence());
     });
+}
+
+TEST_F(fence_test, the_script_of_the_page_on_guarantees_lets_no_older_fence_write) {
+    std::ifstream in{CONCH_PAGES "/guarantees.md"};
+    const std::string page{std::istreambuf_iterator<char>{in}, {}};
+    const std::size_t begin = page.find("```lua\n") + 7;
+    const std::string script = page.substr(begin, page.find("```", begin) - begin);
+    const auto write = [&](const char* fence, const char* value) {
+        return raw.must({"EVAL", script, "1", "order", fence, value}).number;
+    };
+    EXPECT_EQ(write("1764000000000000", "paid"), 1);
+    EXPECT_EQ(write("1764000000000000", "sent"), 1);
+    EXPECT_EQ(write("1763999999999999", "new"), 0);
+    EXPECT_EQ(raw.must({"HGET", "order", "value"}).text, "sent");
+    EXPECT_EQ(write("1764000000000001", "done"), 1);
 }
 
 }  // namespace

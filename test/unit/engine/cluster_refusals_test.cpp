@@ -98,7 +98,7 @@ TEST_P(engine_cluster_refusals, of_renewals_end_a_hold_at_its_deadline_and_not_b
     const std::size_t times = refuse_for(deadline - now());
     EXPECT_GE(times, 15u) << "the lease runs: no pause is a long one";
     EXPECT_LE(times, 60u);
-    EXPECT_TRUE(loss.ended(errc::renewal_refused));
+    EXPECT_TRUE(loss.ended(errc::lease_expired));
     EXPECT_EQ(loss.at, deadline);
     EXPECT_EQ(valid_until(op.view), deadline);
     refuse_for(until_gone(3s));

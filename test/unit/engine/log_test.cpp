@@ -72,7 +72,7 @@ TEST_F(engine_log_of_many, a_refusal_that_may_pass_is_told_once_a_minute) {
     EXPECT_TRUE(said[0].ends_with(": MISCONF no disk")) << said[0];
     EXPECT_EQ(h.counters().holds_now, many);
     play(5s, error("MISCONF no disk"));
-    EXPECT_EQ(h.counters().lost_refused, many) << "by then the leases were over";
+    EXPECT_EQ(h.counters().lost_expired, many) << "by then the leases were over";
 }
 
 TEST_F(engine_log_of_many, of_many_losses_the_first_are_told_by_name) {

@@ -82,7 +82,7 @@ TEST_P(engine_round_and_round, a_hold_ends_at_its_deadline_and_not_before) {
     const operation& loss = wait_lost(op);
     const conch::time_point deadline = valid_until(op.view);
     go_round_for(deadline - now());
-    EXPECT_TRUE(loss.ended(errc::renewal_refused));
+    EXPECT_TRUE(loss.ended(errc::lease_expired));
     EXPECT_EQ(loss.at, deadline);
     go_round_for(3 * lease);
     EXPECT_TRUE(nothing_is_left()) << "the key is gone by itself";
