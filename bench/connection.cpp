@@ -82,10 +82,12 @@ std::uint64_t connection::calls(std::string_view command_name) {
 // The lines are "id=... addr=... name=conch:... ...".
 std::vector<std::string> connection::ids_named(std::string_view client_name) {
     std::istringstream list{command({"CLIENT", "LIST"}).text};
-    const std::string wanted = " name=" + std::string{client_name} + ':';
+    const std::string wanted = " name=" + std::string{client_name};
     std::vector<std::string> out;
     for (std::string row; std::getline(list, row);) {
-        if (row.find(wanted) != std::string::npos) {
+        const std::size_t at = row.find(wanted);
+        // conch's own names go on with a colon.
+        if (at != row.npos && (row[at + wanted.size()] == ' ' || row[at + wanted.size()] == ':')) {
             out.push_back(row.substr(3, row.find(' ') - 3));
         }
     }

@@ -12,8 +12,8 @@
 #                                           into the build folder, from where pip, npm, Maven and
 #                                           Go are configured to look
 #
-# The tables of src/doc/performance.md follow those of bench/results. Each JSON file has the commit that it was
-# measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder (default
+# The tables of src/doc/performance.md follow those of bench/results. Each JSON file has the commit
+# that it was measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder (default
 # build/release).
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server

@@ -48,8 +48,9 @@ constexpr std::uint64_t permit_number(Permits permits) noexcept {
 class rate_limiter {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB; no lock's, nor anything else's: a key of another
-    /// kind is an error of the server, but a whole number of up to 15 digits is a counter to
-    /// `fixed_window`, which gives it a time to live. Sends nothing.
+    /// kind is an error of the server. But a whole number of up to 15 digits is a counter to
+    /// `fixed_window`, which gives it a time to live, and, if it has one, to `sliding_log`, which
+    /// makes a log of it. Sends nothing.
     /// Throws `std::invalid_argument` for a bad name, limit or window.
     rate_limiter(const client& redis, std::string_view name, const rate& allowed,
                  rate_algorithm algorithm = rate_algorithm::sliding_log);

@@ -364,6 +364,7 @@ constexpr std::array schemes{
     scheme{"redis+cluster://", read_cluster},
     scheme{"rediss+cluster://", read_cluster, true},
     scheme{"unix://", read_socket},
+    scheme{"unix:/", read_socket},  // without an authority (RFC 8089 has the same of files)
 };
 
 config read(std::string_view url) {

@@ -32,11 +32,22 @@ std::string unencoded(char c) {
            " that must be percent-encoded, as " + code;
 }
 
+/// "host:port,[::1]:port", and so no beginning of a password.
+bool is_list_of_hosts(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    return colon != 0 && text.find_first_not_of(
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.,:[]"
+                             "%") == text.npos &&
+           (colon == text.npos || colon + 1 == text.size() ||
+            (text[colon + 1] >= '0' && text[colon + 1] <= '9') || text.starts_with('['));
+}
+
 /// What stands where user and password do, with the @ behind them; it may have to be encoded first.
 std::string_view raw_credentials(std::string_view url, std::string_view rest) {
-    const std::string_view no_query = rest.substr(0, rest.find_first_of("?#"));
-    std::size_t at = url.starts_with("unix:") ? rest.rfind("@/") : no_query.rfind('@');
-    if (at == rest.npos) {
+    const std::size_t query = std::min(rest.find_first_of("?#"), rest.size());
+    const std::string_view before = rest.substr(0, query);
+    std::size_t at = url.starts_with("unix:") ? rest.rfind("@/") : before.rfind('@');
+    if (at == rest.npos && !is_list_of_hosts(before.substr(0, before.find('/')))) {
         at = rest.rfind('@');
     }
     return at == rest.npos ? std::string_view{} : rest.substr(0, at + 1);

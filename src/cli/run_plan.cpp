@@ -5,7 +5,6 @@
 #include "cli/text.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 
 namespace conch::cli {
@@ -16,28 +15,30 @@ using namespace std::chrono_literals;
 
 constexpr duration one_year = std::chrono::hours{24 * 365};
 
-/// Options of flock(1): those for an exclusive lock are left out, as every lock is; no other has a
-/// meaning.
-word_list without_those_of_flock(word_list words, const po::options_description& options) {
-    const auto own = words.begin() + static_cast<std::ptrdiff_t>(count_own_words(words, options));
-    for (const std::string& word : word_list{words.begin(), own}) {
-        if (word == "-s" || word == "--shared") {
-            throw usage_error(word + ": every lock is exclusive");
-        }
-        if (word == "-u" || word == "--unlock") {
-            throw usage_error(word + ": a lock ends with its command; \"conch release --force\" "
-                                     "takes it away from whoever holds it");
-        }
-        if (word == "-o" || word == "--close") {
-            throw usage_error(word + ": the command never gets a descriptor of the lock");
-        }
+/// Options of flock(1) that have no meaning here, but an answer.
+po::options_description with_those_of_flock(const po::options_description& options) {
+    po::options_description all;
+    all.add(options);
+    auto add = all.add_options();
+    add("exclusive,x", "");  // as every lock is
+    add("exclusively,e", "");
+    add("shared,s", "");
+    add("unlock,u", "");
+    add("close,o", "");
+    return all;
+}
+
+void refuse_those_of_flock(const po::variables_map& values) {
+    if (values.count("shared") != 0) {
+        throw usage_error("--shared, -s: every lock is exclusive");
     }
-    words.erase(std::remove_if(words.begin(), own,
-                               [](const std::string& word) {
-                                   return word == "-x" || word == "-e" || word == "--exclusive";
-                               }),
-                own);
-    return words;
+    if (values.count("unlock") != 0) {
+        throw usage_error("--unlock, -u: a lock ends with its command; \"conch release --force\" "
+                          "takes it away from whoever holds it");
+    }
+    if (values.count("close") != 0) {
+        throw usage_error("--close, -o: the command never gets a descriptor of the lock");
+    }
 }
 
 /// After the lease and --max-hold.
@@ -97,10 +98,11 @@ std::optional<run_plan> read_run_plan(const word_list& words,
                                       const po::options_description& options) {
     std::optional<run_plan> plan{std::in_place};
     const po::variables_map values =
-        read_command_plan(without_those_of_flock(words, options), options, "lock", *plan);
+        read_command_plan(words, with_those_of_flock(options), "lock", *plan);
     if (values.count("help") != 0) {
         return std::nullopt;
     }
+    refuse_those_of_flock(values);
     read_run_options(values, *plan);
     // A server that has answered once and goes away is waited for as long as the lock.
     duration& patience = plan->server.settings.operation_timeout;

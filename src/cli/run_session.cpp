@@ -100,7 +100,7 @@ asio::awaitable<error_code> run_session::acquire() {
     const auto [contact_error, status] = co_await contact_.ask(mutex_);
     // Whatever else the server has to say, it says it of the lock too; but of a key that is no lock
     // a plain try says that it is taken.
-    if ((contact_error == errc::not_connected && !is_waited_for()) ||
+    if ((contact_error == errc::not_connected && !is_waited_for(clock::now() - asked)) ||
         contact_error == errc::wrong_type || stop_signal_ != 0) {
         co_return contact_error;
     }
@@ -130,9 +130,9 @@ asio::awaitable<error_code> run_session::acquire() {
 
 // A server that answers, and refuses for now, as one that has no room for another client, is waited
 // for like the lock; but not for ever.
-bool run_session::is_waited_for() const {
+bool run_session::is_waited_for(duration so_far) const {
     const duration wait = plan_.lock.wait.value_or(forever);
-    return wait != 0ns && wait != forever && is_answer(others_.last_server_error(redis_));
+    return so_far < wait && wait != forever && is_answer(others_.last_server_error(redis_));
 }
 
 asio::awaitable<void> run_session::supervise() {

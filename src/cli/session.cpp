@@ -28,8 +28,17 @@ session::session(const command_plan& plan, std::string title, const std::vector<
       signals_{signals},
       signal_stream_{io_, signals_.duplicate()},
       redis_{io_, with_log(plan.server.settings,
-                           [this](log_level, std::string_view line) { detail(line); })},
+                           [this](log_level, std::string_view line) { on_warning(line); })},
       contact_{io_, redis_, plan.server} {}
+
+// Else who waits without -w would wait for ever, and nobody would know for what.
+void session::on_warning(std::string_view line) {
+    if (line.starts_with("refused for now by ") && !common_.quiet) {
+        say(line);
+    } else {
+        detail(line);
+    }
+}
 
 void session::run(asio::awaitable<void> body) {
     start(watch_signals());

@@ -59,6 +59,7 @@ protected:
     std::string name_and_server() const;
 
 private:
+    void on_warning(std::string_view line);
     boost::asio::awaitable<void> watch_signals();
 
     const command_plan& common_;

@@ -14,8 +14,14 @@ namespace {
 
 namespace po = boost::program_options;
 
+/// Who writes a pattern would take "free" for an answer about all that match.
+const char* freedom(const std::string& name) {
+    const bool like_a_pattern = name.find_first_of("*?") != name.npos;
+    return like_a_pattern ? "no lock has this very name (a pattern is not looked up)" : "free";
+}
+
 void print_text(const std::string& name, const lock_status& s) {
-    std::cout << printable(name) << ": " << (s.locked ? "locked" : "free") << '\n';
+    std::cout << printable(name) << ": " << (s.locked ? "locked" : freedom(name)) << '\n';
     if (s.locked) {
         std::cout << "  holder  " << printable(s.holder) << '\n'
                   << "  depth   " << s.depth << '\n'

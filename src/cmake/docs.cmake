@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-# `cmake --build build --target docs`: the reference of the public headers, in build/docs/html.
+# `cmake --build build --target docs`: the README, the pages of src/doc and the reference of the
+# public headers as one site, in build/docs/html.
 find_package(Doxygen 1.9.1)
-if(NOT DOXYGEN_FOUND)
+find_package(Python3 COMPONENTS Interpreter)
+if(NOT DOXYGEN_FOUND OR NOT Python3_FOUND)
     return()
 endif()
+set(pages "${PROJECT_BINARY_DIR}/docs/pages")
 set(DOXYGEN_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/docs")
 set(DOXYGEN_STRIP_FROM_PATH "${PROJECT_SOURCE_DIR}/include")
 set(DOXYGEN_STRIP_FROM_INC_PATH "${PROJECT_SOURCE_DIR}/include")
@@ -18,5 +21,17 @@ set(DOXYGEN_QUIET YES)
 set(DOXYGEN_BUILTIN_STL_SUPPORT YES)
 set(DOXYGEN_HAVE_DOT NO)
 set(DOXYGEN_GENERATE_LATEX NO)
-doxygen_add_docs(docs "${PROJECT_SOURCE_DIR}/include/conch"
-    COMMENT "Writing the reference to docs/html")
+set(DOXYGEN_USE_MDFILE_AS_MAINPAGE "${pages}/README.md")
+file(GLOB pictures CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/results/*.svg")
+set(DOXYGEN_HTML_EXTRA_FILES ${pictures})
+set(DOXYGEN_GENERATE_TREEVIEW YES)
+find_file(awesome doxygen-awesome.css PATHS /usr/share/doxygen-awesome-css NO_CACHE)
+if(awesome)
+    set(DOXYGEN_HTML_EXTRA_STYLESHEET "${awesome}")
+endif()
+add_custom_target(docs_pages
+    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/src/cmake/site_pages.py"
+        "${PROJECT_SOURCE_DIR}" "${pages}")
+doxygen_add_docs(docs "${PROJECT_SOURCE_DIR}/include/conch" "${pages}"
+    COMMENT "Writing the site to docs/html")
+add_dependencies(docs docs_pages)

@@ -68,4 +68,9 @@ if(TARGET conch_program)
     install(FILES src/cli/completion/_conch
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endif()
-install(FILES src/cmake/copyright DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/conch")
+set(documents "${CMAKE_INSTALL_DATADIR}/doc/conch")
+install(FILES src/cmake/copyright README.md DESTINATION "${documents}")
+# As in the sources, so that links between them hold.
+install(DIRECTORY src/doc DESTINATION "${documents}/src")
+install(DIRECTORY test/examples DESTINATION "${documents}/test" FILES_MATCHING PATTERN "*.cpp")
+install(DIRECTORY bench/results DESTINATION "${documents}/bench" FILES_MATCHING PATTERN "*.svg")

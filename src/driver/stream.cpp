@@ -164,6 +164,7 @@ void stream::wake_early() {
 }
 
 void stream::read() {
+    reads_ = true;
     const auto space = home_.input_space(*this, read_size);
     input_ = space.data();
     socket_.async_read_some(asio::buffer(space.data(), space.size()), note(reading_, read_memory_));
@@ -176,6 +177,7 @@ bool stream::is_tls(std::size_t n) {
 }
 
 void stream::have_read(error_code ec, std::size_t n) {
+    reads_ = false;
     if (ec && heard_) {
         home_.on_broken(*this, ec);
     } else if (ec) {
@@ -208,7 +210,13 @@ void stream::write_rest() {
     socket_.async_write_some(asio::buffer(output_) + written_, note(sending_, write_memory_));
 }
 
+// A server that refuses a client, as it has no room, says so and hangs up: what it said is there to
+// be read, though nothing can be written any more.
 void stream::have_written(error_code ec, std::size_t n) {
+    if ((ec == asio::error::broken_pipe || ec == asio::error::connection_reset) && !heard_ &&
+        reads_) {
+        return;
+    }
     written_ += n;
     if (!ec && written_ < output_.size()) {
         write_rest();

@@ -76,6 +76,7 @@ protected:
     bool left_ = false;
     bool writing_ = false;
     bool heard_ = false;  // anything from the server
+    bool reads_ = false;
     std::string output_{};
     ending opening_;  // resolving, then connecting
     ending reading_;

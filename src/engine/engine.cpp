@@ -57,7 +57,9 @@ lock_engine::lock_engine(const config& settings, std::string_view client_id, std
 lock_engine::~lock_engine() { close(); }
 
 void lock_engine::begin_turn(time_point now) {
-    const duration late = now > next_deadline() ? now - next_deadline() : duration{};
+    // A deadline may be in the past when it is set.
+    const time_point due = std::max(next_deadline(), house_.now);
+    const duration late = now > due ? now - due : duration{};
     house_.now = std::max(house_.now, now);
     if (late >= long_standstill) {
         house_.tell_standstill(late);

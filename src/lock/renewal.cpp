@@ -340,13 +340,19 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
         }
         return;
     }
-    a.refused = renews(a);
     house_.tell(refused_by(by), a.home.name(), words);
+    const bool passes = wire::classify(words) == wire::refusal::passing;
+    a.refused = renews(a) && !passes;
+    bool asked_for = renews(a);
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
-        house_.complete(e, wire::to_errc(words));
-        house_.extensions.free(e);
+        if (passes) {
+            asked_for = true;  // until its caller's patience is over
+        } else {
+            house_.complete(e, wire::to_errc(words));
+            house_.extensions.free(e);
+        }
     });
-    const duration d = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
+    const duration d = asked_for ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
     house_.renewals.set(a, core::after(house_.now, d));
 }
 

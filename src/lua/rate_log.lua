@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  the log: a sorted set of "<time>:<permits>" by time in microseconds, and of "" with the
 --          sum of all permits in it; before, it may have been the counter of rate_window.lua:
---          what that has counted is as if counted now
+--          what that has counted is over when it would be
 -- ARGV[1]  limit, in permits; not above 1,000,000,000, so that the sum is below any time
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  and on: permits of each request, none above the limit
@@ -30,29 +30,37 @@ local function permits_of(entries)
     end
     return sum
 end
+-- The counter becomes a log of one entry, which is over when the counter would be.
 local function of_counter()
-    local counter = redis.pcall('get', KEYS[1])
-    if type(counter) ~= 'string' or #counter > 15 or redis.call('pttl', KEYS[1]) < 0 or
+    local counter, rest = redis.pcall('get', KEYS[1]), redis.call('pttl', KEYS[1])
+    if type(counter) ~= 'string' or #counter > 15 or rest < 0 or
         counter ~= '0' and not string.match(counter, '^[1-9]%d*$') then
-        return nil
+        return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
     end
     redis.call('unlink', KEYS[1])
-    return math.min(tonumber(counter), limit)
+    local sum = text(math.min(tonumber(counter), limit))
+    if sum == '0' then
+        return false
+    end
+    local at = text(now - window + math.min(rest * 1000, window))
+    local added = redis.pcall('zadd', KEYS[1], at, at .. ':' .. sum, sum, '')
+    if type(added) ~= 'number' then
+        redis.call('set', KEYS[1], counter, 'px', text(math.max(rest, 1)))
+        return added
+    end
+    redis.call('pexpire', KEYS[1], text(math.max(rest, 1)))
+    return sum
 end
 local sum = redis.pcall('zscore', KEYS[1], '')
-local counted = 0  -- permits, from now on
-if type(sum) == 'table' then
-    if not string.find(sum.err, 'WRONGTYPE') then
-        return sum
-    end
-    sum, counted = false, of_counter()
+if type(sum) == 'table' and string.find(sum.err, 'WRONGTYPE') then
+    sum = of_counter()
 elseif not sum and redis.call('exists', KEYS[1]) == 1 then
-    counted = nil
+    sum = redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
 end
-if not counted then
-    return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')
+if type(sum) == 'table' then
+    return sum
 end
-local used = tonumber(text(sum or 0)) + counted  -- a score may come as 5.0
+local used = tonumber(text(sum or 0))  -- a score may come as 5.0
 local before, fresh = used, not sum
 
 local over = text(now - window)
@@ -71,7 +79,7 @@ if #expired > 0 then
 end
 -- The server's clock went back: what was counted later than now is as if counted now.
 local late = redis.call('zrangebyscore', KEYS[1], text(now), '+inf')
-counted = counted + permits_of(late)
+local counted = permits_of(late)
 
 local granted, taken = 0, 0
 for _, permits in ipairs(requests) do
@@ -82,7 +90,7 @@ for _, permits in ipairs(requests) do
     granted = granted + 1
 end
 used = used + taken
-if taken + counted > 0 then
+if taken > 0 or #late > 0 then
     redis.call('zremrangebyscore', KEYS[1], text(now), '+inf')
     local entry = text(now) .. ':' .. text(counted + taken)
     redis.call('zadd', KEYS[1], text(now), entry, text(used), '')

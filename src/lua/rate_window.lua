@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- Counts permits in a window that begins with its first permit: as many requests as fit, in order.
 --
--- KEYS[1]  the counter; before, it may have been the log of rate_log.lua: what is in that counts in
---          a window that begins now
+-- KEYS[1]  the counter; before, it may have been the log of rate_log.lua: what is in that counts
+--          until the newest of it would be over
 -- ARGV[1]  limit, in permits
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  and on: permits of each request, none above the limit
@@ -25,16 +25,21 @@ local function of_log()
     end
     local time = redis.call('time')
     local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-    redis.call('unlink', KEYS[1])
-    return tonumber(at) > now - window * 1000 and tonumber(sum) or 0
+    local rest = math.ceil((tonumber(at) - now) / 1000) + window
+    if rest <= 0 then
+        return 0, window
+    end
+    return tonumber(sum), math.min(rest, window)
 end
 local text = redis.pcall('get', KEYS[1])
 local before
+local length = window  -- of one that begins now
 if type(text) == 'table' then
     if not string.find(text.err, 'WRONGTYPE') then
         return text
     end
-    text, before = false, of_log()
+    text = false
+    before, length = of_log()
 elseif not text then
     before = 0
 elseif text == '0' or string.match(text, '^[1-9]%d*$') and #text < 16 then
@@ -55,8 +60,8 @@ local left = redis.call('pttl', KEYS[1])
 if not text then
     left = 0
     if used > 0 then
-        redis.call('set', KEYS[1], string.format('%.0f', used), 'px', ARGV[2])
-        left = window
+        left = length
+        redis.call('set', KEYS[1], string.format('%.0f', used), 'px', string.format('%.0f', left))
     end
 else
     -- A counter that never expires would refuse for ever.

@@ -184,12 +184,16 @@ void link::tell(std::string_view why) {
 // What a server refuses for now, it refuses to all: so a warning for each reason, once a minute.
 void link::tell_refusal(std::string_view words) {
     constexpr duration quiet = std::chrono::minutes{1};
-    const bool told = refusal_ == words && now_ < core::after(refusal_told_, quiet);
+    const std::string_view reason = reason_of(words);
+    const auto known = std::find_if(refusals_.begin(), refusals_.end(),
+                                    [&](const refusal_told& r) { return r.reason == reason; });
+    const bool told = known != refusals_.end() && now_ < core::after(known->at, quiet);
     log_(told ? log_level::debug : log_level::warning, "refused for now by ", target_.text(), ": ",
          words);
-    if (!told) {
-        refusal_ = words;
-        refusal_told_ = now_;
+    if (known == refusals_.end()) {
+        refusals_.push_back({reason, now_});
+    } else if (!told) {
+        known->at = now_;
     }
 }
 
@@ -351,7 +355,7 @@ void link::answer(call& c, const resp::value& reply) {
             pipeline_.submit_again(c);
             return;
         }
-    } else if (c.wanted && c.type->order != priority::greeting) {
+    } else if (c.wanted && c.type->order != priority::greeting && &c != &ping_) {
         switch (classify(words)) {
             case refusal::no_script:
                 if (!c.by_body) {

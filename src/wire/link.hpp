@@ -21,6 +21,7 @@
 #include <list>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <utility>
 
 namespace conch::wire {
@@ -262,8 +263,11 @@ private:
     duration round_trip_{};
     std::string& last_words_;
     std::string told_{};  // in the log, since the last connection
-    std::string refusal_{};  // in the log, at this time
-    time_point refusal_told_{};
+    struct refusal_told {
+        std::string_view reason;  // of a constant table
+        time_point at;
+    };
+    std::vector<refusal_told> refusals_{};  // in the log
 
     std::list<old_connection> unfenced_{};
     time_point forgotten_ = time_point::min();  // unfenced, but no longer in the list: up to then

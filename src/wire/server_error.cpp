@@ -83,6 +83,11 @@ bool crosses_hash_slots(std::string_view words) noexcept {
     return words.starts_with("CROSSSLOT") || words.find("keys must be in same slot") != words.npos;
 }
 
+std::string_view reason_of(std::string_view words) noexcept {
+    const word* w = find_word(words);
+    return w ? w->text.substr(0, w->text.find(' ')) : std::string_view{};
+}
+
 errc to_errc(std::string_view words) noexcept {
     const word* w = find_word(words);
     return w ? w->code : errc::server_error;

@@ -26,6 +26,9 @@ bool is_divided(std::string_view words) noexcept;
 /// The server takes no command with keys of several hash slots, such as this one: it did not run.
 bool crosses_hash_slots(std::string_view words) noexcept;
 
+/// What tells a refusal that passes from others, whatever stands around it: "MISCONF".
+std::string_view reason_of(std::string_view words) noexcept;
+
 /// The code of an error reply.
 errc to_errc(std::string_view words) noexcept;
 

@@ -6,7 +6,10 @@
 of_library=("$CONCH_LIBDIR/libconch.a" "$CONCH_LIBDIR/libconch.so"
     "$CONCH_LIBDIR/libconch.so.$CONCH_VERSION" "$CONCH_LIBDIR/cmake/conch/conch-config.cmake"
     "$CONCH_LIBDIR/cmake/conch/conch-config-version.cmake" "$CONCH_LIBDIR/pkgconfig/conch.pc"
-    share/doc/conch/copyright)
+    share/doc/conch/copyright share/doc/conch/README.md)
+mapfile -t documents < <(cd "$CONCH_SOURCE" &&
+    find src/doc/*.md test/examples/*.cpp bench/results/*.svg -printf 'share/doc/conch/%p\n')
+of_library+=("${documents[@]}")
 mapfile -t headers < <(cd "$CONCH_SOURCE" && find include -name '*.hpp')
 of_library+=("${headers[@]}")
 of_program=(bin/conch share/man/man1/conch.1 share/bash-completion/completions/conch

@@ -13,7 +13,8 @@ UPDATE = re.search(r'```sql\n(.*?)```', PAGE.read_text(), re.S).group(1)
 class Fencing(unittest.TestCase):
     def setUp(self):
         self.rows = sqlite3.connect(':memory:')
-        self.rows.execute('CREATE TABLE orders (id int, state text, fence bigint NOT NULL DEFAULT 0)')
+        self.rows.execute('CREATE TABLE orders '
+                          '(id int, state text, fence bigint NOT NULL DEFAULT 0)')
         self.rows.execute("INSERT INTO orders (id, state) VALUES (7, 'new'), (8, 'new')")
 
     def write(self, state, fence):

@@ -19,9 +19,9 @@ asio::awaitable<void> settle(conch::client& redis) {
 }
 
 int main(int argc, char** argv) {
-    const char* const url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
+    const auto server = conch::config::from_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379");
     asio::io_context io;
-    conch::client redis{io, conch::config::from_url(url)};
+    conch::client redis{io, server};
     int status = 0;
     asio::co_spawn(io, settle(redis), [&](std::exception_ptr error) {
         try {
@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
                 std::rethrow_exception(error);
             }
         } catch (const std::exception& e) {
-            std::cerr << url << ": " << e.what() << " (" << redis.last_server_error() << ")\n";
+            std::cerr << e.what() << " (" << server.url() << ": " << redis.last_server_error()
+                      << ")\n";
             status = 1;
         }
         redis.async_shutdown([](conch::error_code) {});  // else run() never returns

@@ -67,7 +67,8 @@ def enumerators(header, name):
 
 def pages():
     """Each page's text, by its path; the README is the first."""
-    return {p: p.read_text() for p in [ROOT / 'README.md', *sorted((ROOT / 'src/doc').glob('*.md'))]}
+    paths = [ROOT / 'README.md', *sorted((ROOT / 'src' / 'doc').glob('*.md'))]
+    return {path: path.read_text() for path in paths}
 
 
 MOST_LINES = {'README.md': 150}  # of others: 250
@@ -89,7 +90,8 @@ def anchors(text):
 
 def dead_links(all_pages):
     for path, text in all_pages.items():
-        for link in re.findall(r'\]\(([^)\s]+)\)', re.sub(r'^```.*?^```', '', text, flags=re.S | re.M)):
+        words = re.sub(r'^```.*?^```', '', text, flags=re.S | re.M)
+        for link in re.findall(r'\]\(([^)\s]+)\)', words):
             if re.match(r'https?://', link):
                 continue
             name, _, anchor = link.partition('#')
@@ -111,7 +113,7 @@ def missing_of_command(page):
     """Flags and exit statuses of the program that its page has no row for."""
     rows = '\n'.join(lines for _, lines in tables_of(page))
     sources = '\n'.join(p.read_text() for p in sorted((ROOT / 'src/cli').glob('*.cpp')))
-    for flag in sorted(set(re.findall(r'add\("([a-z-]+)', sources))):
+    for flag in sorted(set(re.findall(r'add\("([a-z-]+)[^"]*",(?! "")', sources))):
         if not re.search(rf'`[^`]*--{flag}\b', rows):
             yield f'no row of command.md has --{flag}'
     codes = (ROOT / 'src/cli/exit_codes.hpp').read_text()

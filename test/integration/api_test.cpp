@@ -7,6 +7,7 @@
 #include <boost/asio/strand.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace {
@@ -37,6 +38,28 @@ TEST_F(api_test, a_callback_gets_the_hold_and_never_inside_the_call) {
     EXPECT_FALSE(unlocked);
     ASSERT_TRUE(run_until(io, [&] { return unlocked; }));
     EXPECT_FALSE(raw.exists("callback"));
+}
+
+TEST_F(api_test, a_handler_with_a_name_can_be_given_to_several_operations) {
+    client c{io, settings()};
+    std::vector<hold> kept;
+    std::function<void(error_code, hold)> keep = [&](error_code ec, hold h) {
+        EXPECT_FALSE(ec) << ec.message();
+        kept.push_back(std::move(h));
+    };
+    mutex{c, "first"}.async_lock(keep);
+    mutex{c, "second"}.async_lock({}, keep);
+    EXPECT_TRUE(keep);
+    EXPECT_TRUE(run_until(io, [&] { return kept.size() == 2; }));
+    int verdicts = 0;
+    std::function<void(error_code, rate_verdict)> count = [&](error_code ec, const rate_verdict&) {
+        EXPECT_FALSE(ec) << ec.message();
+        ++verdicts;
+    };
+    const rate_limiter calls{c, "calls", {.limit = 2}};
+    calls.async_try_acquire(count);
+    calls.async_acquire(count);
+    EXPECT_TRUE(run_until(io, [&] { return verdicts == 2; }));
 }
 
 TEST_F(api_test, an_answer_known_at_once_does_not_come_inside_the_call_either) {

@@ -193,25 +193,44 @@ TEST_F(server_message_test, a_password_that_is_missing_is_asked_for_in_the_form_
     expect_in("unix://user:password@/path", of_path.finish().err);
 }
 
-TEST_F(server_message_test, a_server_without_room_is_known_to_be_there) {
-    there.must({"CONFIG", "SET", "maxclients", "1"});
+/// Over TCP and over its unix socket, where it may hang up before anything was written.
+class full_server_message_test : public server_message_test,
+                                 public ::testing::WithParamInterface<bool> {
+protected:
+    void SetUp() override {
+        server_message_test::SetUp();
+        there.must({"CONFIG", "SET", "maxclients", "1"});
+    }
+    program start_here(const words& options, const words& command) const {
+        std::string here = GetParam() ? closed.url() : place;
+        here.insert(here.find("://") + 3, ":s3cret@");
+        return program{run_words(options, command), {{"CONCH_REDIS", here}}};
+    }
+};
+
+TEST_P(full_server_message_test, it_is_known_to_be_there) {
     for (const words& options : {words{}, words{"-n"}, words{"-w", "0.2"}}) {
-        program p = start(options, {"true"});
+        const time_point start = clock::now();
+        program p = start_here(options, {"true"});
         EXPECT_EQ(p.finish().status, 69);
-        expect_named(p.finish());
+        expect_one_line(p.finish().err);
+        expect_not_in("s3cret", p.finish().err);
         expect_in("max number of clients", p.finish().err);
         expect_not_in("is Redis running", p.finish().err);
+        EXPECT_LT(clock::now() - start, 4s) << "0.5 s is its time";
     }
 }
 
-TEST_F(server_message_test, a_server_without_room_is_waited_for_like_the_lock) {
-    there.must({"CONFIG", "SET", "maxclients", "1"});
-    program p = start({"-w", "30"}, {"echo", "ran"});
+TEST_P(full_server_message_test, it_is_waited_for_like_the_lock) {
+    program p = start_here({"-w", "30"}, {"echo", "ran"});
     EXPECT_TRUE(lease_passes(io, raw, 1500ms));  // longer than one try to connect
     there.must({"CONFIG", "SET", "maxclients", "100"});
     EXPECT_EQ(p.finish().status, 0);
     EXPECT_EQ(p.finish().out, "ran\n");
 }
+
+INSTANTIATE_TEST_SUITE_P(over, full_server_message_test, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "unix" : "tcp"; });
 
 TEST_F(server_message_test, a_server_that_is_not_there_is_told_with_the_lock) {
     program p{run_words({}, {"true"}), {{"CONCH_REDIS", "redis://:s3cret@127.0.0.1:1/7"}}};

@@ -50,8 +50,8 @@ TEST_F(options_command_test, the_string_may_come_before_the_name) {
 }
 
 TEST_F(options_command_test, those_of_flock_for_an_exclusive_lock_are_taken_for_granted) {
-    for (const char* option : {"-x", "-e", "--exclusive"}) {
-        const ended end = run_to_end({option, "-n", option}, {"echo", "a", option});
+    for (const char* option : {"-x", "-e", "--exclusive", "-xn", "-ew1"}) {
+        const ended end = run_to_end({option}, {"echo", "a", option});
         EXPECT_EQ(end.status, 0) << end.err;
         EXPECT_EQ(end.out, "a " + std::string{option} + '\n') << "the command has its own";
         EXPECT_EQ(end.err, "");
@@ -68,7 +68,8 @@ TEST_F(options_command_test, others_of_flock_are_refused_with_the_reason) {
             const ended end = run_to_end({option}, {"true"});
             EXPECT_EQ(end.status, 64);
             expect_one_line(end.err);
-            expect_in(option + answer, end.err);
+            expect_in(option, end.err);
+            expect_in(answer, end.err);
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The commands with the least rights that the page on security tells, for the keys of the locks alone.
+// The commands with the least rights that the page on security tells, for the keys of the locks
+// alone.
 #include "support/command_fixture.hpp"
 
 namespace {

@@ -41,6 +41,14 @@ TEST_F(status_command_test, a_held_lock_is_told_in_text_with_its_holder) {
     expect_in(raw.hgetall("lock").begin()->first, end.out);
 }
 
+TEST_F(status_command_test, a_pattern_is_not_taken_for_a_free_lock) {
+    take_as_stranger(raw, "orders:7");
+    const ended end = to_end({"status", "orders:*"});
+    EXPECT_EQ(end.out, "orders:*: no lock has this very name (a pattern is not looked up)\n");
+    take_as_stranger(raw, "orders:*");
+    expect_in("orders:*: locked\n", to_end({"status", "orders:*"}).out);
+}
+
 TEST_F(status_command_test, a_free_lock_in_json) {
     const auto o = parsed(to_end({"status", "--json", "lock"}));
     EXPECT_EQ(o, (boost::json::object{{"name", "lock"},

@@ -145,6 +145,17 @@ TEST_F(rate_scripts_test, a_window_takes_over_what_is_in_a_log) {
     EXPECT_EQ(ask(wire::script_id::rate_window, "10", "60000", "1").items.at(0).number, 0);
 }
 
+TEST_F(rate_scripts_test, two_algorithms_side_by_side_keep_nobody_out_for_longer_than_a_window) {
+    EXPECT_EQ(ask(wire::script_id::rate_window, "10", "300", "10").items.at(0).number, 1);
+    const time_point end = clock::now() + 10s;
+    std::int64_t granted = 0;
+    for (int i = 0; granted == 0 && clock::now() < end; ++i) {
+        const auto one = i % 2 == 0 ? wire::script_id::rate_log : wire::script_id::rate_window;
+        granted = ask(one, "10", "300").items.at(0).number;
+    }
+    EXPECT_EQ(granted, 1);
+}
+
 TEST_F(rate_scripts_test, a_window_takes_over_nothing_that_is_over) {
     log_of(5);
     EXPECT_EQ(ask(wire::script_id::rate_window, "5", "5000").items.at(1).number, 1);

@@ -10,8 +10,8 @@
 
 namespace conch::test {
 
-/// The user of the ACL that conch needs, as the page on security has it: every client of the tests with
-/// servers is this one unless it is about users, and what it may not do fails them.
+/// The user of the ACL that conch needs, as the page on security has it: every client of the tests
+/// with servers is this one unless it is about users, and what it may not do fails them.
 inline constexpr std::string_view conch_user = "conch";
 inline constexpr std::string_view conch_password = "pass-of-a-test";
 /// Redis has such rights since 6.2.

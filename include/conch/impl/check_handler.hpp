@@ -13,8 +13,11 @@ namespace conch::impl {
 /// `async_initiate`, with one readable error where the completion token can't be called with what
 /// the operation gives. No other error follows: of what is no function object, the result can be
 /// awaited.
-template <typename Signature, typename Initiation, typename Token, typename... Args>
-auto check_and_initiate(Initiation&& initiation, Token& token, Args&&... args) {
+///
+/// `Token` is that of `async_initiate`: an lvalue's is a reference, and it is copied.
+template <typename Signature, typename Token, typename Initiation, typename... Args>
+auto check_and_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
+                        Args&&... args) {
 #if defined(BOOST_ASIO_HAS_CONCEPTS)
     constexpr bool callable = boost::asio::completion_token_for<Token, Signature>;
 #else

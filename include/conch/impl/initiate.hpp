@@ -77,7 +77,7 @@ private:
 
 template <typename Signature, typename Result, typename Token>
 auto start(initiate<Result> initiation, Token& token, const asked_options& options = {}) {
-    return check_and_initiate<Signature>(std::move(initiation), token, options);
+    return check_and_initiate<Signature, Token>(std::move(initiation), token, options);
 }
 
 template <typename Hold, typename Token>

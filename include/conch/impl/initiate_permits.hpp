@@ -58,8 +58,9 @@ template <typename Token>
 auto async_permits(request what, core_ptr core, rate_spec_ptr spec, std::uint64_t permits,
                    duration wait, bool log_refusal, Token&& token) {
     using signature = void(error_code, rate_verdict);
-    return check_and_initiate<signature>(initiate_permits{what, std::move(core), std::move(spec)},
-                                         token, permits, wait, log_refusal);
+    return check_and_initiate<signature, Token>(
+        initiate_permits{what, std::move(core), std::move(spec)}, token, permits, wait,
+        log_refusal);
 }
 
 }  // namespace conch::impl

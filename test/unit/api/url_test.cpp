@@ -119,6 +119,7 @@ TEST(good_url_test, a_socket_may_want_a_password) {
     EXPECT_EQ(c.password, "p@ss");
     EXPECT_EQ(c.database, 1u);
     EXPECT_EQ(config::from_url("unix:///run/a@b").unix_path, "/run/a@b");
+    EXPECT_EQ(config::from_url("unix:/run/redis.sock?db=2").unix_path, "/run/redis.sock");
 }
 
 TEST(good_url_test, an_address_of_version_6_may_have_a_zone) {
@@ -181,13 +182,18 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"redis://a,b", "several hosts are those of a redis+sentinel:// or a"},
         mistake{"unix://:s3c@/run/a@b?port=1", "the only query of a unix:// URL is db"},
         mistake{"rediss://u:s3c@h/?cacert=/a@b&port=1", "the queries of a rediss:// URL are"},
+        mistake{"redis+sentinel://h:26379/m?sentinel_password=s3c@r&db=1",
+                "the only queries of a redis+sentinel:// URL"},
+        mistake{"rediss://h:6379/?cacert=/a@b&port=1", "the queries of a rediss:// URL are"},
+        mistake{"redis://h:1?x=a@b", "a redis:// URL has no query"},
         mistake{"redis://u:s3c@h/x@y", "must be percent-encoded, as %40"}));
 
 TEST(url_for_messages, is_where_the_server_is_and_no_secret) {
     for (const char* url :
          {"redis://h:1", "redis://h:6379/2", "redis://[::1]:6379", "redis://[fe80::1%eth0]:6379",
           "unix:///run/redis.sock", "unix:///run/redis.sock?db=3",
-          "redis+sentinel://a:1,[::1]:2/m", "redis+sentinel://a:1/m/4", "redis+cluster://a:1,b:2"}) {
+          "redis+sentinel://a:1,[::1]:2/m", "redis+sentinel://a:1/m/4",
+          "redis+cluster://a:1,b:2"}) {
         std::string given = url;
         if (const std::size_t zone = given.find("%eth0"); zone != given.npos) {
             given.insert(zone + 1, "25");

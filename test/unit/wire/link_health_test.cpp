@@ -91,6 +91,16 @@ TEST_F(wire_link_health, a_silent_connection_is_probed) {
     EXPECT_EQ(h.sent(), lines{});
 }
 
+TEST_F(wire_link_health, a_probe_that_is_refused_is_answered) {
+    ready();
+    h.advance(10s);
+    EXPECT_EQ(h.sent(), lines{"PING"});
+    h.reply(error("MISCONF Redis is configured to save RDB snapshots"));
+    h.advance(9s);
+    EXPECT_TRUE(h.link.ready());
+    EXPECT_EQ(h.sent(), lines{}) << "the next one is due after 10 s";
+}
+
 TEST_F(wire_link_health, a_probe_without_an_answer_ends_it) {
     ready();
     h.advance(10s);
