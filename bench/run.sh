@@ -13,8 +13,8 @@
 #                                           Go are configured to look
 #
 # The tables of src/doc/performance.md follow those of bench/results. Each JSON file has the commit
-# that it was measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder (default
-# build/release).
+# that it was measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder
+# (default build/release).
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -33,7 +33,8 @@ TEST_F(examples_test, the_first_ends_by_itself_and_says_what_is_wrong) {
     EXPECT_EQ(without_server.finish().status, 1);
     EXPECT_NE(without_server.finish().err.find("no connection to the Redis server"),
               std::string::npos);
-    EXPECT_NE(without_server.finish().err.find("(redis://127.0.0.1:1: Connection refused)"), std::string::npos);
+    EXPECT_NE(without_server.finish().err.find("(redis://127.0.0.1:1: Connection refused)"),
+              std::string::npos);
     take_as_stranger(raw, "orders:7");
     program busy{{path, url()}};
     EXPECT_EQ(busy.finish().status, 1);

@@ -42,8 +42,8 @@ struct resource_report {
 
 /// What locks are for: counters, each protected by the lock of its name. Lives outside Redis. Takes
 /// no fence that is older than the newest it has seen, as the page on guarantees tells its users to
-/// do, and judges by its own records whether the lock kept its promises. Blind to how a write came about:
-/// it stores what it is given, so that an update made from an old value destroys another one.
+/// do, and judges by its own records whether the lock kept its promises. Blind to how a write came
+/// about: it stores what it is given, so that an update made from an old value destroys another.
 class fenced_resource {
 public:
     struct answer {
