@@ -41,7 +41,7 @@ def linked(name, text):
         return f'[{words}](@ref page-{page}{"-" + place if place else ""})'
 
     text = CODE.sub(hide, text)
-    text = re.sub(r'!\[([^\]]*)\]\((?:\.\./\.\./)?bench/results/([\w-]+\.svg)\)',
+    text = re.sub(r'!\[([^\]]*)\]\((?:[\w.-]+/)*([\w-]+\.svg)\)',
                   r'<img src="\2" alt="\1"/>', text)
     text = re.sub(r'(?<!!)\[([^\]]+)\]\(([^)\s]+)\)', link, text)
     text = re.sub(r'^# (.*)$', rf'# \1 {{#page-{name}}}', text, flags=re.M)
