@@ -75,7 +75,9 @@ void on_patience_over(void* extension_) {
     auto& e = *static_cast<extension*>(extension_);
     context& house = e.house;
     const acquisition& a = *e.of;
-    house.complete(e, a.renewing ? a.home.link().why_unanswered(*a.renewing) : errc::not_connected);
+    house.complete(e, a.renewing            ? a.home.link().why_unanswered(*a.renewing)
+                      : e.refused != errc{} ? e.refused
+                                            : errc::not_connected);
     house.extensions.free(e);
 }
 

@@ -123,6 +123,7 @@ struct extension : pending {
     acquisition* of;  ///< none where there is nothing to extend
     duration lease;
     time_point since;
+    errc refused{};  ///< by the server, for now
     core::timer patience;
 };
 

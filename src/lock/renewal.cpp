@@ -345,8 +345,9 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
     a.refused = renews(a) && !passes;
     bool asked_for = renews(a);
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
-        if (passes) {
-            asked_for = true;  // until its caller's patience is over
+        if (passes) {  // asked for until its caller's patience is over
+            e.refused = wire::to_errc(words);
+            asked_for = true;
         } else {
             house_.complete(e, wire::to_errc(words));
             house_.extensions.free(e);

@@ -178,6 +178,30 @@ TEST(engine_renewal, a_refusal_that_passed_is_not_the_reason_of_a_later_loss) {
     EXPECT_EQ(lost(hold), errc::lease_expired);
 }
 
+TEST(engine_renewal, an_extension_that_is_refused_for_now_is_asked_for_again) {
+    for (const bool passes : {true, false}) {
+        engine_harness h;
+        const impl::view_ptr v = h.grant("a", {.lease = 60s});
+        operation& longer = h.extend(v, 90s);
+        const conch::time_point end = h.now() + (passes ? 1s : 10s);
+        while (h.now() < end && !longer.done()) {
+            if (!h.sent().empty()) {
+                h.reply(array(bulk("MISCONF no disk")));
+            }
+            h.advance(100ms);
+        }
+        EXPECT_EQ(longer.done(), !passes);
+        if (passes) {
+            h.advance(2s);
+            EXPECT_EQ(h.sent().size(), 1u);
+            h.reply(array(integer(1)));
+            EXPECT_TRUE(longer.ended(errc{}));
+        } else {
+            EXPECT_TRUE(longer.ended(errc::server_unavailable)) << "after operation_timeout";
+        }
+    }
+}
+
 TEST(engine_renewal, one_for_nobody_is_not_sent_again) {
     engine_harness h;
     const auto holds = grant_many(h, 2);
