@@ -181,7 +181,7 @@ TEST(engine_renewal, a_refusal_that_passed_is_not_the_reason_of_a_later_loss) {
 TEST(engine_renewal, an_extension_that_is_refused_for_now_is_asked_for_again) {
     for (const bool passes : {true, false}) {
         engine_harness h;
-        const impl::view_ptr v = h.grant("a", {.lease = 60s});
+        const auto v = h.grant("a", {.lease = 60s});
         operation& longer = h.extend(v, 90s);
         const conch::time_point end = h.now() + (passes ? 1s : 10s);
         while (h.now() < end && !longer.done()) {
