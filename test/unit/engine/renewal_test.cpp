@@ -195,7 +195,7 @@ TEST(engine_renewal, an_extension_that_is_refused_for_now_is_asked_for_again) {
             h.advance(2s);
             EXPECT_EQ(h.sent().size(), 1u);
             h.reply(array(integer(1)));
-            EXPECT_TRUE(longer.ended(errc{}));
+            EXPECT_TRUE(longer.ended({}));
         } else {
             EXPECT_TRUE(longer.ended(errc::server_unavailable)) << "after operation_timeout";
         }
