@@ -106,7 +106,9 @@ struct idleness {
 /// Of a client as it is by default, while all wait and no lock is released.
 idleness idle(const config& server, blocker& other, std::size_t count) {
     constexpr std::chrono::seconds settled{2};  // each has begun to wait beside all others
-    constexpr std::chrono::seconds watched{4};
+    // Longer than any interval between two polls of one name.
+    const steady::duration watched =
+        std::chrono::seconds{4} + static_cast<int>(count) * std::chrono::microseconds{600};
     event_loop loop;
     name_waiters waiters{loop, server, prefix, count};
     other.take();
