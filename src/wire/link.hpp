@@ -21,8 +21,8 @@
 #include <list>
 #include <string>
 #include <string_view>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace conch::wire {
 
