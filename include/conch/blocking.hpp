@@ -141,7 +141,7 @@ public:
     std::future<hold> acquire_future(const lock_options& options = {});
 
     /// As `mutex::async_status`.
-    lock_status status();
+    lock_status status(const status_options& options = {});
     /// As `mutex::async_force_unlock`.
     bool force_unlock();
 

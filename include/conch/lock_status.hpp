@@ -10,6 +10,14 @@
 
 namespace conch {
 
+/// What `mutex::async_status` asks for.
+struct status_options {
+    /// Also where the holder is and how many clients wait, by two more commands. The second, CLIENT
+    /// LIST, costs the server time for each of its connections. With more than about 40,000 of
+    /// them the answer is too long: it is left out, and the client connects anew.
+    bool clients = false;
+};
+
 /// What the server said of a lock at one moment. It may have changed since.
 struct lock_status {
     /// The key exists.
@@ -22,6 +30,18 @@ struct lock_status {
     std::optional<duration> ttl{};
     /// The last fencing token taken; 0 if none was, or the mutex is not fenced.
     std::uint64_t fence = 0;
+
+    // With `status_options::clients`, as far as the server lists the holder's connection, this
+    // client may see the list, and the holder is a conch client that has a `config::client_name`.
+
+    /// Host and process of the holder; empty and 0 if unknown.
+    std::string holder_host{};
+    std::int64_t holder_pid = 0;
+    /// The other end of the holder's connection, "10.0.0.7:51234", as the server sees it.
+    std::string holder_address{};
+    /// How many clients listen for the release; empty if unknown. A client listens once for all of
+    /// its waiters.
+    std::optional<std::uint64_t> waiting_clients{};
 };
 
 }  // namespace conch

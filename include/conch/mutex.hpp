@@ -67,14 +67,22 @@ public:
         return async_try_lock(lock_options{}, std::forward<Token>(token));
     }
 
-    /// Asks the server who holds the lock.
+    /// Asks the server who holds the lock. Parameter: what else to ask, nothing by default; what
+    /// the server refuses or does not answer of that is left out.
     ///
     /// Completion signature: `void(error_code, lock_status)`. Executor: as `async_lock`. Errors:
     /// `errc::not_connected`, `errc::client_closed`, `errc::overloaded`, the server's. Cancellation
     /// (terminal, partial, total): `operation_aborted`.
     template <typename Token = boost::asio::deferred_t>
+    [[nodiscard]] auto async_status(const status_options& options, Token&& token = Token{}) const {
+        return impl::async_status(core_, spec_, options, std::forward<Token>(token));
+    }
+
+    /// The same with the default options.
+    template <typename Token = boost::asio::deferred_t>
+        requires(!std::convertible_to<Token, const status_options&>)
     [[nodiscard]] auto async_status(Token&& token = Token{}) const {
-        return impl::async_status(core_, spec_, std::forward<Token>(token));
+        return async_status(status_options{}, std::forward<Token>(token));
     }
 
     /// Takes the lock away from whoever holds it: reads the holder, then releases exactly that

@@ -169,9 +169,9 @@ std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
     return future;
 }
 
-lock_status blocking_mutex::status() {
-    return ask<lock_status>(*core_, mutex_,
-                            [&](auto done) { mutex_.async_status(std::move(done)); });
+lock_status blocking_mutex::status(const status_options& options) {
+    return ask<lock_status>(
+        *core_, mutex_, [&](auto done) { mutex_.async_status(options, std::move(done)); });
 }
 
 bool blocking_mutex::force_unlock() {

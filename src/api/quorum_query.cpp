@@ -53,13 +53,13 @@ private:
 class status_query final : public query {
 public:
     status_query(const std::shared_ptr<quorum_core>& core, operation& op)
-        : query{core, op}, answers_(core->size()) {}
+        : query{core, op}, options_{op.options.status()}, answers_(core->size()) {}
 
 private:
     void ask(std::size_t i) override {
         const auto self = std::static_pointer_cast<status_query>(shared_from_this());
         core().member(i).lock.async_status(
-            core().handler(stops_[i], [self, i](error_code ec, lock_status s) {
+            options_, core().handler(stops_[i], [self, i](error_code ec, lock_status s) {
                 if (!ec) {
                     self->answered(i, std::move(s));
                 }
@@ -90,6 +90,7 @@ private:
         static_cast<status_operation&>(op()).status = merged(all, core().majority());
     }
 
+    const status_options options_;
     std::vector<std::optional<lock_status>> answers_;
     std::size_t free_ = 0;
     std::size_t locked_ = 0;
@@ -122,6 +123,7 @@ lock_status merged(std::span<const lock_status> answers, std::size_t majority) {
     bool expires = true;
     std::vector<std::string_view> holders;
     for (const lock_status& s : answers) {
+        all.waiting_clients = std::max(all.waiting_clients, s.waiting_clients);
         if (!s.locked) {
             ++free;
             continue;
@@ -129,6 +131,11 @@ lock_status merged(std::span<const lock_status> answers, std::size_t majority) {
         if (std::find(holders.begin(), holders.end(), s.holder) == holders.end()) {
             holders.push_back(s.holder);
             all.holder.append(all.holder.empty() ? "" : " ").append(s.holder);
+        }
+        if (all.holder_host.empty() && !s.holder_host.empty()) {
+            all.holder_host = s.holder_host;
+            all.holder_pid = s.holder_pid;
+            all.holder_address = s.holder_address;
         }
         all.depth = std::max(all.depth, s.depth);
         expires = expires && s.ttl.has_value();

@@ -122,12 +122,13 @@ server_choice read_server_options(const po::variables_map& values) {
 first_contact::first_contact(asio::io_context& io, const client& redis, const server_choice& server)
     : redis_{redis}, server_{server}, timer_{io} {}
 
-asio::awaitable<first_contact::holder> first_contact::ask(const mutex& lock) {
+asio::awaitable<first_contact::holder> first_contact::ask(const mutex& lock,
+                                                         const status_options& options) {
     start();
     holder result;
     do {
         auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-        auto [ec, status] = co_await lock.async_status(token);
+        auto [ec, status] = co_await lock.async_status(options, token);
         result = {ec, std::move(status)};
         // A quorum's answer is that of a moment.
     } while (result.first == errc::not_connected && !server_.others.empty() && !too_late_);

@@ -57,7 +57,7 @@ public:
 
     /// Who holds the lock? One question, once: `errc::not_connected` when the time is up,
     /// `operation_aborted` after `cancel()`.
-    boost::asio::awaitable<holder> ask(const mutex& lock);
+    boost::asio::awaitable<holder> ask(const mutex& lock, const status_options& options = {});
     /// Are there permits? The same, but for `errc::outcome_unknown` when the time is up and they
     /// may have been counted.
     boost::asio::awaitable<verdict> ask(const rate_limiter& limiter, std::uint64_t permits);

@@ -21,6 +21,20 @@ boost::json::object json_of(std::string_view name, const lock_status& status) {
     return o;
 }
 
+void add_clients(boost::json::object& o, const lock_status& status) {
+    for (const char* const key : {"host", "pid", "address", "waiting"}) {
+        o[key] = nullptr;
+    }
+    if (!status.holder_host.empty()) {
+        o["host"] = valid_utf8(status.holder_host);
+        o["pid"] = status.holder_pid;
+        o["address"] = valid_utf8(status.holder_address);
+    }
+    if (status.waiting_clients) {
+        o["waiting"] = *status.waiting_clients;
+    }
+}
+
 std::string ending_of(const lock_status& status) {
     return status.ttl ? "ends in " + short_time(*status.ttl) + " unless renewed"
                       : "never ends (no expiry)";

@@ -14,6 +14,9 @@ namespace conch::cli {
 /// name, locked, holder, depth, ttl_ms (null: none), fence.
 boost::json::object json_of(std::string_view name, const lock_status& status);
 
+/// Adds host, pid and address of the holder, and waiting; null: unknown.
+void add_clients(boost::json::object& o, const lock_status& status);
+
 /// "ends in 12.3 s unless renewed", "never ends (no expiry)".
 std::string ending_of(const lock_status& status);
 

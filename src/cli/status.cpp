@@ -20,12 +20,26 @@ const char* freedom(const std::string& name) {
     return like_a_pattern ? "no lock has this very name (a pattern is not looked up)" : "free";
 }
 
+/// A line of its own, if the server's list of connections has the holder.
+std::string place_of(const lock_status& s) {
+    if (s.holder_host.empty()) {
+        return "";
+    }
+    const bool by_unix_socket = s.holder_address.starts_with('/');
+    return "  process " + std::to_string(s.holder_pid) + " on " + printable(s.holder_host) +
+           (by_unix_socket ? "" : ", from " + printable(s.holder_address)) + '\n';
+}
+
 void print_text(const std::string& name, const lock_status& s) {
     std::cout << printable(name) << ": " << (s.locked ? "locked" : freedom(name)) << '\n';
     if (s.locked) {
         std::cout << "  holder  " << printable(s.holder) << '\n'
-                  << "  depth   " << s.depth << '\n'
+                  << place_of(s) << "  depth   " << s.depth << '\n'
                   << "  lease   " << ending_of(s) << '\n';
+    }
+    if (s.waiting_clients.value_or(0) != 0) {
+        std::cout << "  waiting " << *s.waiting_clients
+                  << (s.waiting_clients == 1 ? " client\n" : " clients\n");
     }
     if (s.fence != 0) {
         std::cout << "  fence   " << s.fence << '\n';
@@ -33,7 +47,7 @@ void print_text(const std::string& name, const lock_status& s) {
 }
 
 boost::asio::awaitable<void> ask(one_lock& the, lock_status& result) {
-    auto [ec, answer] = co_await the.contact.ask(the.lock);
+    auto [ec, answer] = co_await the.contact.ask(the.lock, {.clients = true});
     if (ec) {
         throw the.failure(ec);
     }
@@ -52,7 +66,8 @@ int status(const word_list& words) {
     if (values.count("help") != 0) {
         std::cout << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"
                   << options
-                  << "\nJSON: name, locked, holder, depth, ttl_ms (null: none), fence.\n"
+                  << "\nJSON: name, locked, holder, depth, ttl_ms (null: none), fence; also host,\n"
+                     "pid and address of the holder, and waiting (clients); null if unknown.\n"
                      "Exit status: 0 locked or not, 64 wrong command line, 69 no Redis.\n";
         return exit_code::ok;
     }
@@ -62,7 +77,9 @@ int status(const word_list& words) {
     lock_status answer;
     the.run(ask(the, answer));
     if (values.count("json") != 0) {
-        std::cout << printable_json(boost::json::serialize(json_of(name, answer))) << '\n';
+        boost::json::object o = json_of(name, answer);
+        add_clients(o, answer);
+        std::cout << printable_json(boost::json::serialize(o)) << '\n';
     } else {
         print_text(name, answer);
     }

@@ -201,7 +201,8 @@ void client_core::start(operation& op) {
             engine_.wait_lost(std::exchange(op.view, nullptr), options.amount(), by);
             return;
         case request::status:
-            engine_.status(op.spec, by, &static_cast<status_operation&>(op).status);
+            engine_.status(op.spec, options.status(), by,
+                           &static_cast<status_operation&>(op).status);
             return;
         case request::force_unlock: engine_.force_unlock(op.spec, by); return;
         case request::permits:

@@ -173,9 +173,10 @@ void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::calle
     }
 }
 
-void lock_engine::status(const impl::spec_ptr& spec, lock::caller by, lock_status* result) {
+void lock_engine::status(const impl::spec_ptr& spec, const status_options& options, lock::caller by,
+                         lock_status* result) {
     if (admit(by)) {
-        lock::query_status(house_, spec, by, result);
+        lock::query_status(house_, spec, options, by, result);
     }
 }
 

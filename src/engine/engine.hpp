@@ -44,7 +44,8 @@ public:
     void unlock(const impl::view_ptr& view, lock::caller by);
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller by);
     void extend(const impl::view_ptr& view, duration lease, lock::caller by);
-    void status(const impl::spec_ptr& spec, lock::caller by, lock_status* result);
+    void status(const impl::spec_ptr& spec, const status_options& options, lock::caller by,
+                lock_status* result);
     void force_unlock(const impl::spec_ptr& spec, lock::caller by);
     /// `wait`: ignored by a try. Writes the answer to `*result`.
     void permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,

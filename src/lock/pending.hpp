@@ -140,12 +140,15 @@ struct level_change : pending, wire::call {
 
 /// Asks who holds the lock, and takes it from them if it shall.
 struct query : pending, wire::call {
-    query(caller c, context& h, impl::spec_ptr s, bool forced, lock_status* out) noexcept;
+    enum class purpose : std::uint8_t { status, status_with_clients, force };
+
+    query(caller c, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept;
 
     context& house;
     impl::spec_ptr spec;
-    bool force;
+    const purpose why;
     bool without_token = false;  ///< the user may not read it
+    bool answered = false;       ///< `result` has what the caller needs; the rest is an extra
     lock_status* result;         ///< null once the caller gave up
     std::string holder{};        ///< the field to release, in the second step of a forced release
     core::timer patience;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/querying.hpp"
 
+#include "lock/client_list.hpp"
 #include "lock/context.hpp"
 #include "wire/server_error.hpp"
 
@@ -10,12 +11,16 @@
 namespace conch::lock {
 namespace {
 
+using purpose = query::purpose;
+
 void status_done(wire::call& c, const wire::outcome& o);
+void waiting_done(wire::call& c, const wire::outcome& o);
+void clients_done(wire::call& c, const wire::outcome& o);
 void force_done(wire::call& c, const wire::outcome& o);
 
 // Where a cluster moves both, the token may be at another server than the lock.
 bool asks_for_token(const query& q) noexcept {
-    return q.spec->fenced() && !q.force && !q.without_token;
+    return q.spec->fenced() && q.why != purpose::force && !q.without_token;
 }
 
 void encode_status(wire::call& c, resp::writer& w) {
@@ -26,6 +31,14 @@ void encode_status(wire::call& c, resp::writer& w) {
         write_name(w, q.spec->token_key());
     }
 }
+
+void encode_waiting(wire::call& c, resp::writer& w) {
+    const auto& q = static_cast<const query&>(c);
+    w.command(3).arg("PUBSUB").arg(q.house.servers.sharded() ? "SHARDNUMSUB" : "NUMSUB");
+    write_name(w, q.spec->channel());
+}
+
+void encode_clients(wire::call&, resp::writer& w) { w.command(2).arg("CLIENT").arg("LIST"); }
 
 void encode_force(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
@@ -47,6 +60,28 @@ constexpr wire::call_type status_type{
     .answered_by_push = false,
     .encode = &encode_status,
     .done = &status_done,
+};
+
+// These two are extras: what can't be had is left out, and no loss of a connection that a long
+// answer may cause has it asked for again.
+constexpr wire::call_type waiting_type{
+    .name = "pubsub numsub",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::normal,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &encode_waiting,
+    .done = &waiting_done,
+};
+
+constexpr wire::call_type clients_type{
+    .name = "client list",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::normal,
+    .is_script = false,
+    .answered_by_push = false,
+    .encode = &encode_clients,
+    .done = &clients_done,
 };
 
 // Names the holder that was read, so that a replay never hits the next one.
@@ -101,12 +136,17 @@ void on_query_overdue(void* query_) {
     give_up_query(q, q.house.servers.serving(q.spec->hash_slot()).why_unanswered(q));
 }
 
-void begin_query(context& house, const impl::spec_ptr& spec, caller by, bool force,
+void begin_query(context& house, const impl::spec_ptr& spec, caller by, purpose why,
                  lock_status* result) {
-    query& q = house.query_pool.make(by, house, spec, force, result);
+    query& q = house.query_pool.make(by, house, spec, why, result);
     house.queries.push_back(q);
     house.timers.set(q.patience, core::after(house.now, house.settings.operation_timeout));
     house.servers.submit(q, spec->hash_slot());
+}
+
+void next_step(query& q, const wire::call_type& step) {
+    q.type = &step;
+    q.house.servers.submit(q, q.spec->hash_slot());
 }
 
 void status_done(wire::call& c, const wire::outcome& o) {
@@ -115,7 +155,7 @@ void status_done(wire::call& c, const wire::outcome& o) {
     if (denied && asks_for_token(q) && !q.completed()) {
         // The user may have no right to the token: the rest is told without.
         q.without_token = true;
-        q.house.servers.submit(q, q.spec->hash_slot());
+        next_step(q, status_type);
         return;
     }
     if (!o.answered()) {
@@ -127,20 +167,45 @@ void status_done(wire::call& c, const wire::outcome& o) {
         finish(q, errc::wrong_type);
         return;
     }
-    if (!q.force) {
-        if (q.result) {
-            *q.result = std::move(s);
+    if (q.completed() || (q.why == purpose::force && !s.locked)) {
+        finish(q, {}, false);
+    } else if (q.why == purpose::force) {
+        q.holder = std::move(s.holder);
+        next_step(q, force_type);
+    } else {
+        *q.result = std::move(s);
+        q.answered = true;
+        if (q.why == purpose::status_with_clients) {
+            next_step(q, waiting_type);
+        } else {
+            finish(q, {});
         }
+    }
+}
+
+// Answers with the channel's name and its number.
+void waiting_done(wire::call& c, const wire::outcome& o) {
+    auto& q = static_cast<query&>(c);
+    if (q.completed()) {
         finish(q, {});
         return;
     }
-    if (!s.locked || q.completed()) {
-        finish(q, {}, false);
-        return;
+    if (o.answered() && o.reply.at(1).is_integer() && o.reply.at(1).integer() >= 0) {
+        q.result->waiting_clients = static_cast<std::uint64_t>(o.reply.at(1).integer());
     }
-    q.holder = std::move(s.holder);
-    q.type = &force_type;
-    q.house.servers.submit(q, q.spec->hash_slot());
+    if (q.result->locked && !o.lost()) {
+        next_step(q, clients_type);
+    } else {
+        finish(q, {});
+    }
+}
+
+void clients_done(wire::call& c, const wire::outcome& o) {
+    auto& q = static_cast<query&>(c);
+    if (o.answered() && o.reply.is_text() && !q.completed()) {
+        locate_holder(*q.result, o.reply.text());
+    }
+    finish(q, {});
 }
 
 void force_done(wire::call& c, const wire::outcome& o) {
@@ -161,27 +226,29 @@ void force_done(wire::call& c, const wire::outcome& o) {
 
 }  // namespace
 
-query::query(caller by_, context& h, impl::spec_ptr s, bool forced, lock_status* out) noexcept
+query::query(caller by_, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept
     : pending{kind::query, by_},
       wire::call{status_type},
       house{h},
       spec{std::move(s)},
-      force{forced},
+      why{p},
       result{out},
       patience{this, &on_query_overdue} {}
 
-void query_status(context& house, const impl::spec_ptr& spec, caller by, lock_status* result) {
-    begin_query(house, spec, by, false, result);
+void query_status(context& house, const impl::spec_ptr& spec, const status_options& options,
+                  caller by, lock_status* result) {
+    begin_query(house, spec, by, options.clients ? purpose::status_with_clients : purpose::status,
+                result);
 }
 
 void force_unlock(context& house, const impl::spec_ptr& spec, caller by) {
-    begin_query(house, spec, by, true, nullptr);
+    begin_query(house, spec, by, purpose::force, nullptr);
 }
 
 void give_up_query(query& q, error_code why) {
     q.result = nullptr;
     q.house.timers.cancel(q.patience);
-    q.house.complete(q, why);
+    q.house.complete(q, q.answered ? error_code{} : why);
     if (q.where == wire::call::state::waiting) {
         q.house.servers.withdraw(q);
         q.house.query_pool.free(q);

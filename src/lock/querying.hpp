@@ -10,7 +10,8 @@
 namespace conch::lock {
 
 /// Asks who holds the lock; writes the answer to `*result`.
-void query_status(context& house, const impl::spec_ptr& spec, caller by, lock_status* result);
+void query_status(context& house, const impl::spec_ptr& spec, const status_options& options,
+                  caller by, lock_status* result);
 
 /// Reads the holder, then releases exactly that holder; the completion's flag says whether there
 /// was one.

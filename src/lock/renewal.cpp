@@ -13,6 +13,8 @@ namespace conch::lock {
 namespace {
 
 constexpr duration retry_delay_min = std::chrono::milliseconds{20};
+// Its caller waits for `operation_timeout` at most, however long the lease is.
+constexpr duration longest_pause_of_an_extension = std::chrono::seconds{1};
 
 bool renews(const acquisition& a) noexcept { return a.want.renew && !a.last; }
 
@@ -343,18 +345,17 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
     house_.tell(refused_by(by), a.home.name(), words);
     const bool passes = wire::classify(words) == wire::refusal::passing;
     a.refused = renews(a) && !passes;
-    bool asked_for = renews(a);
+    duration pause = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         if (passes) {  // asked for until its caller's patience is over
             e.refused = wire::to_errc(words);
-            asked_for = true;
+            pause = std::min(pause, longest_pause_of_an_extension);
         } else {
             house_.complete(e, wire::to_errc(words));
             house_.extensions.free(e);
         }
     });
-    const duration d = asked_for ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
-    house_.renewals.set(a, core::after(house_.now, d));
+    house_.renewals.set(a, core::after(house_.now, pause));
 }
 
 // One refusal for a whole batch says nothing of any one hold.

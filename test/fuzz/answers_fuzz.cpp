@@ -55,7 +55,8 @@ public:
             }
             engine_.acquire(plain_, {.wait = patience}, false, next());
             engine_.acquire(durable_, {.wait = patience}, false, next());
-            engine_.status(locks_[1], next(), &status_);
+            engine_.status(locks_[1], {}, next(), &status_);
+            engine_.status(locks_[0], {.clients = true}, next(), &located_);
             engine_.force_unlock(locks_[0], next());
             engine_.permits(rate_, 1, patience, false, next(), &verdict_);
         });
@@ -175,6 +176,7 @@ private:
     const impl::rate_spec_ptr rate_{
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
     lock_status status_{};
+    lock_status located_{};
     rate_verdict verdict_{};
     std::deque<operation> operations_{};
     std::map<std::size_t, connection> connections_{};

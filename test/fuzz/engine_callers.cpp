@@ -115,7 +115,8 @@ void engine_world::status(std::size_t name) {
         return;
     }
     request& r = add(request::kind::query, core::after(now_, settings_.operation_timeout));
-    turn([&] { engine_.status(specs_[name][0], {&r, &r.running}, &r.status); });
+    const status_options options{.clients = (name & 1) != 0};
+    turn([&] { engine_.status(specs_[name][0], options, {&r, &r.running}, &r.status); });
 }
 
 void engine_world::force_unlock(std::size_t name) {

@@ -208,6 +208,12 @@ std::string server_model::run(const words& command, session& by, time_point now)
         }
         return integer(replicas);
     }
+    if (what == "PUBSUB") {
+        return "*2\r\n" + bulk(command.at(2)) + integer(1);
+    }
+    if (what == "CLIENT" && command.at(1) == "LIST") {
+        return bulk("id=1 addr=10.0.0.1:1 name=conch:host:1:00000000 age=1\n");
+    }
     if (what == "CLIENT") {
         killed.push_back(number_in(command.at(3)));
         return integer(1);

@@ -137,6 +137,9 @@ TEST(acl_readme_test, the_readme_names_the_rights_of_the_user_that_all_tests_run
         std::erase_if(written, is_of_channels);
     }
     EXPECT_EQ(written, sorted(conch_rights()));
+    EXPECT_EQ(rights_of_page("for `conch status` to tell host and process of the holder, and how "
+                             "many clients wait"),
+              sorted(status_rights()));
 }
 
 TEST(acl_readme_test, the_readme_names_the_rights_where_there_are_several_servers) {

@@ -6,7 +6,9 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include <limits.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <deque>
 
@@ -56,7 +58,11 @@ TEST_F(status_command_test, a_free_lock_in_json) {
                                       {"holder", ""},
                                       {"depth", 0},
                                       {"ttl_ms", nullptr},
-                                      {"fence", 0}}));
+                                      {"fence", 0},
+                                      {"host", nullptr},
+                                      {"pid", nullptr},
+                                      {"address", nullptr},
+                                      {"waiting", 0}}));
 }
 
 TEST_F(status_command_test, a_held_lock_in_json) {
@@ -72,7 +78,41 @@ TEST_F(status_command_test, a_held_lock_in_json) {
                                       {"locked", true},
                                       {"holder", raw.hgetall("lock").begin()->first},
                                       {"depth", 2},
-                                      {"fence", 1789}}));
+                                      {"fence", 1789},
+                                      {"host", nullptr},
+                                      {"pid", nullptr},
+                                      {"address", nullptr},
+                                      {"waiting", 0}}));
+}
+
+TEST_F(status_command_test, the_process_that_holds_the_lock_is_told_and_how_many_wait) {
+    for (const char* const kind : {"", "--plain"}) {
+        SCOPED_TRACE(kind);
+        raw.must({"FLUSHALL"});
+        const words options = *kind ? words{kind} : words{};
+        program holder{run_words(options, until_end_of_input), here()};
+        holder.wait_for("in\n");
+        program one{run_words(options, {"true"}), here()};
+        program two{run_words(options, {"true"}), here()};
+        const std::string channel =
+            *kind ? "conch_token_mutex_channel:{lock}" : "redisson_lock__channel:{lock}";
+        ASSERT_TRUE(run_until(io, [&] { return raw.subscribers(channel) == 2; }));
+        words status{"status", "lock"};
+        status.insert(status.end(), options.begin(), options.end());
+        char host[HOST_NAME_MAX + 1] = "";
+        ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
+        const ended text = to_end(status);
+        expect_in("  process " + std::to_string(holder.pid()) + " on " + host + '\n',
+                  text.out);
+        expect_in("  waiting 2 clients\n", text.out);
+        status.emplace_back("--json");
+        const auto o = parsed(to_end(status));
+        EXPECT_EQ(o.at("host").as_string(), host);
+        EXPECT_EQ(o.at("pid").as_int64(), holder.pid());
+        EXPECT_NE(raw.must({"CLIENT", "LIST"}).text.find(o.at("address").as_string().c_str()),
+                  std::string::npos);
+        EXPECT_EQ(o.at("waiting").as_int64(), 2);
+    }
 }
 
 TEST_F(status_command_test, the_holder_is_a_conch_run) {

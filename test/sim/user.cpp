@@ -182,7 +182,7 @@ void user::ask() {
     waiting_for_ = &call_now();
     waiting_for_->asks = request{.name = name_, .asked_at = all_.the_world().now()};
     put(*waiting_for_, [&](auto& engine) {
-        engine.status(all_.spec(name_), {waiting_for_, &waiting_for_->running},
+        engine.status(all_.spec(name_), {}, {waiting_for_, &waiting_for_->running},
                       &waiting_for_->status);
     });
     may_tire_of(*waiting_for_);

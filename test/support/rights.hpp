@@ -58,10 +58,16 @@ inline std::vector<std::string> words_of_user(const std::vector<std::string>& ri
     return out;
 }
 
+/// For a status with `status_options::clients`.
+inline std::vector<std::string> status_rights() { return {"+client|list", "+pubsub|numsub"}; }
+
 /// The arguments of a server that knows the user from the start, who may do this besides.
 inline std::vector<std::string> arguments_for_user(const std::vector<std::string>& besides = {}) {
     std::vector<std::string> out = words_of_user(conch_rights());
     out.insert(out.begin(), "--user");
+    for (const std::string& right : status_rights()) {
+        out.push_back(right);
+    }
     out.insert(out.end(), besides.begin(), besides.end());
     return out;
 }

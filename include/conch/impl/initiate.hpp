@@ -88,9 +88,10 @@ auto async_acquire(request what, core_ptr core, spec_ptr spec, const lock_option
 }
 
 template <typename Token>
-auto async_status(core_ptr core, spec_ptr spec, Token&& token) {
+auto async_status(core_ptr core, spec_ptr spec, const status_options& options, Token&& token) {
     return start<void(error_code, lock_status), status_result, Token>(
-        {request::status, std::move(core), std::move(spec), nullptr}, token);
+        {request::status, std::move(core), std::move(spec), nullptr}, token,
+        asked_options{options});
 }
 
 template <typename Token>

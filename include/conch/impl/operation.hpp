@@ -45,11 +45,12 @@ enum class request : std::uint8_t {
     shutdown
 };
 
-/// `lock_options` in less room, or an amount. Trivially destructible.
+/// `lock_options` in less room, or `status_options`, or an amount. Trivially destructible.
 class asked_options {
 public:
     asked_options() = default;
     explicit asked_options(duration amount) noexcept : wait_{amount} {}
+    explicit asked_options(const status_options& o) noexcept : clients_{o.clients} {}
     explicit asked_options(const lock_options& o) noexcept
         : wait_{kept(o.wait)},
           lease_{kept(o.lease)},
@@ -60,6 +61,7 @@ public:
           renew_{o.renew.value_or(false)} {}
 
     duration amount() const noexcept { return wait_; }
+    status_options status() const noexcept { return {.clients = clients_}; }
     /// Without the owner, who may be gone by now.
     lock_options get() const noexcept {
         return {.wait = given(wait_),
@@ -89,6 +91,7 @@ private:
     std::uint64_t owner_ = 0;
     bool says_renew_ = false;
     bool renew_ = false;
+    bool clients_ = false;
 };
 
 /// Room in an operation for what an event loop makes of its delivery: one thing at a time.

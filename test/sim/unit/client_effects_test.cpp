@@ -21,7 +21,9 @@ protected:
         ASSERT_EQ(asked.completions, 1);
     }
     void ask() {
-        c.node.turn([&] { c.node.engine().status(spec, {&asked, &asked.running}, &asked.status); });
+        c.node.turn([&] {
+            c.node.engine().status(spec, {}, {&asked, &asked.running}, &asked.status);
+        });
     }
     instant in(instant t) const { return c.w.now() + t; }
 

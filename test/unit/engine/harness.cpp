@@ -181,9 +181,10 @@ operation& engine_harness::extend(const impl::view_ptr& view, duration lease) {
     return op;
 }
 
-operation& engine_harness::status(std::string_view name, lock_status* result) {
+operation& engine_harness::status(std::string_view name, lock_status* result,
+                                  const status_options& options) {
     operation& op = add();
-    turn([&] { engine.status(spec(name), {&op, &op.running}, result); });
+    turn([&] { engine.status(spec(name), options, {&op, &op.running}, result); });
     return op;
 }
 

@@ -102,7 +102,8 @@ public:
     operation& unlock(const impl::view_ptr& view);
     operation& wait_lost(const impl::view_ptr& view, duration before = {});
     operation& extend(const impl::view_ptr& view, duration lease);
-    operation& status(std::string_view name, lock_status* result);
+    operation& status(std::string_view name, lock_status* result,
+                      const status_options& options = {});
     operation& force_unlock(std::string_view name);
     operation& permits(const impl::rate_spec_ptr& limit, std::uint64_t n, duration wait = forever);
     operation& try_permits(const impl::rate_spec_ptr& limit, std::uint64_t n = 1);

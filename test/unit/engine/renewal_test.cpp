@@ -202,6 +202,18 @@ TEST(engine_renewal, an_extension_that_is_refused_for_now_is_asked_for_again) {
     }
 }
 
+TEST(engine_renewal, an_extension_of_a_long_lease_is_asked_for_again_as_soon) {
+    engine_harness h;
+    const auto v = h.grant("a", {.lease = 3600s});
+    operation& longer = h.extend(v, 7200s);
+    h.sent();
+    h.reply(array(bulk("MISCONF no disk")));
+    h.advance(1s);
+    EXPECT_EQ(h.sent().size(), 1u);
+    h.reply(array(integer(1)));
+    EXPECT_TRUE(longer.ended({}));
+}
+
 TEST(engine_renewal, one_for_nobody_is_not_sent_again) {
     engine_harness h;
     const auto holds = grant_many(h, 2);

@@ -125,11 +125,14 @@ TEST_P(wrong_answers, to_a_release_end_the_unlock) {
 TEST_P(wrong_answers, to_a_question_end_it) {
     lock_status s;
     operation& status = h.status("a", &s);
+    lock_status more;
+    operation& with_clients = h.status("a", &more, {.clients = true});
     operation& force = h.force_unlock("a");
     wrong_releases = true;
     h.connect();
     play(10s);
     EXPECT_TRUE(status.done());
+    EXPECT_TRUE(with_clients.done());
     EXPECT_TRUE(force.done());
 }
 
