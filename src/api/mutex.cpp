@@ -26,7 +26,7 @@ impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
     }
     const config& settings = core->settings();
     if (settings.cluster) {
-        need(spec->in_one_part(),
+        need(spec->in_one_hash_slot(),
              "the name's hash tag is empty or incomplete (as in {}x, a{b or a}b), so that a "
              "cluster can't keep what belongs to it in one place");
     }
@@ -48,7 +48,7 @@ mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
     : core_{std::move(core)}, spec_{std::move(spec)} {}
 
 token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : mutex{redis, impl::lock_spec::make(impl::token_family, name, options)} {}
+    : mutex{redis, impl::lock_spec::make(impl::value_lock_family, name, options)} {}
 
 impl::mutex_source::mutex_source(const client& redis) noexcept : core_{redis.core_} {}
 

@@ -50,7 +50,7 @@ void repeated_log::over(std::string_view kinds) {
 
 void repeated_log::close() {
     for (story& s : std::exchange(stories_, {})) {
-        tell_rest(s);
+        log_rest(s);
     }
     timers_.cancel(due_);
 }
@@ -62,7 +62,7 @@ void repeated_log::on_due(void* self) {
                   [&](const story& s) { return is_due(s) && !s.any && !s.first_second; });
     for (story& s : all.stories_) {
         if (is_due(s)) {
-            all.tell_rest(s);
+            all.log_rest(s);
             s.due = after(all.now_, later_counts);
             s.in_full = s.first_second ? s.in_full : 0;
             s.first_second = s.any = false;
@@ -71,7 +71,7 @@ void repeated_log::on_due(void* self) {
     all.arm();
 }
 
-void repeated_log::tell_rest(story& s) const {
+void repeated_log::log_rest(story& s) const {
     if (const std::uint64_t n = std::exchange(s.untold, 0); n > 0) {
         out_(s.level, s.kind, ": ", std::to_string(n), n == 1 ? " time more" : " times more");
     }

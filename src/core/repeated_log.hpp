@@ -47,7 +47,7 @@ private:
     };
 
     static void on_due(void* self);
-    void tell_rest(story& s) const;
+    void log_rest(story& s) const;
     void arm();
 
     const log& out_;

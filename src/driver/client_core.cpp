@@ -103,7 +103,7 @@ bool client_core::wake() noexcept {
 }
 
 void client_core::on_woken(event& e) {
-    client_core& self = static_cast<occasion&>(e).of;
+    client_core& self = static_cast<client_event&>(e).of;
     // Another turn may have taken everything.
     self.was_asked_ = self.inbox_.awake();
     if (self.was_asked_) {
@@ -304,7 +304,7 @@ void client_core::come_back() {
 }
 
 void client_core::on_back(event& e) {
-    client_core& self = static_cast<occasion&>(e).of;
+    client_core& self = static_cast<client_event&>(e).of;
     self.coming_back_ = false;
     self.begin_turn();
     self.end_turn();
@@ -342,7 +342,7 @@ void client_core::arm_timer() {
 }
 
 void client_core::on_timer(event& e) {
-    client_core& self = static_cast<occasion&>(e).of;
+    client_core& self = static_cast<client_event&>(e).of;
     self.timer_at_ = time_point::max();
     self.begin_turn();
     self.end_turn();

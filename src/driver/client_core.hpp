@@ -8,8 +8,8 @@
 #include "driver/context_gate.hpp"
 #include "driver/handler_memory.hpp"
 #include "driver/inbox.hpp"
-#include "driver/lane.hpp"
 #include "driver/name_lookup.hpp"
+#include "driver/strand_queue.hpp"
 #include "driver/stream.hpp"
 #include "driver/tls.hpp"
 #include "engine/engine.hpp"
@@ -32,7 +32,7 @@
 
 namespace conch::impl {
 
-/// One client at work: runs the engine on its lane, with a socket and one timer. Shared by the
+/// One client at work: runs the engine on its strand, with a socket and one timer. Shared by the
 /// public handles and by its own pending handlers.
 class client_core final : public backend, public std::enable_shared_from_this<client_core> {
 public:
@@ -64,11 +64,11 @@ public:
     /// From a handler that keeps this. Nothing goes on in a forked child.
     void pass(event& e) {
         if (!inherited()) {
-            lane_.pass(e);
+            strand_queue_.pass(e);
         }
     }
 
-    // From the stream, on the lane.
+    // From the stream, on the strand.
 
     const boost::asio::any_io_executor& io_executor() const noexcept { return executor_; }
     std::span<char> input_space(const stream& s, std::size_t n) {
@@ -90,8 +90,8 @@ private:
                                           boost::asio::wait_traits<std::chrono::steady_clock>>;
 
     /// Of the client as a whole.
-    struct occasion : event {
-        occasion(client_core& c, function f) noexcept : event{f}, of{c} {}
+    struct client_event : event {
+        client_event(client_core& c, function f) noexcept : event{f}, of{c} {}
         client_core& of;
     };
 
@@ -160,10 +160,10 @@ private:
     std::vector<operation*> shutdowns_{};
     boost::unordered_flat_map<std::uint64_t, operation*> cancellable_{};
     inbox inbox_{};
-    lane lane_{};
-    occasion woken_{*this, &client_core::on_woken};
-    occasion back_{*this, &client_core::on_back};
-    occasion timed_{*this, &client_core::on_timer};
+    strand_queue strand_queue_{};
+    client_event woken_{*this, &client_core::on_woken};
+    client_event back_{*this, &client_core::on_back};
+    client_event timed_{*this, &client_core::on_timer};
     handler_memory wake_memory_{};
     handler_memory back_memory_{};
     handler_memory timer_memory_{};

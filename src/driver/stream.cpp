@@ -92,7 +92,7 @@ void stream::resolve(const wire::address& to, std::size_t failed) {
     }
 }
 
-// Nobody else looks at the addresses before the lane is told.
+// Nobody else looks at the addresses before the strand is told.
 void stream::take_addresses(const name_lookup& of, std::uint16_t port, std::size_t failed) {
     for (const asio::ip::address& found : of.addresses()) {
         addresses_.emplace_back(asio::ip::tcp::endpoint{found, port});

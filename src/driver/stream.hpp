@@ -3,8 +3,8 @@
 #define CONCH_SRC_DRIVER_STREAM_HPP
 
 #include "driver/handler_memory.hpp"
-#include "driver/lane.hpp"
 #include "driver/name_lookup.hpp"
+#include "driver/strand_queue.hpp"
 #include "wire/address.hpp"
 
 #include <conch/error.hpp>
@@ -27,8 +27,8 @@ using protocol = boost::asio::generic::stream_protocol;
 
 /// One connection, or the attempt to make one: a socket and what is being written to it. All its
 /// handlers share it with the client, which ignores what comes from a stream that it left. They
-/// only note what happened; the rest is done on the client's lane. This one sends and receives what
-/// it is given as it is; those that derive from it encrypt it.
+/// only note what happened; the rest is done on the client's strand. This one sends and receives
+/// what it is given as it is; those that derive from it encrypt it.
 class stream : public std::enable_shared_from_this<stream> {
 public:
     /// `place`: whose connection it is, of those of the client.
@@ -61,7 +61,7 @@ protected:
     };
     template <void (stream::*Then)(error_code, std::size_t)>
     static void pass_on(event& e);
-    /// Passes the ending of this stream to the lane. The caller keeps the client alive.
+    /// Passes the ending of this stream to the strand. The caller keeps the client alive.
     void end(ending& e, std::shared_ptr<stream> self, error_code ec, std::size_t n = 0);
 
     /// The socket is connected; then the stream is, or something is to be done before that.
@@ -83,7 +83,7 @@ protected:
     ending sending_;
 
 private:
-    /// A handler: passes the ending to the lane.
+    /// A handler: passes the ending to the strand.
     auto note(ending& e, handler_memory& memory);
 
     void resolve(const wire::address& to, std::size_t failed);

@@ -21,7 +21,7 @@ public:
     tls& operator=(const tls&) = delete;
     virtual ~tls() = default;
 
-    /// On the lane. `host`: where it goes.
+    /// On the client's strand. `host`: where it goes.
     virtual std::shared_ptr<stream> make_stream(client_core& home, std::size_t place,
                                                 std::uint64_t number, const std::string& host) = 0;
 };

@@ -15,8 +15,8 @@ namespace conch::impl {
 
 /// A stream that is encrypted. An operation of Asio's TLS stream is several of the socket, each
 /// ended by a handler of its own, and all of them share one state: they run on a strand that this
-/// stream has for them, and so does whatever touches the socket once it is connected. The lane only
-/// asks for them, and hears of their end.
+/// stream has for them, and so does whatever touches the socket once it is connected. The strand
+/// only asks for them, and hears of their end.
 class tls_stream final : public stream {
 public:
     /// Throws `std::bad_alloc` if OpenSSL has no memory for it.

@@ -19,14 +19,15 @@ bool renews(const lock_options& o, const config& c) noexcept {
     return o.renew.value_or(c.default_renew);
 }
 
-lock::terms terms_of(const lock_options& o, const config& c, bool try_only,
-                     std::uint64_t owner) noexcept {
+lock::request_terms terms_of(const lock_options& o, const config& c, bool try_only,
+                             std::uint64_t owner) noexcept {
     const std::uint64_t of = owner != 0 || !o.owner ? owner : o.owner->id();
-    return {
-        {.lease = lease_of(o, c), .owner = of & lock::asked::largest_owner, .renew = renews(o, c)},
-        o.max_hold,
-        o.wait.value_or(try_only ? duration::zero() : forever),
-        try_only};
+    return {{.lease = lease_of(o, c),
+             .owner = of & lock::hold_terms::largest_owner,
+             .renew = renews(o, c)},
+            o.max_hold,
+            o.wait.value_or(try_only ? duration::zero() : forever),
+            try_only};
 }
 
 }  // namespace
@@ -52,23 +53,23 @@ errc check_options(const lock_options& o, const config& c) noexcept {
 constexpr duration long_standstill = std::chrono::milliseconds{500};
 
 lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)
-    : house_{settings, client_id, seed} {}
+    : ctx_{settings, client_id, seed} {}
 
 lock_engine::~lock_engine() { close(); }
 
 void lock_engine::begin_turn(time_point now) {
     // A deadline may be in the past when it is set.
-    const time_point due = std::max(next_deadline(), house_.now);
+    const time_point due = std::max(next_deadline(), ctx_.now);
     const duration late = now > due ? now - due : duration{};
-    house_.now = std::max(house_.now, now);
+    ctx_.now = std::max(ctx_.now, now);
     if (late >= long_standstill) {
-        house_.tell_standstill(late);
+        ctx_.log_standstill(late);
     }
-    house_.servers.set_now(house_.now);
-    while (core::timer* t = house_.timers.pop_due(house_.now)) {
+    ctx_.servers.set_now(ctx_.now);
+    while (core::timer* t = ctx_.timers.pop_due(ctx_.now)) {
         t->fire(t->owner);
     }
-    house_.renewing.tick();
+    ctx_.renewing.tick();
     for (std::size_t i = 0; i < links(); ++i) {
         if (halted(i)) {
             link(i).go_on();
@@ -77,124 +78,125 @@ void lock_engine::begin_turn(time_point now) {
 }
 
 void lock_engine::end_turn() {
-    house_.awake.run();
-    house_.renewing.flush();
-    house_.retire_idle();
+    ctx_.awake.run();
+    ctx_.renewing.flush();
+    ctx_.retire_idle();
 }
 
-bool lock_engine::admit(lock::caller by) {
-    if (house_.closing) {
-        refuse(by, errc::client_closed);
+bool lock_engine::admit(lock::caller from) {
+    if (ctx_.closing) {
+        refuse(from, errc::client_closed);
         return false;
     }
-    return make_room(by);
+    return make_room(from);
 }
 
-bool lock_engine::make_room(lock::caller by) {
-    if (house_.pending_count >= house_.settings.max_pending) {
-        refuse(by, errc::overloaded);
+bool lock_engine::make_room(lock::caller from) {
+    if (ctx_.pending_count >= ctx_.settings.max_pending) {
+        refuse(from, errc::overloaded);
         return false;
     }
-    ++house_.pending_count;
+    ++ctx_.pending_count;
     return true;
 }
 
-void lock_engine::refuse(lock::caller by, errc why) {
-    house_.completions.push_back({by.tag, why, {}, false});
+void lock_engine::refuse(lock::caller from, errc why) {
+    ctx_.completions.push_back({from.tag, why, {}, false});
 }
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                          lock::caller by, std::uint64_t owner) {
-    errc bad = check_options(options, house_.settings);
+                          lock::caller from, std::uint64_t owner) {
+    errc bad = check_options(options, ctx_.settings);
     // Else a renewal could wait behind a WAIT until it is too late, or each grant come too late.
     const duration least = 4 * std::chrono::milliseconds{spec->replicas().within_ms};
-    if (bad == errc{} && lease_of(options, house_.settings) < least) {
+    if (bad == errc{} && lease_of(options, ctx_.settings) < least) {
         bad = errc::invalid_lease;
     }
     if (bad == errc{} && options.max_hold < least) {
         bad = errc::invalid_max_hold;
     }
     if (bad != errc{}) {
-        refuse(by, bad);
+        refuse(from, bad);
         return;
     }
     // What nobody waits for any more may be at the server for long: it is as pending as the rest.
-    if (house_.acquisition_pool.live() >= house_.level_count + house_.settings.max_pending) {
-        refuse(by, house_.closing ? errc::client_closed : errc::overloaded);
+    if (ctx_.acquisition_pool.live() >= ctx_.level_count + ctx_.settings.max_pending) {
+        refuse(from, ctx_.closing ? errc::client_closed : errc::overloaded);
         return;
     }
-    if (!admit(by)) {
+    if (!admit(from)) {
         return;
     }
-    const lock::terms want = terms_of(options, house_.settings, try_only, owner);
-    if (lock::acquisition* outer = house_.held_by(*spec, want.owner)) {
-        lock::enter_level(*outer, by);
+    const lock::request_terms terms = terms_of(options, ctx_.settings, try_only, owner);
+    if (lock::acquisition* outer = ctx_.held_by(*spec, terms.owner)) {
+        lock::enter_level(*outer, from);
         return;
     }
-    lock::slot& s = house_.slot_of(spec);
-    s.acquire(house_.waiters.make(by, s, spec, want, house_.now), want.wait);
-    house_.may_be_idle(s);
+    lock::slot& s = ctx_.slot_of(spec);
+    s.acquire(ctx_.waiters.make(from, s, spec, terms, ctx_.now), terms.wait);
+    ctx_.may_be_idle(s);
 }
 
-void lock_engine::unlock(const impl::view_ptr& view, lock::caller by) {
+void lock_engine::unlock(const impl::view_ptr& view, lock::caller from) {
     if (!view) {
-        refuse(by, errc::not_owner);
+        refuse(from, errc::not_owner);
         return;
     }
     // A release is always admitted: there are no more of them than holds.
-    ++house_.pending_count;
-    lock::release_level(house_, view, by);
+    ++ctx_.pending_count;
+    lock::release_level(ctx_, view, from);
 }
 
-void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::caller by) {
+void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::caller from) {
     if (!view) {
-        refuse(by, errc::not_owner);
+        refuse(from, errc::not_owner);
     } else if (before < duration::zero()) {
-        refuse(by, errc::invalid_wait);
-    } else if (house_.closing && (before == duration::zero() || !drain_.armed())) {
-        refuse(by, errc::client_closed);
+        refuse(from, errc::invalid_wait);
+    } else if (ctx_.closing && (before == duration::zero() || !drain_.armed())) {
+        refuse(from, errc::client_closed);
     } else if (!lock::level_of(*view) || lock::level_of(*view)->watchers.empty()) {
         // Always admitted: a hold whose loss can't be watched would be worse than none.
-        ++house_.pending_count;
-        lock::watch(house_, view, before, by);
-    } else if (make_room(by)) {
-        lock::watch(house_, view, before, by);
+        ++ctx_.pending_count;
+        lock::watch(ctx_, view, before, from);
+    } else if (make_room(from)) {
+        lock::watch(ctx_, view, before, from);
     }
 }
 
-void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::caller by) {
+void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::caller from) {
     if (!view) {
-        refuse(by, errc::not_owner);
+        refuse(from, errc::not_owner);
     } else if (!core::lease_is_good(lease, true)) {
-        refuse(by, errc::invalid_lease);
-    } else if (drain_.armed() ? make_room(by) : admit(by)) {
+        refuse(from, errc::invalid_lease);
+    } else if (drain_.armed() ? make_room(from) : admit(from)) {
         // In a drain too: who still holds may need the time to come to an end.
-        lock::extend(house_, view, lease, by);
+        lock::extend(ctx_, view, lease, from);
     }
 }
 
-void lock_engine::status(const impl::spec_ptr& spec, const status_options& options, lock::caller by,
-                         lock_status* result) {
-    if (admit(by)) {
-        lock::query_status(house_, spec, options, by, result);
+void lock_engine::status(const impl::spec_ptr& spec, const status_options& options,
+                         lock::caller from, lock_status* result) {
+    if (admit(from)) {
+        lock::query_status(ctx_, spec, options, from, result);
     }
 }
 
-void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller by) {
-    if (admit(by)) {
-        lock::force_unlock(house_, spec, by);
+void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller from) {
+    if (admit(from)) {
+        lock::force_unlock(ctx_, spec, from);
     }
 }
 
 void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
-                          bool try_only, lock::caller by, rate_verdict* result, bool log_refusal) {
+                          bool try_only, lock::caller from, rate_verdict* result,
+                          bool log_refusal) {
     if (permits == 0 || permits > spec->limit()) {
-        refuse(by, errc::invalid_permits);
+        refuse(from, errc::invalid_permits);
     } else if (wait < duration::zero()) {
-        refuse(by, errc::invalid_wait);
-    } else if (admit(by)) {
-        lock::limiter& l = house_.limiter_of(spec);
-        lock::permit_request& r = house_.permit_requests.make(by, l, permits, try_only, result);
+        refuse(from, errc::invalid_wait);
+    } else if (admit(from)) {
+        lock::limiter& l = ctx_.limiter_of(spec);
+        lock::permit_request& r = ctx_.permit_requests.make(from, l, permits, try_only, result);
         r.log_refusal = log_refusal;
         l.acquire(r, wait);
     }
@@ -204,13 +206,13 @@ void lock_engine::cancel(lock::pending& running, error_code why) {
     switch (running.what) {
         case lock::pending::kind::acquire: {
             auto& w = static_cast<lock::waiter&>(running);
-            ++house_.counters.cancelled;
+            ++ctx_.counters.cancelled;
             w.home.give_up(w, why);
             return;
         }
         case lock::pending::kind::nest: {
             auto& change = static_cast<lock::level_change&>(running);
-            house_.counters.cancelled += change.enters ? 1 : 0;
+            ctx_.counters.cancelled += change.enters ? 1 : 0;
             lock::give_up_change(change, why);
             return;
         }
@@ -222,28 +224,28 @@ void lock_engine::cancel(lock::pending& running, error_code why) {
             r.home.give_up(r, why);
             return;
         }
-        case lock::pending::kind::unlock: house_.complete(running, why); return;
+        case lock::pending::kind::unlock: ctx_.complete(running, why); return;
         case lock::pending::kind::watch: {
-            house_.complete(running, why);
-            house_.watchers.free(static_cast<lock::watcher&>(running));
+            ctx_.complete(running, why);
+            ctx_.watchers.free(static_cast<lock::watcher&>(running));
             return;
         }
         case lock::pending::kind::extend:
-            house_.complete(running, why);
-            house_.extensions.free(static_cast<lock::extension&>(running));
+            ctx_.complete(running, why);
+            ctx_.extensions.free(static_cast<lock::extension&>(running));
             return;
     }
 }
 
 void lock_engine::release(impl::hold_view& view) {
     if (lock::level_of(view)) {
-        lock::release_level(house_, impl::view_ptr{&view}, {});
+        lock::release_level(ctx_, impl::view_ptr{&view}, {});
     }
 }
 
 void lock_engine::release_dropped(impl::hold_view& view) {
     if (const lock::level* const l = lock::level_of(view)) {
-        house_.tell_dropped(*l);
+        ctx_.log_dropped(*l);
         release(view);
     }
 }
@@ -251,13 +253,13 @@ void lock_engine::release_dropped(impl::hold_view& view) {
 void lock_engine::detach(impl::hold_view& view) { lock::detach_level(view); }
 
 void lock_engine::shutdown(duration drain) {
-    const time_point by = core::after(house_.now, drain);
-    if (!house_.closing) {
-        house_.closing = true;
+    const time_point end = core::after(ctx_.now, drain);
+    if (!ctx_.closing) {
+        ctx_.closing = true;
         turn_away();
-        close_at(by, drain);
-    } else if (drain_.armed() && by < drain_.at) {
-        close_at(by, drain);
+        close_at(end, drain);
+    } else if (drain_.armed() && end < drain_.at) {
+        close_at(end, drain);
     }
     if (drain == duration::zero()) {
         lose_all();
@@ -265,27 +267,27 @@ void lock_engine::shutdown(duration drain) {
 }
 
 void lock_engine::turn_away() {
-    const std::vector<lock::slot*> slots{house_.all_slots.begin(), house_.all_slots.end()};
+    const std::vector<lock::slot*> slots{ctx_.all_slots.begin(), ctx_.all_slots.end()};
     for (lock::slot* s : slots) {
         s->give_up_all(errc::client_closed);
     }
-    for (const auto& [key, l] : house_.limiters) {
+    for (const auto& [key, l] : ctx_.limiters) {
         l->give_up_all(errc::client_closed);
     }
-    while (!house_.queries.empty()) {
-        auto& q = static_cast<lock::query&>(house_.queries.front());
-        house_.queries.pop_front();
+    while (!ctx_.queries.empty()) {
+        auto& q = static_cast<lock::query&>(ctx_.queries.front());
+        ctx_.queries.pop_front();
         lock::give_up_query(q, errc::client_closed);
     }
 }
 
 void lock_engine::close_at(time_point end, duration drain) {
-    house_.timers.set(drain_, end);
-    house_.closes_at = end;
-    house_.closing_notice = drain / 10;
-    for (lock::acquisition& a : house_.acquisitions) {
+    ctx_.timers.set(drain_, end);
+    ctx_.closes_at = end;
+    ctx_.closing_notice = drain / 10;
+    for (lock::acquisition& a : ctx_.acquisitions) {
         if (a.now == lock::acquisition::phase::held) {
-            lock::tell_closing(a);
+            lock::notify_closing(a);
         }
     }
 }
@@ -293,9 +295,9 @@ void lock_engine::close_at(time_point end, duration drain) {
 void lock_engine::on_drained(void* self) { static_cast<lock_engine*>(self)->lose_all(); }
 
 void lock_engine::lose_all() {
-    house_.timers.cancel(drain_);
+    ctx_.timers.cancel(drain_);
     std::vector<lock::acquisition*> held;
-    for (lock::acquisition& a : house_.acquisitions) {
+    for (lock::acquisition& a : ctx_.acquisitions) {
         if (a.now == lock::acquisition::phase::held) {
             held.push_back(&a);
         }
@@ -307,26 +309,26 @@ void lock_engine::lose_all() {
 
 void lock_engine::close() {
     shutdown();
-    house_.awake.run();
-    for (lock::acquisition& a : house_.acquisitions) {
+    ctx_.awake.run();
+    for (lock::acquisition& a : ctx_.acquisitions) {
         if (a.call) {
-            house_.complete(a.call->unlocking, errc::client_closed);
+            ctx_.complete(a.call->unlocking, errc::client_closed);
         }
     }
-    house_.repeated.close();
-    house_.servers.close();
-    while (!house_.acquisitions.empty()) {
-        lock::acquisition& a = house_.acquisitions.front();
-        house_.timers.cancel(a.timer);
+    ctx_.repeated.close();
+    ctx_.servers.close();
+    while (!ctx_.acquisitions.empty()) {
+        lock::acquisition& a = ctx_.acquisitions.front();
+        ctx_.timers.cancel(a.timer);
         if (a.call && a.call->where == wire::call::state::waiting) {
-            house_.servers.withdraw(*a.call);
+            ctx_.servers.withdraw(*a.call);
         }
         a.home.forget(a);
     }
-    for (lock::slot* s : house_.all_slots) {
-        house_.may_be_idle(*s);
+    for (lock::slot* s : ctx_.all_slots) {
+        ctx_.may_be_idle(*s);
     }
-    house_.retire_idle();
+    ctx_.retire_idle();
 }
 
 void lock_engine::connected(std::size_t i) { link(i).connected(); }
@@ -360,37 +362,37 @@ bool lock_engine::unhurried() const noexcept {
 void lock_engine::stage(std::string& out, std::size_t i) { link(i).stage(out); }
 
 time_point lock_engine::next_deadline() const noexcept {
-    return halted() ? house_.now : std::min(house_.timers.next(), house_.renewals.next());
+    return halted() ? ctx_.now : std::min(ctx_.timers.next(), ctx_.renewals.next());
 }
 
 bool lock_engine::tends(std::uint64_t number) const noexcept {
-    return std::any_of(house_.acquisitions.begin(), house_.acquisitions.end(),
+    return std::any_of(ctx_.acquisitions.begin(), ctx_.acquisitions.end(),
                        [&](const lock::acquisition& a) { return a.number == number; });
 }
 
 inventory lock_engine::belongings() const noexcept {
-    return {.pending = house_.pending_count,
-            .acquisitions = house_.acquisition_pool.live(),
-            .levels = house_.level_count,
-            .waiters = house_.waiters.live(),
-            .watchers = house_.watchers.live(),
-            .extensions = house_.extensions.live(),
-            .level_changes = house_.changes.live(),
-            .queries = house_.query_pool.live(),
-            .permit_requests = house_.permit_requests.live(),
-            .slots = house_.slots.live(),
-            .limiters = house_.limiter_pool.live(),
-            .renewals = house_.renewing.on_their_way(),
-            .timers = house_.timers.size() + house_.renewals.size(),
-            .input_room = house_.servers.input_room()};
+    return {.pending = ctx_.pending_count,
+            .acquisitions = ctx_.acquisition_pool.live(),
+            .levels = ctx_.level_count,
+            .waiters = ctx_.waiters.live(),
+            .watchers = ctx_.watchers.live(),
+            .extensions = ctx_.extensions.live(),
+            .level_changes = ctx_.changes.live(),
+            .queries = ctx_.query_pool.live(),
+            .permit_requests = ctx_.permit_requests.live(),
+            .slots = ctx_.slots.live(),
+            .limiters = ctx_.limiter_pool.live(),
+            .renewals = ctx_.renewing.on_their_way(),
+            .timers = ctx_.timers.size() + ctx_.renewals.size(),
+            .input_room = ctx_.servers.input_room()};
 }
 
 void lock_engine::copy_counters(stats& s) const noexcept {
-    s = house_.counters;
-    s.holds_now = house_.level_count;
-    s.waiting_now = house_.waiters.live() + house_.permit_requests.live();
-    s.slots_now = house_.slots.live();
-    s.subscriptions_now = house_.servers.subscriptions();
+    s = ctx_.counters;
+    s.holds_now = ctx_.level_count;
+    s.waiting_now = ctx_.waiters.live() + ctx_.permit_requests.live();
+    s.slots_now = ctx_.slots.live();
+    s.subscriptions_now = ctx_.servers.subscriptions();
 }
 
 }  // namespace conch::engine

@@ -40,16 +40,16 @@ public:
 
     /// `owner`: the id of `options.owner`, where that may be gone by now.
     void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                 lock::caller by, std::uint64_t owner = 0);
-    void unlock(const impl::view_ptr& view, lock::caller by);
-    void wait_lost(const impl::view_ptr& view, duration before, lock::caller by);
-    void extend(const impl::view_ptr& view, duration lease, lock::caller by);
-    void status(const impl::spec_ptr& spec, const status_options& options, lock::caller by,
+                 lock::caller from, std::uint64_t owner = 0);
+    void unlock(const impl::view_ptr& view, lock::caller from);
+    void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);
+    void extend(const impl::view_ptr& view, duration lease, lock::caller from);
+    void status(const impl::spec_ptr& spec, const status_options& options, lock::caller from,
                 lock_status* result);
-    void force_unlock(const impl::spec_ptr& spec, lock::caller by);
+    void force_unlock(const impl::spec_ptr& spec, lock::caller from);
     /// `wait`: ignored by a try. Writes the answer to `*result`.
     void permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
-                 bool try_only, lock::caller by, rate_verdict* result, bool log_refusal = false);
+                 bool try_only, lock::caller from, rate_verdict* result, bool log_refusal = false);
     /// The caller no longer waits: completes with `why`.
     void cancel(lock::pending& running, error_code why);
 
@@ -64,17 +64,17 @@ public:
     /// or its own time before, if that is less. Called again, it may only shorten the drain.
     void shutdown(duration drain = {});
     /// After `shutdown()`: nothing is left to be released.
-    bool drained() const noexcept { return house_.closing && house_.acquisitions.empty(); }
+    bool drained() const noexcept { return ctx_.closing && ctx_.acquisitions.empty(); }
     /// The end: no I/O any more, whatever is left is forgotten.
     void close();
 
     // The driver's side.
 
     /// So many acquires, or releases, of one write at least leave as one script.
-    void join_from(std::size_t fewest) noexcept { house_.servers.join_from(fewest); }
+    void join_from(std::size_t fewest) noexcept { ctx_.servers.join_from(fewest); }
     /// How many connections there may be, a number that grows: each is known by its place, and the
     /// first is that of the server that has the locks, or of one of a cluster's.
-    std::size_t links() const noexcept { return house_.servers.count(); }
+    std::size_t links() const noexcept { return ctx_.servers.count(); }
     std::uint64_t wanted_connection(std::size_t i = 0) const noexcept { return link(i).wanted(); }
     /// Where to.
     const wire::address& target(std::size_t i = 0) const noexcept { return link(i).target(); }
@@ -83,7 +83,7 @@ public:
     bool is_ready(std::size_t i) const noexcept { return link(i).ready(); }
     void connection_broken(std::string_view why, errc lasting = {}, std::size_t i = 0);
     /// It leads to a sentinel, which has users of its own.
-    bool is_sentinel(std::size_t i) const noexcept { return house_.servers.is_sentinel(i); }
+    bool is_sentinel(std::size_t i) const noexcept { return ctx_.servers.is_sentinel(i); }
     /// Whom the next connection is greeted as.
     void log_in_as(credentials c, std::size_t i = 0) { link(i).log_in_as(std::move(c)); }
     core::byte_buffer& input(std::size_t i = 0) noexcept { return link(i).input(); }
@@ -96,7 +96,7 @@ public:
     bool unhurried() const noexcept;
     void stage(std::string& out, std::size_t i = 0);
     time_point next_deadline() const noexcept;
-    std::vector<lock::completion>& completions() noexcept { return house_.completions; }
+    std::vector<lock::completion>& completions() noexcept { return ctx_.completions; }
 
     stats counters() const noexcept {
         stats s;
@@ -104,29 +104,29 @@ public:
         return s;
     }
     void copy_counters(stats& s) const noexcept;
-    const std::string& last_words() const noexcept { return house_.servers.last_words(); }
+    const std::string& last_words() const noexcept { return ctx_.servers.last_words(); }
     /// Acquisitions that the server has or may still get.
-    std::size_t unsettled() const noexcept { return house_.acquisition_pool.live(); }
+    std::size_t unsettled() const noexcept { return ctx_.acquisition_pool.live(); }
     /// The one of this number is among them.
     bool tends(std::uint64_t number) const noexcept;
     inventory belongings() const noexcept;
     /// The largest frame of a conversation so far, in bytes.
-    std::size_t largest_frame() const noexcept { return house_.frames.largest(); }
+    std::size_t largest_frame() const noexcept { return ctx_.frames.largest(); }
 
 private:
-    wire::link& link(std::size_t i) noexcept { return house_.servers.at(i); }
-    const wire::link& link(std::size_t i) const noexcept { return house_.servers.at(i); }
-    bool admit(lock::caller by);
+    wire::link& link(std::size_t i) noexcept { return ctx_.servers.at(i); }
+    const wire::link& link(std::size_t i) const noexcept { return ctx_.servers.at(i); }
+    bool admit(lock::caller from);
     /// Counts one more operation; whether there was room for it. If not, it was refused.
-    bool make_room(lock::caller by);
-    void refuse(lock::caller by, errc why);
+    bool make_room(lock::caller from);
+    void refuse(lock::caller from, errc why);
 
     static void on_drained(void* self);
     void turn_away();
     void close_at(time_point end, duration drain);
     void lose_all();
 
-    lock::context house_;
+    lock::context ctx_;
     core::timer drain_{this, &lock_engine::on_drained};
 };
 

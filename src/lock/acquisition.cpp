@@ -29,21 +29,23 @@ acquisition::acquisition(slot& s, std::uint64_t n, const waiter& first)
     : home{s},
       spec{first.spec},
       number{n},
-      want{first.want},
+      terms{first.terms},
       timer{this, nullptr},
-      extended_by{clamped_lease(first.want.lease, first.max_hold)} {}
+      extended_by{clamped_lease(first.terms.lease, first.max_hold)} {}
 
 void acquisition::was_seen() noexcept {
     moves = home.link().moves();
-    astray = false;
+    server_moved = false;
 }
 
-bool acquisition::failed_over() const noexcept { return !astray && moves != home.link().moves(); }
+bool acquisition::failed_over() const noexcept {
+    return !server_moved && moves != home.link().moves();
+}
 
 void write_field(resp::writer& w, const acquisition& a) {
     char digits[20];
     const auto end = std::to_chars(digits, digits + sizeof digits, a.number).ptr;
-    w.arg(a.home.house.field_prefix, {digits, static_cast<std::size_t>(end - digits)});
+    w.arg(a.home.ctx.field_prefix, {digits, static_cast<std::size_t>(end - digits)});
 }
 
 }  // namespace conch::lock

@@ -14,7 +14,7 @@ namespace conch::lock {
 
 struct renewal;
 
-using house_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_house>>;
+using context_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_context>>;
 
 /// The acquire, then the release of an acquisition: never both at once.
 struct acquisition_call : wire::call {
@@ -42,7 +42,7 @@ struct acquisition_call : wire::call {
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
 /// it: it ends owned or released. The alarm is for its next renewal.
-struct acquisition : house_hook, core::alarm {
+struct acquisition : context_hook, core::alarm {
     enum class phase : std::uint8_t {
         trying,     ///< the acquire is on its way
         abandoned,  ///< the same, but nobody wants it any more
@@ -61,7 +61,7 @@ struct acquisition : house_hook, core::alarm {
     slot& home;
     impl::spec_ptr spec;
     std::uint64_t number;  ///< the second part of its field; never used again
-    asked want;
+    hold_terms terms;
 
     /// None while it is held, unless an older copy of the acquire is suspect.
     acquisition_call* call = nullptr;
@@ -83,9 +83,9 @@ struct acquisition : house_hook, core::alarm {
     bool due : 1 = false;       ///< in the renewer's list
     bool last : 1 = false;      ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused : 1 = false;   ///< the last answer to a renewal was an error
-    bool again : 1 = false;     ///< to be renewed once more behind `renewing`
-    bool astray : 1 = false;    ///< its slot has another link since
-    bool thin : 1 = false;      ///< too few replicas have what was done to it last
+    bool renew_again : 1 = false;       ///< to be renewed once more behind `renewing`
+    bool server_moved : 1 = false;      ///< its slot has another link since
+    bool under_replicated : 1 = false;  ///< too few replicas have what was done to it last
     bool overlong : 1 = false;  ///< its TTL was found to be longer than this hold ever asked for
     /// What lowers the TTL to `extended_by` may run late: no longer lease can be promised any more.
     bool grows_no_more : 1 = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/check.hpp"
-#include "lock/confirming.hpp"
 #include "lock/context.hpp"
 #include "lock/holding.hpp"
 #include "lock/nesting.hpp"
 #include "lock/releasing.hpp"
+#include "lock/replica_waits.hpp"
 #include "lock/slot.hpp"
 #include "wire/server_error.hpp"
 
@@ -15,13 +15,13 @@
 namespace conch::lock {
 namespace {
 
-constexpr unsigned most_vain_turns = 7;
+constexpr unsigned most_unused_turns = 7;
 
 /// The script's word for a lock that is gone, instead of what is left of its holder's lease.
 constexpr std::int64_t is_free = -2;
 
 /// 0 if the text is no number.
-std::uint64_t token_of(std::string_view text) noexcept {
+std::uint64_t fence_in(std::string_view text) noexcept {
     std::uint64_t token = 0;
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, token);
@@ -73,7 +73,7 @@ void slot::encode_keys(const wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
     w.arg(a.home.name());
     if (a.spec->fenced()) {
-        write_name(w, a.spec->token_key());
+        write_name(w, a.spec->fence_key());
     }
 }
 
@@ -81,7 +81,7 @@ void slot::encode_args(const wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
     write_field(w, a);
     w.arg(core::ceil_millis(a.extended_by));
-    w.arg(a.spec->token_ttl_ms());
+    w.arg(a.spec->fence_key_ttl_ms());
     if (a.call->partner) {
         write_field(w, a.call->partner->of);
     }
@@ -107,7 +107,7 @@ bool slot::takes_plainly(const acquisition& a) const noexcept {
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
     acquisition& a = owner_of(c);
-    a.home.house.timers.cancel(a.timer);
+    a.home.ctx.timers.cancel(a.timer);
     if (a.call->partner) {
         end_hand_over(*a.call, o);
     }
@@ -119,23 +119,23 @@ void slot::acquire_done(wire::call& c, const wire::outcome& o) {
 }
 
 time_point slot::patience(const waiter& w) const noexcept {
-    const time_point since = std::max(w.since, link().down_since(house.now));
-    return core::after(since, house.settings.operation_timeout);
+    const time_point since = std::max(w.since, link().down_since(ctx.now));
+    return core::after(since, ctx.settings.operation_timeout);
 }
 
-void slot::try_now(acquisition_call* from) {
+void slot::try_now(acquisition_call* leaving) {
     CONCH_CHECK(!trying_ && !live_ && has_waiters());
     waiter& w = head();
-    acquisition& a = house.acquisition_pool.make(*this, house.next_number++, w);
-    a.call = &house.calls.make(from ? take_over_type : acquire_type, a);
-    if (from) {
-        join(*a.call, *from);
+    acquisition& a = ctx.acquisition_pool.make(*this, ctx.next_number++, w);
+    a.call = &ctx.calls.make(leaving ? take_over_type : acquire_type, a);
+    if (leaving) {
+        join(*a.call, *leaving);
     }
     a.timer.fire = &slot::on_patience_over;
     ++acquisitions_;
-    house.acquisitions.push_back(a);
+    ctx.acquisitions.push_back(a);
     trying_ = &a;
-    a.call->begun = house.now;
+    a.call->begun = ctx.now;
     a.call->max_hold = w.max_hold;
     untried_head_ = false;
     last_busy_ = false;
@@ -143,17 +143,17 @@ void slot::try_now(acquisition_call* from) {
         contest_->tried = contest_->wakes;
     }
     link().use();  // patience with a connection counts from when it was wanted
-    house.timers.set(a.timer, patience(w));
+    ctx.timers.set(a.timer, patience(w));
     submit(*a.call);
     if (a.spec->replicas()) {
-        house.confirming.follow(link(), a.spec->replicas());
+        ctx.replicas.follow(link(), a.spec->replicas());
     }
 }
 
 // A younger waiter may have inherited the try; a copy that was just sent may yet be answered, but a
 // server that drops each connection doesn't prolong this for ever.
 time_point slot::patience_with(const acquisition& a) noexcept {
-    const duration timeout = house.settings.operation_timeout;
+    const duration timeout = ctx.settings.operation_timeout;
     const time_point until = core::after(head().since, timeout);
     if (a.call->where != wire::call::state::written && !is_unconfirmed(*a.call)) {
         return until;
@@ -168,23 +168,23 @@ void slot::on_patience_over(void* acquisition_) {
     CONCH_CHECK(s.trying_ == &a);
     waiter& w = s.head();
     const time_point until = s.patience_with(a);
-    if (until > s.house.now) {
-        s.house.timers.set(a.timer, until);
+    if (until > s.ctx.now) {
+        s.ctx.timers.set(a.timer, until);
         return;
     }
     const std::uint64_t number = a.number;
     s.give_up(w, s.link().why_unanswered(*a.call));
     // By the number: another try may be in the place of this one.
     if (s.trying_ && s.trying_->number == number) {
-        s.house.timers.set(a.timer, s.house.now);  // it goes on for the next waiter
+        s.ctx.timers.set(a.timer, s.ctx.now);  // it goes on for the next waiter
     }
 }
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
-    o.by->took(house.now - a.call->sent);
+    o.answered_on->took(ctx.now - a.call->sent);
     if (o.answered() && o.reply.is_text()) {
-        a.fence = token_of(o.reply.text());
+        a.fence = fence_in(o.reply.text());
         if (a.spec->fenced() && a.fence == 0) {
             // A resource would let in whoever comes without a token.
             trying_ = nullptr;
@@ -193,17 +193,17 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
             return;
         }
         a.was_seen();
-        a.astray = o.by != &link();
+        a.server_moved = o.answered_on != &link();
         if (a.spec->replicas()) {
-            house.confirming.granted(a, *o.by);
-            house.timers.set(a.timer, patience_with(a));
+            ctx.replicas.granted(a, *o.answered_on);
+            ctx.timers.set(a.timer, patience_with(a));
         } else {
             granted(a);
         }
         return;
     }
     trying_ = nullptr;
-    const bool elsewhere = o.by != &link();
+    const bool elsewhere = o.answered_on != &link();
     const bool from_partner = a.call->type == &take_over_type;
     if (o.refused()) {
         const errc why = wire::to_errc(o.reply.text());
@@ -226,12 +226,12 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
 
 void slot::confirmed(acquisition& a, errc why) {
     CONCH_CHECK(trying_ == &a && has_waiters());
-    house.timers.cancel(a.timer);
+    ctx.timers.cancel(a.timer);
     if (why == errc{}) {
         granted(a);
         return;
     }
-    house.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
+    ctx.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
     trying_ = nullptr;
     compensate(a);
     failed(why);
@@ -240,24 +240,24 @@ void slot::confirmed(acquisition& a, errc why) {
 void slot::granted(acquisition& a) {
     trying_ = nullptr;
     set_deadline(a, a.call->sent, a.extended_by);
-    if (a.valid_until <= house.now) {
+    if (a.valid_until <= ctx.now) {
         // The answer took longer than the lease.
-        house.tell("granted too late", name());
+        ctx.tell("granted too late", name());
         compensate(a);
         busy(0);
         return;
     }
     live_ = &a;
     if (contest_ && contest_->ours_since == time_point{}) {
-        contest_->ours_since = house.now;
+        contest_->ours_since = ctx.now;
     }
-    if (yielded_ && others_wait_ && vain_turns_ < most_vain_turns) {
-        ++vain_turns_;
+    if (turn_was_unused_ && others_wait_ && unused_turns_ < most_unused_turns) {
+        ++unused_turns_;
     }
-    yielded_ = false;
+    turn_was_unused_ = false;
     waiter& w = head();
     if (w.tried || w.queued) {
-        ++house.counters.contended;
+        ++ctx.counters.contended;
     }
     leave(w, {}, begin_hold(a));
     nest_others(a);
@@ -270,26 +270,26 @@ void slot::granted(acquisition& a) {
 
 // Waiters of the same owner would wait for themselves.
 void slot::nest_others(acquisition& a) {
-    if (a.want.owner == 0) {
+    if (a.terms.owner == 0) {
         return;
     }
     for (auto it = waiters_.begin(); it != waiters_.end();) {
         auto& w = static_cast<waiter&>(*it++);
-        if (w.want.owner == a.want.owner) {
-            house.timers.cancel(w.deadline);
+        if (w.terms.owner == a.terms.owner) {
+            ctx.timers.cancel(w.deadline);
             w.unlink();
-            const caller by = w.by;
-            house.waiters.free(w);
-            enter_level(a, by);
+            const caller from = w.from;
+            ctx.waiters.free(w);
+            enter_level(a, from);
         }
     }
 }
 
 void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
-    ++house.counters.busy;
+    ++ctx.counters.busy;
     last_busy_ = true;
-    yielded_ = false;
-    vain_turns_ = 0;
+    turn_was_unused_ = false;
+    unused_turns_ = 0;
     waiter& w = head();
     w.tried = true;
     if (contest_ || !w.no_wait) {
@@ -298,7 +298,7 @@ void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
         // Messages come in the order of the server's doing: those before this answer are answered
         // by it. Those of another server are not, if they came while it was on its way.
         c.seen = elsewhere ? c.tried : c.wakes;
-        begin_row({});
+        begin_streak({});
     }
     if (w.no_wait || w.overdue) {
         leave(w, errc::timed_out);
@@ -318,31 +318,31 @@ void slot::failed(error_code why) {
     last_busy_ = false;
     leave(head(), why);
     advance();
-    house.may_be_idle(*this);
+    ctx.may_be_idle(*this);
 }
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
-    const asked& wanted = w.want;
-    return a.want == wanted && a.call->max_hold == w.max_hold && a.spec->takes_as(*w.spec);
+    const hold_terms& wanted = w.terms;
+    return a.terms == wanted && a.call->max_hold == w.max_hold && a.spec->takes_as(*w.spec);
 }
 
 // Not if a resource or another process shall see the change; nor if the hold is in doubt or due to
 // be renewed, or a new grant would be; nor if it is not where the next holder wants it to be.
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
-    const asked& now = a.want;
-    const asked& next = w.want;
-    return !a.spec->fenced() && !w.spec->fenced() && !a.thin &&
+    const hold_terms& now = a.terms;
+    const hold_terms& next = w.terms;
+    return !a.spec->fenced() && !w.spec->fenced() && !a.under_replicated &&
            a.spec->replicas() == w.spec->replicas() && now.renew && next.renew && now.owner == 0 &&
            next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
            !a.refused && !a.due && !a.renewing && a.requests.empty() && link().ready() &&
-           core::lease_end(house.now, next.lease) - a.valid_until <= next.lease / 3 &&
-           a.valid_until <= core::after(house.now, w.max_hold);
+           core::lease_end(ctx.now, next.lease) - a.valid_until <= next.lease / 3 &&
+           a.valid_until <= core::after(ctx.now, w.max_hold);
 }
 
 // An acquire that nobody wants any more is never sent again. What of it may have reached the server
 // is released once its fate is known.
 void slot::abandon(acquisition& a) {
-    house.timers.cancel(a.timer);
+    ctx.timers.cancel(a.timer);
     a.now = acquisition::phase::abandoned;
     a.call->wanted = false;
     if (is_unconfirmed(*a.call)) {

@@ -25,13 +25,13 @@ core::task contend(slot& s) {
     s.link().channels().add(s.begin_contest().listener, s.spec->channel().text());
     const auto woken = s.event();  // one for all: each of its own would have room in the frame
     if (!s.live_) {
-        ++s.house.counters.wakes_by_subscribe;
+        ++s.ctx.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(s.contest_->listener)) {
         // Another name shares the channel: no confirmation will bring this about.
-        s.house.renewing.check(*s.live_);
+        s.ctx.renewing.check(*s.live_);
     }
     while (s.has_waiters()) {
-        if (s.yields_) {
+        if (s.owes_turn_) {
             s.expect_turn();
             while (s.has_waiters() && !s.poll_due_ && !s.head().overdue) {
                 co_await woken;
@@ -44,13 +44,13 @@ core::task contend(slot& s) {
                 co_await woken;
             }
             if (s.has_waiters() && s.live_) {
-                s.house.renewing.check(*s.live_);
+                s.ctx.renewing.check(*s.live_);
             }
         }
         if (!s.has_waiters()) {
             break;
         }
-        if (s.yields_) {
+        if (s.owes_turn_) {
             continue;
         }
         if (!s.trying_) {  // else the last holder's release is a try
@@ -71,17 +71,17 @@ core::task contend(slot& s) {
     if (!s.live_ && !s.others_wait_) {
         s.end_contest();
     }
-    s.house.may_be_idle(s);
+    s.ctx.may_be_idle(s);
 }
 
 void slot::expect_turn() {
     // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
     const duration round_trip = link().round_trip();
-    const duration theirs = 2 * round_trip + house.jitter.jitter(2 * round_trip);
-    const duration d = std::max(shortest_turn, theirs) * (1 << vain_turns_);
+    const duration theirs = 2 * round_trip + ctx.jitter.jitter(2 * round_trip);
+    const duration d = std::max(shortest_turn, theirs) * (1 << unused_turns_);
     poll_due_ = false;
-    house.timers.set(contest_->poll,
-                     core::after(house.now, std::max(theirs, std::min(d, longest_turn))));
+    ctx.timers.set(contest_->poll,
+                   core::after(ctx.now, std::max(theirs, std::min(d, longest_turn))));
     // The release that leaves now is heard too, by who listens already.
     contest_->own_until =
         contest_->messages + (wire::subscriptions::is_on(contest_->listener) ? 1 : 0);
@@ -92,21 +92,21 @@ void slot::end_turn() noexcept {
     if (!has_waiters()) {
         return;  // cut short: it is still owed
     }
-    yields_ = false;
-    yielded_ = static_cast<std::int32_t>(contest_->messages - contest_->own_until) <= 0;
-    if (!yielded_) {
-        vain_turns_ = 0;
+    owes_turn_ = false;
+    turn_was_unused_ = static_cast<std::int32_t>(contest_->messages - contest_->own_until) <= 0;
+    if (!turn_was_unused_) {
+        unused_turns_ = 0;
     }
 }
 
 // A local hold may be taken away too, and its message be lost.
 void slot::expect_news() {
     poll_due_ = false;
-    house.timers.set(contest_->poll, core::after(house.now, poll_interval()));
+    ctx.timers.set(contest_->poll, core::after(ctx.now, poll_interval()));
 }
 
 void slot::expect_release() {
-    duration d = house.jitter.jitter(poll_interval());
+    duration d = ctx.jitter.jitter(poll_interval());
     if (contest_->ttl_ms >= 0) {
         // A key whose PTTL is 0 is still locked.
         const auto left =
@@ -114,25 +114,25 @@ void slot::expect_release() {
         d = std::min<duration>(d, left + std::chrono::milliseconds{1});
     }
     poll_due_ = false;
-    house.timers.set(contest_->poll, core::after(house.now, d));
+    ctx.timers.set(contest_->poll, core::after(ctx.now, d));
 }
 
 duration slot::poll_interval() const noexcept {
-    const duration cap = house.settings.max_poll_interval;
-    const auto names = static_cast<duration::rep>(house.contests.live());
+    const duration cap = ctx.settings.max_poll_interval;
+    const auto names = static_cast<duration::rep>(ctx.contests.live());
     return std::max(hears() ? cap : std::min(cap, poll_without_messages), names * between_polls);
 }
 
 bool slot::may_be_free() noexcept {
     if (contest_->wakes != contest_->seen) {
-        ++(by_message_ ? house.counters.wakes_by_message : house.counters.wakes_by_subscribe);
+        ++(by_message_ ? ctx.counters.wakes_by_message : ctx.counters.wakes_by_subscribe);
         return true;
     }
     if (untried_head_) {
         return true;
     }
     if (poll_due_) {
-        ++house.counters.wakes_by_poll;
+        ++ctx.counters.wakes_by_poll;
         return true;
     }
     return live_ != nullptr;
@@ -146,16 +146,16 @@ void slot::on_poll(void* self) {
     } else if (s.live_ && s.has_waiters()) {
         contend(s);
     } else {
-        s.house.may_be_idle(s);
+        s.ctx.may_be_idle(s);
     }
 }
 
 // A message may have been missed meanwhile.
 void slot::regrouped() {
     if (live_) {
-        house.renewing.check_elsewhere(*live_);
+        ctx.renewing.check_elsewhere(*live_);
     } else if (trying_) {
-        trying_->astray = true;
+        trying_->server_moved = true;
     }
     if (!contest_ || !contest_->listener.to || link().channels().has(contest_->listener)) {
         return;
@@ -172,14 +172,14 @@ void slot::on_news(void* self, wire::news what) {
     switch (what) {
         case wire::news::message:
             if (s.live_) {
-                s.house.renewing.check(*s.live_);
+                s.ctx.renewing.check(*s.live_);
             }
             ++s.contest_->messages;
             s.by_message_ = true;
             break;
         case wire::news::subscribed: {
             if (s.live_) {  // it may have been taken away before anybody here listened
-                s.house.renewing.check(*s.live_);
+                s.ctx.renewing.check(*s.live_);
             }
             // A try that leaves, or left, after the subscription sees what came before it.
             const auto subscribed = wire::subscriptions::serial(s.contest_->listener);
@@ -192,12 +192,12 @@ void slot::on_news(void* self, wire::news what) {
         }
         case wire::news::ended:
             if (s.live_) {  // whoever serves it now may know of another holder
-                s.house.renewing.check(*s.live_);
+                s.ctx.renewing.check(*s.live_);
             }
             s.by_message_ = false;  // nobody has told of a release
             break;
         case wire::news::failed:
-            s.house.tell("no release messages, polling", s.name());
+            s.ctx.tell("no release messages, polling", s.name());
             s.poll_due_ = s.poll_due_ || s.live_;
             s.by_message_ = false;  // asks now, and more often from now on
             break;

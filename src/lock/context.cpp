@@ -38,10 +38,10 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
     if (p.completed()) {
         return;
     }
-    if (p.by.running) {
-        *p.by.running = nullptr;
+    if (p.from.running) {
+        *p.from.running = nullptr;
     }
-    completions.push_back({std::exchange(p.by.tag, nullptr), ec, std::move(view), flag});
+    completions.push_back({std::exchange(p.from.tag, nullptr), ec, std::move(view), flag});
     CONCH_CHECK(pending_count > 0);
     --pending_count;
 }
@@ -56,7 +56,7 @@ void context::tell(std::string_view what, std::string_view which, std::string_vi
              std::string{what}.append(": ").append(which).append(reason), in_full);
 }
 
-void context::tell_standstill(duration length) {
+void context::log_standstill(duration length) {
     const auto tenths = std::chrono::duration_cast<std::chrono::duration<int, std::deci>>(length);
     const std::string seconds =
         std::to_string(tenths.count() / 10) + '.' + std::to_string(tenths.count() % 10);
@@ -65,7 +65,7 @@ void context::tell_standstill(duration length) {
                  " s (a handler blocked it, or the machine was suspended): nothing was renewed");
 }
 
-void context::tell_dropped(const level& l) {
+void context::log_dropped(const level& l) {
     if (told_dropped || now - l.since > at_once) {
         return;
     }
@@ -151,40 +151,40 @@ void context::retire_idle() {
 }
 
 void context::on_ready(void* self, wire::link& l) {
-    auto& house = *static_cast<context*>(self);
-    house.renewing.check_all(l);
+    auto& ctx = *static_cast<context*>(self);
+    ctx.renewing.check_all(l);
 }
 
 void context::on_regrouped(void* self) {
-    auto& house = *static_cast<context*>(self);
-    for (slot* s : house.all_slots) {
-        if (house.servers.moved(s->hash_slot())) {
+    auto& ctx = *static_cast<context*>(self);
+    for (slot* s : ctx.all_slots) {
+        if (ctx.servers.moved(s->hash_slot())) {
             s->regrouped();
         }
     }
-    house.confirming.regrouped();
+    ctx.replicas.regrouped();
 }
 
 void context::on_lost(void* self, wire::link& l, errc lasting_reason) {
-    auto& house = *static_cast<context*>(self);
+    auto& ctx = *static_cast<context*>(self);
     if (lasting_reason == errc{}) {
-        house.confirming.connection_lost(l);
+        ctx.replicas.connection_lost(l);
         return;
     }
-    const auto is_there = [&](std::uint16_t part) { return &house.servers.serving(part) == &l; };
-    for (auto it = house.queries.begin(); it != house.queries.end();) {
+    const auto is_there = [&](std::uint16_t part) { return &ctx.servers.serving(part) == &l; };
+    for (auto it = ctx.queries.begin(); it != ctx.queries.end();) {
         auto& q = static_cast<query&>(*it++);
         if (is_there(q.spec->hash_slot())) {
             q.pending_hook::unlink();
             give_up_query(q, lasting_reason);
         }
     }
-    for (const auto& [key, limit] : house.limiters) {
+    for (const auto& [key, limit] : ctx.limiters) {
         if (is_there(limit->hash_slot())) {
             limit->give_up_all(lasting_reason);
         }
     }
-    const std::vector<slot*> all{house.all_slots.begin(), house.all_slots.end()};
+    const std::vector<slot*> all{ctx.all_slots.begin(), ctx.all_slots.end()};
     for (slot* s : all) {
         if (&s->link() == &l) {
             s->give_up_all(lasting_reason);

@@ -10,10 +10,10 @@
 #include "core/task.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/acquisition.hpp"
-#include "lock/confirming.hpp"
 #include "lock/limiter.hpp"
 #include "lock/pending.hpp"
 #include "lock/renewal.hpp"
+#include "lock/replica_waits.hpp"
 #include "lock/slot.hpp"
 #include "topology/servers.hpp"
 
@@ -85,7 +85,7 @@ struct limiter_key {
 };
 
 using acquisition_list =
-    boost::intrusive::list<acquisition, boost::intrusive::base_hook<house_hook>>;
+    boost::intrusive::list<acquisition, boost::intrusive::base_hook<context_hook>>;
 
 /// What all locks of one client share. Owned by the engine; one thread at a time.
 struct context {
@@ -101,10 +101,10 @@ struct context {
     void tell(std::string_view what, std::string_view which, std::string_view why = {},
               std::size_t in_full = 1);
     /// Warns that no turn came for so long.
-    void tell_standstill(duration length);
+    void log_standstill(duration length);
     /// Warns once of a hold that was destroyed as soon as it was granted: most likely, nobody kept
     /// what an acquire gave.
-    void tell_dropped(const level& l);
+    void log_dropped(const level& l);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
     /// The hold of this owner, by whichever mutex of this lock; null if there is none.
@@ -162,7 +162,7 @@ struct context {
     boost::unordered_flat_map<limiter_key, limiter*> limiters{};
     std::vector<limiter*> idle_limiters{};
     renewer renewing{*this};
-    confirmer confirming{*this};
+    replica_waits replicas{*this};
     topology::servers servers;
 
 private:

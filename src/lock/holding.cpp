@@ -30,26 +30,26 @@ void on_deadline(void* acquisition_) {
 }
 
 void tell(watcher& w, error_code why) {
-    context& house = w.house;
-    house.complete(w, why);
-    house.watchers.free(w);
+    context& ctx = w.ctx;
+    ctx.complete(w, why);
+    ctx.watchers.free(w);
 }
 
 time_point notice_of_closing(const watcher& w) noexcept {
-    return w.house.closes_at - std::min(w.before, w.house.closing_notice);
+    return w.ctx.closes_at - std::min(w.before, w.ctx.closing_notice);
 }
 
 void set_soon(watcher& w) {
     const time_point at = std::min(w.of->valid_until - w.before, notice_of_closing(w));
-    w.house.timers.set(w.soon, std::max(w.house.now, at));
+    w.ctx.timers.set(w.soon, std::max(w.ctx.now, at));
 }
 
 // Looks again when it fires: a renewal doesn't move it.
 void on_soon(void* watcher_) {
     auto& w = *static_cast<watcher*>(watcher_);
-    if (w.of->valid_until - w.before <= w.house.now) {
+    if (w.of->valid_until - w.before <= w.ctx.now) {
         tell(w, reason_at_deadline(*w.of));
-    } else if (notice_of_closing(w) <= w.house.now) {
+    } else if (notice_of_closing(w) <= w.ctx.now) {
         tell(w, errc::client_closed);
     } else {
         set_soon(w);
@@ -73,27 +73,27 @@ void count_loss(stats& counters, errc why) noexcept {
 
 void on_patience_over(void* extension_) {
     auto& e = *static_cast<extension*>(extension_);
-    context& house = e.house;
+    context& ctx = e.ctx;
     const acquisition& a = *e.of;
-    house.complete(e, a.renewing            ? a.home.link().why_unanswered(*a.renewing)
-                      : e.refused != errc{} ? e.refused
-                                            : errc::not_connected);
-    house.extensions.free(e);
+    ctx.complete(e, a.renewing            ? a.home.link().why_unanswered(*a.renewing)
+                    : e.refused != errc{} ? e.refused
+                                          : errc::not_connected);
+    ctx.extensions.free(e);
 }
 
 void observe(const level& l, errc why) {
     const acquisition& a = *l.of;
-    const context& house = a.home.house;
-    if (house.log.wants(log_level::debug) && why == errc{}) {
-        house.log(log_level::debug, "released: ", a.home.name());
+    const context& ctx = a.home.ctx;
+    if (ctx.log.wants(log_level::debug) && why == errc{}) {
+        ctx.log(log_level::debug, "released: ", a.home.name());
     }
-    if (house.settings.observer) {
-        house.settings.observer->held(
+    if (ctx.settings.observer) {
+        ctx.settings.observer->held(
             {.name = a.home.name(),
              .number = a.number,
              .fence = a.fence,
              .began = l.since,
-             .ended = house.now,
+             .ended = ctx.now,
              .renewals = a.renewals - l.renewals_before,
              .reason = why != errc{} ? make_error_code(why) : error_code{}});
     }
@@ -112,15 +112,15 @@ void end_level(level& l, errc why) {
     observe(l, why);
     l.of = nullptr;
     a.levels.erase(a.levels.iterator_to(l));
-    --a.home.house.level_count;
+    --a.home.ctx.level_count;
     intrusive_ptr_release(&l);
 }
 
 void fail_extensions(acquisition& a, errc why) {
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
-        house.complete(e, why);
-        house.extensions.free(e);
+        ctx.complete(e, why);
+        ctx.extensions.free(e);
     });
 }
 
@@ -134,18 +134,18 @@ errc reason_of(const impl::hold_view& view) noexcept {
 
 extension::extension(caller c, context& h, acquisition* a, duration l) noexcept
     : pending{kind::extend, c},
-      house{h},
+      ctx{h},
       of{a},
       lease{l},
       since{h.now},
       patience{this, &on_patience_over} {}
 
 watcher::watcher(caller c, context& h, acquisition* a, duration b) noexcept
-    : pending{kind::watch, c}, house{h}, of{a}, before{b}, soon{this, &on_soon} {}
+    : pending{kind::watch, c}, ctx{h}, of{a}, before{b}, soon{this, &on_soon} {}
 
-watcher::~watcher() { house.timers.cancel(soon); }
+watcher::~watcher() { ctx.timers.cancel(soon); }
 
-extension::~extension() { house.timers.cancel(patience); }
+extension::~extension() { ctx.timers.cancel(patience); }
 
 void set_deadline(acquisition& a, time_point sent, duration lease) {
     if (a.now != acquisition::phase::held) {
@@ -159,29 +159,29 @@ void set_deadline(acquisition& a, time_point sent, duration lease) {
         l.valid_until.store(a.valid_until.time_since_epoch().count(), std::memory_order_release);
     }
     if (a.now == acquisition::phase::held) {
-        a.home.house.timers.set(a.timer, a.valid_until);
+        a.home.ctx.timers.set(a.timer, a.valid_until);
     }
 }
 
 impl::view_ptr begin_hold(acquisition& a) {
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     a.now = acquisition::phase::held;
     a.depth = 1;
     a.call->suspect_lost_copy();
     if (!a.call->suspect_since) {
-        house.calls.free(*std::exchange(a.call, nullptr));
+        ctx.calls.free(*std::exchange(a.call, nullptr));
     }
     a.timer.fire = &on_deadline;
-    house.timers.set(a.timer, a.valid_until);
-    house.renewing.schedule(a);
+    ctx.timers.set(a.timer, a.valid_until);
+    ctx.renewing.schedule(a);
     return add_level(a);
 }
 
 impl::view_ptr add_level(acquisition& a) {
-    context& house = a.home.house;
-    ++house.counters.acquisitions;
-    ++house.level_count;
-    level* const l = new level{a, house.now};
+    context& ctx = a.home.ctx;
+    ++ctx.counters.acquisitions;
+    ++ctx.level_count;
+    level* const l = new level{a, ctx.now};
     intrusive_ptr_add_ref(l);  // let go of when it ends
     a.levels.push_back(*l);
     return impl::view_ptr{l};
@@ -194,10 +194,10 @@ void lose_gone(acquisition& a) {
 void lose(acquisition& a, errc why) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     slot& home = a.home;
-    home.house.tell("lost", home.name(), make_error_code(why).message(), most_losses_by_name);
-    count_loss(home.house.counters, why);
-    home.house.timers.cancel(a.timer);
-    home.house.renewing.drop(a);
+    home.ctx.tell("lost", home.name(), make_error_code(why).message(), most_losses_by_name);
+    count_loss(home.ctx.counters, why);
+    home.ctx.timers.cancel(a.timer);
+    home.ctx.renewing.drop(a);
     while (!a.levels.empty()) {
         end_level(a.levels.front(), why);
     }
@@ -212,11 +212,11 @@ void lose(acquisition& a, errc why) {
     }
 }
 
-void release_level(context& house, const impl::view_ptr& view, caller by) {
+void release_level(context& ctx, const impl::view_ptr& view, caller from) {
     level* const l = level_of(*view);
     if (!l) {
-        pending gone{pending::kind::unlock, by};
-        house.complete(gone, reason_of(*view));
+        pending gone{pending::kind::unlock, from};
+        ctx.complete(gone, reason_of(*view));
         return;
     }
     acquisition& a = *l->of;
@@ -224,24 +224,24 @@ void release_level(context& house, const impl::view_ptr& view, caller by) {
     CONCH_CHECK(a.depth > 0);
     --a.depth;
     if (is_wanted(a)) {
-        leave_level(a, by);
+        leave_level(a, from);
         return;
     }
     if (a.home.pass_on(a)) {
-        pending passed{pending::kind::unlock, by};
-        house.complete(passed, {});
+        pending passed{pending::kind::unlock, from};
+        ctx.complete(passed, {});
         return;
     }
-    end_hold(a, by);
+    end_hold(a, from);
 }
 
-void end_hold(acquisition& a, caller by) {
+void end_hold(acquisition& a, caller from) {
     CONCH_CHECK(a.levels.empty());
     end_changes(a, {});
     fail_extensions(a, errc::already_released);
-    a.home.house.timers.cancel(a.timer);
-    a.home.house.renewing.drop(a);
-    start_release(a, by);
+    a.home.ctx.timers.cancel(a.timer);
+    a.home.ctx.renewing.drop(a);
+    start_release(a, from);
 }
 
 void detach_level(impl::hold_view& view) {
@@ -255,32 +255,32 @@ void detach_level(impl::hold_view& view) {
     if (is_wanted(a)) {
         return;
     }
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     fail_extensions(a, errc::already_released);
     end_changes(a, {});
-    house.timers.cancel(a.timer);
-    house.renewing.drop(a);
+    ctx.timers.cancel(a.timer);
+    ctx.renewing.drop(a);
     a.now = acquisition::phase::releasing;
     a.home.hold_ended(a, false);
     a.home.forget(a);
 }
 
-void watch(context& house, const impl::view_ptr& view, duration before, caller by) {
+void watch(context& ctx, const impl::view_ptr& view, duration before, caller from) {
     level* const l = level_of(*view);
     if (!l) {
         const errc why = reason_of(*view);
-        tell(house.watchers.make(by, house, nullptr, before),
+        tell(ctx.watchers.make(from, ctx, nullptr, before),
              why == errc::already_released ? error_code{} : make_error_code(why));
         return;
     }
-    watcher& w = house.watchers.make(by, house, l->of, before);
+    watcher& w = ctx.watchers.make(from, ctx, l->of, before);
     l->watchers.push_back(w);
     if (before > duration::zero()) {
         set_soon(w);
     }
 }
 
-void tell_closing(acquisition& a) {
+void notify_closing(acquisition& a) {
     for (level& l : a.levels) {
         for (auto next = l.watchers.begin(); next != l.watchers.end();) {
             auto& w = static_cast<watcher&>(*next++);
@@ -294,39 +294,39 @@ void tell_closing(acquisition& a) {
 }
 
 void forbid_growth(acquisition& a) {
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     a.grows_no_more = true;
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         if (e.lease > a.extended_by) {
-            house.complete(e, errc::not_connected);
-            house.extensions.free(e);
+            ctx.complete(e, errc::not_connected);
+            ctx.extensions.free(e);
         }
     });
 }
 
-void extend(context& house, const impl::view_ptr& view, duration lease, caller by) {
+void extend(context& ctx, const impl::view_ptr& view, duration lease, caller from) {
     level* const l = level_of(*view);
     acquisition* const held = l ? l->of : nullptr;
-    extension& e = house.extensions.make(by, house, held, lease);
+    extension& e = ctx.extensions.make(from, ctx, held, lease);
     if (!held) {
-        house.complete(e, reason_of(*view));
-        house.extensions.free(e);
+        ctx.complete(e, reason_of(*view));
+        ctx.extensions.free(e);
         return;
     }
     acquisition& a = *held;
     if (a.grows_no_more && lease > a.extended_by) {
-        house.complete(e, errc::not_connected);
-        house.extensions.free(e);
+        ctx.complete(e, errc::not_connected);
+        ctx.extensions.free(e);
         return;
     }
-    if (core::after(house.now, lease - core::drift_margin(lease)) > a.ends) {
-        house.complete(e, errc::max_hold_reached);
-        house.extensions.free(e);
+    if (core::after(ctx.now, lease - core::drift_margin(lease)) > a.ends) {
+        ctx.complete(e, errc::max_hold_reached);
+        ctx.extensions.free(e);
         return;
     }
     a.requests.push_back(e);
-    house.timers.set(e.patience, core::after(house.now, house.settings.operation_timeout));
-    house.renewing.check(a);
+    ctx.timers.set(e.patience, core::after(ctx.now, ctx.settings.operation_timeout));
+    ctx.renewing.check(a);
 }
 
 }  // namespace conch::lock

@@ -25,27 +25,27 @@ void lose(acquisition& a, errc why);
 void lose_gone(acquisition& a);
 
 /// A public hold is released; `by` (if anybody) waits for the answer.
-void release_level(context& house, const impl::view_ptr& view, caller by);
+void release_level(context& ctx, const impl::view_ptr& view, caller from);
 
 /// The last level is gone: releases the lock; `by` (if anybody) waits for the answer.
-void end_hold(acquisition& a, caller by = {});
+void end_hold(acquisition& a, caller from = {});
 
 /// A public hold is given up; its key stays until the lease ends.
 void detach_level(impl::hold_view& view);
 
 /// Completes when the hold ends, or `before` ahead of its deadline or of the client's end.
-void watch(context& house, const impl::view_ptr& view, duration before, caller by);
+void watch(context& ctx, const impl::view_ptr& view, duration before, caller from);
 
 /// The client is going to close: who waits for the end of this hold is told now, or, if it is to be
 /// told ahead of time, in time.
-void tell_closing(acquisition& a);
+void notify_closing(acquisition& a);
 
 /// A command that lowers the TTL was lost on its way: it may run after a longer lease was promised,
 /// so that there is none from now on.
 void forbid_growth(acquisition& a);
 
 /// Makes the lease end no earlier than `lease` from now.
-void extend(context& house, const impl::view_ptr& view, duration lease, caller by);
+void extend(context& ctx, const impl::view_ptr& view, duration lease, caller from);
 
 }  // namespace conch::lock
 

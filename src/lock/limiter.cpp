@@ -34,13 +34,13 @@ permit_request::permit_request(caller c, limiter& l, std::uint64_t n, bool once,
       permits{n},
       try_only{once},
       result{out},
-      since{l.house.now},
+      since{l.ctx.now},
       deadline{this, &limiter::on_wait_over} {}
 
-permit_request::~permit_request() { home.house.timers.cancel(deadline); }
+permit_request::~permit_request() { home.ctx.timers.cancel(deadline); }
 
 limiter::limiter(context& h, impl::rate_spec_ptr s)
-    : house{h},
+    : ctx{h},
       spec{std::move(s)},
       hash_slot_{wire::hash_slot_of(spec->name())},
       again_{this, &limiter::on_again},
@@ -55,7 +55,7 @@ bool limiter::idle() const noexcept {
 void limiter::acquire(permit_request& r, duration wait) {
     queue_.push_back(r);
     if (!r.try_only && wait != forever) {
-        house.timers.set(r.deadline, core::after(house.now, wait));
+        ctx.timers.set(r.deadline, core::after(ctx.now, wait));
     }
     if (!again_.armed() || r.try_only) {
         ask();
@@ -69,16 +69,16 @@ void limiter::acquire(permit_request& r, duration wait) {
 
 // What is written with the call is decided when it is written.
 void limiter::ask() {
-    house.timers.cancel(again_);
+    ctx.timers.cancel(again_);
     if (queue_.empty()) {
         return;
     }
     if (!patience_.armed()) {
-        asking_since_ = house.now;
-        house.timers.set(patience_, core::after(house.now, house.settings.operation_timeout));
+        asking_since_ = ctx.now;
+        ctx.timers.set(patience_, core::after(ctx.now, ctx.settings.operation_timeout));
     }
     if (call_.where == wire::call::state::idle) {
-        house.servers.submit(call_, hash_slot_);
+        ctx.servers.submit(call_, hash_slot_);
     }
 }
 
@@ -90,7 +90,7 @@ void limiter::encode(wire::call& c, resp::writer& w) {
         if (l.batch_.size() == largest_batch) {
             break;
         }
-        r.asked = true;
+        r.in_call = true;
         l.batch_.push_back({&r, r.permits});
     }
     wire::write_script(w, c, l.spec->script(), 1, 2 + l.batch_.size())
@@ -107,7 +107,7 @@ void limiter::done(wire::call& c, const wire::outcome& o) {
     if (o.lost()) {
         l.lost();
     } else {
-        l.house.timers.cancel(l.patience_);
+        l.ctx.timers.cancel(l.patience_);
         if (o.refused()) {
             l.failed(wire::to_errc(o.reply.text()));
         } else {
@@ -139,7 +139,7 @@ void limiter::answered(const resp::value& reply) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
         count += i < granted ? batch[i].permits : 0;
         if (permit_request* const r = batch[i].request) {
-            r->asked = false;
+            r->in_call = false;
             r->in_doubt = false;
             if (i < granted) {
                 end(*r, {}, {.allowed = true, .count = count, .reset_after = reset_after});
@@ -148,7 +148,7 @@ void limiter::answered(const resp::value& reply) {
     }
     if (granted < batch.size() && batch[granted].request) {
         last_ = {.count = counted, .reset_after = reset_after, .retry_after = retry_after};
-        last_at_ = house.now;
+        last_at_ = ctx.now;
         refused();
     } else {
         ask();
@@ -158,7 +158,7 @@ void limiter::answered(const resp::value& reply) {
 // The head of the queue doesn't fit yet, so nobody behind it has a turn. If it leaves, that is
 // known of those only who want as much.
 void limiter::refused() {
-    house.timers.set(again_, core::after(house.now, std::max<duration>(last_.retry_after, 1ms)));
+    ctx.timers.set(again_, core::after(ctx.now, std::max<duration>(last_.retry_after, 1ms)));
     last_permits_ = head().permits;
     const bool leaves = head().try_only || head().overdue || in_vain(head());
     for (auto next = queue_.begin(); next != queue_.end();) {
@@ -182,7 +182,7 @@ bool limiter::in_vain(const permit_request& r) const noexcept {
 }
 
 rate_verdict limiter::known() const noexcept {
-    const duration since = house.now - last_at_;
+    const duration since = ctx.now - last_at_;
     rate_verdict v = last_;
     v.reset_after -= std::min(since, v.reset_after);
     v.retry_after -= std::min(since, v.retry_after);
@@ -193,7 +193,7 @@ rate_verdict limiter::known() const noexcept {
 void limiter::failed(error_code why) {
     for (const asked_for& one : std::exchange(batch_, {})) {
         if (one.request) {
-            one.request->asked = false;
+            one.request->in_call = false;
             end(*one.request, why);
         }
     }
@@ -205,7 +205,7 @@ void limiter::lost() {
     const bool written = call_.copies > 0;
     for (const asked_for& one : std::exchange(batch_, {})) {
         if (permit_request* const r = one.request) {
-            r->asked = false;
+            r->in_call = false;
             r->in_doubt = r->in_doubt || written;
             if (written && r->try_only) {
                 end(*r, errc::outcome_unknown);
@@ -227,34 +227,34 @@ void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict
         r.result->remaining = spec->limit() - std::min(spec->limit(), verdict.count);
     }
     if (!verdict.allowed) {
-        tell_refusal(r, verdict);
+        log_refusal(r, verdict);
     }
     if (!why.failed()) {
-        ++(verdict.allowed ? house.counters.permits_granted : house.counters.permits_refused);
+        ++(verdict.allowed ? ctx.counters.permits_granted : ctx.counters.permits_refused);
     }
     end(r, why);
 }
 
-void limiter::tell_refusal(const permit_request& r, const rate_verdict& verdict) const {
+void limiter::log_refusal(const permit_request& r, const rate_verdict& verdict) const {
     const log_level level = r.log_refusal ? log_level::info : log_level::debug;
-    if (house.log.wants(level)) {
+    if (ctx.log.wants(level)) {
         const auto left = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
         const std::string what = "rate limit " + std::string{spec->name()} + ": refused";
-        house.repeated(level, what,
-                       what + ", " + std::to_string(verdict.count) + " of " +
-                           std::to_string(spec->limit()) + " permits in use, next in " +
-                           std::to_string(left.count()) + " ms");
+        ctx.repeated(level, what,
+                     what + ", " + std::to_string(verdict.count) + " of " +
+                         std::to_string(spec->limit()) + " permits in use, next in " +
+                         std::to_string(left.count()) + " ms");
     }
 }
 
 void limiter::end(permit_request& r, error_code why) {
-    if (r.asked) {
+    if (r.in_call) {
         for (asked_for& one : batch_) {
             one.request = one.request == &r ? nullptr : one.request;
         }
     }
-    house.complete(r, why);
-    house.permit_requests.free(r);
+    ctx.complete(r, why);
+    ctx.permit_requests.free(r);
     left();
 }
 
@@ -277,18 +277,18 @@ void limiter::left() {
     if (!queue_.empty()) {
         return;
     }
-    house.timers.cancel(again_);
-    house.timers.cancel(patience_);
+    ctx.timers.cancel(again_);
+    ctx.timers.cancel(patience_);
     if (call_.where == wire::call::state::waiting) {
-        house.servers.withdraw(call_);
+        ctx.servers.withdraw(call_);
     } else if (call_.where == wire::call::state::written) {
         call_.wanted = false;
     }
-    house.may_be_idle(*this);
+    ctx.may_be_idle(*this);
 }
 
 bool limiter::awaits(const permit_request& r) const noexcept {
-    return r.asked && call_.where == wire::call::state::written;
+    return r.in_call && call_.where == wire::call::state::written;
 }
 
 void limiter::on_again(void* self) { static_cast<limiter*>(self)->ask(); }
@@ -296,11 +296,11 @@ void limiter::on_again(void* self) { static_cast<limiter*>(self)->ask(); }
 void limiter::on_wait_over(void* request_) {
     auto& r = *static_cast<permit_request*>(request_);
     limiter& l = r.home;
-    const wire::link& link = l.house.servers.serving(l.hash_slot_);
+    const wire::link& link = l.ctx.servers.serving(l.hash_slot_);
     if (!r.overdue && (!r.tried || l.awaits(r))) {
         r.overdue = true;
         if (r.deadline.at > r.since) {  // else it is a try, with the patience of one
-            l.house.timers.set(r.deadline, core::after(l.house.now, answer_grace));
+            l.ctx.timers.set(r.deadline, core::after(l.ctx.now, answer_grace));
         }
     } else if (r.in_doubt || l.awaits(r)) {
         l.give_up(r, errc::outcome_unknown);
@@ -315,16 +315,16 @@ void limiter::on_patience_over(void* self) {
     limiter& l = *static_cast<limiter*>(self);
     const auto over = [&] {
         return core::after(std::max(l.head().since, l.asking_since_),
-                           l.house.settings.operation_timeout);
+                           l.ctx.settings.operation_timeout);
     };
-    const wire::link& link = l.house.servers.serving(l.hash_slot_);
-    while (!l.queue_.empty() && over() <= l.house.now) {
+    const wire::link& link = l.ctx.servers.serving(l.hash_slot_);
+    while (!l.queue_.empty() && over() <= l.ctx.now) {
         permit_request& r = l.head();
         const bool unknown = r.in_doubt || l.awaits(r);
         l.end(r, unknown ? errc::outcome_unknown : link.why_unanswered(l.call_));
     }
     if (!l.queue_.empty()) {
-        l.house.timers.set(l.patience_, over());
+        l.ctx.timers.set(l.patience_, over());
     }
 }
 

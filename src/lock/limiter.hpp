@@ -31,7 +31,7 @@ struct permit_request : pending {
     time_point since;
     core::timer deadline;      ///< of its wait
     bool log_refusal = false;  ///< at level info
-    bool asked = false;        ///< in the call that is on its way
+    bool in_call = false;      ///< in the call that is on its way
     bool tried = false;        ///< it was in a call that was answered
     bool in_doubt = false;     ///< a call with it was lost, and may have counted it
     bool overdue = false;      ///< its wait is over, and was prolonged
@@ -43,7 +43,7 @@ struct permit_request : pending {
 /// timer, for as long as it said.
 class limiter {
 public:
-    limiter(context& house, impl::rate_spec_ptr spec);
+    limiter(context& ctx, impl::rate_spec_ptr spec);
     limiter(const limiter&) = delete;
     limiter& operator=(const limiter&) = delete;
     ~limiter();
@@ -53,10 +53,10 @@ public:
     void give_up(permit_request& r, error_code why);
     void give_up_all(error_code why);
     bool idle() const noexcept;
-    /// Which part of a cluster has it.
+    /// That of its key.
     std::uint16_t hash_slot() const noexcept { return hash_slot_; }
 
-    context& house;
+    context& ctx;
     const impl::rate_spec_ptr spec;
 
 private:
@@ -88,7 +88,7 @@ private:
     void failed(error_code why);
     void lost();
     void end(permit_request& r, error_code why, const rate_verdict& verdict);
-    void tell_refusal(const permit_request& r, const rate_verdict& verdict) const;
+    void log_refusal(const permit_request& r, const rate_verdict& verdict) const;
     void end(permit_request& r, error_code why);
     void left();
     bool awaits(const permit_request& r) const noexcept;

@@ -14,7 +14,7 @@ namespace {
 void encode_nest(wire::call& c, resp::writer& w) {
     auto& change = static_cast<level_change&>(c);
     acquisition& a = *change.of;
-    change.lease = lease_to_send(a, a.want.lease, a.home.house.now);
+    change.lease = lease_to_send(a, a.terms.lease, a.home.ctx.now);
     a.extended_by = std::max(a.extended_by, change.lease);
     wire::write_script(w, c, a.spec->family().nest, 1, 3).arg(a.home.name());
     write_field(w, a);
@@ -40,16 +40,16 @@ void on_change_overdue(void* change_) {
 }
 
 void finish(level_change& c) {
-    context& house = c.house;
-    house.timers.cancel(c.patience);
-    house.changes.free(c);
+    context& ctx = c.ctx;
+    ctx.timers.cancel(c.patience);
+    ctx.changes.free(c);
 }
 
-void begin_change(acquisition& a, caller by, bool enters) {
-    context& house = a.home.house;
-    level_change& c = house.changes.make(by, a, enters);
+void begin_change(acquisition& a, caller from, bool enters) {
+    context& ctx = a.home.ctx;
+    level_change& c = ctx.changes.make(from, a, enters);
     a.requests.push_back(c);
-    house.timers.set(c.patience, core::after(house.now, house.settings.operation_timeout));
+    ctx.timers.set(c.patience, core::after(ctx.now, ctx.settings.operation_timeout));
     a.home.submit(c);
 }
 
@@ -66,7 +66,7 @@ void leave_unwanted(acquisition& a) {
 void nest_done(wire::call& call, const wire::outcome& o) {
     auto& c = static_cast<level_change&>(call);
     acquisition* const a = c.of;
-    context& house = c.house;
+    context& ctx = c.ctx;
     if (!a || o.lost()) {
         finish(c);
         return;
@@ -81,11 +81,11 @@ void nest_done(wire::call& call, const wire::outcome& o) {
     const bool entered = c.enters && o.answered();
     const bool undo = c.enters && !(entered && wanted);
     if (o.refused()) {
-        house.complete(c, wire::to_errc(o.reply.text()));
+        ctx.complete(c, wire::to_errc(o.reply.text()));
     } else {
         set_deadline(*a, call.sent, c.lease);
         if (wanted) {
-            house.complete(c, {}, entered ? add_level(*a) : impl::view_ptr{});
+            ctx.complete(c, {}, entered ? add_level(*a) : impl::view_ptr{});
         }
     }
     finish(c);
@@ -99,15 +99,15 @@ void nest_done(wire::call& call, const wire::outcome& o) {
 level_change::level_change(caller by_, acquisition& a, bool deeper) noexcept
     : pending{kind::nest, by_},
       wire::call{nest_type},
-      house{a.home.house},
+      ctx{a.home.ctx},
       of{&a},
       enters{deeper},
       patience{this, &on_change_overdue} {}
 
-void enter_level(acquisition& a, caller by) {
+void enter_level(acquisition& a, caller from) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     ++a.depth;
-    begin_change(a, by, true);
+    begin_change(a, from, true);
 }
 
 bool is_wanted(const acquisition& a) noexcept {
@@ -118,16 +118,16 @@ bool is_wanted(const acquisition& a) noexcept {
     return !a.levels.empty() || std::any_of(a.requests.begin(), a.requests.end(), enters);
 }
 
-void leave_level(acquisition& a, caller by) { begin_change(a, by, false); }
+void leave_level(acquisition& a, caller from) { begin_change(a, from, false); }
 
-void give_up_change(level_change& c, error_code why) { c.house.complete(c, why); }
+void give_up_change(level_change& c, error_code why) { c.ctx.complete(c, why); }
 
 void end_changes(acquisition& a, error_code why) {
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     for_each_of<level_change>(a.requests, pending::kind::nest, [&](level_change& c) {
         c.pending_hook::unlink();
-        house.timers.cancel(c.patience);
-        house.complete(c, why);
+        ctx.timers.cancel(c.patience);
+        ctx.complete(c, why);
         c.of = nullptr;
         if (c.where == wire::call::state::waiting) {
             a.home.link().withdraw(c);

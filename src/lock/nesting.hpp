@@ -10,14 +10,14 @@
 namespace conch::lock {
 
 /// One level deeper, past the local queue; completes with a hold of the same acquisition.
-void enter_level(acquisition& a, caller by);
+void enter_level(acquisition& a, caller from);
 
 /// Some level of it is held or being entered; not one whose caller has given up, though it is still
 /// on its way.
 bool is_wanted(const acquisition& a) noexcept;
 
 /// One level is left, and others remain (`a.depth` says how many).
-void leave_level(acquisition& a, caller by);
+void leave_level(acquisition& a, caller from);
 
 /// The caller of a change gives up; the change itself runs to its end.
 void give_up_change(level_change& c, error_code why);

@@ -40,14 +40,14 @@ struct pending : pending_hook {
 
     /// From now on this is what the caller waits for.
     void serve(caller c) noexcept {
-        by = c;
-        if (by.running) {
-            *by.running = this;
+        from = c;
+        if (from.running) {
+            *from.running = this;
         }
     }
-    bool completed() const noexcept { return by.tag == nullptr; }
+    bool completed() const noexcept { return from.tag == nullptr; }
 
-    caller by{};
+    caller from{};
     const kind what;
 };
 
@@ -66,18 +66,18 @@ void for_each_of(pending_list& all, pending::kind what, Function f) {
 }
 
 /// What a hold shall be like; checked, with all times finite and in range.
-struct asked {
+struct hold_terms {
     static constexpr std::uint64_t largest_owner = ~std::uint64_t{0} >> 1;
 
     duration lease{};
     std::uint64_t owner : 63 = 0;  ///< 0: none
     std::uint64_t renew : 1 = 1;
 
-    friend bool operator==(const asked&, const asked&) = default;
+    friend bool operator==(const hold_terms&, const hold_terms&) = default;
 };
 
 /// What an acquire asks for.
-struct terms : asked {
+struct request_terms : hold_terms {
     duration max_hold{};
     duration wait{};
     bool try_only = false;  ///< busy and timed out are answers, not errors
@@ -88,7 +88,7 @@ inline constexpr duration answer_grace = std::chrono::milliseconds{100};
 
 /// A caller that wants the lock, in its slot's queue.
 struct waiter : pending {
-    waiter(caller c, slot& home, impl::spec_ptr spec, const terms& want, time_point now);
+    waiter(caller c, slot& home, impl::spec_ptr spec, const request_terms& terms, time_point now);
 
     const bool try_only;   ///< as `terms`
     const bool no_wait;    ///< it doesn't wait for others
@@ -97,7 +97,7 @@ struct waiter : pending {
     bool overdue = false;  ///< its wait is over, and was prolonged
     slot& home;
     impl::spec_ptr spec;
-    asked want;
+    hold_terms terms;
     duration max_hold;
     time_point since;
     core::timer deadline;  ///< of its wait
@@ -108,7 +108,7 @@ struct watcher : pending {
     watcher(caller c, context& h, acquisition* a, duration before) noexcept;
     ~watcher();
 
-    context& house;
+    context& ctx;
     acquisition* of;  ///< none where nothing is held any more
     duration before;  ///< so long before the deadline
     core::timer soon;
@@ -119,7 +119,7 @@ struct extension : pending {
     extension(caller c, context& h, acquisition* a, duration l) noexcept;
     ~extension();
 
-    context& house;
+    context& ctx;
     acquisition* of;  ///< none where there is nothing to extend
     duration lease;
     time_point since;
@@ -131,7 +131,7 @@ struct extension : pending {
 struct level_change : pending, wire::call {
     level_change(caller c, acquisition& a, bool deeper) noexcept;
 
-    context& house;
+    context& ctx;
     acquisition* of;   ///< null once that ended
     duration lease{};  ///< as it was sent
     bool enters;
@@ -144,10 +144,10 @@ struct query : pending, wire::call {
 
     query(caller c, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept;
 
-    context& house;
+    context& ctx;
     impl::spec_ptr spec;
     const purpose why;
-    bool without_token = false;  ///< the user may not read it
+    bool without_fence = false;  ///< the user may not read it
     bool answered = false;       ///< `result` has what the caller needs; the rest is an extra
     lock_status* result;         ///< null once the caller gave up
     std::string holder{};        ///< the field to release, in the second step of a forced release

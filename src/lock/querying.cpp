@@ -19,22 +19,22 @@ void clients_done(wire::call& c, const wire::outcome& o);
 void force_done(wire::call& c, const wire::outcome& o);
 
 // Where a cluster moves both, the token may be at another server than the lock.
-bool asks_for_token(const query& q) noexcept {
-    return q.spec->fenced() && q.why != purpose::force && !q.without_token;
+bool asks_for_fence(const query& q) noexcept {
+    return q.spec->fenced() && q.why != purpose::force && !q.without_fence;
 }
 
 void encode_status(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    const bool with_token = asks_for_token(q);
-    wire::write_script(w, c, q.spec->family().status, with_token ? 2 : 1, 0).arg(q.spec->name());
-    if (with_token) {
-        write_name(w, q.spec->token_key());
+    const bool with_fence = asks_for_fence(q);
+    wire::write_script(w, c, q.spec->family().status, with_fence ? 2 : 1, 0).arg(q.spec->name());
+    if (with_fence) {
+        write_name(w, q.spec->fence_key());
     }
 }
 
 void encode_waiting(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    w.command(3).arg("PUBSUB").arg(q.house.servers.sharded() ? "SHARDNUMSUB" : "NUMSUB");
+    w.command(3).arg("PUBSUB").arg(q.ctx.servers.sharded() ? "SHARDNUMSUB" : "NUMSUB");
     write_name(w, q.spec->channel());
 }
 
@@ -42,7 +42,7 @@ void encode_clients(wire::call&, resp::writer& w) { w.command(2).arg("CLIENT").a
 
 void encode_force(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    const bool sharded = q.house.servers.sharded();
+    const bool sharded = q.ctx.servers.sharded();
     wire::write_script(w, c, q.spec->family().release.one, 1, sharded ? 3 : 2)
         .arg(q.spec->name())
         .arg(q.holder);
@@ -125,36 +125,36 @@ bool read_status(const resp::value& reply, lock_status& s) {
 }
 
 void finish(query& q, error_code ec, bool flag = false) {
-    context& house = q.house;
-    house.timers.cancel(q.patience);
-    house.complete(q, ec, {}, flag);
-    house.query_pool.free(q);
+    context& ctx = q.ctx;
+    ctx.timers.cancel(q.patience);
+    ctx.complete(q, ec, {}, flag);
+    ctx.query_pool.free(q);
 }
 
 void on_query_overdue(void* query_) {
     auto& q = *static_cast<query*>(query_);
-    give_up_query(q, q.house.servers.serving(q.spec->hash_slot()).why_unanswered(q));
+    give_up_query(q, q.ctx.servers.serving(q.spec->hash_slot()).why_unanswered(q));
 }
 
-void begin_query(context& house, const impl::spec_ptr& spec, caller by, purpose why,
+void begin_query(context& ctx, const impl::spec_ptr& spec, caller from, purpose why,
                  lock_status* result) {
-    query& q = house.query_pool.make(by, house, spec, why, result);
-    house.queries.push_back(q);
-    house.timers.set(q.patience, core::after(house.now, house.settings.operation_timeout));
-    house.servers.submit(q, spec->hash_slot());
+    query& q = ctx.query_pool.make(from, ctx, spec, why, result);
+    ctx.queries.push_back(q);
+    ctx.timers.set(q.patience, core::after(ctx.now, ctx.settings.operation_timeout));
+    ctx.servers.submit(q, spec->hash_slot());
 }
 
 void next_step(query& q, const wire::call_type& step) {
     q.type = &step;
-    q.house.servers.submit(q, q.spec->hash_slot());
+    q.ctx.servers.submit(q, q.spec->hash_slot());
 }
 
 void status_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
     const bool denied = o.refused() && wire::to_errc(o.reply.text()) == errc::permission_denied;
-    if (denied && asks_for_token(q) && !q.completed()) {
+    if (denied && asks_for_fence(q) && !q.completed()) {
         // The user may have no right to the token: the rest is told without.
-        q.without_token = true;
+        q.without_fence = true;
         next_step(q, status_type);
         return;
     }
@@ -219,7 +219,7 @@ void force_done(wire::call& c, const wire::outcome& o) {
         return;
     }
     // If the holder is one of this client's, it shall know at once.
-    q.house.check_holds(*q.spec);
+    q.ctx.check_holds(*q.spec);
     const bool replayed = q.in_doubt;
     finish(q, {}, o.reply.integer() >= 0 || replayed);
 }
@@ -229,29 +229,29 @@ void force_done(wire::call& c, const wire::outcome& o) {
 query::query(caller by_, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept
     : pending{kind::query, by_},
       wire::call{status_type},
-      house{h},
+      ctx{h},
       spec{std::move(s)},
       why{p},
       result{out},
       patience{this, &on_query_overdue} {}
 
-void query_status(context& house, const impl::spec_ptr& spec, const status_options& options,
-                  caller by, lock_status* result) {
-    begin_query(house, spec, by, options.clients ? purpose::status_with_clients : purpose::status,
+void query_status(context& ctx, const impl::spec_ptr& spec, const status_options& options,
+                  caller from, lock_status* result) {
+    begin_query(ctx, spec, from, options.clients ? purpose::status_with_clients : purpose::status,
                 result);
 }
 
-void force_unlock(context& house, const impl::spec_ptr& spec, caller by) {
-    begin_query(house, spec, by, purpose::force, nullptr);
+void force_unlock(context& ctx, const impl::spec_ptr& spec, caller from) {
+    begin_query(ctx, spec, from, purpose::force, nullptr);
 }
 
 void give_up_query(query& q, error_code why) {
     q.result = nullptr;
-    q.house.timers.cancel(q.patience);
-    q.house.complete(q, q.answered ? error_code{} : why);
+    q.ctx.timers.cancel(q.patience);
+    q.ctx.complete(q, q.answered ? error_code{} : why);
     if (q.where == wire::call::state::waiting) {
-        q.house.servers.withdraw(q);
-        q.house.query_pool.free(q);
+        q.ctx.servers.withdraw(q);
+        q.ctx.query_pool.free(q);
     } else {
         q.wanted = false;
     }

@@ -15,7 +15,7 @@ namespace {
 constexpr duration round_delay_min = std::chrono::milliseconds{50};
 constexpr duration round_delay_max = std::chrono::seconds{1};
 
-bool is_sharded(const wire::call& c) noexcept { return owner_of(c).home.house.servers.sharded(); }
+bool is_sharded(const wire::call& c) noexcept { return owner_of(c).home.ctx.servers.sharded(); }
 
 constexpr wire::joint_form joint_release{
     .script =
@@ -50,20 +50,20 @@ constexpr wire::call_type release_type{
 
 void finish(acquisition& a) {
     CONCH_CHECK(!a.call || a.call->unlocking.completed());
-    a.home.house.timers.cancel(a.timer);
+    a.home.ctx.timers.cancel(a.timer);
     a.home.forget(a);
 }
 
 // An older copy of the acquire may still be in the buffers of a connection that could not be ended.
 bool suspect(const acquisition& a) noexcept {
-    return a.call && a.call->suspect_since && a.home.house.now < a.call->suspect_until &&
-           a.home.house.servers.may_still_run(*a.call->suspect_since, a.call->suspect_last);
+    return a.call && a.call->suspect_since && a.home.ctx.now < a.call->suspect_until &&
+           a.home.ctx.servers.may_still_run(*a.call->suspect_since, a.call->suspect_last);
 }
 
 void next_round_later(acquisition& a) {
     const unsigned doublings = std::min<unsigned>(a.call->release_rounds++, 6);
     const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));
-    a.home.house.timers.set(a.timer, core::after(a.home.house.now, d));
+    a.home.ctx.timers.set(a.timer, core::after(a.home.ctx.now, d));
 }
 
 // When the key must have expired by itself, whatever became of the release.
@@ -80,35 +80,35 @@ void part(acquisition_call& c) noexcept {
 
 // What releases it: a call of its own, or the acquire of the next.
 errc why_unanswered(const acquisition& a) noexcept {
-    const acquisition_call* const by = a.call->partner ? a.call->partner : a.call;
-    return a.home.link().why_unanswered(*by);
+    const acquisition_call* const released_by = a.call->partner ? a.call->partner : a.call;
+    return a.home.link().why_unanswered(*released_by);
 }
 
 void on_release_timer(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     // Its caller was patient enough. The release goes on; the acquire of the next may be it.
-    if (house.now < a.valid_until && (!a.call->unlocking.completed() || a.call->partner)) {
-        house.complete(a.call->unlocking, why_unanswered(a));
-        house.timers.set(a.timer, a.valid_until);
+    if (ctx.now < a.valid_until && (!a.call->unlocking.completed() || a.call->partner)) {
+        ctx.complete(a.call->unlocking, why_unanswered(a));
+        ctx.timers.set(a.timer, a.valid_until);
         return;
     }
-    if (house.now >= a.valid_until) {
-        house.complete(a.call->unlocking, errc::lease_expired);
+    if (ctx.now >= a.valid_until) {
+        ctx.complete(a.call->unlocking, errc::lease_expired);
     }
     const time_point gone = gone_by(a);
     if (a.call->where == wire::call::state::idle) {
         part(*a.call);
-        if (house.now < gone) {
+        if (ctx.now < gone) {
             a.home.submit(*a.call);
-            house.timers.set(a.timer, gone);
+            ctx.timers.set(a.timer, gone);
         } else {
             finish(a);
         }
         return;
     }
-    if (house.now < gone) {
-        house.timers.set(a.timer, gone);
+    if (ctx.now < gone) {
+        ctx.timers.set(a.timer, gone);
     } else if (a.call->where == wire::call::state::waiting) {
         a.home.link().withdraw(*a.call);
         finish(a);
@@ -118,16 +118,16 @@ void on_release_timer(void* acquisition_) {
 }
 
 // The server answered `by`, which was to release it.
-void settle(acquisition& a, bool was_holder, const wire::call& by) {
-    context& house = a.home.house;
-    house.counters.releases += was_holder ? 1 : 0;
+void finish_release(acquisition& a, bool was_holder, const wire::call& via) {
+    context& ctx = a.home.ctx;
+    ctx.counters.releases += was_holder ? 1 : 0;
     if (!a.call->unlocking.completed()) {
         const errc verdict = release_verdict({.was_holder = was_holder,
-                                              .may_have_run = by.in_doubt,
-                                              .first_sent = by.first_sent,
+                                              .may_have_run = via.in_doubt,
+                                              .first_sent = via.first_sent,
                                               .valid_until = a.valid_until});
-        house.complete(a.call->unlocking,
-                       verdict != errc{} ? make_error_code(verdict) : error_code{});
+        ctx.complete(a.call->unlocking,
+                     verdict != errc{} ? make_error_code(verdict) : error_code{});
     }
     if (suspect(a)) {
         next_round_later(a);
@@ -138,40 +138,40 @@ void settle(acquisition& a, bool was_holder, const wire::call& by) {
 
 void release_done(wire::call& c, const wire::outcome& o) {
     acquisition& a = owner_of(c);
-    context& house = a.home.house;
+    context& ctx = a.home.ctx;
     if (o.lost()) {
         finish(a);
         return;
     }
     if (o.refused() || !o.reply.is_integer()) {  // unintelligible: nothing is confirmed
-        house.complete(a.call->unlocking,
-                       o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
+        ctx.complete(a.call->unlocking,
+                     o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
         next_round_later(a);
         return;
     }
-    const std::int64_t told = o.reply.integer();
-    if (told >= 0) {
-        a.home.told(told);
+    const std::int64_t clients = o.reply.integer();
+    if (clients >= 0) {
+        a.home.release_reached(clients);
     }
-    settle(a, told >= 0, c);
+    finish_release(a, clients >= 0, c);
 }
 
 }  // namespace
 
-void start_release(acquisition& a, caller by) {
-    context& house = a.home.house;
+void start_release(acquisition& a, caller from) {
+    context& ctx = a.home.ctx;
     if (!a.call) {
-        a.call = &house.calls.make(release_type, a);
+        a.call = &ctx.calls.make(release_type, a);
     }
     CONCH_CHECK(a.call->where == wire::call::state::idle);
     a.now = acquisition::phase::releasing;
     a.call->type = &release_type;
-    a.call->unlocking.serve(by);
+    a.call->unlocking.serve(from);
     a.timer.fire = &on_release_timer;
-    a.extended = std::max(a.extended, house.now);
-    const time_point patience = core::after(house.now, house.settings.operation_timeout);
-    house.timers.set(a.timer, a.call->unlocking.completed() ? gone_by(a)
-                                                            : std::min(patience, a.valid_until));
+    a.extended = std::max(a.extended, ctx.now);
+    const time_point patience = core::after(ctx.now, ctx.settings.operation_timeout);
+    ctx.timers.set(a.timer,
+                   a.call->unlocking.completed() ? gone_by(a) : std::min(patience, a.valid_until));
     if (a.home.can_hand_over(a)) {
         a.home.hand_over(a);
         return;
@@ -192,7 +192,7 @@ void end_hand_over(acquisition_call& taking, const wire::outcome& o) {
     }
     acquisition& before = taking.partner->of;
     part(taking);
-    settle(before, o.reply.is_text(), taking);
+    finish_release(before, o.reply.is_text(), taking);
 }
 
 void release_apart(acquisition_call& taking) {
@@ -207,7 +207,7 @@ void release_apart(acquisition_call& taking) {
 }
 
 void compensate(acquisition& a) {
-    ++a.home.house.counters.compensations;
+    ++a.home.ctx.counters.compensations;
     a.call->suspect_lost_copy();
     start_release(a);
 }
@@ -221,7 +221,7 @@ void end_refused(acquisition& a) {
 }
 
 void end_untaken(acquisition& a) {
-    a.home.house.timers.cancel(a.timer);
+    a.home.ctx.timers.cancel(a.timer);
     if (a.now != acquisition::phase::releasing) {
         a.call->suspect_lost_copy();
     }

@@ -10,7 +10,7 @@ namespace conch::lock {
 
 /// Sends the release, and the next waiter's try behind it, or as one. `by` (if anybody) is
 /// completed with the verdict, at `valid_until` at the latest.
-void start_release(acquisition& a, caller by = {});
+void start_release(acquisition& a, caller from = {});
 
 /// The same, for an acquire that nobody wants any more and that may have taken the lock.
 void compensate(acquisition& a);

@@ -16,18 +16,18 @@ constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 // Its caller waits for `operation_timeout` at most, however long the lease is.
 constexpr duration longest_pause_of_an_extension = std::chrono::seconds{1};
 
-bool renews(const acquisition& a) noexcept { return a.want.renew && !a.last; }
+bool renews(const acquisition& a) noexcept { return a.terms.renew && !a.last; }
 
 // Between two renewals, or two looks at a hold that isn't renewed.
 duration interval(const acquisition& a) noexcept {
-    return (renews(a) ? a.want.lease : std::min(a.want.lease, a.extended_by)) / 3;
+    return (renews(a) ? a.terms.lease : std::min(a.terms.lease, a.extended_by)) / 3;
 }
 
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
     if (renews(a)) {
-        lease = a.want.lease;
+        lease = a.terms.lease;
     }
     for (const pending& p : a.requests) {
         if (p.what == pending::kind::extend) {
@@ -35,7 +35,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
         }
     }
     // A server that took over may have the key, but not the last that was done to it.
-    const bool restores = a.astray || a.failed_over();
+    const bool restores = a.server_moved || a.failed_over();
     return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
 }
 
@@ -43,7 +43,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
 // be another.
 bool is_to_lower(const acquisition& a) noexcept {
     const auto extends = [](const pending& p) { return p.what == pending::kind::extend; };
-    return a.overlong && !a.astray && !a.failed_over() &&
+    return a.overlong && !a.server_moved && !a.failed_over() &&
            std::none_of(a.requests.begin(), a.requests.end(), extends);
 }
 
@@ -64,21 +64,21 @@ const wire::call_type renewer::type{
     .done = &renewer::done,
 };
 
-renewal::renewal(context& h) noexcept : wire::call{renewer::type}, house{h} {}
+renewal::renewal(context& h) noexcept : wire::call{renewer::type}, ctx{h} {}
 
 renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 
 void renewer::schedule(acquisition& a) {
     if (!renews(a)) {
         // Somebody may take it away, and this is how its holder gets to know.
-        house_.renewals.set(a, core::after(house_.now, interval(a)));
+        ctx_.renewals.set(a, core::after(ctx_.now, interval(a)));
         return;
     }
-    const duration left = a.valid_until - house_.now;
-    if (left < a.want.lease / 3 * 2) {
-        house_.renewals.set(a, house_.now);
+    const duration left = a.valid_until - ctx_.now;
+    if (left < a.terms.lease / 3 * 2) {
+        ctx_.renewals.set(a, ctx_.now);
     } else {
-        house_.renewals.set(a, core::after(a.extended, interval(a)));
+        ctx_.renewals.set(a, core::after(a.extended, interval(a)));
     }
 }
 
@@ -92,13 +92,13 @@ void renewer::check(acquisition& a) {
 
 // What the other server did last for it, or for the one whose place it took, isn't known.
 void renewer::check_elsewhere(acquisition& a) {
-    a.astray = true;
-    a.again = a.renewing != nullptr;
+    a.server_moved = true;
+    a.renew_again = a.renewing != nullptr;
     check(a);
 }
 
 void renewer::check_all(const wire::link& l) {
-    for (acquisition& a : house_.acquisitions) {
+    for (acquisition& a : ctx_.acquisitions) {
         if (&a.home.link() == &l) {
             check(a);
         }
@@ -106,7 +106,7 @@ void renewer::check_all(const wire::link& l) {
 }
 
 void renewer::drop(acquisition& a) {
-    house_.renewals.cancel(a);
+    ctx_.renewals.cancel(a);
     if (a.renewing) {
         leave(*std::exchange(a.renewing, nullptr), a);
     }
@@ -123,7 +123,7 @@ void renewer::leave(renewal& r, acquisition& a) {
         return;
     }
     if (r.where == wire::call::state::waiting) {
-        house_.servers.withdraw(r);
+        ctx_.servers.withdraw(r);
         pool_.free(r);
     } else {
         r.wanted = false;
@@ -131,19 +131,19 @@ void renewer::leave(renewal& r, acquisition& a) {
 }
 
 void renewer::tick() {
-    acquisition* const first = house_.renewals.pop_due(house_.now);
+    acquisition* const first = ctx_.renewals.pop_due(ctx_.now);
     if (!first) {
         return;
     }
     const duration soon = interval(*first) / 4;
     check(*first);
-    while (acquisition* const a = house_.renewals.pop_due(core::after(house_.now, soon))) {
+    while (acquisition* const a = ctx_.renewals.pop_due(core::after(ctx_.now, soon))) {
         check(*a);
     }
 }
 
 void renewer::flush() {
-    if (house_.servers.by_hash_slot()) {
+    if (ctx_.servers.by_hash_slot()) {
         flush_by_hash_slot();
     } else {
         // One script for each family.
@@ -192,7 +192,7 @@ void renewer::send_all(std::span<acquisition*> due) {
 }
 
 void renewer::send(std::span<acquisition* const> holds) {
-    renewal& r = pool_.make(house_);
+    renewal& r = pool_.make(ctx_);
     r.script = holds.front()->spec->family().renew;
     for (acquisition* a : holds) {
         a->due = false;
@@ -201,11 +201,11 @@ void renewer::send(std::span<acquisition* const> holds) {
         r.items[r.count++] = {a, {}};
     }
     r.wanting = r.count;
-    ++house_.counters.renewal_batches;
+    ++ctx_.counters.renewal_batches;
     holds.front()->home.submit(r);
     for (const acquisition* a : holds) {
-        if (a->spec->replicas() && wanted_lease(*a, house_.now) > duration::zero()) {
-            house_.confirming.follow(a->home.link(), a->spec->replicas());
+        if (a->spec->replicas() && wanted_lease(*a, ctx_.now) > duration::zero()) {
+            ctx_.replicas.follow(a->home.link(), a->spec->replicas());
         }
     }
 }
@@ -223,7 +223,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
         r.items[i].of->place = static_cast<std::uint8_t>(i);
         acquisition& a = *r.items[i].of;
         r.items[i].lowers = is_to_lower(a);
-        r.items[i].lease = r.items[i].lowers ? duration{} : wanted_lease(a, r.house.now);
+        r.items[i].lease = r.items[i].lowers ? duration{} : wanted_lease(a, r.ctx.now);
         a.overlong = false;
         // The server may set it, whether or not the answer arrives.
         a.extended_by = std::max(a.extended_by, r.items[i].lease);
@@ -239,7 +239,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
 
 void renewer::done(wire::call& c, const wire::outcome& o) {
     auto& r = static_cast<renewal&>(c);
-    renewer& self = r.house.renewing;
+    renewer& self = r.ctx.renewing;
     if (!o.lost()) {
         if (o.refused() && r.count > 1) {
             self.retry_singly(r);
@@ -250,7 +250,7 @@ void renewer::done(wire::call& c, const wire::outcome& o) {
     for (std::uint32_t i = 0; i < r.count; ++i) {
         if (acquisition* a = r.items[i].of) {
             a->renewing = nullptr;
-            a->again = false;
+            a->renew_again = false;
             if (r.items[i].lowers && o.lost()) {
                 forbid_growth(*a);
             }
@@ -268,37 +268,37 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
         }
         a->renewing = nullptr;
         if (o.refused()) {
-            failed(*a, o.reply.text(), *o.by);
+            failed(*a, o.reply.text(), *o.answered_on);
         } else if (i >= o.reply.size()) {
-            failed(*a, "ERR the renewal was not answered for each key", *o.by);
+            failed(*a, "ERR the renewal was not answered for each key", *o.answered_on);
         } else if (const resp::value answer = o.reply.at(i);
                    !answer.is_integer() || answer.integer() < 0) {
-            failed(*a, answer.text(), *o.by);
+            failed(*a, answer.text(), *o.answered_on);
         } else if (answer.integer() == 0) {
             lose_gone(*a);
         } else {
             // Told again, of a server that doesn't lower it, it waits for the next renewal.
             a->overlong = !r.items[i].lowers &&
                           answer.integer() > core::ceil_millis(a->extended_by);
-            a->again = a->again || a->overlong;
-            renewed(*a, r, r.items[i].lease, *o.by);
+            a->renew_again = a->renew_again || a->overlong;
+            renewed(*a, r, r.items[i].lease, *o.answered_on);
         }
     }
 }
 
-void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& by) {
+void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on) {
     if (a.refused) {
         a.refused = false;
-        house_.repeated.over(refused_by(by) + ": ");
+        ctx_.repeated.over(refused_by(answered_on) + ": ");
     }
-    if (&by == &a.home.link()) {
+    if (&answered_on == &a.home.link()) {
         a.was_seen();
     }
     if (lease > duration::zero()) {
         count(a, r);
         set_deadline(a, r.sent, lease);
         if (a.spec->replicas()) {
-            house_.confirming.renewed(a, by);
+            ctx_.replicas.renewed(a, answered_on);
         }
     }
     bool more = false;
@@ -306,25 +306,25 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
         // The last lease is as long as `max_hold` lets it be.
         const bool long_enough = e.lease <= lease || (a.last && lease > duration::zero());
         if (long_enough && e.since <= r.sent) {
-            if (a.want.renew) {
-                a.want.lease = std::max(a.want.lease, e.lease);
+            if (a.terms.renew) {
+                a.terms.lease = std::max(a.terms.lease, e.lease);
             }
-            house_.complete(e, {});
-            house_.extensions.free(e);
+            ctx_.complete(e, {});
+            ctx_.extensions.free(e);
         } else {
             more = true;
         }
     });
-    if (more || a.again) {
+    if (more || a.renew_again) {
         check(a);
     }
-    a.again = false;
+    a.renew_again = false;
     schedule(a);
 }
 
 void renewer::count(acquisition& a, const renewal& r) noexcept {
     ++a.renewals;
-    stats& counters = house_.counters;
+    stats& counters = ctx_.counters;
     ++counters.renewals;
     const duration late = r.sent - core::after(a.extended, interval(a));
     if (renews(a) && late > duration::zero()) {
@@ -333,29 +333,29 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     }
 }
 
-void renewer::failed(acquisition& a, std::string_view words, wire::link& by) {
-    ++house_.counters.renewal_failures;
-    if (by.part_refused(words)) {
-        a.again = false;
-        if (&by != &a.home.link()) {
+void renewer::failed(acquisition& a, std::string_view words, wire::link& answered_on) {
+    ++ctx_.counters.renewal_failures;
+    if (answered_on.part_refused(words)) {
+        a.renew_again = false;
+        if (&answered_on != &a.home.link()) {
             check(a);  // else the next connection begins with that
         }
         return;
     }
-    house_.tell(refused_by(by), a.home.name(), words);
+    ctx_.tell(refused_by(answered_on), a.home.name(), words);
     const bool passes = wire::classify(words) == wire::refusal::passing;
     a.refused = renews(a) && !passes;
-    duration pause = renews(a) ? std::max(retry_delay_min, a.want.lease / 30) : interval(a);
+    duration pause = renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);
     for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
         if (passes) {  // asked for until its caller's patience is over
             e.refused = wire::to_errc(words);
             pause = std::min(pause, longest_pause_of_an_extension);
         } else {
-            house_.complete(e, wire::to_errc(words));
-            house_.extensions.free(e);
+            ctx_.complete(e, wire::to_errc(words));
+            ctx_.extensions.free(e);
         }
     });
-    house_.renewals.set(a, core::after(house_.now, pause));
+    ctx_.renewals.set(a, core::after(ctx_.now, pause));
 }
 
 // One refusal for a whole batch says nothing of any one hold.

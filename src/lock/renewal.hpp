@@ -32,7 +32,7 @@ struct renewal : wire::call {
 
     explicit renewal(context& h) noexcept;
 
-    context& house;
+    context& ctx;
     wire::script_id script{};
     static_assert(most <= std::numeric_limits<decltype(acquisition::place)>::max());
     std::array<item, most> items{};
@@ -44,7 +44,7 @@ struct renewal : wire::call {
 /// the same time share a script.
 class renewer {
 public:
-    explicit renewer(context& house) noexcept : house_{house} {}
+    explicit renewer(context& ctx) noexcept : ctx_{ctx} {}
     renewer(const renewer&) = delete;
     renewer& operator=(const renewer&) = delete;
     ~renewer();
@@ -79,12 +79,12 @@ private:
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);
-    void renewed(acquisition& a, const renewal& r, duration lease, wire::link& by);
+    void renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on);
     void count(acquisition& a, const renewal& r) noexcept;
-    void failed(acquisition& a, std::string_view words, wire::link& by);
+    void failed(acquisition& a, std::string_view words, wire::link& answered_on);
     void retry_singly(renewal& r);
 
-    context& house_;
+    context& ctx_;
     std::vector<acquisition*> due_{};
     core::pool<renewal> pool_{};
 };

@@ -13,55 +13,55 @@
 
 namespace conch::lock {
 
-waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const terms& w, time_point now)
+waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, time_point now)
     : pending{kind::acquire, c},
       try_only{w.try_only},
       no_wait{w.wait == duration::zero()},
       home{s},
       spec{std::move(sp)},
-      want{w},
+      terms{w},
       max_hold{w.max_hold},
       since{now},
       deadline{this, &slot::on_wait_over} {}
 
-slot::slot(context& h, impl::spec_ptr s) : house{h}, spec{std::move(s)} {}
+slot::slot(context& h, impl::spec_ptr s) : ctx{h}, spec{std::move(s)} {}
 
 slot::~slot() { end_contest(); }
 
 std::uint16_t slot::hash_slot() const noexcept {
-    if (hash_slot_ == wire::no_hash_slot && house.servers.by_hash_slot()) {
+    if (hash_slot_ == wire::no_hash_slot && ctx.servers.by_hash_slot()) {
         hash_slot_ = spec->hash_slot();
     }
     return hash_slot_;
 }
 
 wire::link& slot::link() const noexcept {
-    return house.servers.serving(hash_slot(), static_cast<bool>(spec->replicas()));
+    return ctx.servers.serving(hash_slot(), static_cast<bool>(spec->replicas()));
 }
 
 void slot::submit(wire::call& c) {
-    house.servers.submit(c, hash_slot(), static_cast<bool>(spec->replicas()));
+    ctx.servers.submit(c, hash_slot(), static_cast<bool>(spec->replicas()));
 }
 
 slot::contest& slot::begin_contest() {
     if (!contest_) {
-        contest_ = &house.contests.make(*this);
+        contest_ = &ctx.contests.make(*this);
         if (live_) {
-            contest_->ours_since = live_->levels.empty() ? house.now : live_->levels.front().since;
+            contest_->ours_since = live_->levels.empty() ? ctx.now : live_->levels.front().since;
         }
     }
     return *contest_;
 }
 
 void slot::stop_listening() noexcept {
-    house.timers.cancel(contest_->poll);
+    ctx.timers.cancel(contest_->poll);
     wire::subscriptions::leave(contest_->listener);
 }
 
 void slot::end_contest() noexcept {
     if (contest_) {
         stop_listening();
-        house.contests.free(*std::exchange(contest_, nullptr));
+        ctx.contests.free(*std::exchange(contest_, nullptr));
     }
 }
 
@@ -70,14 +70,14 @@ bool slot::hears() const noexcept {
     return contest_ && wire::subscriptions::works(contest_->listener);
 }
 
-core::frame_pool& slot::frames() noexcept { return house.frames; }
+core::frame_pool& slot::frames() noexcept { return ctx.frames; }
 
 bool slot::idle() const noexcept {
-    return waiters_.empty() && acquisitions_ == 0 && !contending_ && !lingers();
+    return waiters_.empty() && acquisitions_ == 0 && !contending_ && !in_grace();
 }
 
 acquisition* slot::held_by(std::uint64_t owner) const noexcept {
-    const bool nests = owner != 0 && live_ && live_->want.owner == owner;
+    const bool nests = owner != 0 && live_ && live_->terms.owner == owner;
     return nests ? live_ : nullptr;
 }
 
@@ -89,13 +89,13 @@ void slot::acquire(waiter& w, duration wait) {
     if (follows_release() && !w.no_wait) {
         count_pass();
     }
-    if (lingers()) {
-        house.timers.cancel(contest_->poll);
+    if (in_grace()) {
+        ctx.timers.cancel(contest_->poll);
     }
     w.queued = has_waiters() || live_;
     waiters_.push_back(w);
     if (!w.no_wait && wait != forever) {
-        house.timers.set(w.deadline, core::after(w.since, wait));
+        ctx.timers.set(w.deadline, core::after(w.since, wait));
     }
     if (!contending_) {
         advance();
@@ -107,35 +107,35 @@ void slot::acquire(waiter& w, duration wait) {
 
 void slot::leave(waiter& w, error_code why, impl::view_ptr view, bool unheard) {
     if (why == errc::timed_out) {
-        ++house.counters.timeouts;
+        ++ctx.counters.timeouts;
         if (w.try_only) {
             why = {};
         }
     }
-    house.timers.cancel(w.deadline);
+    ctx.timers.cancel(w.deadline);
     observe(w, why, view ? level_of(*view)->of : nullptr);
-    house.complete(w, why, std::move(view), unheard);
-    house.waiters.free(w);
+    ctx.complete(w, why, std::move(view), unheard);
+    ctx.waiters.free(w);
 }
 
 void slot::observe(const waiter& w, error_code why, const acquisition* granted_) {
-    stats& counters = house.counters;
-    const duration waited = house.now - w.since;
+    stats& counters = ctx.counters;
+    const duration waited = ctx.now - w.since;
     ++counters.waits;
     counters.wait_time += waited;
     counters.longest_wait = std::max(counters.longest_wait, waited);
-    if (house.log.wants(log_level::debug)) {
-        house.log(log_level::debug, granted_ ? "granted: " : "not granted: ", name(), " after ",
-                  std::to_string(std::chrono::ceil<std::chrono::microseconds>(waited).count()),
-                  " us", why ? ": " + why.message() : std::string{});
+    if (ctx.log.wants(log_level::debug)) {
+        ctx.log(log_level::debug, granted_ ? "granted: " : "not granted: ", name(), " after ",
+                std::to_string(std::chrono::ceil<std::chrono::microseconds>(waited).count()), " us",
+                why ? ": " + why.message() : std::string{});
     }
-    if (house.settings.observer) {
-        house.settings.observer->waited({.name = name(),
-                                         .number = granted_ ? granted_->number : 0,
-                                         .began = w.since,
-                                         .ended = house.now,
-                                         .contended = w.tried || w.queued,
-                                         .result = why});
+    if (ctx.settings.observer) {
+        ctx.settings.observer->waited({.name = name(),
+                                       .number = granted_ ? granted_->number : 0,
+                                       .began = w.since,
+                                       .ended = ctx.now,
+                                       .contended = w.tried || w.queued,
+                                       .result = why});
     }
 }
 
@@ -153,7 +153,7 @@ void slot::give_up(waiter& w, error_code why) {
     } else {
         advance();
     }
-    house.may_be_idle(*this);
+    ctx.may_be_idle(*this);
 }
 
 void slot::give_up_all(error_code why) {
@@ -171,7 +171,7 @@ void slot::listen_soon() {
     }
     core::timer& poll = begin_contest().poll;
     if (!poll.armed()) {
-        house.timers.set(poll, core::after(house.now, listening_delay));
+        ctx.timers.set(poll, core::after(ctx.now, listening_delay));
     }
 }
 
@@ -183,7 +183,7 @@ void slot::try_again() {
 
 void slot::wake() noexcept {
     if (contest_) {
-        house.awake.wake(contest_->contender);
+        ctx.awake.wake(contest_->contender);
     }
 }
 
@@ -196,7 +196,7 @@ void slot::advance() {
     if (live_ || trying_ || !has_waiters()) {
         return;
     }
-    if (yields_ && !head().no_wait) {
+    if (owes_turn_ && !head().no_wait) {
         contend(*this);
         return;
     }
@@ -213,12 +213,12 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     } else if (!has_waiters() && !contending_ && !others_wait_) {
         end_contest();
     } else if (contest_ && !passed_on) {
-        begin_row({});
+        begin_streak({});
     }
     advance();
 }
 
-void slot::begin_row(time_point since) noexcept {
+void slot::begin_streak(time_point since) noexcept {
     contest_->passes = 0;
     contest_->ours_since = since;
 }
@@ -226,55 +226,54 @@ void slot::begin_row(time_point since) noexcept {
 // A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
 // or behind it; or its answer just came: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
-    return others_wait_ && contest_ && !live_ && !trying_ && !yields_ &&
-           (acquisitions_ > 0 || lingers());
+    return others_wait_ && contest_ && !live_ && !trying_ && !owes_turn_ &&
+           (acquisitions_ > 0 || in_grace());
 }
 
 // Who locks again as soon as they hear of their release would win a row without end against others
 // that take longer to hear of it.
-void slot::linger() noexcept {
+void slot::begin_grace() noexcept {
     if (!live_ && !contending_) {
         const duration d = std::max(shortest_turn, 2 * link().round_trip());
-        house.timers.set(contest_->poll, core::after(house.now, d));
+        ctx.timers.set(contest_->poll, core::after(ctx.now, d));
     }
 }
 
-bool slot::lingers() const noexcept {
-    return !live_ && !contending_ && contest_ && contest_->poll.armed() && !house.closing;
+bool slot::in_grace() const noexcept {
+    return !live_ && !contending_ && contest_ && contest_->poll.armed() && !ctx.closing;
 }
 
 // The lock passes to a local waiter, unless others have their turn.
 void slot::count_pass() noexcept {
-    yields_ = others_wait_ && row_ends();
-    if (yields_) {
-        begin_row({});
+    owes_turn_ = others_wait_ && streak_ends();
+    if (owes_turn_) {
+        begin_streak({});
     } else {
         ++contest_->passes;
-        ++house.counters.hand_offs;
+        ++ctx.counters.hand_offs;
     }
 }
 
 // Hand-offs are bounded in number and, for long holds, in time.
-bool slot::row_ends() const noexcept {
+bool slot::streak_ends() const noexcept {
     const contest& c = *contest_;
-    return c.passes + 1 >= house.settings.max_passes ||
-           (c.ours_since != time_point{} &&
-            house.now - c.ours_since >= house.settings.max_pass_time);
+    return c.passes + 1 >= ctx.settings.max_passes ||
+           (c.ours_since != time_point{} && ctx.now - c.ours_since >= ctx.settings.max_pass_time);
 }
 
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when
 // the row ends, with a release that also tells whether there are any.
 bool slot::pass_on(acquisition& a) {
-    if (live_ != &a || !has_waiters() || row_ends() || !fits_as_it_is(a, head())) {
+    if (live_ != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
         return false;
     }
     waiter& w = head();
     ++contest_->passes;
-    ++house.counters.hand_offs;
-    ++house.counters.releases;
-    ++house.counters.contended;
-    a.want = w.want;
-    a.ends = core::after(house.now, w.max_hold);
+    ++ctx.counters.hand_offs;
+    ++ctx.counters.releases;
+    ++ctx.counters.contended;
+    a.terms = w.terms;
+    a.ends = core::after(ctx.now, w.max_hold);
     a.depth = 1;
     leave(w, {}, add_level(a));
     if (contending_ && !has_waiters()) {
@@ -284,20 +283,20 @@ bool slot::pass_on(acquisition& a) {
 }
 
 bool slot::can_hand_over(const acquisition& a) const noexcept {
-    if (live_ != &a || waiters_.empty() || row_ends()) {
+    if (live_ != &a || waiters_.empty() || streak_ends()) {
         return false;
     }
     // Where a cluster moves the lock from one server to another, both of its keys must be on one:
     // what releases it must not wait for that.
     return a.spec->fenced() && a.spec->takes_as(*head().spec) && !a.spec->replicas() &&
-           !house.servers.clustered() && a.valid_until > house.now && link().ready() &&
+           !ctx.servers.clustered() && a.valid_until > ctx.now && link().ready() &&
            !a.call->suspect_since;
 }
 
 void slot::hand_over(acquisition& a) {
     live_ = nullptr;
     ++contest_->passes;
-    ++house.counters.hand_offs;
+    ++ctx.counters.hand_offs;
     try_now(a.call);
     if (contending_) {
         wake();
@@ -306,18 +305,18 @@ void slot::hand_over(acquisition& a) {
 
 // A row for which nobody else waited begins anew. Where others wait it is counted from now on, even
 // if nobody waits here.
-void slot::told(std::int64_t clients) {
+void slot::release_reached(std::int64_t clients) {
     const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
     others_wait_ = clients > (us ? 1 : 0);
     if (others_wait_) {
         begin_contest();
-        linger();
+        begin_grace();
         return;
     }
     if (contest_) {
-        begin_row(house.now);
+        begin_streak(ctx.now);
     }
-    if (yields_ && contending_) {  // there is nobody whose turn it could be
+    if (owes_turn_ && contending_) {  // there is nobody whose turn it could be
         poll_due_ = true;
         wake();
     }
@@ -325,12 +324,12 @@ void slot::told(std::int64_t clients) {
 
 void slot::forget(acquisition& a) {
     --acquisitions_;
-    house.acquisitions.erase(house.acquisitions.iterator_to(a));
+    ctx.acquisitions.erase(ctx.acquisitions.iterator_to(a));
     if (a.call) {
-        house.calls.free(*a.call);
+        ctx.calls.free(*a.call);
     }
-    house.acquisition_pool.free(a);
-    house.may_be_idle(*this);
+    ctx.acquisition_pool.free(a);
+    ctx.may_be_idle(*this);
 }
 
 void slot::on_wait_over(void* waiter_) {
@@ -340,11 +339,11 @@ void slot::on_wait_over(void* waiter_) {
     // At least one try is made, and perhaps a connection for it; a local hold is an answer.
     if (unanswered && !w.overdue) {
         w.overdue = true;
-        s.house.timers.set(w.deadline, core::after(s.house.now, answer_grace));
+        s.ctx.timers.set(w.deadline, core::after(s.ctx.now, answer_grace));
         s.try_again();
         return;
     }
-    const bool unreachable = unanswered || s.link().down_since(s.house.now) <= w.since;
+    const bool unreachable = unanswered || s.link().down_since(s.ctx.now) <= w.since;
     const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->call);
     s.give_up(w, !unreachable || s.live_ || waits_for_replicas ? errc::timed_out
                  : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->call)

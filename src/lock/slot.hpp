@@ -19,7 +19,7 @@ namespace conch::lock {
 /// when one was answered "busy", a contend() conversation takes over, until nobody waits.
 class slot {
 public:
-    slot(context& house, impl::spec_ptr spec);
+    slot(context& ctx, impl::spec_ptr spec);
     slot(const slot&) = delete;
     slot& operator=(const slot&) = delete;
     ~slot();
@@ -37,7 +37,7 @@ public:
 
     // For the other conversations.
 
-    context& house;
+    context& ctx;
     impl::spec_ptr spec;
 
     wire::link& link() const noexcept;
@@ -64,7 +64,7 @@ public:
     /// The live hold ended, or is being released: the next waiter's turn.
     void hold_ended(acquisition& a, bool passed_on);
     /// So many clients were told of a release.
-    void told(std::int64_t clients);
+    void release_reached(std::int64_t clients);
     /// The acquisition is gone from the server.
     void forget(acquisition& a);
     bool idle() const noexcept;
@@ -113,7 +113,7 @@ private:
     static const wire::joint_form joint_acquire;
 
     void advance();  // lets the next waiter try, if it can
-    void try_now(acquisition_call* from = nullptr);
+    void try_now(acquisition_call* leaving = nullptr);
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void granted(acquisition& a);
@@ -135,12 +135,12 @@ private:
     void wake() noexcept;
     void try_again();
     void listen_soon();
-    void begin_row(time_point since) noexcept;
+    void begin_streak(time_point since) noexcept;
     bool follows_release() const noexcept;
-    void linger() noexcept;
-    bool lingers() const noexcept;
+    void begin_grace() noexcept;
+    bool in_grace() const noexcept;
     void count_pass() noexcept;
-    bool row_ends() const noexcept;
+    bool streak_ends() const noexcept;
 
     // For contend().
     auto event() noexcept { return contest_->contender.sleep(); }
@@ -162,15 +162,15 @@ private:
     contest* contest_ = nullptr;
     std::uint32_t acquisitions_ = 0;  ///< that are not forgotten
     mutable std::uint16_t hash_slot_ = wire::no_hash_slot;  ///< until somebody wants to know
-    std::uint8_t vain_turns_ = 0;  ///< turns in a row that nobody took
+    std::uint8_t unused_turns_ = 0;                         ///< turns in a row that nobody took
     bool contending_ : 1 = false;
     bool last_busy_ : 1 = false;  ///< the last try was answered "busy"
     bool poll_due_ : 1 = false;
     bool untried_head_ : 1 = false;  ///< the head must have a try of its own
     bool by_message_ : 1 = false;    ///< the last reason was a message
     bool others_wait_ : 1 = false;
-    bool yields_ : 1 = false;   ///< others have their turn before the next try of who waits
-    bool yielded_ : 1 = false;  ///< they just had it, and nobody took it
+    bool owes_turn_ : 1 = false;        ///< others have their turn before the next try of who waits
+    bool turn_was_unused_ : 1 = false;  ///< they just had it, and nobody took it
     bool listed_idle_ : 1 = false;
     friend struct context;
 };

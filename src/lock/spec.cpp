@@ -24,7 +24,7 @@ bool expires(const mutex_options& o) noexcept { return o.fenced && o.fence_ttl !
 const lock_family redisson_family{
     .type_name = "conch::mutex",
     .channel_prefix = "redisson_lock__channel:{",
-    .token_prefix = "redisson_lock_token:{",
+    .fence_key_prefix = "redisson_lock_token:{",
     .acquire = {wire::script_id::acquire, wire::script_id::acquire_many},
     .release = {wire::script_id::release, wire::script_id::release_many},
     .renew = wire::script_id::renew,
@@ -33,15 +33,15 @@ const lock_family redisson_family{
     .plain = false,
 };
 
-const lock_family token_family{
+const lock_family value_lock_family{
     .type_name = "conch::token_mutex",
     .channel_prefix = "conch_token_mutex_channel:{",
-    .token_prefix = "conch_token_mutex_fence:{",
-    .acquire = {wire::script_id::token_acquire, wire::script_id::token_acquire_many},
-    .release = {wire::script_id::token_release, wire::script_id::token_release_many},
-    .renew = wire::script_id::token_renew,
-    .nest = wire::script_id::token_nest,
-    .status = wire::script_id::token_status,
+    .fence_key_prefix = "conch_token_mutex_fence:{",
+    .acquire = {wire::script_id::value_acquire, wire::script_id::value_acquire_many},
+    .release = {wire::script_id::value_release, wire::script_id::value_release_many},
+    .renew = wire::script_id::value_renew,
+    .nest = wire::script_id::value_nest,
+    .status = wire::script_id::value_status,
     .plain = true,
 };
 
@@ -73,8 +73,8 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
 lock_spec::lock_spec(const lock_family& family, std::string_view name,
                      const mutex_options& options) noexcept
     : family_{family},
-      token_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
-                    ((std::uint64_t{1} << 48) - 1)},
+      fence_key_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
+                        ((std::uint64_t{1} << 48) - 1)},
       within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
                  ((1u << 16) - 1)},
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
@@ -92,11 +92,11 @@ derived_name lock_spec::derived(std::string_view prefix) const noexcept {
     return {prefix, name(), "}"};
 }
 
-bool lock_spec::in_one_part() const {
+bool lock_spec::in_one_hash_slot() const {
     const auto here = [&](std::string_view prefix) {
         return wire::hash_slot_of(derived(prefix).text()) == hash_slot();
     };
-    return here(family_.channel_prefix) && here(family_.token_prefix);
+    return here(family_.channel_prefix) && here(family_.fence_key_prefix);
 }
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept {

@@ -22,7 +22,7 @@ namespace conch::impl {
 struct lock_family {
     const char* type_name;            ///< for messages
     std::string_view channel_prefix;  ///< with what opens a hash tag
-    std::string_view token_prefix;    ///< the same
+    std::string_view fence_key_prefix;  ///< the same
     wire::script_pair acquire;
     wire::script_pair release;
     wire::script_id renew;
@@ -35,7 +35,7 @@ struct lock_family {
 /// `conch::mutex`: spelled as Redisson spells them.
 extern const lock_family redisson_family;
 /// `conch::token_mutex`: SET NX PX, and compare-and-delete.
-extern const lock_family token_family;
+extern const lock_family value_lock_family;
 
 /// A name that is derived from that of a lock, in the pieces that make it.
 struct derived_name {
@@ -82,22 +82,25 @@ public:
     /// No other family has it; other names of this one may.
     derived_name channel() const noexcept { return derived(family_.channel_prefix); }
     bool fenced() const noexcept { return fenced_; }
-    /// Which part of a cluster has it.
+    /// That of its key.
     std::uint16_t hash_slot() const noexcept { return wire::hash_slot_of(name()); }
-    /// The same part has all that is derived from it. Else a cluster can't keep this lock.
-    bool in_one_part() const;
+    /// All keys that are derived from it have the same hash slot. Else a cluster can't keep this
+    /// lock.
+    bool in_one_hash_slot() const;
     /// Empty if not fenced.
-    derived_name token_key() const noexcept {
-        return fenced() ? derived(family_.token_prefix) : derived_name{};
+    derived_name fence_key() const noexcept {
+        return fenced() ? derived(family_.fence_key_prefix) : derived_name{};
     }
     /// 0: the token key never expires.
-    std::int64_t token_ttl_ms() const noexcept { return static_cast<std::int64_t>(token_ttl_ms_); }
+    std::int64_t fence_key_ttl_ms() const noexcept {
+        return static_cast<std::int64_t>(fence_key_ttl_ms_);
+    }
     replication replicas() const noexcept {
         return {static_cast<std::uint16_t>(at_least_), static_cast<std::uint16_t>(within_ms_)};
     }
     /// Of two specs of one name: an acquisition by one is as good for the other.
     bool takes_as(const lock_spec& other) const noexcept {
-        return fenced_ == other.fenced_ && token_ttl_ms_ == other.token_ttl_ms_ &&
+        return fenced_ == other.fenced_ && fence_key_ttl_ms_ == other.fence_key_ttl_ms_ &&
                replicas() == other.replicas();
     }
 
@@ -111,7 +114,7 @@ private:
 
     const lock_family& family_;
     // Of any `duration` there are fewer than 2^44 ms.
-    std::uint64_t token_ttl_ms_ : 48;
+    std::uint64_t fence_key_ttl_ms_ : 48;
     std::uint64_t within_ms_ : 16;
     mutable std::atomic<std::uint32_t> references_{0};
     std::uint32_t name_size_ : 17;

@@ -31,7 +31,7 @@ struct token {
     kind type;
 };
 
-constexpr token token_of(char byte) noexcept {
+constexpr token fence_in(char byte) noexcept {
     switch (byte) {
         case '+': return {form::line, kind::simple_string};
         case '-': return {form::line, kind::simple_error};
@@ -112,7 +112,7 @@ bool reader::read_line(std::string_view window) {
     if (position_ == window.size()) {
         return false;
     }
-    const token t = token_of(window[position_]);
+    const token t = fence_in(window[position_]);
     if (t.shape == form::unknown) {
         return fail("unknown type");
     }

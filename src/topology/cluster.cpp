@@ -51,7 +51,7 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
                  const core::log& log, const time_point& now, std::string& last_words,
                  cluster_events events)
     : options_{*settings.cluster},
-      inquiry_{settings},
+      timeouts_{settings},
       timers_{timers},
       jitter_{jitter},
       now_{now},
@@ -60,14 +60,14 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
       events_{events},
       sharded_{options_.sharded == sharded_messages::on},
       sharded_known_{options_.sharded != sharded_messages::automatic},
-      link_{inquiry_.settings(),
-            {address_of(options_.addresses.front()), wire::role::guide},
+      link_{timeouts_.settings(),
+            {address_of(options_.addresses.front()), wire::role::discovery},
             timers,
             jitter,
             log,
             ignored_,
             words_,
-            {this, &cluster::on_ready, [](void*, errc) {}, &cluster::on_astray}} {
+            {this, &cluster::on_ready, [](void*, errc) {}, &cluster::on_address_needed}} {
     know({});
 }
 
@@ -89,7 +89,7 @@ void cluster::ask() {
     if (!poll_.armed()) {
         next_poll();
     }
-    // Before the parts: who learns of them knows how to listen.
+    // Before the hash slots: whoever learns of a master then knows how to listen there.
     if (!sharded_known_ && shards_.where == wire::call::state::idle) {
         link_.submit(shards_);
     }
@@ -199,7 +199,7 @@ void cluster::answered(const resp::value& reply) {
     events_.learned(events_.owner, ranges);
 }
 
-// What can't be understood is left out: those parts stay with whom they were.
+// A range that can't be understood is left out: its hash slots stay with their master.
 std::vector<slot_range> cluster::read(const resp::value& reply) const {
     std::vector<slot_range> ranges;
     std::vector<wire::address> masters;
@@ -322,11 +322,11 @@ void cluster::suspect(const std::string& words) {
 
 void cluster::on_ready(void* self) {
     auto& c = *static_cast<cluster*>(self);
-    c.inquiry_.reached(c.now_ - c.link_.tried_at());
+    c.timeouts_.reached(c.now_ - c.link_.tried_at());
 }
 
 // On to the next one; when none of them was of use, after a pause.
-void cluster::on_astray(void* self, bool /*was_ready*/) {
+void cluster::on_address_needed(void* self, bool /*was_ready*/) {
     auto& c = *static_cast<cluster*>(self);
     const std::size_t all = c.nodes_.size();
     const errc asked = std::exchange(c.why_, errc{});
@@ -338,7 +338,7 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     const bool at_once = ++c.failed_ % all != 0;
     const wire::address& next = c.nodes_[c.asked_];
     if (!at_once) {
-        c.inquiry_.round_failed();
+        c.timeouts_.round_failed();
     }
     at_once ? c.link_.move_to(next) : c.link_.move_later(next);
     c.ask();
@@ -348,7 +348,7 @@ void cluster::on_astray(void* self, bool /*was_ready*/) {
     const bool none_helps = std::exchange(c.refused_, 0) == all;
     if (!c.known_) {
         c.last_words_ = c.words_;
-        if (none_helps || is_out_of_attempts(c.inquiry_.settings(), c.failed_ / all)) {
+        if (none_helps || is_out_of_attempts(c.timeouts_.settings(), c.failed_ / all)) {
             c.events_.lost(c.events_.owner, none_helps ? why : c.link_.why_down());
         }
     }

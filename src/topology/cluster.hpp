@@ -2,9 +2,9 @@
 #ifndef CONCH_SRC_TOPOLOGY_CLUSTER_HPP
 #define CONCH_SRC_TOPOLOGY_CLUSTER_HPP
 
-#include "topology/inquiry.hpp"
-#include "topology/slot_map.hpp"
 #include "core/repeated_log.hpp"
+#include "topology/discovery_timeouts.hpp"
+#include "topology/slot_map.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -22,7 +22,7 @@ namespace conch::topology {
 /// What is heard of a cluster.
 struct cluster_events {
     void* owner = nullptr;
-    /// A node told which master has which parts; at least one has some.
+    /// A node told which master serves which hash slots; at least one master serves some.
     void (*learned)(void* owner, const std::vector<slot_range>& ranges) = nullptr;
     /// All nodes refuse to tell, and would again.
     void (*lost)(void* owner, errc lasting_reason) = nullptr;
@@ -30,8 +30,8 @@ struct cluster_events {
     bool (*put_off)(void* owner) = nullptr;
 };
 
-/// Asks nodes of a cluster which master has which parts: on a connection of its own, as those of
-/// the masters may be the trouble; when it is told to, and from time to time.
+/// Asks the nodes of a cluster which master serves which hash slots: when it is told to, and from
+/// time to time. It has a connection of its own, as the masters' connections may be the trouble.
 ///
 /// It stays with a node that answers. What nodes tell has no epoch, and one that was cut off from
 /// the others tells of masters that are none any more: to go round without need would lead there
@@ -56,7 +56,8 @@ public:
     void not_there(const wire::address& at, bool replica);
     /// One was met.
     void there(const wire::address& at);
-    /// A server says that this part is there (MOVED): a node that does not know makes way.
+    /// A server says that this hash slot is there (MOVED). A node that does not know that is left
+    /// for the next one.
     void moved(std::uint16_t hash_slot, const wire::address& to);
     /// A node that the one at `by` tells of, as the client reaches it; none if it can't.
     std::optional<wire::address> reached(const wire::address& told, const wire::address& by) const;
@@ -84,7 +85,7 @@ private:
     static void sharded_done(wire::call& c, const wire::outcome& o);
     static void on_poll(void* self);
     static void on_ready(void* self);
-    static void on_astray(void* self, bool was_ready);
+    static void on_address_needed(void* self, bool was_ready);
     static const wire::call_type slots_type;
     static const wire::call_type sharded_type;
 
@@ -101,7 +102,7 @@ private:
     void next_poll();
 
     const cluster_options& options_;
-    inquiry inquiry_;
+    discovery_timeouts timeouts_;
     core::timer_heap& timers_;
     core::random& jitter_;
     const time_point& now_;
@@ -115,7 +116,7 @@ private:
     std::size_t refused_ = 0;             // so many of these would refuse again
     errc why_{};                          // this one would
     std::vector<missed> missed_{};        // where no master was met since
-    std::optional<slot_range> moved_{};   // one part that went to another master, as this one knew
+    std::optional<slot_range> moved_{};   // a hash slot that this node knows to have moved
     time_point moved_at_{};
     bool put_off_ = false;                   // calls were, at the last look
     std::optional<time_point> suspected_{};  // when a node was last left that had answered

@@ -63,7 +63,7 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
                    const core::log& log, const time_point& now, wire::link& master,
                    wire::link& durable, wire::link_events events)
     : options_{*settings.sentinel},
-      inquiry_{settings_of(settings)},
+      timeouts_{settings_of(settings)},
       timers_{timers},
       jitter_{jitter},
       log_{log},
@@ -72,17 +72,17 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       master_{master},
       durable_{durable},
       events_{events},
-      log_of_link_{[this](log_level level, std::string_view line) { tell(level, line); },
+      log_of_link_{[this](log_level level, std::string_view line) { log_once(level, line); },
                    log.wants(log_level::debug) ? log_level::debug : log_level::warning},
       told_(options_.addresses.size()),
-      link_{inquiry_.settings(),
+      link_{timeouts_.settings(),
             {address_of(0), wire::role::sentinel},
             timers,
             jitter,
             log_of_link_,
             ignored_,
             words_,
-            {this, &sentinel::on_ready, [](void*, errc) {}, &sentinel::on_astray}} {}
+            {this, &sentinel::on_ready, [](void*, errc) {}, &sentinel::on_address_needed}} {}
 
 sentinel::~sentinel() { timers_.cancel(poll_); }
 
@@ -143,7 +143,7 @@ void sentinel::turn_to_next() noexcept {
 }
 
 // That one link is made after the other is nothing special, nor that one of them is still dead.
-void sentinel::tell(log_level level, std::string_view line) {
+void sentinel::log_once(log_level level, std::string_view line) {
     if (level > log_level::info && told_[asked_] != line) {
         told_[asked_] = line;
         log_(level, line);
@@ -307,11 +307,11 @@ void sentinel::go_on(bool at_once) {
 
 void sentinel::on_ready(void* self) {
     auto& s = *static_cast<sentinel*>(self);
-    s.inquiry_.reached(s.now_ - s.link_.tried_at());
+    s.timeouts_.reached(s.now_ - s.link_.tried_at());
 }
 
 // On to the next one; when none of them was of use, after a pause.
-void sentinel::on_astray(void* self, bool /*was_ready*/) {
+void sentinel::on_address_needed(void* self, bool /*was_ready*/) {
     auto& s = *static_cast<sentinel*>(self);
     const std::size_t all = s.options_.addresses.size();
     const errc asked = std::exchange(s.why_, errc{});
@@ -331,7 +331,7 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
         s.ask();
         return;
     }
-    s.inquiry_.round_failed();
+    s.timeouts_.round_failed();
     s.go_on(false);
     s.ask();
     const bool none_helps = std::exchange(s.refused_, 0) == all;
@@ -341,7 +341,7 @@ void sentinel::on_astray(void* self, bool /*was_ready*/) {
     }
     s.blame(reason);
     s.master_.remember_words(s.reason_words_);
-    if (none_helps || is_out_of_attempts(s.inquiry_.settings(), s.failed_ / all)) {
+    if (none_helps || is_out_of_attempts(s.timeouts_.settings(), s.failed_ / all)) {
         s.events_.lost(s.events_.owner, reason != errc{} ? reason : last);
     }
 }

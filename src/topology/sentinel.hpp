@@ -2,9 +2,9 @@
 #ifndef CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 #define CONCH_SRC_TOPOLOGY_SENTINEL_HPP
 
-#include "core/repeated_log.hpp"
 #include "core/log.hpp"
-#include "topology/inquiry.hpp"
+#include "core/repeated_log.hpp"
+#include "topology/discovery_timeouts.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -80,7 +80,7 @@ private:
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);
     static void on_ready(void* self);
-    static void on_astray(void* self, bool was_ready);
+    static void on_address_needed(void* self, bool was_ready);
     static const wire::call_type epoch_type;
     static const wire::call_type place_type;
 
@@ -90,13 +90,13 @@ private:
     bool believes(const wire::address& at);
     bool all_agree(const wire::address& at, bool reached);
     void turn_to_next() noexcept;
-    void tell(log_level level, std::string_view line);
+    void log_once(log_level level, std::string_view line);
     void fail(errc why, const std::string& words);
     void next_poll(duration within);
     wire::address address_of(std::size_t which) const;
 
     const sentinel_options& options_;
-    inquiry inquiry_;
+    discovery_timeouts timeouts_;
     core::timer_heap& timers_;
     core::random& jitter_;
     const core::log& log_;

@@ -14,7 +14,7 @@ bool has_guide(const config& c) noexcept { return c.sentinel || c.cluster; }
 
 }  // namespace
 
-servers::line::line(servers& s, wire::address at, bool d)
+servers::server_link::server_link(servers& s, wire::address at, bool d)
     : home{s},
       durable{d},
       link{s.settings_,
@@ -24,11 +24,11 @@ servers::line::line(servers& s, wire::address at, bool d)
            s.log_,
            s.counters_,
            s.last_words_,
-           {this, &servers::on_ready, &servers::on_lost, &servers::on_astray,
+           {this, &servers::on_ready, &servers::on_lost, &servers::on_address_needed,
             s.clustered() ? &servers::on_redirected : nullptr,
             s.clustered() ? &servers::on_resumed : nullptr,
             s.clustered() ? nullptr : &servers::on_hash_slots_crossed}} {
-    s.lines_.push_back(this);
+    s.server_links_.push_back(this);
     s.links_.push_back(&link);
     link.set_now(s.now_);
     link.channels().shard(s.sharded_);
@@ -48,15 +48,15 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
       events_{events},
       map_{settings.cluster ? std::make_unique<slot_map>() : nullptr},
       by_hash_slot_{clustered()} {
-    seat& first = seats_.emplace_back(
+    server& first = servers_.emplace_back(
         *this, has_guide(settings) ? wire::address{} : wire::address::of(settings));
     if (settings.sentinel) {
         sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
-                          wire::link_events{this, nullptr, &servers::on_lost_guide});
+                          wire::link_events{this, nullptr, &servers::on_lost_discovery});
         links_.insert(links_.begin() + 1, &sentinel_->link());
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
-                         cluster_events{this, &servers::on_learned, &servers::on_lost_guide,
+                         cluster_events{this, &servers::on_learned, &servers::on_lost_discovery,
                                         &servers::on_put_off});
         links_.insert(links_.begin() + 1, &cluster_->link());
     }
@@ -68,11 +68,11 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
 }
 
 bool servers::may_still_run(time_point first, time_point last) const noexcept {
-    return std::any_of(lines_.begin(), lines_.end(),
-                       [&](const line* l) { return l->link.may_still_run(first, last); });
+    return std::any_of(server_links_.begin(), server_links_.end(),
+                       [&](const server_link* l) { return l->link.may_still_run(first, last); });
 }
 
-wire::link& servers::link_of(seat& s, bool durable) {
+wire::link& servers::link_of(server& s, bool durable) {
     if (!durable) {
         return s.main.link;
     }
@@ -90,14 +90,14 @@ void servers::set_now(time_point now) noexcept {
 
 void servers::join_from(std::size_t fewest) noexcept {
     fewest_joined_ = fewest;
-    for (line* l : lines_) {
+    for (server_link* l : server_links_) {
         l->link.join_from(fewest);
     }
 }
 
 std::size_t servers::subscriptions() const noexcept {
     std::size_t sum = 0;
-    for (const line* l : lines_) {
+    for (const server_link* l : server_links_) {
         sum += l->link.channels().size();
     }
     return sum;
@@ -105,15 +105,15 @@ std::size_t servers::subscriptions() const noexcept {
 
 std::size_t servers::input_room() const noexcept {
     std::size_t sum = 0;
-    for (const line* l : lines_) {
+    for (const server_link* l : server_links_) {
         sum += l->link.input().capacity();
     }
     return sum;
 }
 
 void servers::close() {
-    for (std::size_t i = 0; i < lines_.size(); ++i) {  // a release may begin another
-        lines_[i]->link.close();
+    for (std::size_t i = 0; i < server_links_.size(); ++i) {  // a release may begin another
+        server_links_[i]->link.close();
     }
     if (sentinel_) {
         sentinel_->close();
@@ -124,7 +124,7 @@ void servers::close() {
 }
 
 void servers::on_ready(void* self) {
-    line& l = *static_cast<line*>(self);
+    server_link& l = *static_cast<server_link*>(self);
     if (l.home.cluster_) {
         l.home.cluster_->there(l.link.target());
     } else if (l.home.sentinel_) {
@@ -134,30 +134,30 @@ void servers::on_ready(void* self) {
 }
 
 void servers::on_lost(void* self, errc lasting_reason) {
-    line& l = *static_cast<line*>(self);
+    server_link& l = *static_cast<server_link*>(self);
     l.home.events_.lost(l.home.events_.owner, l.link, lasting_reason);
 }
 
-void servers::on_lost_guide(void* self, errc lasting_reason) {
+void servers::on_lost_discovery(void* self, errc lasting_reason) {
     auto& s = *static_cast<servers*>(self);
     s.events_.lost(s.events_.owner, s.main(), lasting_reason);
-    if (s.seats_.front().durable) {
-        s.events_.lost(s.events_.owner, s.seats_.front().durable->link, lasting_reason);
+    if (s.servers_.front().durable) {
+        s.events_.lost(s.events_.owner, s.servers_.front().durable->link, lasting_reason);
     }
 }
 
-void servers::on_astray(void* self, bool was_ready) {
-    line& l = *static_cast<line*>(self);
+void servers::on_address_needed(void* self, bool was_ready) {
+    server_link& l = *static_cast<server_link*>(self);
     servers& all = l.home;
-    const auto tend = [&](auto& guide) {
+    const auto tend = [&](auto& discovery) {
         // Whoever refuses for good, or can't be trusted, is there. A sentinel is not to blame, and
         // the next one is asked in its turn; a node may name who was there once.
         const bool met =
             all.sentinel_ && l.link.lasting_failure() != errc{} && !l.link.met_replica();
         if (!was_ready && !met && l.link.target().known()) {
-            guide->not_there(l.link.target(), l.link.met_replica());
+            discovery->not_there(l.link.target(), l.link.met_replica());
         }
-        guide->ask();
+        discovery->ask();
     };
     if (all.sentinel_) {
         tend(all.sentinel_);
@@ -168,13 +168,13 @@ void servers::on_astray(void* self, bool was_ready) {
 }
 
 void servers::on_redirected(void* self, wire::call& c, const wire::redirection& to) {
-    line& l = *static_cast<line*>(self);
+    server_link& l = *static_cast<server_link*>(self);
     l.home.follow(c, l, to);
 }
 
-// What the server refused, or was sent round, since its part went elsewhere.
+// Calls that the server refused, or that were sent round, as their hash slot went elsewhere.
 void servers::on_resumed(void* self) {
-    line& l = *static_cast<line*>(self);
+    server_link& l = *static_cast<server_link*>(self);
     l.home.hand_over(l);
 }
 
@@ -182,7 +182,7 @@ void servers::on_resumed(void* self) {
 // servers: a proxy stays where it is when a server behind it is replaced, and a client that is
 // wrong about it only sends smaller scripts.
 void servers::on_hash_slots_crossed(void* self) {
-    servers& all = static_cast<line*>(self)->home;
+    servers& all = static_cast<server_link*>(self)->home;
     if (!std::exchange(all.by_hash_slot_, true)) {
         all.log_(log_level::info, "the server refuses scripts with keys of several hash slots: ",
                  "from now on each hash slot has its own");
@@ -196,7 +196,7 @@ void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {
 bool servers::on_put_off(void* self) {
     bool any = false;
     wire::call_list none;
-    for (line* l : static_cast<servers*>(self)->lines_) {
+    for (server_link* l : static_cast<servers*>(self)->server_links_) {
         l->link.take_waiting(none, [&](const wire::call& c) {
             any = any || c.trouble == errc::server_unavailable;
             return false;  // only to look
@@ -205,10 +205,10 @@ bool servers::on_put_off(void* self) {
     return any;
 }
 
-void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
+void servers::follow(wire::call& c, server_link& from, const wire::redirection& to) {
     const std::optional<wire::address> at =
         to.to.port != 0 ? cluster_->reached(to.to, from.link.target()) : std::nullopt;
-    const std::optional<std::uint16_t> there = at ? seat_at(*at) : std::nullopt;
+    const std::optional<std::uint16_t> there = at ? index_of(*at) : std::nullopt;
     ++counters_.redirections;
     c.asking = false;
     if (at && !to.once && *at != from.link.target()) {
@@ -218,15 +218,15 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         cluster_->ask();
         from.link.retry_later(c, errc::server_unavailable);
     } else if (to.once) {
-        seat& importing = seats_[there ? *there : add_seat(*at)];
+        server& importing = servers_[there ? *there : add_server(*at)];
         importing.sent_on_to = true;
         wire::link& other = link_of(importing, from.durable);
         if (other.ready()) {
             c.asking = true;
             other.adopt(c);
         } else {
-            // What is true now may not be when there is a connection: another may have the lock
-            // where its part was, and that be on its way there again.
+            // This may not be true any more when there is a connection: the hash slot may be on its
+            // way back, and somebody else may have the lock there.
             other.use();
             from.link.retry_later(c, errc::server_unavailable);
         }
@@ -234,7 +234,7 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
         const bool is_news = map_->owner(to.slot) != *there;
         map_->give(to.slot, *there);
         cluster_->ask();
-        link_of(seats_[*there], from.durable).adopt(c);
+        link_of(servers_[*there], from.durable).adopt(c);
         if (is_news) {
             events_.regrouped(events_.owner);  // what is held there need not wait for the rest
         }
@@ -246,9 +246,9 @@ void servers::follow(wire::call& c, line& from, const wire::redirection& to) {
     }
 }
 
-std::optional<std::uint16_t> servers::seat_at(const wire::address& at) const noexcept {
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-        if (place_of(seats_[i]) == at) {
+std::optional<std::uint16_t> servers::index_of(const wire::address& at) const noexcept {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        if (place_of(servers_[i]) == at) {
             return static_cast<std::uint16_t>(i);
         }
     }
@@ -256,21 +256,21 @@ std::optional<std::uint16_t> servers::seat_at(const wire::address& at) const noe
 }
 
 // One that rests, or a new one.
-std::uint16_t servers::add_seat(const wire::address& at) {
+std::uint16_t servers::add_server(const wire::address& at) {
     std::size_t i = 0;
-    while (i < seats_.size() && (place_of(seats_[i]).known() || map_->serves(i))) {
+    while (i < servers_.size() && (place_of(servers_[i]).known() || map_->serves(i))) {
         ++i;
     }
-    if (i == seats_.size()) {
-        seats_.emplace_back(*this, at);
+    if (i == servers_.size()) {
+        servers_.emplace_back(*this, at);
     } else {
-        move(seats_[i], at, false);
+        move(servers_[i], at, false);
     }
     return static_cast<std::uint16_t>(i);
 }
 
-void servers::move(seat& s, const wire::address& to, bool at_once) {
-    const auto go = [&](line& l) {
+void servers::move(server& s, const wire::address& to, bool at_once) {
+    const auto go = [&](server_link& l) {
         l.link.forget_failures();  // they were another server's
         at_once ? l.link.move_to(to) : l.link.move_later(to);
     };
@@ -281,20 +281,20 @@ void servers::move(seat& s, const wire::address& to, bool at_once) {
 }
 
 // Together, so that both have the same place.
-void servers::rest(seat& s) {
+void servers::park(server& s) {
     if (s.main.link.in_use() || (s.durable && s.durable->link.in_use())) {
         return;
     }
-    s.main.link.rest();
+    s.main.link.park();
     if (s.durable) {
-        s.durable->link.rest();
+        s.durable->link.park();
     }
 }
 
-// The seat of the master with these parts: where it is, or that of one whose place it took, or
-// another. `targets`: where the seats will be.
-std::uint16_t servers::seat_for(const slot_range& r, const std::vector<slot_range>& all,
-                                std::vector<wire::address>& targets) {
+// The index of the master with these hash slots: that of its address, or of the server whose place
+// it took, or a new one. `targets`: where the servers will be.
+std::uint16_t servers::index_for(const slot_range& r, const std::vector<slot_range>& all,
+                                 std::vector<wire::address>& targets) {
     const auto here = std::find(targets.begin(), targets.end(), r.master);
     if (here != targets.end()) {
         return static_cast<std::uint16_t>(here - targets.begin());
@@ -312,8 +312,8 @@ std::uint16_t servers::seat_for(const slot_range& r, const std::vector<slot_rang
         }
         looked_at = before;
     }
-    const std::uint16_t added = add_seat(r.master);
-    targets.resize(seats_.size());
+    const std::uint16_t added = add_server(r.master);
+    targets.resize(servers_.size());
     targets[added] = r.master;
     return added;
 }
@@ -321,42 +321,42 @@ std::uint16_t servers::seat_for(const slot_range& r, const std::vector<slot_rang
 void servers::learned(const std::vector<slot_range>& ranges) {
     sharded_ = cluster_->sharded();
     std::vector<wire::address> targets;
-    for (line* l : lines_) {
+    for (server_link* l : server_links_) {
         l->link.channels().shard(sharded_);
     }
-    for (const seat& s : seats_) {
+    for (const server& s : servers_) {
         targets.push_back(place_of(s));
     }
     std::vector<std::uint16_t> owners;
     for (const slot_range& r : ranges) {
-        owners.push_back(seat_for(r, ranges, targets));
+        owners.push_back(index_for(r, ranges, targets));
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         map_->give(ranges[i], owners[i]);
     }
     for (std::size_t i = 0; i < targets.size(); ++i) {
-        if (place_of(seats_[i]) != targets[i]) {
+        if (place_of(servers_[i]) != targets[i]) {
             log_(log_level::info, "a master of the cluster is at ", targets[i].text());
-            move(seats_[i], targets[i], true);
+            move(servers_[i], targets[i], true);
         }
     }
     if (map_->any_moved()) {
         regroup();
     }
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-        // Who is sent parts by another, and has none yet, is asked again in a moment.
-        const bool soon = std::exchange(seats_[i].sent_on_to, false);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        // A server that is given hash slots, and has none yet, is asked again in a moment.
+        const bool soon = std::exchange(servers_[i].sent_on_to, false);
         const bool owns = std::find(owners.begin(), owners.end(), i) != owners.end();
         if (!soon && !owns && !map_->serves(i)) {
-            rest(seats_[i]);
+            park(servers_[i]);
         }
     }
 }
 
-// Each call and each listener goes where its part is.
+// Each call and each listener goes where its hash slot is.
 void servers::regroup() {
-    for (std::size_t i = 0; i < lines_.size(); ++i) {  // of which there may be more then
-        hand_over(*lines_[i]);
+    for (std::size_t i = 0; i < server_links_.size(); ++i) {  // of which there may be more then
+        hand_over(*server_links_[i]);
     }
     events_.regrouped(events_.owner);
     map_->forget_moves();
@@ -364,7 +364,7 @@ void servers::regroup() {
 
 // What waits for a server that doesn't serve it, unless it leaves for this once, or was sent round
 // and has its pause.
-void servers::hand_over(line& l) {
+void servers::hand_over(server_link& l) {
     wire::call_list gone;
     l.link.take_waiting(gone, [&](const wire::call& c) {
         return c.hash_slot != wire::no_hash_slot && !c.asking && c.redirects < most_redirects &&

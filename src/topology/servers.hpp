@@ -26,7 +26,7 @@ struct server_events {
     /// As `wire::link_events` has them, of this link.
     void (*ready)(void* owner, wire::link& l) = nullptr;
     void (*lost)(void* owner, wire::link& l, errc lasting_reason) = nullptr;
-    /// Parts of the cluster have other links than before: `servers::moved()` says which.
+    /// Hash slots have other links than before: `servers::moved()` says which.
     void (*regrouped)(void* owner) = nullptr;
 };
 
@@ -44,12 +44,12 @@ public:
 
     // For the locks.
 
-    /// The link of the server with the keys of this part. In a cluster that changes.
+    /// The link of the server with the keys of this hash slot. In a cluster that changes.
     /// `durable`: what is written shall be waited for.
     wire::link& serving(std::uint16_t hash_slot, bool durable = false) noexcept {
-        return link_of(seats_[map_ ? map_->owner(hash_slot) : 0], durable);
+        return link_of(servers_[map_ ? map_->owner(hash_slot) : 0], durable);
     }
-    /// Sends a call for a key of this part there.
+    /// Sends a call for a key of this hash slot there.
     void submit(wire::call& c, std::uint16_t hash_slot, bool durable = false);
     /// Takes back a call that waits, wherever that is.
     void withdraw(wire::call& c) noexcept { main().withdraw(c); }
@@ -62,13 +62,13 @@ public:
     bool by_hash_slot() const noexcept { return by_hash_slot_; }
     /// Releases are told by SPUBLISH.
     bool sharded() const noexcept { return sharded_; }
-    /// While `regrouped` is heard: this part has another link than before.
+    /// During `regrouped`: this hash slot has another link than before.
     bool moved(std::uint16_t hash_slot) const noexcept { return map_ && map_->moved(hash_slot); }
 
     // For the driver. The first is that of the only server, or of one of a cluster's.
 
-    wire::link& main() noexcept { return seats_.front().main.link; }
-    const wire::link& main() const noexcept { return seats_.front().main.link; }
+    wire::link& main() noexcept { return servers_.front().main.link; }
+    const wire::link& main() const noexcept { return servers_.front().main.link; }
     std::size_t count() const noexcept { return links_.size(); }
     wire::link& at(std::size_t i) noexcept { return *links_[i]; }
     const wire::link& at(std::size_t i) const noexcept { return *links_[i]; }
@@ -84,42 +84,42 @@ public:
 
 private:
     /// What leads to a server with locks.
-    struct line {
-        line(servers& s, wire::address at, bool d);
+    struct server_link {
+        server_link(servers& s, wire::address at, bool d);
         servers& home;
         const bool durable;
         wire::link link;
     };
     /// One server with locks.
-    struct seat {
-        seat(servers& s, wire::address at) : main{s, std::move(at), false} {}
-        line main;
-        std::optional<line> durable{};  ///< to the same; made when it is needed
-        bool sent_on_to = false;        ///< by ASK, since the parts were last learned
+    struct server {
+        server(servers& s, wire::address at) : main{s, std::move(at), false} {}
+        server_link main;
+        std::optional<server_link> durable{};  ///< to the same; made when it is needed
+        bool sent_on_to = false;               ///< by ASK, since hash slots were last learned
     };
 
     static void on_ready(void* self);
     static void on_lost(void* self, errc lasting_reason);
-    static void on_astray(void* self, bool was_ready);
+    static void on_address_needed(void* self, bool was_ready);
     static void on_redirected(void* self, wire::call& c, const wire::redirection& to);
     static void on_resumed(void* self);
     static void on_hash_slots_crossed(void* self);
     static void on_learned(void* self, const std::vector<slot_range>& ranges);
-    static void on_lost_guide(void* self, errc lasting_reason);
+    static void on_lost_discovery(void* self, errc lasting_reason);
     static bool on_put_off(void* self);
 
-    static wire::link& link_of(seat& s, bool durable);
-    static const wire::address& place_of(const seat& s) noexcept { return s.main.link.target(); }
-    static void move(seat& s, const wire::address& to, bool at_once);
-    static void rest(seat& s);
-    std::uint16_t add_seat(const wire::address& at);
-    std::optional<std::uint16_t> seat_at(const wire::address& at) const noexcept;
-    std::uint16_t seat_for(const slot_range& r, const std::vector<slot_range>& all,
-                           std::vector<wire::address>& targets);
+    static wire::link& link_of(server& s, bool durable);
+    static const wire::address& place_of(const server& s) noexcept { return s.main.link.target(); }
+    static void move(server& s, const wire::address& to, bool at_once);
+    static void park(server& s);
+    std::uint16_t add_server(const wire::address& at);
+    std::optional<std::uint16_t> index_of(const wire::address& at) const noexcept;
+    std::uint16_t index_for(const slot_range& r, const std::vector<slot_range>& all,
+                            std::vector<wire::address>& targets);
     void learned(const std::vector<slot_range>& ranges);
     void regroup();
-    void hand_over(line& l);
-    void follow(wire::call& c, line& from, const wire::redirection& to);
+    void hand_over(server_link& l);
+    void follow(wire::call& c, server_link& from, const wire::redirection& to);
 
     const config& settings_;
     core::timer_heap& timers_;
@@ -129,8 +129,8 @@ private:
     const time_point& now_;
     server_events events_;
     std::string last_words_{};
-    std::deque<seat> seats_{};
-    std::vector<line*> lines_{};        // of all seats, in the order of their making
+    std::deque<server> servers_{};
+    std::vector<server_link*> server_links_{};  // of all servers, in the order of their making
     std::vector<wire::link*> links_{};  // the same, and second that to who knows where masters are
     std::unique_ptr<slot_map> map_{};
     std::optional<sentinel> sentinel_{};

@@ -28,10 +28,10 @@ struct address {
 
 /// What a server must be, and so how it is greeted.
 enum class role : std::uint8_t {
-    any,       ///< whatever answers at this address
-    master,    ///< no replica
-    sentinel,  ///< knows masters, runs no scripts
-    guide,     ///< a node of a cluster that is asked for its masters, and for nothing else
+    any,        ///< whatever answers at this address
+    master,     ///< no replica
+    sentinel,   ///< knows masters, runs no scripts
+    discovery,  ///< a node of a cluster that is asked for its masters, and for nothing else
 };
 
 }  // namespace conch::wire

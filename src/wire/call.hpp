@@ -30,7 +30,7 @@ struct outcome {
     };
     kind what{};
     resp::value reply{};
-    link* by = nullptr;  ///< on whose connection; none if it is lost
+    link* answered_on = nullptr;  ///< on whose connection; none if it is lost
 
     bool answered() const noexcept { return what == kind::answered; }
     bool refused() const noexcept { return what == kind::refused; }
@@ -108,7 +108,7 @@ struct call : call_hook {
     bool asked = false;
     /// How many times in a row, without a pause, it was sent on to another server.
     std::uint8_t redirects = 0;
-    /// Which part of a cluster it is for.
+    /// That of its key.
     std::uint16_t hash_slot = no_hash_slot;
     /// So many calls behind it have their answers in the same reply.
     std::uint16_t joined = 0;

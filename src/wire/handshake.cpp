@@ -42,7 +42,7 @@ void handshake::start(pipeline& p) {
     client_id_ = 0;
     run_id_.clear();
     add(p, step::hello);
-    if (expected_ == role::sentinel || expected_ == role::guide) {
+    if (expected_ == role::sentinel || expected_ == role::discovery) {
         return;
     }
     if (settings_.database != 0) {

@@ -8,13 +8,13 @@
 
 namespace conch::wire {
 
-/// How many parts the keys of a Redis Cluster are divided into.
+/// How many hash slots the keys of a Redis Cluster are divided into.
 inline constexpr std::size_t hash_slots = 16384;
-/// Of what is no part of a cluster, or has no key.
+/// Where there is no cluster, or no key.
 inline constexpr std::uint16_t no_hash_slot = hash_slots;
 
-/// The part of a cluster that has this key: CRC16 (XMODEM) of its hash tag, which is what stands
-/// between the first "{" and the next "}", or of all of it where that is nothing (Redis Cluster
+/// The hash slot of this key: CRC16 (XMODEM) of its hash tag. The hash tag is what stands between
+/// the first "{" and the next "}"; where that is nothing, the whole key (Redis Cluster
 /// specification, "Hash tags").
 std::uint16_t hash_slot_of(std::string_view key) noexcept;
 

@@ -14,7 +14,7 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
         return;
     }
     if (replies.size() != count) {
-        nonsense("an array of another length than asked for");
+        protocol_violation("an array of another length than asked for");
         return;
     }
     const std::uint64_t epoch = wanted_;

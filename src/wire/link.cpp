@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t write_limit = 256u << 10;
 
-/// Who tells of all parts of a cluster may have each of them told for itself.
+/// A node that describes the whole cluster may list every hash slot separately.
 resp::limits limits_of(role expected) noexcept {
     resp::limits l;
-    if (expected == role::guide) {
+    if (expected == role::discovery) {
         l.max_nodes = 1u << 20;
     }
     return l;
@@ -70,8 +70,8 @@ void link::doubt(call& c) const noexcept {
 
 void link::connect() {
     if (!target_.known()) {
-        state_ = state::homeless;
-        go_astray(false);
+        state_ = state::no_address;
+        ask_for_address(false);
         return;
     }
     state_ = state::connecting;
@@ -147,14 +147,14 @@ void link::broken(std::string_view why, errc lasting) {
 // From any state with a connection, or with one being made.
 void link::down(std::string_view why) {
     const bool was_ready = ready();
-    tell(why);
+    log_once(why);
     let_go(true);
     if (was_ready) {
         events_.lost(events_.owner, errc{});
     } else if (++attempts_; settings_.retry_attempts && attempts_ >= *settings_.retry_attempts) {
         events_.lost(events_.owner, why_down());
     }
-    go_astray(was_ready);
+    ask_for_address(was_ready);
 }
 
 void link::let_go(bool pauses) {
@@ -175,14 +175,14 @@ void link::let_go(bool pauses) {
 }
 
 // A failure is worth a warning once, not at each attempt to connect.
-void link::tell(std::string_view why) {
+void link::log_once(std::string_view why) {
     const log_level level = told_ == why ? log_level::debug : log_level::warning;
     log_(level, "no connection to ", target_.text(), ": ", why);
     told_ = why;
 }
 
 // What a server refuses for now, it refuses to all: so a warning for each reason, once a minute.
-void link::tell_refusal(std::string_view words) {
+void link::log_refusal(std::string_view words) {
     constexpr duration quiet = std::chrono::minutes{1};
     const std::string_view reason = reason_of(words);
     const auto known = std::find_if(refusals_.begin(), refusals_.end(),
@@ -230,7 +230,7 @@ void link::on_timer(void* self) {
             return;
         case state::ready: l.watch(); return;
         case state::unused:
-        case state::homeless:
+        case state::no_address:
         case state::closed: return;
     }
 }
@@ -266,7 +266,7 @@ void link::go_on() {
                     watch();
                 }
                 return;
-            case resp::reader::status::error: nonsense(reader_.reason()); return;
+            case resp::reader::status::error: protocol_violation(reader_.reason()); return;
             case resp::reader::status::message: handle(reader_.get(data)); break;
         }
         if (wanted_ == epoch) {
@@ -277,7 +277,7 @@ void link::go_on() {
     }
 }
 
-void link::nonsense(std::string_view what) {
+void link::protocol_violation(std::string_view what) {
     failure_ = errc::protocol_error;
     remember_words(what);
     down(last_words_);
@@ -296,7 +296,7 @@ void link::handle(const resp::value& message) {
         return;
     }
     call* const c = pipeline_.next_answered();
-    if (misled(c, message)) {
+    if (is_misdirected(c, message)) {
         return;
     }
     heard_ = now_;
@@ -336,7 +336,7 @@ void link::answer(call& c, const resp::value& reply) {
         if (c.type->order != priority::greeting) {
             delayed_.answered();
             failure_ = {};
-            if (expected_ != role::sentinel && expected_ != role::guide) {  // may be of no use
+            if (expected_ != role::sentinel && expected_ != role::discovery) {  // may be of no use
                 failures_ = 0;
             }
         }
@@ -366,11 +366,11 @@ void link::answer(call& c, const resp::value& reply) {
                 }
                 break;
             case refusal::passing:
-                if ((c.divisible && is_divided(words)) || expected_ == role::guide) {
-                    break;  // a guide's question goes to the next one
+                if ((c.divisible && is_divided(words)) || expected_ == role::discovery) {
+                    break;  // the question goes to the next node
                 }
                 c.not_run();
-                tell_refusal(words);
+                log_refusal(words);
                 retry_later(c, to_errc(words));
                 return;
             case refusal::lasting: break;

@@ -36,7 +36,7 @@ struct link_events {
     void (*lost)(void* owner, errc lasting_reason) = nullptr;
     /// It doesn't know where to connect, or is not connected any more (`was_ready`), or could not
     /// be: who knows better may say so with `move_to()`.
-    void (*astray)(void* owner, bool was_ready) = nullptr;
+    void (*needs_address)(void* owner, bool was_ready) = nullptr;
     /// The server sends a call elsewhere: `adopt()`s it where it belongs, or delays it here. Null:
     /// there is nowhere else.
     void (*redirected)(void* owner, call& c, const redirection& to) = nullptr;
@@ -129,7 +129,7 @@ public:
         return !pipeline_.empty() || !delayed_.empty() || channels_.size() != 0;
     }
     /// Without a connection until the next call, and without a place. Precondition: not in use.
-    void rest();
+    void park();
     /// What failed was another server's fault: pauses and attempts are counted anew.
     void forget_failures() noexcept;
     /// When it last began to connect.
@@ -177,7 +177,7 @@ private:
 
     enum class state : std::uint8_t {
         unused,
-        homeless,  ///< wants a connection, and doesn't know where to
+        no_address,  ///< wants a connection, and doesn't know where to
         pausing,
         connecting,
         greeting,
@@ -219,15 +219,15 @@ private:
     void connect();
     void pause();
     void down(std::string_view why);
-    void go_astray(bool was_ready);
+    void ask_for_address(bool was_ready);
     void let_go(bool pauses);
     bool demoted(std::string_view words);
-    void tell(std::string_view why);
-    void tell_refusal(std::string_view words);
-    void nonsense(std::string_view what);
+    void log_once(std::string_view why);
+    void log_refusal(std::string_view words);
+    void protocol_violation(std::string_view what);
     void handle(const resp::value& message);
     void handle_push(const resp::value& push);
-    bool misled(const call* c, const resp::value& reply);
+    bool is_misdirected(const call* c, const resp::value& reply);
     void answer(call& c, const resp::value& reply);
     void answer_joined(std::size_t count, const resp::value& replies);
     void refused_together(std::size_t count, const resp::value& reply);

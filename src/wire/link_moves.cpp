@@ -8,15 +8,15 @@
 namespace conch::wire {
 
 // The last thing that is done: the answer may come at once.
-void link::go_astray(bool was_ready) {
-    if (events_.astray) {
-        events_.astray(events_.owner, was_ready);
+void link::ask_for_address(bool was_ready) {
+    if (events_.needs_address) {
+        events_.needs_address(events_.owner, was_ready);
     }
 }
 
 void link::move_to(const address& to) {
     move_later(to);
-    if (state_ == state::pausing || state_ == state::homeless) {
+    if (state_ == state::pausing || state_ == state::no_address) {
         timers_.cancel(timer_);
         connect();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls that go from one link to another, as the parts of a cluster do.
+// Calls that go from one link to another, as the hash slots of a cluster do.
 #include "wire/hash_slot.hpp"
 #include "wire/link.hpp"
 #include "wire/server_error.hpp"
@@ -22,7 +22,7 @@ bool has(std::string_view words, std::string_view part) noexcept {
     return words.find(part) != std::string_view::npos;
 }
 
-/// SUNSUBSCRIBE of a channel of this part may be refused with that.
+/// SUNSUBSCRIBE of a channel of this hash slot may be refused with that.
 bool may_be_of_channel(std::uint16_t hash_slot, std::string_view words) {
     if (std::any_of(std::begin(of_others), std::end(of_others),
                     [&](std::string_view of) { return words.starts_with(of); })) {
@@ -35,7 +35,7 @@ bool may_be_of_channel(std::uint16_t hash_slot, std::string_view words) {
     return !to || (!to->once && to->slot == hash_slot);
 }
 
-/// An error that this call can't have met, as it is of another part.
+/// An error that this call can't have met, as it is about another hash slot.
 bool is_of_another(const call& c, std::string_view words) {
     const std::optional<redirection> to = read_redirection(words);
     return to && to->slot != (c.type->answered_by_push
@@ -45,10 +45,10 @@ bool is_of_another(const call& c, std::string_view words) {
 
 }  // namespace
 
-// A reply that isn't that of the oldest call: nor would those that follow be of whom they are taken
-// for. (A server that loses a part tells so of its channels in the form of the answer to
-// SUNSUBSCRIBE, and then refuses the SUNSUBSCRIBE that it had not read yet.)
-bool link::misled(const call* c, const resp::value& reply) {
+// A reply that isn't that of the oldest call: the replies that follow would be taken for answers to
+// the wrong calls, too. (A server that loses a hash slot says so of each channel, in the form of
+// the answer to SUNSUBSCRIBE. Then it refuses the SUNSUBSCRIBE that it had not read yet.)
+bool link::is_misdirected(const call* c, const resp::value& reply) {
     auto& doubtful = channels_.doubtful();
     if (reply.is_error()) {
         const auto of = std::find_if(doubtful.begin(), doubtful.end(), [&](std::uint16_t slot) {
@@ -65,11 +65,11 @@ bool link::misled(const call* c, const resp::value& reply) {
     }
     doubtful.clear();
     if (c && reply.is_error() && events_.redirected && is_of_another(*c, reply.text())) {
-        nonsense("a redirection that is not for the oldest command");
+        protocol_violation("a redirection that is not for the oldest command");
         return true;
     }
     if (!c || (c->type->answered_by_push && !reply.is_error())) {
-        nonsense("a reply that answers no command");
+        protocol_violation("a reply that answers no command");
         return true;
     }
     return false;
@@ -98,7 +98,7 @@ bool link::moved_away(call& c, std::string_view words) {
         return false;
     }
     retry_later(c, errc::server_unavailable);
-    go_astray(true);
+    ask_for_address(true);
     return true;
 }
 
@@ -114,7 +114,7 @@ void link::adopt(call& c) {
     use();
 }
 
-void link::rest() {
+void link::park() {
     if (state_ == state::closed) {
         return;
     }

@@ -13,7 +13,7 @@ namespace conch::wire {
 /// The answer of a server of a cluster that doesn't run a command: another one does.
 struct redirection {
     bool once = false;       ///< ASK: this time, after ASKING; else MOVED: from now on
-    std::uint16_t slot = 0;  ///< which part of the cluster
+    std::uint16_t slot = 0;  ///< which hash slot
     address to{};            ///< without a host: that of who answers; port 0: nobody knows yet
 };
 

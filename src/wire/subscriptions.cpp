@@ -52,7 +52,7 @@ void subscriptions::add(listener& l, std::string_view channel) {
     }
     l.to = s;
     s->listeners.insert(s->listeners.end(), l);
-    settle(*s);
+    reconcile(*s);
 }
 
 void subscriptions::remove(listener& l) {
@@ -61,7 +61,7 @@ void subscriptions::remove(listener& l) {
     }
     subscription& s = *std::exchange(l.to, nullptr);
     s.listeners.erase(s.listeners.iterator_to(l));
-    settle(s);
+    reconcile(s);
 }
 
 void subscriptions::leave(listener& l) {
@@ -92,14 +92,14 @@ bool subscriptions::on_push(const resp::value& push) {
         return false;
     }
     if (what == "message") {
-        tell(*s, news::message);
-        settle(*s);
+        log_once(*s, news::message);
+        reconcile(*s);
         return true;
     }
     if (what == "unsubscribe" && s->now == subscription::state::on) {
         s->now = subscription::state::off;
-        tell(*s, news::ended);
-        settle(*s);
+        log_once(*s, news::ended);
+        reconcile(*s);
         return true;
     }
     return false;
@@ -109,7 +109,7 @@ void subscriptions::connection_ready() {
     // First, so that a replayed try leaves after them and closes the gap itself.
     for (subscription* s : all_) {
         if (s->where == call::state::idle) {
-            settle(*s, true);
+            reconcile(*s, true);
         }
     }
 }
@@ -154,9 +154,9 @@ void subscriptions::done(call& c, const outcome& o) {
         }
     }
     if (begun) {
-        s.home.tell(s, o.refused() ? news::failed : news::subscribed);
+        s.home.log_once(s, o.refused() ? news::failed : news::subscribed);
     }
-    s.home.settle(s);
+    s.home.reconcile(s);
 }
 
 subscription* subscriptions::find(std::string_view channel) const noexcept {
@@ -169,7 +169,7 @@ bool subscriptions::hears_now(std::string_view channel) const noexcept {
     return s && (s->now == subscription::state::on || s->now == subscription::state::unsubscribing);
 }
 
-void subscriptions::settle(subscription& s, bool first) {
+void subscriptions::reconcile(subscription& s, bool first) {
     using state = subscription::state;
     if (s.telling) {
         return;
@@ -201,7 +201,7 @@ void subscriptions::settle(subscription& s, bool first) {
     }
 }
 
-void subscriptions::tell(subscription& s, news what) {
+void subscriptions::log_once(subscription& s, news what) {
     // A listener may leave while it hears; what follows from that waits for the end.
     s.telling = true;
     for (auto it = s.listeners.begin(); it != s.listeners.end();) {

@@ -85,15 +85,15 @@ public:
 
     /// Whether `push` is the answer to this call, one of ours.
     static bool is_answer(const call& c, const resp::value& push) noexcept;
-    /// Pushes that were taken for answers to SUNSUBSCRIBE, since the last other reply: each may
-    /// have told that the channel's part, which stands here, had left the server before. Then an
-    /// error that follows is the answer.
+    /// Pushes that were taken for answers to SUNSUBSCRIBE, since the last other reply. Each may
+    /// have told that the channel's hash slot, which stands here, had left the server before. Then
+    /// an error that follows is the answer.
     std::vector<std::uint16_t>& doubtful() noexcept { return doubtful_; }
     /// A push that answers no call: a message, or a subscription that the server ended. False if
     /// it concerns no channel of ours.
     bool on_push(const resp::value& push);
 
-    /// The channels are those of a cluster's part (SSUBSCRIBE): decided before the first is added.
+    /// The channels are those of a shard (SSUBSCRIBE): decided before the first is added.
     void shard(bool on) noexcept { sharded_ = on; }
     /// Ends whatever this listener listens to. No-op if that is nothing.
     static void leave(listener& l);
@@ -128,8 +128,8 @@ private:
     std::string_view plain(std::string_view what) const noexcept;
     subscription* find(std::string_view channel) const noexcept;
     // Does what the listeners and the state call for; before the other calls, if `first`.
-    void settle(subscription& s, bool first = false);
-    void tell(subscription& s, news what);
+    void reconcile(subscription& s, bool first = false);
+    void log_once(subscription& s, news what);
 
     // Finds subscriptions by their channels.
     struct hash {

@@ -21,14 +21,14 @@ TEST_F(cluster_migration, slow_a_lock_and_its_fencing_token_may_be_apart) {
             lock_attempt waiting = start_lock(of_b);
             co_await listens(name);
             begin();
-            move(lock_first ? name : token_key_of(name));
+            move(lock_first ? name : fence_key_of(name));
             plain_attempt unlocked = start_unlock(h);
             co_await done(unlocked, "one key is all that a release needs");
             end();
             co_await done(waiting, "woken");
             const std::uint64_t second = waiting.value().fence();
             EXPECT_GT(second, first);
-            EXPECT_EQ(group.raw(to).get(token_key_of(name)), std::to_string(second));
+            EXPECT_EQ(group.raw(to).get(fence_key_of(name)), std::to_string(second));
             co_await waiting.value().async_unlock();
             h = co_await of_a.async_lock();
             EXPECT_GT(h.fence(), second);
@@ -48,7 +48,7 @@ TEST_F(cluster_migration, slow_who_holds_a_lock_is_released_by_force_where_its_t
             const mutex of_b{b, name, {.fenced = true}};
             hold h = co_await of_a.async_lock({.lease = 9s});
             begin();
-            move(lock_first ? name : token_key_of(name));
+            move(lock_first ? name : fence_key_of(name));
             const bool forced = co_await of_b.async_force_unlock();
             EXPECT_TRUE(forced);
             const auto [why] = co_await h.async_wait_lost(as_result);
@@ -81,7 +81,7 @@ TEST_F(cluster_migration, slow_a_free_lock_with_fencing_tokens_waits_for_the_end
         hold plain = co_await mutex{c, named("plain")}.async_lock();
         co_await plain.async_unlock();
         EXPECT_FALSE(waiting.done());
-        move(token_key_of(name));
+        move(fence_key_of(name));
         end();
         co_await done(waiting, "granted behind the move");
         EXPECT_GT(waiting.value().fence(), first);

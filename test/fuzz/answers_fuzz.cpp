@@ -170,7 +170,7 @@ private:
     const std::array<impl::spec_ptr, 2> locks_{
         impl::lock_spec::make(impl::redisson_family, "a", {}),
         impl::lock_spec::make(impl::redisson_family, "b", {.fenced = true})};
-    const impl::spec_ptr plain_ = impl::lock_spec::make(impl::token_family, "c", {});
+    const impl::spec_ptr plain_ = impl::lock_spec::make(impl::value_lock_family, "c", {});
     const impl::spec_ptr durable_ = impl::lock_spec::make(
         impl::redisson_family, "d", {.replicas = {.at_least = 1, .within = 2ms}});
     const impl::rate_spec_ptr rate_{

@@ -76,29 +76,29 @@ void engine_world::note(const words& w) {
     const std::size_t keys = unsigned_in(w.at(2));
     const auto arg = [&](std::size_t i) -> const std::string& { return w.at(3 + keys + i); };
     switch (*script) {
-        case wire::script_id::token_acquire_many:
+        case wire::script_id::value_acquire_many:
         case wire::script_id::acquire_many:
-        case wire::script_id::token_release_many:
+        case wire::script_id::value_release_many:
         case wire::script_id::release_many:
             for (const words& run : runs_of(w)) {
                 note(run);
             }
             return;
-        case wire::script_id::token_acquire:
+        case wire::script_id::value_acquire:
         case wire::script_id::acquire:
             note_lease(arg(0), arg(1), true, name_index(w.at(3)));
             return;
-        case wire::script_id::token_nest:
+        case wire::script_id::value_nest:
         case wire::script_id::nest: note_lease(arg(0), arg(2), false, name_index(w.at(3))); return;
-        case wire::script_id::token_renew:
+        case wire::script_id::value_renew:
         case wire::script_id::renew:
             for (std::size_t i = 0; i < keys; ++i) {
                 note_lease(arg(2 * i), arg(2 * i + 1), false, name_index(w.at(3 + i)));
             }
             return;
-        case wire::script_id::token_release:
+        case wire::script_id::value_release:
         case wire::script_id::release: note_release(arg(0), name_index(w.at(3))); return;
-        case wire::script_id::token_status:
+        case wire::script_id::value_status:
         case wire::script_id::status: return;
         case wire::script_id::rate_window:
         case wire::script_id::rate_log:

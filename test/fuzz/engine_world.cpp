@@ -29,11 +29,11 @@ engine_world::engine_world(config settings, std::uint64_t seed, bool durable)
     engine_.join_from(2);
     for (std::size_t i = 0; i < names.size(); ++i) {
         for (const bool fenced : {false, true}) {
-            specs_[i][fenced ? 1 : 0] =
-                impl::lock_spec::make(i == 2 ? impl::token_family : impl::redisson_family, names[i],
-                                      {.fenced = fenced,
-                                       .replicas = {.at_least = durable ? 1u : 0u,
-                                                    .within = std::chrono::milliseconds{2}}});
+            specs_[i][fenced ? 1 : 0] = impl::lock_spec::make(
+                i == 2 ? impl::value_lock_family : impl::redisson_family, names[i],
+                {.fenced = fenced,
+                 .replicas = {.at_least = durable ? 1u : 0u,
+                              .within = std::chrono::milliseconds{2}}});
         }
     }
     rates_[0] = impl::rate_spec_ptr{
@@ -191,7 +191,7 @@ words engine_world::take_command() {
 
 void engine_world::run(session& s, const words& command) {
     const auto script = script_of(command);
-    if (script == wire::script_id::release || script == wire::script_id::token_release) {
+    if (script == wire::script_id::release || script == wire::script_id::value_release) {
         for (std::size_t i = 0; i < names.size(); ++i) {
             if (forced_[i] && command.at(3) == names[i]) {
                 exempt(i);

@@ -95,9 +95,9 @@ std::vector<words> runs_of(const words& command) {
     const wire::script_id many = *script_of(command);
     const wire::script_id one = many == wire::script_id::acquire_many   ? wire::script_id::acquire
                                 : many == wire::script_id::release_many ? wire::script_id::release
-                                : many == wire::script_id::token_acquire_many
-                                    ? wire::script_id::token_acquire
-                                    : wire::script_id::token_release;
+                                : many == wire::script_id::value_acquire_many
+                                    ? wire::script_id::value_acquire
+                                    : wire::script_id::value_release;
     const auto keys = static_cast<std::size_t>(number_in(command.at(2)));
     const auto count = static_cast<std::size_t>(number_in(command.at(3 + keys)));
     const std::size_t all_args = command.size() - 4 - keys;
@@ -227,19 +227,19 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
     const words rest{command.begin() + 3, command.end()};
     FUZZ_CHECK(rest.size() >= keys);
     switch (id) {
-        case wire::script_id::token_acquire_many:
+        case wire::script_id::value_acquire_many:
         case wire::script_id::acquire_many:
-        case wire::script_id::token_release_many:
+        case wire::script_id::value_release_many:
         case wire::script_id::release_many: return each(command, now);
-        case wire::script_id::token_acquire:
+        case wire::script_id::value_acquire:
         case wire::script_id::acquire: return acquire(rest, keys, now);
-        case wire::script_id::token_release:
+        case wire::script_id::value_release:
         case wire::script_id::release: return release(rest, now);
-        case wire::script_id::token_renew:
+        case wire::script_id::value_renew:
         case wire::script_id::renew: return renew(rest, keys, now);
-        case wire::script_id::token_nest:
+        case wire::script_id::value_nest:
         case wire::script_id::nest: return nest(rest, now);
-        case wire::script_id::token_status:
+        case wire::script_id::value_status:
         case wire::script_id::status: return status(rest, now);
         case wire::script_id::rate_window:
         case wire::script_id::rate_log: return count(rest, now);

@@ -143,7 +143,7 @@ TEST_F(options_command_test, the_command_finds_its_fence) {
     const ended second = run_to_end({"--fenced"}, {"sh", "-c", "echo $CONCH_FENCE"});
     EXPECT_GT(std::stoll(first.out), 0);
     EXPECT_GT(std::stoll(second.out), std::stoll(first.out));
-    EXPECT_EQ(raw.get(token_key_of("lock")).value_or("none") + '\n', second.out);
+    EXPECT_EQ(raw.get(fence_key_of("lock")).value_or("none") + '\n', second.out);
 }
 
 TEST_F(options_command_test, verbose_tells_whom_it_waits_for_and_when_it_is_its_turn) {

@@ -68,7 +68,7 @@ TEST_F(status_command_test, a_free_lock_in_json) {
 TEST_F(status_command_test, a_held_lock_in_json) {
     take_as_stranger(raw, "lock");
     take_as_stranger(raw, "lock", 20s);
-    raw.must({"SET", token_key_of("lock"), "1789"});
+    raw.must({"SET", fence_key_of("lock"), "1789"});
     auto o = parsed(to_end({"status", "lock", "--json"}));
     const std::int64_t ttl = o.at("ttl_ms").as_int64();
     EXPECT_GT(ttl, 10'000);

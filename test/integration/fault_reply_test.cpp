@@ -46,7 +46,7 @@ TEST_F(lost_reply_test, a_lost_reply_to_an_acquire_leaves_a_count_of_one) {
     lock_attempt a = start_lock(m);
     ASSERT_TRUE(run_until(io, [&] { return raw.exists("lost"); }));
     EXPECT_FALSE(a.done());
-    const auto token = raw.get(token_key_of("lost"));
+    const auto token = raw.get(fence_key_of("lost"));
     wire.cut();
     ASSERT_TRUE(run_until(io, [&] { return a.done(); }));
     EXPECT_FALSE(a.ec()) << a.ec().message();

@@ -162,7 +162,7 @@ TEST_F(fault_wire_test, each_truncation_of_the_reply_to_an_acquire_is_one_acquis
         EXPECT_EQ(a.completions(), 1);
         EXPECT_GT(a.value().fence(), last);
         last = a.value().fence();
-        EXPECT_EQ(raw.get(token_key_of("lock:0")), std::to_string(last)) << "a second token";
+        EXPECT_EQ(raw.get(fence_key_of("lock:0")), std::to_string(last)) << "a second token";
         EXPECT_EQ(raw.hlen("lock:0"), 1);
         wire.truncate_replies(bytes);
         plain_attempt u = start_unlock(a.value());

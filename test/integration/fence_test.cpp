@@ -39,7 +39,7 @@ TEST_F(fence_test, a_mutex_without_fencing_takes_no_token) {
         const mutex m{c, "plain"};
         const hold h = co_await m.async_lock();
         EXPECT_EQ(h.fence(), 0u);
-        EXPECT_FALSE(raw.exists(token_key_of("plain")));
+        EXPECT_FALSE(raw.exists(fence_key_of("plain")));
     });
 }
 
@@ -75,13 +75,13 @@ TEST_F(fence_test, tokens_continue_from_those_of_redisson_and_the_other_way_roun
     run([&]() -> asio::awaitable<void> {
         const mutex m{c, "shared", {.fenced = true}};
         const std::uint64_t first = co_await take_token(m);
-        const auto redissons = raw.must({"INCR", token_key_of("shared")}).number;
+        const auto redissons = raw.must({"INCR", fence_key_of("shared")}).number;
         EXPECT_EQ(redissons, static_cast<std::int64_t>(first) + 1);
         // Far ahead of the clock, where only "the last one, plus one" is right.
-        raw.must({"SET", token_key_of("shared"), "7000000000000001"});
+        raw.must({"SET", fence_key_of("shared"), "7000000000000001"});
         const std::uint64_t second = co_await take_token(m);
         EXPECT_EQ(second, 7'000'000'000'000'002u);
-        EXPECT_EQ(raw.get(token_key_of("shared")), "7000000000000002");
+        EXPECT_EQ(raw.get(fence_key_of("shared")), "7000000000000002");
     });
 }
 
@@ -90,9 +90,9 @@ TEST_F(fence_test, the_token_key_expires_if_asked_to_and_tokens_grow_nevertheles
     run([&]() -> asio::awaitable<void> {
         const mutex m{c, "brief", {.fenced = true, .fence_ttl = 60s}};
         const std::uint64_t before = co_await take_token(m);
-        EXPECT_GT(raw.pttl(token_key_of("brief")), 0);
-        EXPECT_LE(raw.pttl(token_key_of("brief")), 60'000);
-        raw.must({"DEL", token_key_of("brief")});
+        EXPECT_GT(raw.pttl(fence_key_of("brief")), 0);
+        EXPECT_LE(raw.pttl(fence_key_of("brief")), 60'000);
+        raw.must({"DEL", fence_key_of("brief")});
         const std::uint64_t after = co_await take_token(m);
         EXPECT_GT(after, before);
     });
@@ -104,11 +104,11 @@ TEST_F(fence_test, the_token_key_lives_for_seven_days_or_for_ever) {
         const mutex usual{c, "usual", {.fenced = true}};
         co_await take_token(usual);
         const std::int64_t week = std::chrono::milliseconds{7 * 24h}.count();
-        EXPECT_GT(raw.pttl(token_key_of("usual")), week - 60'000);
-        EXPECT_LE(raw.pttl(token_key_of("usual")), week);
+        EXPECT_GT(raw.pttl(fence_key_of("usual")), week - 60'000);
+        EXPECT_LE(raw.pttl(fence_key_of("usual")), week);
         const mutex shared{c, "shared", {.fenced = true, .fence_ttl = forever}};
         co_await take_token(shared);
-        EXPECT_EQ(raw.pttl(token_key_of("shared")), -1);
+        EXPECT_EQ(raw.pttl(fence_key_of("shared")), -1);
     });
 }
 
@@ -119,7 +119,7 @@ TEST_F(fence_test, a_busy_try_takes_no_token) {
         take_as_stranger(raw, "busy");
         const hold h = co_await m.async_try_lock();
         EXPECT_FALSE(h);
-        EXPECT_FALSE(raw.exists(token_key_of("busy")));
+        EXPECT_FALSE(raw.exists(fence_key_of("busy")));
     });
 }
 

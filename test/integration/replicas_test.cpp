@@ -109,7 +109,7 @@ TEST_F(replicas_alone, may_not_take_as_long_as_a_server_may_be_silent) {
 
 // WAIT waits for what its connection wrote: an acquire that is repeated on another one must write.
 TEST_F(replicas_alone, an_acquire_that_is_repeated_writes_again) {
-    for (const auto id : {wire::script_id::acquire, wire::script_id::token_acquire}) {
+    for (const auto id : {wire::script_id::acquire, wire::script_id::value_acquire}) {
         raw.must({"FLUSHALL"});
         const raw_client::words line{
             "EVAL", std::string{wire::get_script(id).body}, "1", "m", "c:1", "60000", "0"};

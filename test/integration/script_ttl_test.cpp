@@ -109,12 +109,12 @@ TEST_P(script_ttl, of_a_stranger_is_not_lowered) {
     EXPECT_GT(raw.pttl("lock"), least_of_an_hour);
 }
 
-INSTANTIATE_TEST_SUITE_P(families, script_ttl,
-                         ::testing::Values(ttl_family{"mutex", wire::script_id::acquire,
-                                                  wire::script_id::renew, wire::script_id::nest},
-                                           ttl_family{"token_mutex", wire::script_id::token_acquire,
-                                                  wire::script_id::token_renew,
-                                                  wire::script_id::token_nest}),
-                         [](const auto& one) { return std::string{one.param.name}; });
+INSTANTIATE_TEST_SUITE_P(
+    families, script_ttl,
+    ::testing::Values(ttl_family{"mutex", wire::script_id::acquire, wire::script_id::renew,
+                                 wire::script_id::nest},
+                      ttl_family{"token_mutex", wire::script_id::value_acquire,
+                                 wire::script_id::value_renew, wire::script_id::value_nest}),
+    [](const auto& one) { return std::string{one.param.name}; });
 
 }  // namespace

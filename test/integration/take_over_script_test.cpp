@@ -124,8 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
     families, take_over_script,
     ::testing::Values(family{"mutex", wire::script_id::acquire, wire::script_id::acquire_many,
                              wire::script_id::release},
-                      family{"token_mutex", wire::script_id::token_acquire,
-                             wire::script_id::token_acquire_many, wire::script_id::token_release}),
+                      family{"token_mutex", wire::script_id::value_acquire,
+                             wire::script_id::value_acquire_many, wire::script_id::value_release}),
     [](const auto& one) { return std::string{one.param.name}; });
 
 }  // namespace

@@ -72,7 +72,7 @@ std::ptrdiff_t locks_of(arguments a) {
     const auto keys = static_cast<std::size_t>(to_integer(a[2]).value_or(0));
     const arguments all = a.subspan(3, std::min(keys, a.size() - 3));
     return std::count_if(all.begin(), all.end(),
-                         [](std::string_view key) { return !is_token_key(key); });
+                         [](std::string_view key) { return !is_fence_key(key); });
 }
 
 bool subscribes(const command& c) noexcept {

@@ -50,7 +50,7 @@ struct script_run {
     /// A mutex's or a token_mutex's script of this name.
     bool is(std::string_view name) const noexcept { return script == name || is_plain(name); }
     bool is_plain(std::string_view name) const noexcept {
-        return script.starts_with("token_") && script.substr(6) == name;
+        return script.starts_with("value_") && script.substr(6) == name;
     }
 };
 

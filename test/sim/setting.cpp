@@ -80,8 +80,8 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
         if (how_.replicas.at_least > 0 && (o.fenced || !l.plain) && !more_.once_in(4)) {
             o.replicas = how_.replicas;
         }
-        specs_.push_back(
-            impl::lock_spec::make(l.plain ? impl::token_family : impl::redisson_family, l.text, o));
+        specs_.push_back(impl::lock_spec::make(
+            l.plain ? impl::value_lock_family : impl::redisson_family, l.text, o));
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {

@@ -309,7 +309,7 @@ std::string channel_of(const std::string& name) {
     return prefixed("redisson_lock__channel", name);
 }
 
-std::string token_key_of(const std::string& name) { return prefixed("redisson_lock_token", name); }
+std::string fence_key_of(const std::string& name) { return prefixed("redisson_lock_token", name); }
 
 reply redisson_acquire(raw_client& server, const std::string& name, const std::string& field,
                        std::chrono::milliseconds lease) {

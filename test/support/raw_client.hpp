@@ -95,7 +95,7 @@ private:
 /// The channel of the release messages of a lock, as Redisson names it.
 std::string channel_of(const std::string& name);
 /// The key of the fencing token of a lock, as Redisson names it.
-std::string token_key_of(const std::string& name);
+std::string fence_key_of(const std::string& name);
 
 /// What Redisson's RLock does to take a lock, in our own words: nil if granted, else the PTTL.
 reply redisson_acquire(raw_client& server, const std::string& name, const std::string& field,

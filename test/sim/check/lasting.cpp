@@ -60,7 +60,7 @@ private:
     /// An extension raises it for the renewals, too.
     static duration lease_of(const held& h) noexcept {
         const bool renewed = h.renewed_lease > duration::zero() && conch::lock::level_of(*h.view);
-        return renewed ? std::max(h.renewed_lease, conch::lock::level_of(*h.view)->of->want.lease)
+        return renewed ? std::max(h.renewed_lease, conch::lock::level_of(*h.view)->of->terms.lease)
                        : duration{};
     }
 

@@ -50,7 +50,7 @@ std::optional<std::int64_t> to_integer(std::string_view s) noexcept;
 /// Whether a script with these KEYS may run this: it names no other key.
 bool is_declared(const command& c, arguments a, arguments keys) noexcept;
 /// Of a fencing token.
-bool is_token_key(std::string_view key) noexcept;
+bool is_fence_key(std::string_view key) noexcept;
 bool same_word(std::string_view a, std::string_view b) noexcept;
 
 inline constexpr const char* wrong_type =

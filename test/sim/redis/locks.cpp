@@ -25,7 +25,7 @@ struct claim {
 std::vector<claim> owners(arguments keys, arguments args) {
     std::vector<std::string_view> locks;
     std::copy_if(keys.begin(), keys.end(), std::back_inserter(locks),
-                 [](std::string_view key) { return !is_token_key(key); });
+                 [](std::string_view key) { return !is_fence_key(key); });
     std::vector<claim> all;
     if (locks.empty() || args.size() < locks.size()) {
         return all;
@@ -55,7 +55,7 @@ const std::string* token_in(const entry* e) noexcept {
 
 }  // namespace
 
-bool is_token_key(std::string_view key) noexcept {
+bool is_fence_key(std::string_view key) noexcept {
     return key.starts_with("redisson_lock_token:{") || key.starts_with("conch_token_mutex_fence:{");
 }
 

@@ -67,9 +67,9 @@ std::vector<scene> scenes() {
     };
     family(script_id::acquire, script_id::acquire_many, script_id::release,
            script_id::release_many, script_id::renew, script_id::nest, script_id::status);
-    family(script_id::token_acquire, script_id::token_acquire_many, script_id::token_release,
-           script_id::token_release_many, script_id::token_renew, script_id::token_nest,
-           script_id::token_status);
+    family(script_id::value_acquire, script_id::value_acquire_many, script_id::value_release,
+           script_id::value_release_many, script_id::value_renew, script_id::value_nest,
+           script_id::value_status);
     for (const script_id rate : {script_id::rate_window, script_id::rate_log}) {
         const words args{"5", "60000", "2", "1"};
         all.push_back({"first permits", rate, {}, {"calls"}, args});

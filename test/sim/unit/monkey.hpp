@@ -76,7 +76,7 @@ public:
 
     words script(const wire::script& s) {
         std::string_view what = s.name;
-        what.remove_prefix(what.starts_with("token_") ? 6 : 0);
+        what.remove_prefix(what.starts_with("value_") ? 6 : 0);
         const bool many = what.ends_with("_many");
         what.remove_suffix(many ? 5 : 0);
         const std::size_t runs = many ? 2 + below(3) : 1;

@@ -72,12 +72,12 @@ TEST_F(engine_hand_over, of_a_hold_released_in_the_background_too) {
 }
 
 TEST_F(engine_hand_over, of_a_token_mutex_too) {
-    h.use(conch::impl::token_family, "b", {.fenced = true});
+    h.use(conch::impl::value_lock_family, "b", {.fenced = true});
     const auto held = h.grant("b");
     h.lock("b");
     h.release(held);
     EXPECT_EQ(h.sent(),
-              lines{"token_acquire b conch_token_mutex_fence:{b} c:3 30000 604800000 c:2"});
+              lines{"value_acquire b conch_token_mutex_fence:{b} c:3 30000 604800000 c:2"});
 }
 
 TEST_F(engine_hand_over, after_max_passes_others_hear_of_a_release) {

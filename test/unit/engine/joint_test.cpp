@@ -117,7 +117,7 @@ TEST_F(engine_joint, sixty_four_are_the_most_in_one_script) {
 }
 
 TEST_F(engine_joint, only_calls_for_the_same_script_join) {
-    h.use(conch::impl::token_family, "plain");
+    h.use(conch::impl::value_lock_family, "plain");
     lock({"a", "plain", "b", "c"});
     const std::vector<command> sent = h.sent_commands();
     ASSERT_EQ(sent.size(), 3u);

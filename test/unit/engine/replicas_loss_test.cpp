@@ -66,14 +66,14 @@ TEST_F(engine_replicas_loss, a_waiter_that_gives_up_without_a_connection_is_rele
 }
 
 TEST_F(engine_replicas_loss, a_plain_lock_that_is_repeated_asks_by_the_script) {
-    h.use(conch::impl::token_family, "a", one_replica);
+    h.use(conch::impl::value_lock_family, "a", one_replica);
     operation& op = h.lock("a");
     h.connect();
     EXPECT_EQ(h.sent(), (lines{"SET a c:1 NX PX 30000", wait_one}));
     h.reply(ok());
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "token_acquire a c:1 30000 0"}));
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "value_acquire a c:1 30000 0"}));
     h.reply(integer(1), granted());
     h.reply(integer(1));
     EXPECT_TRUE(op.granted());

@@ -19,7 +19,7 @@ const std::string null = "_\r\n";
 std::string channel() { return "conch_token_mutex_channel:{a}"; }
 
 struct engine_token : testing::Test {
-    engine_token() { h.use(conch::impl::token_family, "a"); }
+    engine_token() { h.use(conch::impl::value_lock_family, "a"); }
 
     /// Held, with nothing on its way.
     view_ptr hold(const conch::lock_options& o = {}) {
@@ -60,11 +60,11 @@ TEST_F(engine_token, who_waits_listens_and_asks_for_the_holders_time_left) {
     h.connect();
     h.sent();
     h.reply(null);
-    EXPECT_EQ(h.sent(), (lines{"SUBSCRIBE " + channel(), "token_acquire a c:2 30000 0"}));
+    EXPECT_EQ(h.sent(), (lines{"SUBSCRIBE " + channel(), "value_acquire a c:2 30000 0"}));
     h.reply(push("subscribe", channel(), integer(1)), busy(400));
     EXPECT_EQ(h.sent(), lines{});
     h.advance(401ms);
-    EXPECT_EQ(h.sent(), lines{"token_acquire a c:3 30000 0"}) << "no message came";
+    EXPECT_EQ(h.sent(), lines{"value_acquire a c:3 30000 0"}) << "no message came";
     h.reply(granted());
     EXPECT_TRUE(op.granted());
 }
@@ -75,7 +75,7 @@ TEST_F(engine_token, a_first_copy_that_may_have_run_is_asked_for_by_the_script) 
     EXPECT_EQ(h.sent(), lines{set_a});
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent().back(), "token_acquire a c:1 30000 0")
+    EXPECT_EQ(h.sent().back(), "value_acquire a c:1 30000 0")
         << "SET NX would find its own key, and not renew it";
     const auto sent = h.now();
     h.reply(integer(1), granted());
@@ -93,10 +93,10 @@ TEST_F(engine_token, a_first_copy_that_did_not_run_is_made_anew) {
 }
 
 TEST_F(engine_token, a_fencing_token_needs_the_script) {
-    h.use(conch::impl::token_family, "a", {.fenced = true});
+    h.use(conch::impl::value_lock_family, "a", {.fenced = true});
     operation& op = h.lock("a");
     h.connect();
-    EXPECT_EQ(h.sent(), lines{"token_acquire a conch_token_mutex_fence:{a} c:1 30000 604800000"});
+    EXPECT_EQ(h.sent(), lines{"value_acquire a conch_token_mutex_fence:{a} c:1 30000 604800000"});
     h.reply(granted("1234567"));
     EXPECT_TRUE(op.granted());
     EXPECT_EQ(op.view->fence, 1'234'567U);
@@ -105,7 +105,7 @@ TEST_F(engine_token, a_fencing_token_needs_the_script) {
 TEST_F(engine_token, is_released_by_comparing) {
     const view_ptr v = hold();
     operation& op = h.unlock(v);
-    EXPECT_EQ(h.sent(), lines{"token_release a c:1 " + channel()});
+    EXPECT_EQ(h.sent(), lines{"value_release a c:1 " + channel()});
     h.reply(integer(-1));
     EXPECT_TRUE(op.ended(errc::lock_lost));
 }
@@ -116,7 +116,7 @@ TEST_F(engine_token, an_abandoned_native_try_is_released_when_it_took_the_lock) 
     h.sent();
     h.cancel(op);
     h.reply(ok());
-    EXPECT_EQ(h.sent(), lines{"token_release a c:1 " + channel()});
+    EXPECT_EQ(h.sent(), lines{"value_release a c:1 " + channel()});
 }
 
 TEST_F(engine_token, each_family_is_renewed_by_its_own_script) {
@@ -128,7 +128,7 @@ TEST_F(engine_token, each_family_is_renewed_by_its_own_script) {
     ASSERT_EQ(sent.size(), 2U);
     EXPECT_EQ(sent[0].name, "renew");
     EXPECT_EQ(sent[0].keys.size(), 2U);
-    EXPECT_EQ(sent[1].text(), "token_renew a c:1 30000");
+    EXPECT_EQ(sent[1].text(), "value_renew a c:1 30000");
 }
 
 TEST_F(engine_token, a_mutex_of_the_same_name_is_another_lock_in_this_client) {
@@ -145,7 +145,7 @@ TEST_F(engine_token, nested_acquisitions_compare_too) {
     const conch::owner me;
     const view_ptr outer = hold({.owner = &me});
     operation& inner = h.lock("a", {.owner = &me});
-    EXPECT_EQ(h.sent(), lines{"token_nest a c:1 2 30000"});
+    EXPECT_EQ(h.sent(), lines{"value_nest a c:1 2 30000"});
     h.reply(integer(1));
     EXPECT_TRUE(inner.granted());
 }
@@ -154,7 +154,7 @@ TEST_F(engine_token, scripts_that_were_not_loaded_are_sent_in_full) {
     operation& op = h.unlock(hold());
     h.sent();
     h.reply(error("NOSCRIPT No matching script. Please use EVAL."));
-    EXPECT_EQ(h.sent(), lines{"EVAL token_release a c:1 " + channel()});
+    EXPECT_EQ(h.sent(), lines{"EVAL value_release a c:1 " + channel()});
     h.reply(integer(0));
     EXPECT_TRUE(op.ended({}));
 }
@@ -168,8 +168,8 @@ TEST_F(engine_token, a_try_behind_a_release_that_is_not_confirmed_is_no_native_c
     });
     const lines sent = h.sent();
     ASSERT_EQ(sent.size(), 2u);
-    EXPECT_TRUE(sent[0].starts_with("token_release a c:1")) << sent[0];
-    EXPECT_TRUE(sent[1].starts_with("token_acquire a c:2"))
+    EXPECT_TRUE(sent[0].starts_with("value_release a c:1")) << sent[0];
+    EXPECT_TRUE(sent[1].starts_with("value_acquire a c:2"))
         << "which would overtake it: " << sent[1];
 }
 

@@ -117,7 +117,7 @@ struct link_harness {
         static_cast<link_harness*>(self)->news.push_back(join("lost ", static_cast<int>(why)));
     }
 
-    static void on_astray(void* self, bool /*was_ready*/) {
+    static void on_address_needed(void* self, bool /*was_ready*/) {
         ++static_cast<link_harness*>(self)->astray;
     }
 
@@ -141,7 +141,7 @@ struct link_harness {
     time_point now{std::chrono::hours{1}};
     wire::destination to{wire::address::of(settings), expected};
     std::string words{};
-    wire::link_events events{this, &on_ready, &on_lost, &on_astray,
+    wire::link_events events{this, &on_ready, &on_lost, &on_address_needed,
                              clustered ? &on_redirected : nullptr};
     wire::link link{settings, to, timers, jitter, log, counters, words, events};
 };

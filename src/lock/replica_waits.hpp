@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_LOCK_CONFIRMING_HPP
-#define CONCH_SRC_LOCK_CONFIRMING_HPP
+#ifndef CONCH_SRC_LOCK_REPLICA_WAITS_HPP
+#define CONCH_SRC_LOCK_REPLICA_WAITS_HPP
 
 #include "lock/acquisition.hpp"
 #include "wire/call.hpp"
@@ -18,35 +18,35 @@ namespace conch::lock {
 /// does nothing else on that connection until it answers, so at most one is on its way, whatever
 /// its terms: what is written meanwhile shares the next. What one tells serves all whose terms it
 /// meets.
-struct confirmation : wire::call {
-    confirmation(context& h, wire::link& l, impl::replication t) noexcept;
+struct replica_wait : wire::call {
+    replica_wait(context& h, wire::link& l, impl::replication t) noexcept;
 
-    context& house;
+    context& ctx;
     wire::link& link;
-    const impl::replication terms;
+    const impl::replication replicas;
     std::uint16_t given_ms = 0;  ///< what the replicas were given of `terms.within_ms`
     // What the answer will be about. Answers come in the order of the commands, so that what was
     // written behind this is not among it.
     wire::call_list acquires{};  ///< granted; their slots wait for the answer
     std::uint64_t renewals = 0;
-    bool again = false;  ///< something was written behind the one on its way
+    bool ask_again = false;  ///< something was written behind the one on its way
 };
 
 /// Asks whether enough replicas have what locks did that want to know.
-class confirmer {
+class replica_waits {
 public:
-    explicit confirmer(context& house) noexcept : house_{house} {}
-    confirmer(const confirmer&) = delete;
-    confirmer& operator=(const confirmer&) = delete;
-    ~confirmer();
+    explicit replica_waits(context& ctx) noexcept : ctx_{ctx} {}
+    replica_waits(const replica_waits&) = delete;
+    replica_waits& operator=(const replica_waits&) = delete;
+    ~replica_waits();
 
     /// What was submitted to this link last asks by these terms: a WAIT leaves behind it.
-    void follow(wire::link& link, impl::replication terms);
+    void follow(wire::link& link, impl::replication replicas);
     /// The acquire was granted on the connection of this link: its slot hears whether enough
     /// replicas have it, unless its call is unlinked before.
-    void granted(acquisition& a, wire::link& by);
+    void granted(acquisition& a, wire::link& answered_on);
     /// The server confirmed a renewal, on the connection of this link.
-    void renewed(const acquisition& a, wire::link& by);
+    void renewed(const acquisition& a, wire::link& answered_on);
     /// On the next connection WAIT says nothing of what was written on this one, which broke: it is
     /// to be written again.
     void connection_lost(wire::link& link);
@@ -60,24 +60,24 @@ private:
     static void encode(wire::call& c, resp::writer& w);
     static void done(wire::call& c, const wire::outcome& o);
     static const wire::call_type type;
-    friend struct confirmation;
+    friend struct replica_wait;
 
-    confirmation& of(wire::link& link, impl::replication terms);
-    confirmation* on_its_way(const wire::link& link) const noexcept;
-    confirmation& about(const acquisition& a, wire::link& by);
-    static void submit(confirmation& c);
-    void submit_next(const confirmation& last);
-    std::chrono::milliseconds time_for(const confirmation& c) const;
-    wire::call_list take_met(const confirmation& c, const wire::outcome& o);
-    void judge(confirmation& c, wire::call_list& judged, errc why);
-    bool strays(const confirmation& c, const wire::call& acquire) const;
-    static void ask_at_home(confirmation& c, wire::call& acquire);
-    void leave(confirmation& c);
-    void report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o);
+    replica_wait& of(wire::link& link, impl::replication replicas);
+    replica_wait* on_its_way(const wire::link& link) const noexcept;
+    replica_wait& about(const acquisition& a, wire::link& answered_on);
+    static void submit(replica_wait& c);
+    void submit_next(const replica_wait& last);
+    std::chrono::milliseconds time_for(const replica_wait& c) const;
+    wire::call_list take_met(const replica_wait& c, const wire::outcome& o);
+    void judge(replica_wait& c, wire::call_list& judged, errc why);
+    bool strays(const replica_wait& c, const wire::call& acquire) const;
+    static void ask_at_home(replica_wait& c, wire::call& acquire);
+    void leave(replica_wait& c);
+    void report(const replica_wait& c, std::uint64_t renewals, const wire::outcome& o);
     void forget_idle();
 
-    context& house_;
-    std::vector<std::unique_ptr<confirmation>> all_{};
+    context& ctx_;
+    std::vector<std::unique_ptr<replica_wait>> all_{};
     std::uint16_t shortest_ms_ =
         std::numeric_limits<std::uint16_t>::max();  ///< of all terms so far
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lock/confirming.hpp"
+#include "lock/replica_waits.hpp"
 
 #include "core/check.hpp"
 #include "lock/context.hpp"
@@ -14,68 +14,68 @@ namespace {
 
 using state = wire::call::state;
 
-errc verdict(const confirmation& c, const wire::outcome& o) noexcept {
+errc verdict(const replica_wait& c, const wire::outcome& o) noexcept {
     if (o.refused()) {
         return wire::to_errc(o.reply.text());
     }
     if (!o.reply.is_integer()) {
         return errc::protocol_error;
     }
-    return o.reply.integer() >= c.terms.at_least ? errc{} : errc::not_replicated;
+    return o.reply.integer() >= c.replicas.at_least ? errc{} : errc::not_replicated;
 }
 
 }  // namespace
 
 // Behind what it is about, as that is of no lower priority.
-const wire::call_type confirmer::type{
+const wire::call_type replica_waits::type{
     .name = "wait",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
     .is_script = false,
     .answered_by_push = false,
-    .encode = &confirmer::encode,
-    .done = &confirmer::done,
+    .encode = &replica_waits::encode,
+    .done = &replica_waits::done,
 };
 
-confirmation::confirmation(context& h, wire::link& l, impl::replication t) noexcept
-    : wire::call{confirmer::type}, house{h}, link{l}, terms{t} {}
+replica_wait::replica_wait(context& h, wire::link& l, impl::replication t) noexcept
+    : wire::call{replica_waits::type}, ctx{h}, link{l}, replicas{t} {}
 
-confirmer::~confirmer() {
+replica_waits::~replica_waits() {
     for (const auto& c : all_) {
         CONCH_CHECK(c->where == state::idle);
         c->acquires.clear();
     }
 }
 
-confirmation& confirmer::of(wire::link& link, impl::replication terms) {
+replica_wait& replica_waits::of(wire::link& link, impl::replication replicas) {
     for (const auto& c : all_) {
-        if (&c->link == &link && c->terms == terms) {
+        if (&c->link == &link && c->replicas == replicas) {
             return *c;
         }
     }
-    shortest_ms_ = std::min(shortest_ms_, terms.within_ms);
-    return *all_.emplace_back(std::make_unique<confirmation>(house_, link, terms));
+    shortest_ms_ = std::min(shortest_ms_, replicas.within_ms);
+    return *all_.emplace_back(std::make_unique<replica_wait>(ctx_, link, replicas));
 }
 
-confirmation* confirmer::on_its_way(const wire::link& link) const noexcept {
+replica_wait* replica_waits::on_its_way(const wire::link& link) const noexcept {
     const auto it = std::find_if(all_.begin(), all_.end(), [&](const auto& c) {
         return &c->link == &link && c->where != state::idle;
     });
     return it == all_.end() ? nullptr : it->get();
 }
 
-void confirmer::submit(confirmation& c) {
-    c.again = false;
+void replica_waits::submit(replica_wait& c) {
+    c.ask_again = false;
     c.link.submit(c);
 }
 
-void confirmer::follow(wire::link& link, impl::replication terms) {
-    confirmation& c = of(link, terms);
-    confirmation* const first = on_its_way(link);
+void replica_waits::follow(wire::link& link, impl::replication replicas) {
+    replica_wait& c = of(link, replicas);
+    replica_wait* const first = on_its_way(link);
     if (!first) {
         submit(c);
     } else if (first->where == state::written) {
-        c.again = true;
+        c.ask_again = true;
     } else {
         link.withdraw(*first);
         submit(*first);  // behind this, too
@@ -84,8 +84,8 @@ void confirmer::follow(wire::link& link, impl::replication terms) {
 
 // Whichever is on its way is behind it, as it was not answered before. Else the one that was is
 // over, or went elsewhere.
-confirmation& confirmer::about(const acquisition& a, wire::link& by) {
-    confirmation& c = of(by, a.spec->replicas());
+replica_wait& replica_waits::about(const acquisition& a, wire::link& answered_on) {
+    replica_wait& c = of(answered_on, a.spec->replicas());
     if (!on_its_way(c.link)) {
         submit(c);
     }
@@ -93,9 +93,9 @@ confirmation& confirmer::about(const acquisition& a, wire::link& by) {
 }
 
 // Each in its turn: what others ask for meanwhile is behind it in the row.
-void confirmer::submit_next(const confirmation& last) {
+void replica_waits::submit_next(const replica_wait& last) {
     const auto asks = [&](const auto& c) {
-        return &c->link == &last.link && (c->again || !c->acquires.empty() || c->renewals > 0);
+        return &c->link == &last.link && (c->ask_again || !c->acquires.empty() || c->renewals > 0);
     };
     const auto behind =
         std::find_if(all_.begin(), all_.end(), [&](const auto& c) { return c.get() == &last; }) + 1;
@@ -109,14 +109,16 @@ void confirmer::submit_next(const confirmation& last) {
     submit(**next);
 }
 
-void confirmer::granted(acquisition& a, wire::link& by) {
-    about(a, by).acquires.push_back(*a.call);
+void replica_waits::granted(acquisition& a, wire::link& answered_on) {
+    about(a, answered_on).acquires.push_back(*a.call);
 }
 
-void confirmer::renewed(const acquisition& a, wire::link& by) { ++about(a, by).renewals; }
+void replica_waits::renewed(const acquisition& a, wire::link& answered_on) {
+    ++about(a, answered_on).renewals;
+}
 
 // The acquires wait as if they had not been answered, and go where their like go.
-void confirmer::connection_lost(wire::link& link) {
+void replica_waits::connection_lost(wire::link& link) {
     for (const auto& c : all_) {
         if (&c->link != &link) {
             continue;
@@ -125,7 +127,7 @@ void confirmer::connection_lost(wire::link& link) {
             link.withdraw(*c);
         }
         c->renewals = 0;
-        c->again = false;
+        c->ask_again = false;
         while (!c->acquires.empty()) {
             wire::call& last = c->acquires.back();
             c->acquires.pop_back();
@@ -135,7 +137,7 @@ void confirmer::connection_lost(wire::link& link) {
 }
 
 // One that nothing was granted for yet would keep a link in use that has nothing else to do.
-void confirmer::regrouped() {
+void replica_waits::regrouped() {
     for (const auto& c : all_) {
         leave(*c);
         if (c->where == state::waiting && c->acquires.empty() && c->renewals == 0) {
@@ -145,20 +147,20 @@ void confirmer::regrouped() {
     }
 }
 
-// Its lock has another master by now, with replicas of its own. One that was sent on for this once
-// is where it was granted, until that is told of its part.
-bool confirmer::strays(const confirmation& c, const wire::call& acquire) const {
+// Its lock has another master by now, with replicas of its own. An acquire that was sent on by ASK
+// is where it was granted, until the cluster tells that its hash slot moved.
+bool replica_waits::strays(const replica_wait& c, const wire::call& acquire) const {
     const slot& home = owner_of(acquire).home;
-    return &home.link() != &c.link && (!acquire.asking || house_.servers.moved(home.hash_slot()));
+    return &home.link() != &c.link && (!acquire.asking || ctx_.servers.moved(home.hash_slot()));
 }
 
-void confirmer::ask_at_home(confirmation& c, wire::call& acquire) {
+void replica_waits::ask_at_home(replica_wait& c, wire::call& acquire) {
     c.link.doubt(acquire);
     acquire.asking = false;
     owner_of(acquire).home.link().adopt(acquire);
 }
 
-void confirmer::leave(confirmation& c) {
+void replica_waits::leave(replica_wait& c) {
     for (auto it = c.acquires.begin(); it != c.acquires.end();) {
         wire::call& acquire = *it++;
         if (strays(c, acquire)) {
@@ -170,27 +172,27 @@ void confirmer::leave(confirmation& c) {
 
 // A renewal that is written behind it must come in time, and it may be that of a shorter lease than
 // those that ask by these terms have.
-std::chrono::milliseconds confirmer::time_for(const confirmation& c) const {
-    std::chrono::milliseconds most{c.terms.within_ms};
-    if (c.terms.within_ms <= shortest_ms_) {
+std::chrono::milliseconds replica_waits::time_for(const replica_wait& c) const {
+    std::chrono::milliseconds most{c.replicas.within_ms};
+    if (c.replicas.within_ms <= shortest_ms_) {
         return most;  // no more than a quarter of any lease
     }
-    for (const acquisition& a : house_.acquisitions) {
-        if (a.want.renew && &a.home.link() == &c.link) {
-            most = std::min(most, std::chrono::floor<std::chrono::milliseconds>(a.want.lease / 4));
+    for (const acquisition& a : ctx_.acquisitions) {
+        if (a.terms.renew && &a.home.link() == &c.link) {
+            most = std::min(most, std::chrono::floor<std::chrono::milliseconds>(a.terms.lease / 4));
         }
     }
     return most;
 }
 
-void confirmer::encode(wire::call& call, resp::writer& w) {
-    auto& c = static_cast<confirmation&>(call);
-    c.given_ms = static_cast<std::uint16_t>(c.house.confirming.time_for(c).count());
-    w.command(3).arg("WAIT").arg(c.terms.at_least).arg(c.given_ms);
+void replica_waits::encode(wire::call& call, resp::writer& w) {
+    auto& c = static_cast<replica_wait&>(call);
+    c.given_ms = static_cast<std::uint16_t>(c.ctx.replicas.time_for(c).count());
+    w.command(3).arg("WAIT").arg(c.replicas.at_least).arg(c.given_ms);
 }
 
 // What was answered before this one was written before it, whatever its terms.
-wire::call_list confirmer::take_met(const confirmation& c, const wire::outcome& o) {
+wire::call_list replica_waits::take_met(const replica_wait& c, const wire::outcome& o) {
     wire::call_list met;
     for (const auto& other : all_) {
         if (&other->link == &c.link && verdict(*other, o) == errc{}) {
@@ -201,9 +203,9 @@ wire::call_list confirmer::take_met(const confirmation& c, const wire::outcome& 
     return met;
 }
 
-void confirmer::done(wire::call& call, const wire::outcome& o) {
-    auto& c = static_cast<confirmation&>(call);
-    confirmer& self = c.house.confirming;
+void replica_waits::done(wire::call& call, const wire::outcome& o) {
+    auto& c = static_cast<replica_wait&>(call);
+    replica_waits& self = c.ctx.replicas;
     if (o.lost()) {
         return;  // `connection_lost()` tends to what it was about
     }
@@ -221,7 +223,7 @@ void confirmer::done(wire::call& call, const wire::outcome& o) {
     self.forget_idle();
 }
 
-void confirmer::judge(confirmation& c, wire::call_list& judged, errc why) {
+void replica_waits::judge(replica_wait& c, wire::call_list& judged, errc why) {
     while (!judged.empty()) {
         wire::call& acquire = judged.front();
         judged.pop_front();
@@ -234,24 +236,26 @@ void confirmer::judge(confirmation& c, wire::call_list& judged, errc why) {
     }
 }
 
-void confirmer::report(const confirmation& c, std::uint64_t renewals, const wire::outcome& o) {
-    house_.counters.renewals_not_replicated += renewals;
+void replica_waits::report(const replica_wait& c, std::uint64_t renewals, const wire::outcome& o) {
+    ctx_.counters.renewals_not_replicated += renewals;
     const std::string acknowledged =
         o.answered() && o.reply.is_integer()
-            ? std::to_string(o.reply.integer()) + " of " + std::to_string(c.terms.at_least) +
+            ? std::to_string(o.reply.integer()) + " of " + std::to_string(c.replicas.at_least) +
                   " replicas acknowledged them in " + std::to_string(c.given_ms) + " ms"
             : std::string{o.reply.text()};
-    house_.tell("renewals not replicated", std::to_string(renewals), acknowledged);
+    ctx_.tell("renewals not replicated", std::to_string(renewals), acknowledged);
     // What the replicas have of them may end before the next holder would know.
-    for (acquisition& a : house_.acquisitions) {
-        a.thin = a.thin || (a.spec->replicas() == c.terms && &a.home.link() == &c.link);
+    for (acquisition& a : ctx_.acquisitions) {
+        a.under_replicated =
+            a.under_replicated || (a.spec->replicas() == c.replicas && &a.home.link() == &c.link);
     }
 }
 
-void confirmer::forget_idle() {
+void replica_waits::forget_idle() {
     if (all_.size() > most_kept) {
         std::erase_if(all_, [](const auto& c) {
-            return c->where == state::idle && c->acquires.empty() && c->renewals == 0 && !c->again;
+            return c->where == state::idle && c->acquires.empty() && c->renewals == 0 &&
+                   !c->ask_again;
         });
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_TOPOLOGY_INQUIRY_HPP
-#define CONCH_SRC_TOPOLOGY_INQUIRY_HPP
+#ifndef CONCH_SRC_TOPOLOGY_DISCOVERY_TIMEOUTS_HPP
+#define CONCH_SRC_TOPOLOGY_DISCOVERY_TIMEOUTS_HPP
 
 #include <conch/config.hpp>
 
@@ -15,9 +15,9 @@ namespace conch::topology {
 /// answer must not hold up the question to the next one for long: each has a second. But where a
 /// whole round of them could not be reached in that time, they have twice as long in the next one,
 /// up to what the client has for a server; and so on until one is reached within a second.
-class inquiry {
+class discovery_timeouts {
 public:
-    explicit inquiry(config all)
+    explicit discovery_timeouts(config all)
         : settings_{std::move(all)},
           connect_{settings_.connect_timeout},
           response_{settings_.response_timeout} {

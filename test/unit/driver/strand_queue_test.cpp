@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "driver/strand_queue.hpp"
 #include "driver/handler_memory.hpp"
-#include "driver/lane.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using conch::impl::event;
 using conch::impl::handler_memory;
-using conch::impl::lane;
+using conch::impl::strand_queue;
 
 struct note : event {
     explicit note(std::vector<int>& l, int n, function f = &note::write) noexcept
@@ -30,7 +30,7 @@ struct note : event {
 
 // While it runs, others come.
 struct busy_note : note {
-    busy_note(std::vector<int>& l, int n, lane& w, std::vector<note*> o)
+    busy_note(std::vector<int>& l, int n, strand_queue& w, std::vector<note*> o)
         : note{l, n, &busy_note::pass_others}, where{w}, others{std::move(o)} {}
     static void pass_others(event& e) {
         auto& self = static_cast<busy_note&>(e);
@@ -39,12 +39,12 @@ struct busy_note : note {
         }
         write(e);
     }
-    lane& where;
+    strand_queue& where;
     std::vector<note*> others;
 };
 
-TEST(lane, events_that_come_while_one_runs_run_behind_it_in_their_order) {
-    lane l;
+TEST(strand_queue, events_that_come_while_one_runs_run_behind_it_in_their_order) {
+    strand_queue l;
     std::vector<int> log;
     note second{log, 2}, third{log, 3};
     busy_note first{log, 1, l, {&second, &third}};
@@ -52,8 +52,8 @@ TEST(lane, events_that_come_while_one_runs_run_behind_it_in_their_order) {
     EXPECT_EQ(log, (std::vector{1, 2, 3}));
 }
 
-TEST(lane, an_event_that_waits_already_is_not_queued_again) {
-    lane l;
+TEST(strand_queue, an_event_that_waits_already_is_not_queued_again) {
+    strand_queue l;
     std::vector<int> log;
     note second{log, 2};
     busy_note first{log, 1, l, {&second, &second}};
@@ -61,8 +61,8 @@ TEST(lane, an_event_that_waits_already_is_not_queued_again) {
     EXPECT_EQ(log, (std::vector{1, 2}));
 }
 
-TEST(lane, an_event_may_be_passed_again_once_it_runs) {
-    lane l;
+TEST(strand_queue, an_event_may_be_passed_again_once_it_runs) {
+    strand_queue l;
     std::vector<int> log;
     note again{log, 1};
     l.pass(again);
@@ -70,13 +70,13 @@ TEST(lane, an_event_may_be_passed_again_once_it_runs) {
     EXPECT_EQ(log, (std::vector{1, 1}));
 }
 
-TEST(lane, an_event_that_throws_ends_the_program) {
-    lane l;
+TEST(strand_queue, an_event_that_throws_ends_the_program) {
+    strand_queue l;
     event bad{[](event&) { throw std::runtime_error{"half a turn"}; }};
     EXPECT_DEATH(l.pass(bad), "half a turn");
 }
 
-TEST(lane, events_of_several_threads_run_one_at_a_time_and_none_is_lost) {
+TEST(strand_queue, events_of_several_threads_run_one_at_a_time_and_none_is_lost) {
     struct counted : event {
         counted(int& s, std::atomic<int>& i) noexcept : event{&counted::count}, sum{s}, inside{i} {}
         static void count(event& e) {
@@ -92,7 +92,7 @@ TEST(lane, events_of_several_threads_run_one_at_a_time_and_none_is_lost) {
         std::atomic<bool> ran{false};
     };
     constexpr int threads = 4, times = 2000;
-    lane l;
+    strand_queue l;
     int sum = 0;
     std::atomic<int> inside{0};
     std::latch start{threads};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_DRIVER_LANE_HPP
-#define CONCH_SRC_DRIVER_LANE_HPP
+#ifndef CONCH_SRC_DRIVER_STRAND_QUEUE_HPP
+#define CONCH_SRC_DRIVER_STRAND_QUEUE_HPP
 
 #include <atomic>
 #include <utility>
@@ -24,10 +24,10 @@ struct event {
 /// threads bring at once), on whichever thread brings one. A strand that needs no memory, and no
 /// detour through the executor where nothing else goes on. An event that throws ends the program:
 /// half a turn would leave answers for the wrong calls, and nothing armed.
-class lane {
+class strand_queue {
 public:
     /// Runs `e` and what else has come by then; if another thread is running some, leaves it to
-    /// that one. No-op for an event that is waiting already. The caller keeps the lane alive.
+    /// that one. No-op for an event that is waiting already. The caller keeps the queue alive.
     void pass(event& e) noexcept {
         event* idle = nullptr;
         if (last_.compare_exchange_strong(idle, &nothing_, std::memory_order_acquire)) {
