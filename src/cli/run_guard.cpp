@@ -80,7 +80,10 @@ asio::awaitable<void> run_session::end_command() {
     const bool held = !loss_ && hold_.owns_lock();
     const duration most = held ? left : std::min({left, plan_.grace, longest_grace});
     const time_point last = clock::now() + most;
-    job_.terminate();
+    // Stopped, the command would have to go on to get SIGTERM, beside whoever has the lock by now.
+    if (most > 0ns || !job_.stopped()) {
+        job_.terminate();
+    }
     detail("the lock " + name_and_server() + (held ? " is about to be lost" : " is lost") +
            ": ending the command");
     while (!job_.gone() && clock::now() < last) {

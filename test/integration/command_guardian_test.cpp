@@ -3,39 +3,13 @@
 #include "support/command_fixture.hpp"
 
 #include <csignal>
-#include <filesystem>
 
 namespace {
 
 using namespace conch;
 using namespace conch::test;
 
-/// A child of this process that has this name; -1 if there is none.
-pid_t child_named(pid_t parent, const std::string& name) {
-    for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
-        const std::string pid = entry.path().filename();
-        if (pid.find_first_not_of("0123456789") != std::string::npos) {
-            continue;
-        }
-        // "PID (NAME) STATE PARENT ..."
-        const std::string stat = process_file(std::stoi(pid), "stat");
-        if (stat.starts_with(pid + " (" + name + ") ") &&
-            stat.find(' ' + std::to_string(parent) + ' ') != std::string::npos) {
-            return std::stoi(pid);
-        }
-    }
-    return -1;
-}
-
-class guardian_command_test : public command_fixture {
-protected:
-    /// It names itself soon after it was started.
-    pid_t guardian_of(const program& p) {
-        pid_t guardian = -1;
-        run_until(io, [&] { return (guardian = child_named(p.pid(), "conch-guardian")) > 0; });
-        return guardian;
-    }
-};
+using guardian_command_test = command_fixture;
 
 /// Says its number and that of what it started, and lives on.
 const words with_grandchild{"sh", "-c", "trap '' TERM; tail -f /dev/null & echo $$ $!; wait"};
@@ -113,7 +87,7 @@ TEST_F(guardian_command_test, what_a_command_leaves_behind_outlives_the_lease) {
 TEST_F(guardian_command_test, it_goes_with_the_command) {
     program p{run_words({}, until_end_of_input), here()};
     p.wait_for("in\n");
-    const pid_t guardian = guardian_of(p);
+    const pid_t guardian = guardian_of(p.pid());
     ASSERT_GT(guardian, 0);
     const std::string clients = raw.must({"CLIENT", "LIST"}).text;
     EXPECT_EQ(clients.find("name=conch:"), clients.rfind("name=conch:")) << "one connection";
@@ -126,7 +100,7 @@ TEST_F(guardian_command_test, it_goes_with_the_command) {
 TEST_F(guardian_command_test, after_the_lease_there_is_no_grace) {
     program p{run_words({"--lease", "6", "--grace", "3"}, stubborn), here()};
     const pid_t command = std::stoi(p.wait_for("\n"));
-    const pid_t guardian = guardian_of(p);
+    const pid_t guardian = guardian_of(p.pid());
     ASSERT_GT(guardian, 0);
     ::kill(guardian, SIGSTOP);
     p.signal(SIGSTOP);

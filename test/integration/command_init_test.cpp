@@ -21,6 +21,13 @@ protected:
         program p{in_namespace({"-f", "--mount-proc"}, {"true"})};
         return p.finish().status == 0;
     }
+    /// Of a `conch run` that is the first process of a namespace.
+    void kill_guardian(const program& of) {
+        const pid_t guardian = guardian_of(child_named(of.pid(), "conch"));
+        ASSERT_GT(guardian, 0);
+        ::kill(guardian, SIGKILL);
+        EXPECT_TRUE(run_until(io, [&] { return process_state(guardian) == 0; })) << "reaped";
+    }
 };
 
 TEST_F(init_command_test, as_the_first_process_it_reaps_every_child) {
@@ -36,6 +43,39 @@ TEST_F(init_command_test, as_the_first_process_it_reaps_every_child) {
     const ended& end = p.finish();
     EXPECT_EQ(end.status, 0) << end.err;
     EXPECT_EQ(end.out, "reaped\n");
+}
+
+TEST_F(init_command_test, as_the_first_process_it_holds_the_lock_without_its_guardian_too) {
+    if (!may_unshare()) {
+        GTEST_SKIP() << "no PID namespaces here";
+    }
+    program p{in_namespace({"-f", "--mount-proc"}, run_words({"--lease", "1"}, until_end_of_input)),
+              here()};
+    p.wait_for("in\n");
+    ASSERT_NO_FATAL_FAILURE(kill_guardian(p));
+    EXPECT_TRUE(lease_passes(io, raw, 1100ms));
+    EXPECT_TRUE(raw.exists("lock"));
+    EXPECT_EQ(run_to_end({"-n"}, {"true"}).status, 1);
+    p.end_input();
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(end.err, "");
+    expect_free();
+}
+
+TEST_F(init_command_test, as_the_first_process_it_ends_the_command_without_its_guardian_too) {
+    if (!may_unshare()) {
+        GTEST_SKIP() << "no PID namespaces here";
+    }
+    program p{in_namespace({"-f", "--mount-proc"}, run_words({"--lease", "2"}, heartbeats)),
+              here()};
+    p.wait_for("\n");
+    ASSERT_NO_FATAL_FAILURE(kill_guardian(p));
+    raw.must({"DEL", "lock"});
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    expect_in("ended with status 137", end.err);
+    expect_in("term\n", end.out);
 }
 
 TEST_F(init_command_test, the_command_may_be_the_first_process_of_a_namespace) {

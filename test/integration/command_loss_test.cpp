@@ -50,19 +50,6 @@ TEST_F(loss_command_test, a_frozen_server_ends_the_command_before_the_lease) {
     EXPECT_EQ(p.finish().status, 75);
 }
 
-/// Tells the time, in nanoseconds, again and again; "term" at SIGTERM, and goes on.
-const words heartbeats{"bash", "-c", "trap 'echo term' TERM; while :; do date +%s%N; done"};
-
-std::int64_t last_number(const std::string& text) {
-    const auto end = text.rfind('\n');
-    const auto begin = text.rfind('\n', end - 1) + 1;
-    return std::stoll(text.substr(begin, end - begin));
-}
-
-std::int64_t wall_time() {
-    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds{1};
-}
-
 TEST_F(loss_command_test, the_last_sign_of_a_stubborn_command_is_before_the_leases_end) {
     program p{run_words({"--lease", "2"}, heartbeats), here()};
     p.wait_for("\n");

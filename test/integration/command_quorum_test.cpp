@@ -94,6 +94,40 @@ TEST_F(quorum_command_test, a_majority_that_dies_ends_the_command_before_the_lea
     EXPECT_LT(std::chrono::nanoseconds{std::stoll(end.out.substr(3))} - killed, 3s);
 }
 
+/// Two of the three servers are killed, or say nothing more.
+class lost_majority_test : public quorum_command_test, public ::testing::WithParamInterface<bool> {
+protected:
+    void lose(std::size_t i) {
+        if (GetParam()) {
+            servers[i]->kill();
+        } else {
+            servers[i]->redis.freeze();
+        }
+    }
+};
+
+TEST_P(lost_majority_test, gives_a_stubborn_command_its_grace_and_kills_it_by_the_leases_end) {
+    program p{all_servers("run", {"--lease", "4", "--grace", "1.5"}, heartbeats), here()};
+    p.wait_for("\n");
+    lose(0);
+    lose(2);
+    const std::int64_t lost = wall_time();
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 75);
+    expect_in("ended with status 137", end.err);
+    const auto term = end.out.find("term\n");
+    ASSERT_NE(term, std::string::npos) << end.out;
+    const std::int64_t told = std::stoll(end.out.substr(term + 5));
+    const std::int64_t last = last_number(end.out);
+    EXPECT_GT(told, lost + 500'000'000) << "the lease goes on, for two thirds of it at least";
+    EXPECT_LT(last, lost + 4'000'000'000);
+    EXPECT_GT(last, told + 750'000'000);  // the default would be two thirds of a second
+    EXPECT_LT(last, told + 1'500'000'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(servers, lost_majority_test, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "killed" : "frozen"; });
+
 TEST_F(quorum_command_test, without_a_majority_there_is_no_lock) {
     servers[0]->kill();
     servers[2]->kill();

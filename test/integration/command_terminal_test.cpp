@@ -182,6 +182,73 @@ TEST_F(terminal_command_test, a_stopped_command_whose_lock_was_taken_does_not_go
     EXPECT_EQ(shown.find("\nawake"), std::string::npos) << shown;
 }
 
+/// Many processes, so that it takes a moment to signal all. SIGTERM ends none; each tells when it
+/// goes on.
+const std::string sleepers =
+    "bash -c 'trap \"\" TERM; for i in {1..40}; do "
+    "(trap \"echo awake\" CONT; while :; do :; done) & done; echo \"pid<$$>\"; wait'";
+
+/// Stopped by Ctrl-Z until the lease is over and another one runs under the lock, and continued by
+/// SIGCONT then.
+class overslept_command_test : public terminal_command_test {
+protected:
+    void stop(terminal_session& t) {
+        t.type("$conch run --lease 2 lock -- " + sleepers + "\n");
+        t.wait_for("pid<$$>");
+        command = told(t);
+        runner = child_named(t.pid(), "conch");
+        ASSERT_GT(runner, 0);
+        ASSERT_TRUE(has_terminal(t, command));
+        t.type("\x1a");
+        t.wait_for("Stopped");
+        ASSERT_TRUE(run_until(io, [&] { return process_state(runner) == 'T'; }));
+        ASSERT_TRUE(process_state(command) == 'T');
+    }
+    /// What the screen shows from then on, up to the exit status.
+    static std::string continued(terminal_session& t) {
+        t.type("kill -CONT %1; wait %1; echo \"st=$?\"\n");
+        t.wait_for("st=$?");
+        return t.wait_for("st=75");
+    }
+    static void expect_slept(const std::string& shown) {
+        EXPECT_EQ(shown.find("\nawake"), std::string::npos) << shown;
+    }
+
+    pid_t command = -1;
+    pid_t runner = -1;
+};
+
+TEST_F(overslept_command_test, is_ended_by_the_guardian_while_conch_is_still_stopped) {
+    terminal_session t = shell();
+    ASSERT_NO_FATAL_FAILURE(stop(t));
+    program next{run_words({}, until_end_of_input), here()};
+    next.wait_for("in\n");
+    EXPECT_TRUE(has_ended(command));
+    EXPECT_EQ(process_state(runner), 'T');
+    const std::string holder = raw.must({"HKEYS", "lock"}).items.at(0).text;
+    expect_slept(continued(t));
+    EXPECT_EQ(raw.must({"HKEYS", "lock"}).items.at(0).text, holder);
+    next.end_input();
+    EXPECT_EQ(next.finish().status, 0);
+    expect_free();
+}
+
+TEST_F(overslept_command_test, is_ended_asleep_by_conch_where_the_guardian_is_gone) {
+    terminal_session t = shell();
+    ASSERT_NO_FATAL_FAILURE(stop(t));
+    const pid_t guardian = guardian_of(runner);
+    ASSERT_GT(guardian, 0);
+    ::kill(guardian, SIGKILL);
+    program next{run_words({}, until_end_of_input), here()};
+    next.wait_for("in\n");
+    EXPECT_EQ(process_state(command), 'T') << "nobody is there that could end it";
+    expect_slept(continued(t));
+    EXPECT_FALSE(is_alive(command));
+    next.end_input();
+    EXPECT_EQ(next.finish().status, 0);
+    expect_free();
+}
+
 TEST_F(terminal_command_test, a_command_in_the_background_stops_when_it_reads_and_gets_it_by_fg) {
     terminal_session t = shell();
     t.type("$conch run lock -- sh -c 'echo \"pid<$$>\"; exec cat' &\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A host name that stands for several addresses.
+#include "support/attempt.hpp"
 #include "support/name_server.hpp"
 #include "support/redis_test.hpp"
 

@@ -6,6 +6,8 @@
 #include "support/redis_test.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,21 @@ using words = std::vector<std::string>;
 
 /// A command that says that it runs, and ends with its input.
 inline const words until_end_of_input{"sh", "-c", "echo in; exec cat"};
+
+/// A command that tells the time, in nanoseconds, again and again; "term" at SIGTERM, and goes on.
+inline const words heartbeats{"bash", "-c",
+                              "trap 'echo term' TERM; while :; do date +%s%N; done"};
+
+/// The number on the last line, of what `heartbeats` wrote.
+inline std::int64_t last_number(const std::string& text) {
+    const auto end = text.rfind('\n');
+    const auto begin = text.rfind('\n', end - 1) + 1;
+    return std::stoll(text.substr(begin, end - begin));
+}
+
+inline std::int64_t wall_time() {
+    return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds{1};
+}
 
 inline void expect_one_line(const std::string& text) {
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
@@ -58,6 +75,12 @@ protected:
     }
     bool waiter_listens() {
         return run_until(io, [&] { return listening("lock"); });
+    }
+    /// The guardian of this `conch run`; it names itself soon after it was started.
+    pid_t guardian_of(pid_t runner) {
+        pid_t guardian = -1;
+        run_until(io, [&] { return (guardian = child_named(runner, "conch-guardian")) > 0; });
+        return guardian;
     }
     /// Waits until this process is no more; a zombie is none.
     bool has_ended(pid_t pid) {

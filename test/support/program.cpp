@@ -124,6 +124,19 @@ bool drain(int fd, std::string& text) {
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
+std::vector<pid_t> all_processes() {
+    std::vector<pid_t> out;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+        const std::string name = entry.path().filename().string();
+        pid_t pid = 0;
+        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (parsed.ec == std::errc{} && parsed.ptr == name.data() + name.size()) {
+            out.push_back(pid);
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 void PrintTo(const ended& e, std::ostream* stream) {
@@ -308,15 +321,24 @@ bool is_alive(pid_t pid) {
     return state != '\0' && state != 'Z' && state != 'X';
 }
 
+pid_t child_named(pid_t parent, const std::string& name) {
+    for (const pid_t pid : all_processes()) {
+        // "PID (NAME) STATE PARENT ..."
+        const std::string head = std::to_string(pid) + " (" + name + ") ";
+        const std::string stat = process_file(pid, "stat");
+        if (stat.starts_with(head) &&
+            stat.find(' ' + std::to_string(parent) + ' ', head.size()) == head.size() + 1) {
+            return pid;
+        }
+    }
+    return -1;
+}
+
 std::vector<pid_t> processes_with(const std::string& variable, const std::string& value) {
     const std::string wanted = '\0' + variable + '=' + value + '\0';
     std::vector<pid_t> out;
-    for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
-        const std::string name = entry.path().filename().string();
-        pid_t pid = 0;
-        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (parsed.ec == std::errc{} &&
-            ('\0' + process_file(pid, "environ")).find(wanted) != std::string::npos) {
+    for (const pid_t pid : all_processes()) {
+        if (('\0' + process_file(pid, "environ")).find(wanted) != std::string::npos) {
             out.push_back(pid);
         }
     }

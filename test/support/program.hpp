@@ -96,6 +96,8 @@ std::string process_file(pid_t pid, const std::string& name);
 char process_state(pid_t pid);
 /// Whether there is a process of this number that still runs: a zombie does not.
 bool is_alive(pid_t pid);
+/// A child of this process that has this name (`ps -o comm`); -1 if there is none.
+pid_t child_named(pid_t parent, const std::string& name);
 
 /// The processes, whoever started them, whose environment has this variable with this value.
 std::vector<pid_t> processes_with(const std::string& variable, const std::string& value);

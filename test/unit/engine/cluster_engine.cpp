@@ -2,15 +2,18 @@
 #include "unit/engine/cluster_engine.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace conch::test {
 namespace {
 
 constexpr int last_part = static_cast<int>(wire::hash_slots) - 1;
 
-config settings_with(sharded_messages messages) {
+config settings_with(sharded_messages messages, log_sink warnings) {
     config c = cluster_settings(2);
     c.cluster->sharded = messages;
+    c.log = std::move(warnings);
+    c.least_log_level = log_level::warning;
     return c;
 }
 
@@ -18,14 +21,22 @@ impl::spec_ptr spec_of(const std::string& name, const replica_options& terms) {
     return impl::lock_spec::make(impl::redisson_family, name, {.replicas = terms});
 }
 
+std::string part_at(int first, int last, std::string_view node) {
+    const auto colon = node.find(':');
+    return colon == node.npos ? part_of(first, last, node)
+                              : part_of(first, last, node.substr(0, colon),
+                                        std::stoi(std::string{node.substr(colon + 1)}));
+}
+
 std::string parts(std::string_view owner, std::string_view other) {
-    return array(part_of(0, last_part - 1, owner), part_of(last_part, last_part, other));
+    return array(part_at(0, last_part - 1, owner), part_at(last_part, last_part, other));
 }
 
 }  // namespace
 
-cluster_engine::cluster_engine(const replica_options& usual, sharded_messages messages)
-    : settings{settings_with(messages)}, usual_{usual} {
+cluster_engine::cluster_engine(const replica_options& usual, sharded_messages messages,
+                               log_sink warnings)
+    : settings{settings_with(messages, std::move(warnings))}, usual_{usual} {
     turn([] {});
 }
 
@@ -116,9 +127,9 @@ operation& cluster_engine::hold(const std::string& name, const lock_options& how
     return op;
 }
 
-void cluster_engine::learn() {
+void cluster_engine::learn(std::string_view owner, std::string_view other) {
     accept(asked, hello(1));
-    told_ = parts("m1", "m2");
+    told_ = parts(owner, other);
     read(asked, told_);
 }
 
@@ -189,7 +200,8 @@ std::size_t cluster_engine::find(std::string_view host) const {
     std::size_t found = nowhere;
     for (std::size_t i = 0; i < engine.links(); ++i) {
         // The first is the one of other locks.
-        if (i != asked && engine.target(i).host == host) {
+        const wire::address& there = engine.target(i);
+        if (i != asked && (there.host == host || there.text() == host)) {
             found = i;
         }
     }

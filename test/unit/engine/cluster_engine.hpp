@@ -23,7 +23,8 @@ struct cluster_engine : testing::Test {
     /// `usual`: what all locks want of replicas. If that is none, the one connection to each master
     /// is played.
     explicit cluster_engine(const replica_options& usual = {.at_least = 1},
-                            sharded_messages messages = sharded_messages::off);
+                            sharded_messages messages = sharded_messages::off,
+                            log_sink warnings = {});
     ~cluster_engine() override;
 
     // Time and callers.
@@ -61,10 +62,10 @@ struct cluster_engine : testing::Test {
     /// Nobody waits, nothing is held, nothing of it may be at a server, nothing is on its way.
     bool nothing_is_left() const;
 
-    // Nodes.
+    // Nodes. One at another port than the usual one is called "host:port".
 
     /// A node tells for the first time: `m1` has all parts but the last, which `m2` has.
-    void learn();
+    void learn(std::string_view owner = "m1", std::string_view other = "m2");
     /// When it is asked again, it tells that these have them.
     void learn_again(std::string_view owner, std::string_view other);
     /// If it is asked just now, it tells the same again; so does the next one, if that is asked.
