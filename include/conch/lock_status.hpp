@@ -34,8 +34,9 @@ struct lock_status {
     // With `status_options::clients`, as far as the server lists the holder's connection, this
     // client may see the list, and the holder is a conch client that has a `config::client_name`.
 
-    /// Host and process of the holder; empty and 0 if unknown.
+    /// Host of the holder; empty if unknown.
     std::string holder_host{};
+    /// Process of the holder there; 0 if unknown.
     std::int64_t holder_pid = 0;
     /// The other end of the holder's connection, "10.0.0.7:51234", as the server sees it.
     std::string holder_address{};
