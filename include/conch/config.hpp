@@ -195,7 +195,7 @@ struct config {
     /// A lock that is renewed and not fenced passes with no word to the server if both holders want
     /// the same lease and neither has an owner or ends within it, the server is in reach and has
     /// confirmed the lease less than a third of it ago, and nothing was heard since that puts it in
-    /// doubt: the server hears of the last release of the row only. A fenced one passes in one
+    /// doubt: the server hears of the last release of the streak only. A fenced one passes in one
     /// script, which releases and acquires, and of which nobody else hears; but in a cluster, or if
     /// it wants replicas, each release is heard, as is any other that doesn't pass so. From 1,
     /// which means that all are heard; default 64.
@@ -204,7 +204,7 @@ struct config {
     /// SUBSCRIBE or PUBLISH the server refuses) are not known to wait: they get no turn while
     /// waiters here follow each other without a gap.
     unsigned max_passes = 64;
-    /// The same in time: a row that is so old ends with the next release. Default 100 ms.
+    /// The same in time: a streak that is so old ends with the next release. Default 100 ms.
     duration max_pass_time = std::chrono::milliseconds{100};
     /// So many operations may be pending in this client; more fail with `errc::overloaded`.
     /// From 1; default 1,000,000.

@@ -30,18 +30,17 @@ struct lock_status {
     std::optional<duration> ttl{};
     /// The last fencing token taken; 0 if none was, or the mutex is not fenced.
     std::uint64_t fence = 0;
-
-    // With `status_options::clients`, as far as the server lists the holder's connection, this
-    // client may see the list, and the holder is a conch client that has a `config::client_name`.
-
-    /// Host of the holder; empty if unknown.
+    /// Host of the holder, with `status_options::clients`. Empty if unknown: the holder is no conch
+    /// client with a `config::client_name`, has no connection to this server, or this client may
+    /// not see the list of connections.
     std::string holder_host{};
-    /// Process of the holder there; 0 if unknown.
+    /// Process of the holder on that host; 0 if unknown.
     std::int64_t holder_pid = 0;
-    /// The other end of the holder's connection, "10.0.0.7:51234", as the server sees it.
+    /// The other end of the holder's connection, "10.0.0.7:51234", as the server sees it; empty if
+    /// unknown.
     std::string holder_address{};
-    /// How many clients listen for the release; empty if unknown. A client listens once for all of
-    /// its waiters.
+    /// How many clients listen for the release, with `status_options::clients`; empty if unknown. A
+    /// client listens once for all of its waiters.
     std::optional<std::uint64_t> waiting_clients{};
 };
 

@@ -72,7 +72,8 @@ public:
     ///
     /// Completion signature: `void(error_code, lock_status)`. Executor: as `async_lock`. Errors:
     /// `errc::not_connected`, `errc::client_closed`, `errc::overloaded`, the server's. Cancellation
-    /// (terminal, partial, total): `operation_aborted`.
+    /// (terminal, partial, total): `operation_aborted`, but none if only what else was asked is not
+    /// answered yet.
     template <typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_status(const status_options& options, Token&& token = Token{}) const {
         return impl::async_status(core_, spec_, options, std::forward<Token>(token));

@@ -79,10 +79,11 @@ struct acquisition : context_hook, core::alarm {
     std::uint32_t depth = 0;  ///< levels, and those on their way
     std::uint8_t place = 0;
     std::uint8_t moves = 0;  ///< of its slot's link, when that server last had it
-    phase now = phase::trying;
-    bool due : 1 = false;       ///< in the renewer's list
-    bool last : 1 = false;      ///< the lease runs until `ends` or nearly: it isn't renewed again
-    bool refused : 1 = false;   ///< the last answer to a renewal was an error
+    phase now : 2 = phase::trying;
+    bool due : 1 = false;      ///< in the renewer's list
+    bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
+    bool refused : 1 = false;  ///< the last answer to a renewal was an error that does not pass
+    bool refusal_logged : 1 = false;    ///< the last answer was an error of any kind
     bool renew_again : 1 = false;       ///< to be renewed once more behind `renewing`
     bool server_moved : 1 = false;      ///< its slot has another link since
     bool under_replicated : 1 = false;  ///< too few replicas have what was done to it last

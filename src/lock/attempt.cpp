@@ -186,7 +186,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     if (o.answered() && o.reply.is_text()) {
         a.fence = fence_in(o.reply.text());
         if (a.spec->fenced() && a.fence == 0) {
-            // A resource would let in whoever comes without a token.
+            // A resource would let in whoever comes without a fence.
             trying_ = nullptr;
             compensate(a);
             failed(errc::protocol_error);

@@ -18,7 +18,7 @@ void waiting_done(wire::call& c, const wire::outcome& o);
 void clients_done(wire::call& c, const wire::outcome& o);
 void force_done(wire::call& c, const wire::outcome& o);
 
-// Where a cluster moves both, the token may be at another server than the lock.
+// Where a cluster moves both, the fence key may be at another server than the lock.
 bool asks_for_fence(const query& q) noexcept {
     return q.spec->fenced() && q.why != purpose::force && !q.without_fence;
 }
@@ -153,7 +153,7 @@ void status_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
     const bool denied = o.refused() && wire::to_errc(o.reply.text()) == errc::permission_denied;
     if (denied && asks_for_fence(q) && !q.completed()) {
-        // The user may have no right to the token: the rest is told without.
+        // The user may have no right to the fence key: the rest is told without.
         q.without_fence = true;
         next_step(q, status_type);
         return;
@@ -226,8 +226,8 @@ void force_done(wire::call& c, const wire::outcome& o) {
 
 }  // namespace
 
-query::query(caller by_, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept
-    : pending{kind::query, by_},
+query::query(caller c, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept
+    : pending{kind::query, c},
       wire::call{status_type},
       ctx{h},
       spec{std::move(s)},

@@ -287,8 +287,9 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
 }
 
 void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on) {
-    if (a.refused) {
-        a.refused = false;
+    a.refused = false;
+    if (a.refusal_logged) {
+        a.refusal_logged = false;
         ctx_.repeated.over(refused_by(answered_on) + ": ");
     }
     if (&answered_on == &a.home.link()) {
@@ -343,6 +344,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
         return;
     }
     ctx_.tell(refused_by(answered_on), a.home.name(), words);
+    a.refusal_logged = true;
     const bool passes = wire::classify(words) == wire::refusal::passing;
     a.refused = renews(a) && !passes;
     duration pause = renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);

@@ -230,8 +230,8 @@ bool slot::follows_release() const noexcept {
            (acquisitions_ > 0 || in_grace());
 }
 
-// Who locks again as soon as they hear of their release would win a row without end against others
-// that take longer to hear of it.
+// A caller that locks again as soon as its release is answered would win without end against
+// others, which take longer to hear of it.
 void slot::begin_grace() noexcept {
     if (!live_ && !contending_) {
         const duration d = std::max(shortest_turn, 2 * link().round_trip());
@@ -262,7 +262,7 @@ bool slot::streak_ends() const noexcept {
 }
 
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when
-// the row ends, with a release that also tells whether there are any.
+// the streak ends, with a release that also tells whether there are any.
 bool slot::pass_on(acquisition& a) {
     if (live_ != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
         return false;
@@ -303,8 +303,8 @@ void slot::hand_over(acquisition& a) {
     }
 }
 
-// A row for which nobody else waited begins anew. Where others wait it is counted from now on, even
-// if nobody waits here.
+// A streak for which nobody else waited begins anew. Where others wait it is counted from now on,
+// even if nobody waits here.
 void slot::release_reached(std::int64_t clients) {
     const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
     others_wait_ = clients > (us ? 1 : 0);

@@ -16,7 +16,7 @@ std::uint64_t millis(duration d) noexcept {
     return static_cast<std::uint64_t>(core::ceil_millis(d));
 }
 
-/// The script takes 0 for a token key that never expires.
+/// The script takes 0 for a fence key that never expires.
 bool expires(const mutex_options& o) noexcept { return o.fenced && o.fence_ttl != forever; }
 
 }  // namespace

@@ -91,7 +91,7 @@ public:
     derived_name fence_key() const noexcept {
         return fenced() ? derived(family_.fence_key_prefix) : derived_name{};
     }
-    /// 0: the token key never expires.
+    /// 0: the fence key never expires.
     std::int64_t fence_key_ttl_ms() const noexcept {
         return static_cast<std::int64_t>(fence_key_ttl_ms_);
     }

@@ -97,6 +97,23 @@ TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
     EXPECT_FALSE(merged(std::vector{a, endless, a}, 2).ttl);
 }
 
+TEST(api_majority_test, a_status_has_the_place_that_a_member_knows_and_the_most_that_wait) {
+    const lock_status unknown{.locked = true, .holder = "a:1"};
+    lock_status known = unknown;
+    known.holder_host = "web";
+    known.holder_pid = 7;
+    known.holder_address = "10.0.0.7:1";
+    known.waiting_clients = 2;
+    lock_status free;
+    free.waiting_clients = 3;
+    const lock_status all = merged(std::vector{unknown, known, free}, 2);
+    EXPECT_EQ(all.holder_host, "web");
+    EXPECT_EQ(all.holder_pid, 7);
+    EXPECT_EQ(all.holder_address, "10.0.0.7:1");
+    EXPECT_EQ(all.waiting_clients, 3u);
+    EXPECT_EQ(merged(std::vector{unknown, unknown}, 2).waiting_clients, std::nullopt);
+}
+
 TEST(api_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
     EXPECT_TRUE(is_decided(2, 0, 3));
     EXPECT_TRUE(is_decided(0, 2, 3));

@@ -104,6 +104,13 @@ operation& cluster_engine::extend(const operation& op, duration lease) {
     return longer;
 }
 
+operation& cluster_engine::status(const std::string& name, lock_status* result,
+                                  const status_options& options) {
+    operation& op = operations_.emplace_back();
+    turn([&] { engine.status(spec_of(name, usual_), options, {&op, &op.running}, result); });
+    return op;
+}
+
 void cluster_engine::cancel(operation& op) {
     const error_code why =
         boost::system::errc::make_error_code(boost::system::errc::operation_canceled);

@@ -35,6 +35,21 @@ struct engine_ended_subscription : plain_cluster_engine {
     const std::string subscribe = "SSUBSCRIBE " + channel_of("a");
 };
 
+// The same servers count their listeners by another command.
+TEST_F(engine_ended_subscription, a_status_counts_those_who_listen_in_the_shard) {
+    wait();
+    conch::lock_status s;
+    operation& op = status("a", &s, {.clients = true});
+    EXPECT_EQ(sent("m1"), lines{"status a"});
+    reply("m1", array(integer(1500), bulk(""), bulk("x:9"), bulk("1")));
+    EXPECT_EQ(sent("m1"), lines{"PUBSUB SHARDNUMSUB " + channel_of("a")});
+    reply("m1", array(bulk(channel_of("a")), integer(1)));
+    EXPECT_EQ(sent("m1"), lines{"CLIENT LIST"});
+    reply("m1", bulk(""));
+    EXPECT_TRUE(op.ended({}));
+    EXPECT_EQ(s.waiting_clients, 1u);
+}
+
 TEST_F(engine_ended_subscription, is_asked_for_anew_and_who_waits_tries_at_once) {
     const operation& op = wait();
     reply("m1", message());

@@ -72,6 +72,15 @@ TEST_F(engine_log_of_many, a_refusal_of_a_renewal_that_may_pass_does_not_end_as_
     EXPECT_EQ(h.counters().lost_refused, 0u);
 }
 
+TEST_F(engine_log_of_many, a_refusal_that_has_passed_is_told_to_be_over) {
+    grant_all(9s);
+    play(5s, bulk("MISCONF no disk"));
+    said.clear();
+    play(1s, integer(1));
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_NE(said[0].find("MISCONF no disk: no more, after "), std::string::npos) << said[0];
+}
+
 TEST_F(engine_log_of_many, a_refusal_that_may_pass_is_told_once_a_minute) {
     grant_all(9s);
     play(4s, error("MISCONF no disk"));  // renewals begin after 3 s
