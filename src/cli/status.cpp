@@ -25,7 +25,8 @@ std::string place_of(const lock_status& s) {
     if (s.holder_host.empty()) {
         return "";
     }
-    const bool by_unix_socket = s.holder_address.starts_with('/');
+    // Valkey 9.1 puts the path into brackets. The address of a TCP connection has no slash.
+    const bool by_unix_socket = s.holder_address.find('/') != s.holder_address.npos;
     return "  process " + std::to_string(s.holder_pid) + " on " + printable(s.holder_host) +
            (by_unix_socket ? "" : ", from " + printable(s.holder_address)) + '\n';
 }
