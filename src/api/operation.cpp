@@ -43,7 +43,7 @@ void submit(operation& op, this_build) noexcept {
         refuse_inherited(op);
         return;
     }
-    if (op.what == request::unlock && op.view) {
+    if (&op.what == &request::unlock && op.view) {
         op.view->asked.store(hold_request::release, std::memory_order_release);
     }
     // From here on the client owns the operation, not the other way round.

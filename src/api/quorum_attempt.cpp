@@ -55,7 +55,7 @@ quorum_attempt::quorum_attempt(std::shared_ptr<quorum_core> core, operation& op,
                                const lock_options& options)
     : quorum_task{core, op},
       options_{for_members(options, core->settings())},
-      try_only_{op.what == request::try_lock},
+      try_only_{&op.what == &request::try_lock},
       deadline_{deadline_of(options, try_only_)},
       holding_{new quorum_holding{*core, options_}},
       answers_(core->size()),

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/quorum_core.hpp"
 
-#include "api/quorum_attempt.hpp"
 #include "api/quorum_holding.hpp"
-#include "api/quorum_query.hpp"
 #include "driver/identity.hpp"
 
 #include <boost/asio/error.hpp>
@@ -169,28 +167,11 @@ void quorum_core::take_inbox() {
 }
 
 void quorum_core::start(operation& op) {
-    const auto self = shared_from_this();
-    const view_ptr view = std::move(op.view);
-    const bool of_hold =
-        op.what == request::unlock || op.what == request::extend || op.what == request::wait_lost;
-    if (of_hold && !view) {
-        op.ec = errc::not_owner;
-        op.finish(&op, true);
-        return;
+    if (op.what.begin_at_majority) {
+        op.what.begin_at_majority(*this, op);
+    } else {
+        op.finish(&op, false);
     }
-    switch (op.what) {
-        case request::lock:
-        case request::try_lock: quorum_attempt::start(self, op); return;
-        case request::unlock: holding_of(*view).unlock(op); return;
-        case request::extend: holding_of(*view).extend(op); return;
-        case request::wait_lost: holding_of(*view).wait_lost(op); return;
-        case request::status: start_status(self, op); return;
-        case request::force_unlock: start_force_unlock(self, op); return;
-        case request::permits:
-        case request::try_permits:
-        case request::shutdown: break;  // of a client
-    }
-    op.finish(&op, false);
 }
 
 void quorum_core::add(const std::shared_ptr<quorum_task>& task) {

@@ -33,7 +33,7 @@ rate_limit_error::rate_limit_error(std::string_view name, const rate_verdict& ve
 boost::asio::awaitable<bool> impl::take_permit(rate_limiter limiter, duration wait,
                                                bool log_refusal, rate_verdict* out) {
     constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
-    const request what = wait == duration::zero() ? request::try_permits : request::permits;
+    const request& what = wait == duration::zero() ? request::try_permits : request::permits;
     auto [ec, verdict] =
         co_await async_permits(what, limiter.core_, limiter.spec_, 1, wait, log_refusal, as_result);
     *out = verdict;

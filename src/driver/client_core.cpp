@@ -181,42 +181,11 @@ void client_core::take_inbox() {
 }
 
 void client_core::start(operation& op) {
-    const asked_options options = op.options;
     op.running = nullptr;
-    const lock::caller by{&op, &op.running};
     if (op.ticket != 0) {
         cancellable_.emplace(op.ticket, &op);
     }
-    switch (op.what) {
-        case request::lock:
-        case request::try_lock:
-            engine_.acquire(op.spec, options.get(), op.what == request::try_lock, by,
-                            options.owner());
-            return;
-        case request::unlock: engine_.unlock(std::exchange(op.view, nullptr), by); return;
-        case request::extend:
-            engine_.extend(std::exchange(op.view, nullptr), options.amount(), by);
-            return;
-        case request::wait_lost:
-            engine_.wait_lost(std::exchange(op.view, nullptr), options.amount(), by);
-            return;
-        case request::status:
-            engine_.status(op.spec, options.status(), by,
-                           &static_cast<status_operation&>(op).status);
-            return;
-        case request::force_unlock: engine_.force_unlock(op.spec, by); return;
-        case request::permits:
-        case request::try_permits: {
-            auto& p = static_cast<permits_operation&>(op);
-            engine_.permits(p.limit, p.permits, options.amount(), p.what == request::try_permits,
-                            by, &p.verdict, p.flag);
-            return;
-        }
-        case request::shutdown:
-            shutdowns_.push_back(&op);
-            begin_shutdown(options.amount());
-            return;
-    }
+    op.what.begin(*this, op);
 }
 
 bool client_core::cancel_now(std::uint64_t ticket) {
@@ -231,6 +200,11 @@ bool client_core::cancel_now(std::uint64_t ticket) {
         engine_.completions().push_back({&op, asio::error::operation_aborted, {}, false});
     }
     return true;
+}
+
+void client_core::shut_down(operation& op) {
+    shutdowns_.push_back(&op);
+    begin_shutdown(op.options.amount());
 }
 
 void client_core::begin_shutdown(duration drain) {

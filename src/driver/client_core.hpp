@@ -68,6 +68,12 @@ public:
         }
     }
 
+    // From an operation that begins, on the strand.
+
+    engine::lock_engine& engine() noexcept { return engine_; }
+    /// The operation ends when the client has shut down.
+    void shut_down(operation& op);
+
     // From the stream, on the strand.
 
     const boost::asio::any_io_executor& io_executor() const noexcept { return executor_; }

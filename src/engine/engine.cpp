@@ -203,38 +203,7 @@ void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits
 }
 
 void lock_engine::cancel(lock::pending& running, error_code why) {
-    switch (running.what) {
-        case lock::pending::kind::acquire: {
-            auto& w = static_cast<lock::waiter&>(running);
-            ++ctx_.counters.cancelled;
-            w.home.give_up(w, why);
-            return;
-        }
-        case lock::pending::kind::nest: {
-            auto& change = static_cast<lock::level_change&>(running);
-            ctx_.counters.cancelled += change.enters ? 1 : 0;
-            lock::give_up_change(change, why);
-            return;
-        }
-        case lock::pending::kind::query:
-            lock::give_up_query(static_cast<lock::query&>(running), why);
-            return;
-        case lock::pending::kind::permits: {
-            auto& r = static_cast<lock::permit_request&>(running);
-            r.home.give_up(r, why);
-            return;
-        }
-        case lock::pending::kind::unlock: ctx_.complete(running, why); return;
-        case lock::pending::kind::watch: {
-            ctx_.complete(running, why);
-            ctx_.watchers.free(static_cast<lock::watcher&>(running));
-            return;
-        }
-        case lock::pending::kind::extend:
-            ctx_.complete(running, why);
-            ctx_.extensions.free(static_cast<lock::extension&>(running));
-            return;
-    }
+    running.what.cancel(ctx_, running, why);
 }
 
 void lock_engine::release(impl::hold_view& view) {
@@ -311,8 +280,8 @@ void lock_engine::close() {
     shutdown();
     ctx_.awake.run();
     for (lock::acquisition& a : ctx_.acquisitions) {
-        if (a.call) {
-            ctx_.complete(a.call->unlocking, errc::client_closed);
+        if (a.releasing) {
+            ctx_.complete(a.releasing->unlocking, errc::client_closed);
         }
     }
     ctx_.repeated.close();
@@ -320,9 +289,13 @@ void lock_engine::close() {
     while (!ctx_.acquisitions.empty()) {
         lock::acquisition& a = ctx_.acquisitions.front();
         ctx_.timers.cancel(a.timer);
-        if (a.call && a.call->where == wire::call::state::waiting) {
-            ctx_.servers.withdraw(*a.call);
-        }
+        const auto withdraw = [&](wire::call* c) {
+            if (c && c->where == wire::call::state::waiting) {
+                ctx_.servers.withdraw(*c);
+            }
+        };
+        withdraw(a.acquiring);
+        withdraw(a.releasing);
         a.home.forget(a);
     }
     for (lock::slot* s : ctx_.all_slots) {

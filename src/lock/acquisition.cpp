@@ -2,6 +2,7 @@
 #include "lock/acquisition.hpp"
 
 #include "core/time.hpp"
+#include "lock/attempt.hpp"
 #include "lock/context.hpp"
 
 #include <algorithm>
@@ -17,12 +18,13 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
     return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
-void acquisition_call::suspect_lost_copy() noexcept {
-    if (in_doubt) {
-        suspect_since = first_sent;
-        suspect_last = lost_at;
-        suspect_until = core::after(lost_at, of.extended_by);
+std::optional<lost_copies> attempt::lost() const noexcept {
+    if (!history.in_doubt()) {
+        return std::nullopt;
     }
+    return lost_copies{.first_sent = history.first_sent,
+                       .last_lost = history.lost_at,
+                       .until = core::after(history.lost_at, of.extended_by)};
 }
 
 acquisition::acquisition(slot& s, std::uint64_t n, const waiter& first)

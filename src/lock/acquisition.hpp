@@ -8,37 +8,14 @@
 #include <boost/intrusive/list.hpp>
 
 #include <cstdint>
-#include <optional>
 
 namespace conch::lock {
 
+struct attempt;
+struct release;
 struct renewal;
 
 using context_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_context>>;
-
-/// The acquire, then the release of an acquisition: never both at once.
-struct acquisition_call : wire::call {
-    acquisition_call(const wire::call_type& t, acquisition& a) noexcept : wire::call{t}, of{a} {}
-
-    /// An older copy of the acquire may run after this: what follows must reckon with it.
-    void suspect_lost_copy() noexcept;
-
-    acquisition& of;
-    time_point begun{};   ///< when the first try was submitted
-    duration max_hold{};  ///< that the hold shall have
-
-    /// Unfenced connections that broke between these may still run the acquire (none: it was never
-    /// in doubt), and until when that matters.
-    std::optional<time_point> suspect_since{};
-    time_point suspect_last{};
-    time_point suspect_until{};
-
-    /// Of two that one script serves, the other one: the one's release is the other's acquire.
-    acquisition_call* partner = nullptr;
-
-    std::uint32_t release_rounds = 0;
-    pending unlocking{pending::kind::unlock, {}};
-};
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
 /// it: it ends owned or released. The alarm is for its next renewal.
@@ -63,8 +40,8 @@ struct acquisition : context_hook, core::alarm {
     std::uint64_t number;  ///< the second part of its field; never used again
     hold_terms terms;
 
-    /// None while it is held, unless an older copy of the acquire is suspect.
-    acquisition_call* call = nullptr;
+    attempt* acquiring = nullptr;  ///< until it is held, or known not to be
+    release* releasing = nullptr;  ///< from its end on; sooner, if copies of the acquire are lost
     /// Trying: when patience ends. Held: the deadline. Releasing: the next thing to do.
     core::timer timer;
 
@@ -94,13 +71,6 @@ struct acquisition : context_hook, core::alarm {
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
     pending_list requests{};  ///< extensions and changes of the depth
 };
-
-inline acquisition& owner_of(wire::call& c) noexcept {
-    return static_cast<acquisition_call&>(c).of;
-}
-inline const acquisition& owner_of(const wire::call& c) noexcept {
-    return static_cast<const acquisition_call&>(c).of;
-}
 
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.
 duration clamped_lease(duration lease, duration left) noexcept;

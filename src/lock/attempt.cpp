@@ -60,17 +60,17 @@ const wire::joint_form slot::joint_acquire{
 };
 
 wire::joint_script slot::script_of(const wire::call& c) {
-    const acquisition& a = owner_of(c);
+    const acquisition& a = attempt_of(c).of;
     if (a.home.takes_plainly(a)) {
         return wire::leaves_alone;
     }
     const std::uint8_t keys = a.spec->fenced() ? 2 : 1;
-    const std::uint8_t args = a.call->partner ? 4 : 3;
+    const std::uint8_t args = a.acquiring->replaces ? 4 : 3;
     return {a.spec->family().acquire, keys, args};
 }
 
 void slot::encode_keys(const wire::call& c, resp::writer& w) {
-    const acquisition& a = owner_of(c);
+    const acquisition& a = attempt_of(c).of;
     w.arg(a.home.name());
     if (a.spec->fenced()) {
         write_name(w, a.spec->fence_key());
@@ -78,17 +78,17 @@ void slot::encode_keys(const wire::call& c, resp::writer& w) {
 }
 
 void slot::encode_args(const wire::call& c, resp::writer& w) {
-    const acquisition& a = owner_of(c);
+    const acquisition& a = attempt_of(c).of;
     write_field(w, a);
     w.arg(core::ceil_millis(a.extended_by));
     w.arg(a.spec->fence_key_ttl_ms());
-    if (a.call->partner) {
-        write_field(w, a.call->partner->of);
+    if (a.acquiring->replaces) {
+        write_field(w, a.acquiring->replaces->of);
     }
 }
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
-    const acquisition& a = owner_of(c);
+    const acquisition& a = attempt_of(c).of;
     if (a.home.takes_plainly(a)) {
         w.command(6).arg("SET").arg(a.home.name());
         write_field(w, a);
@@ -101,15 +101,15 @@ void slot::encode_acquire(wire::call& c, resp::writer& w) {
 // Where a first copy may have run, SET NX would not find it again; and it says nothing of the
 // holder's lease, on which waiters rely.
 bool slot::takes_plainly(const acquisition& a) const noexcept {
-    return a.spec->family().plain && !a.spec->fenced() && a.call->copies <= 1 &&
-           !a.call->in_doubt && !contending_ && acquisitions_ == 1;
+    return a.spec->family().plain && !a.spec->fenced() && a.acquiring->history.copies <= 1 &&
+           !a.acquiring->history.in_doubt() && !contending_ && acquisitions_ == 1;
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
-    acquisition& a = owner_of(c);
+    acquisition& a = attempt_of(c).of;
     a.home.ctx.timers.cancel(a.timer);
-    if (a.call->partner) {
-        end_hand_over(*a.call, o);
+    if (a.acquiring->replaces) {
+        end_hand_over(*a.acquiring, o);
     }
     if (a.now == acquisition::phase::abandoned) {
         a.home.tried_in_vain(a, o);
@@ -123,20 +123,20 @@ time_point slot::patience(const waiter& w) const noexcept {
     return core::after(since, ctx.settings.operation_timeout);
 }
 
-void slot::try_now(acquisition_call* leaving) {
+void slot::try_now(release* leaving) {
     CONCH_CHECK(!trying_ && !live_ && has_waiters());
     waiter& w = head();
     acquisition& a = ctx.acquisition_pool.make(*this, ctx.next_number++, w);
-    a.call = &ctx.calls.make(leaving ? take_over_type : acquire_type, a);
+    a.acquiring = &ctx.attempts.make(leaving ? take_over_type : acquire_type, a);
     if (leaving) {
-        join(*a.call, *leaving);
+        join(*a.acquiring, *leaving);
     }
     a.timer.fire = &slot::on_patience_over;
     ++acquisitions_;
     ctx.acquisitions.push_back(a);
     trying_ = &a;
-    a.call->begun = ctx.now;
-    a.call->max_hold = w.max_hold;
+    a.acquiring->begun = ctx.now;
+    a.acquiring->max_hold = w.max_hold;
     untried_head_ = false;
     last_busy_ = false;
     if (contest_) {
@@ -144,7 +144,7 @@ void slot::try_now(acquisition_call* leaving) {
     }
     link().use();  // patience with a connection counts from when it was wanted
     ctx.timers.set(a.timer, patience(w));
-    submit(*a.call);
+    submit(*a.acquiring);
     if (a.spec->replicas()) {
         ctx.replicas.follow(link(), a.spec->replicas());
     }
@@ -155,11 +155,12 @@ void slot::try_now(acquisition_call* leaving) {
 time_point slot::patience_with(const acquisition& a) noexcept {
     const duration timeout = ctx.settings.operation_timeout;
     const time_point until = core::after(head().since, timeout);
-    if (a.call->where != wire::call::state::written && !is_unconfirmed(*a.call)) {
+    if (a.acquiring->where != wire::call::state::written && !is_unconfirmed(*a.acquiring)) {
         return until;
     }
-    return std::max(until, std::min(core::after(a.call->sent, timeout),
-                                    core::after(core::after(a.call->begun, timeout), timeout)));
+    return std::max(until,
+                    std::min(core::after(a.acquiring->history.last_sent, timeout),
+                             core::after(core::after(a.acquiring->begun, timeout), timeout)));
 }
 
 void slot::on_patience_over(void* acquisition_) {
@@ -173,7 +174,7 @@ void slot::on_patience_over(void* acquisition_) {
         return;
     }
     const std::uint64_t number = a.number;
-    s.give_up(w, s.link().why_unanswered(*a.call));
+    s.give_up(w, s.link().why_unanswered(*a.acquiring));
     // By the number: another try may be in the place of this one.
     if (s.trying_ && s.trying_->number == number) {
         s.ctx.timers.set(a.timer, s.ctx.now);  // it goes on for the next waiter
@@ -182,7 +183,7 @@ void slot::on_patience_over(void* acquisition_) {
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
-    o.answered_on->took(ctx.now - a.call->sent);
+    o.answered_on->took(ctx.now - a.acquiring->history.last_sent);
     if (o.answered() && o.reply.is_text()) {
         a.fence = fence_in(o.reply.text());
         if (a.spec->fenced() && a.fence == 0) {
@@ -204,7 +205,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     }
     trying_ = nullptr;
     const bool elsewhere = o.answered_on != &link();
-    const bool from_partner = a.call->type == &take_over_type;
+    const bool from_partner = a.acquiring->type == &take_over_type;
     if (o.refused()) {
         const errc why = wire::to_errc(o.reply.text());
         end_refused(a);
@@ -239,7 +240,7 @@ void slot::confirmed(acquisition& a, errc why) {
 
 void slot::granted(acquisition& a) {
     trying_ = nullptr;
-    set_deadline(a, a.call->sent, a.extended_by);
+    set_deadline(a, a.acquiring->history.last_sent, a.extended_by);
     if (a.valid_until <= ctx.now) {
         // The answer took longer than the lease.
         ctx.tell("granted too late", name());
@@ -323,7 +324,7 @@ void slot::failed(error_code why) {
 
 bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
     const hold_terms& wanted = w.terms;
-    return a.terms == wanted && a.call->max_hold == w.max_hold && a.spec->takes_as(*w.spec);
+    return a.terms == wanted && a.acquiring->max_hold == w.max_hold && a.spec->takes_as(*w.spec);
 }
 
 // Not if a resource or another process shall see the change; nor if the hold is in doubt or due to
@@ -344,20 +345,20 @@ bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
 void slot::abandon(acquisition& a) {
     ctx.timers.cancel(a.timer);
     a.now = acquisition::phase::abandoned;
-    a.call->wanted = false;
-    if (is_unconfirmed(*a.call)) {
-        a.call->unlink();
+    a.acquiring->abandon();
+    if (is_unconfirmed(*a.acquiring)) {
+        a.acquiring->unlink();
         compensate(a);
         return;
     }
-    if (a.call->where != wire::call::state::waiting) {
+    if (a.acquiring->where != wire::call::state::waiting) {
         return;  // written: the answer, or the loss of the connection, will tell
     }
-    link().withdraw(*a.call);
-    if (a.call->partner) {
-        release_apart(*a.call);
+    link().withdraw(*a.acquiring);
+    if (a.acquiring->replaces) {
+        release_apart(*a.acquiring);
     }
-    if (a.call->copies == 0) {
+    if (a.acquiring->history.copies == 0) {
         end_untaken(a);
     } else {
         compensate(a);

@@ -183,8 +183,8 @@ void slot::on_news(void* self, wire::news what) {
             }
             // A try that leaves, or left, after the subscription sees what came before it.
             const auto subscribed = wire::subscriptions::serial(s.contest_->listener);
-            if (s.trying_ && (s.trying_->call->where == wire::call::state::waiting ||
-                              s.trying_->call->serial > subscribed)) {
+            if (s.trying_ && (s.trying_->acquiring->where == wire::call::state::waiting ||
+                              s.trying_->acquiring->serial > subscribed)) {
                 return;
             }
             s.by_message_ = false;

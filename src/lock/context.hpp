@@ -10,8 +10,10 @@
 #include "core/task.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/acquisition.hpp"
+#include "lock/attempt.hpp"
 #include "lock/limiter.hpp"
 #include "lock/pending.hpp"
+#include "lock/releasing.hpp"
 #include "lock/renewal.hpp"
 #include "lock/replica_waits.hpp"
 #include "lock/slot.hpp"
@@ -145,7 +147,8 @@ struct context {
     core::pool<slot> slots{};
     core::pool<slot::contest> contests{};
     core::pool<acquisition> acquisition_pool{};
-    core::pool<acquisition_call> calls{};
+    core::pool<attempt> attempts{};
+    core::pool<release> releases{};
     core::pool<waiter> waiters{};
     core::pool<watcher> watchers{};
     core::pool<extension> extensions{};

@@ -118,7 +118,7 @@ void end_level(level& l, errc why) {
 
 void fail_extensions(acquisition& a, errc why) {
     context& ctx = a.home.ctx;
-    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
+    for_each_of<extension>(a.requests, [&](extension& e) {
         ctx.complete(e, why);
         ctx.extensions.free(e);
     });
@@ -132,8 +132,16 @@ errc reason_of(const impl::hold_view& view) noexcept {
 
 }  // namespace
 
+const pending_kind watcher::own_kind{
+    .cancel = [](context&, pending& p, error_code why) { tell(static_cast<watcher&>(p), why); }};
+
+const pending_kind extension::own_kind{.cancel = [](context& ctx, pending& p, error_code why) {
+    ctx.complete(p, why);
+    ctx.extensions.free(static_cast<extension&>(p));
+}};
+
 extension::extension(caller c, context& h, acquisition* a, duration l) noexcept
-    : pending{kind::extend, c},
+    : pending{own_kind, c},
       ctx{h},
       of{a},
       lease{l},
@@ -141,7 +149,7 @@ extension::extension(caller c, context& h, acquisition* a, duration l) noexcept
       patience{this, &on_patience_over} {}
 
 watcher::watcher(caller c, context& h, acquisition* a, duration b) noexcept
-    : pending{kind::watch, c}, ctx{h}, of{a}, before{b}, soon{this, &on_soon} {}
+    : pending{own_kind, c}, ctx{h}, of{a}, before{b}, soon{this, &on_soon} {}
 
 watcher::~watcher() { ctx.timers.cancel(soon); }
 
@@ -149,7 +157,7 @@ extension::~extension() { ctx.timers.cancel(patience); }
 
 void set_deadline(acquisition& a, time_point sent, duration lease) {
     if (a.now != acquisition::phase::held) {
-        a.ends = core::after(sent, a.call->max_hold);
+        a.ends = core::after(sent, a.acquiring->max_hold);
     }
     a.extended = std::max(a.extended, sent);
     a.last = a.last || core::after(sent, lease) >= a.ends;
@@ -167,10 +175,7 @@ impl::view_ptr begin_hold(acquisition& a) {
     context& ctx = a.home.ctx;
     a.now = acquisition::phase::held;
     a.depth = 1;
-    a.call->suspect_lost_copy();
-    if (!a.call->suspect_since) {
-        ctx.calls.free(*std::exchange(a.call, nullptr));
-    }
+    end_attempt(a);
     a.timer.fire = &on_deadline;
     ctx.timers.set(a.timer, a.valid_until);
     ctx.renewing.schedule(a);
@@ -215,7 +220,7 @@ void lose(acquisition& a, errc why) {
 void release_level(context& ctx, const impl::view_ptr& view, caller from) {
     level* const l = level_of(*view);
     if (!l) {
-        pending gone{pending::kind::unlock, from};
+        unlock gone{from};
         ctx.complete(gone, reason_of(*view));
         return;
     }
@@ -228,7 +233,7 @@ void release_level(context& ctx, const impl::view_ptr& view, caller from) {
         return;
     }
     if (a.home.pass_on(a)) {
-        pending passed{pending::kind::unlock, from};
+        unlock passed{from};
         ctx.complete(passed, {});
         return;
     }
@@ -296,7 +301,7 @@ void notify_closing(acquisition& a) {
 void forbid_growth(acquisition& a) {
     context& ctx = a.home.ctx;
     a.grows_no_more = true;
-    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
+    for_each_of<extension>(a.requests, [&](extension& e) {
         if (e.lease > a.extended_by) {
             ctx.complete(e, errc::not_connected);
             ctx.extensions.free(e);

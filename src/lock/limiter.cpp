@@ -27,9 +27,14 @@ const wire::call_type limiter::type_of_call{
     .done = &limiter::done,
 };
 
+const pending_kind permit_request::own_kind{.cancel = [](context&, pending& p, error_code why) {
+    auto& r = static_cast<permit_request&>(p);
+    r.home.give_up(r, why);
+}};
+
 permit_request::permit_request(caller c, limiter& l, std::uint64_t n, bool once,
                                rate_verdict* out) noexcept
-    : pending{kind::permits, c},
+    : pending{own_kind, c},
       home{l},
       permits{n},
       try_only{once},
@@ -202,7 +207,7 @@ void limiter::failed(error_code why) {
 
 // A try must not be made twice. Who waits asks again: what the lost call may have counted is spent.
 void limiter::lost() {
-    const bool written = call_.copies > 0;
+    const bool written = call_.history.copies > 0;
     for (const asked_for& one : std::exchange(batch_, {})) {
         if (permit_request* const r = one.request) {
             r->in_call = false;
@@ -281,8 +286,8 @@ void limiter::left() {
     ctx.timers.cancel(patience_);
     if (call_.where == wire::call::state::waiting) {
         ctx.servers.withdraw(call_);
-    } else if (call_.where == wire::call::state::written) {
-        call_.wanted = false;
+    } else {
+        call_.abandon();
     }
     ctx.may_be_idle(*this);
 }

@@ -24,6 +24,8 @@ struct permit_request : pending {
     permit_request(caller c, limiter& l, std::uint64_t n, bool once, rate_verdict* out) noexcept;
     ~permit_request();
 
+    static const pending_kind own_kind;
+
     limiter& home;
     std::uint64_t permits;
     bool try_only;

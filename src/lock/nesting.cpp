@@ -36,7 +36,7 @@ constexpr wire::call_type nest_type{
 
 void on_change_overdue(void* change_) {
     auto& c = *static_cast<level_change*>(change_);
-    give_up_change(c, c.of->home.link().why_unanswered(c));
+    c.ctx.complete(c, c.of->home.link().why_unanswered(c));
 }
 
 void finish(level_change& c) {
@@ -83,7 +83,7 @@ void nest_done(wire::call& call, const wire::outcome& o) {
     if (o.refused()) {
         ctx.complete(c, wire::to_errc(o.reply.text()));
     } else {
-        set_deadline(*a, call.sent, c.lease);
+        set_deadline(*a, call.history.last_sent, c.lease);
         if (wanted) {
             ctx.complete(c, {}, entered ? add_level(*a) : impl::view_ptr{});
         }
@@ -96,8 +96,13 @@ void nest_done(wire::call& call, const wire::outcome& o) {
 
 }  // namespace
 
-level_change::level_change(caller by_, acquisition& a, bool deeper) noexcept
-    : pending{kind::nest, by_},
+const pending_kind level_change::own_kind{.cancel = [](context& ctx, pending& p, error_code why) {
+    ctx.counters.cancelled += static_cast<level_change&>(p).enters ? 1 : 0;
+    ctx.complete(p, why);
+}};
+
+level_change::level_change(caller c, acquisition& a, bool deeper) noexcept
+    : pending{own_kind, c},
       wire::call{nest_type},
       ctx{a.home.ctx},
       of{&a},
@@ -112,19 +117,16 @@ void enter_level(acquisition& a, caller from) {
 
 bool is_wanted(const acquisition& a) noexcept {
     const auto enters = [](const pending& p) {
-        return p.what == pending::kind::nest && static_cast<const level_change&>(p).enters &&
-               !p.completed();
+        return is<level_change>(p) && static_cast<const level_change&>(p).enters && !p.completed();
     };
     return !a.levels.empty() || std::any_of(a.requests.begin(), a.requests.end(), enters);
 }
 
 void leave_level(acquisition& a, caller from) { begin_change(a, from, false); }
 
-void give_up_change(level_change& c, error_code why) { c.ctx.complete(c, why); }
-
 void end_changes(acquisition& a, error_code why) {
     context& ctx = a.home.ctx;
-    for_each_of<level_change>(a.requests, pending::kind::nest, [&](level_change& c) {
+    for_each_of<level_change>(a.requests, [&](level_change& c) {
         c.pending_hook::unlink();
         ctx.timers.cancel(c.patience);
         ctx.complete(c, why);
@@ -133,7 +135,7 @@ void end_changes(acquisition& a, error_code why) {
             a.home.link().withdraw(c);
             finish(c);
         } else {
-            c.wanted = false;
+            c.abandon();
         }
     });
 }

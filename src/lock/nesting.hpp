@@ -19,9 +19,6 @@ bool is_wanted(const acquisition& a) noexcept;
 /// One level is left, and others remain (`a.depth` says how many).
 void leave_level(acquisition& a, caller from);
 
-/// The caller of a change gives up; the change itself runs to its end.
-void give_up_change(level_change& c, error_code why);
-
 /// The acquisition ends: so do its changes.
 void end_changes(acquisition& a, error_code why);
 

@@ -30,11 +30,15 @@ struct caller {
     pending** running = nullptr;
 };
 
+/// What operations of one kind have in common.
+struct pending_kind {
+    /// Its caller cancels it: completes with `why`. What runs for it comes to its end.
+    void (*cancel)(context& ctx, pending& p, error_code why);
+};
+
 /// One operation of a caller, from its arrival until its completion is queued.
 struct pending : pending_hook {
-    enum class kind : std::uint8_t { acquire, nest, unlock, watch, extend, query, permits };
-
-    pending(kind k, caller c) noexcept : what{k} { serve(c); }
+    pending(const pending_kind& k, caller c) noexcept : what{k} { serve(c); }
     pending(const pending&) = delete;
     pending& operator=(const pending&) = delete;
 
@@ -48,18 +52,23 @@ struct pending : pending_hook {
     bool completed() const noexcept { return from.tag == nullptr; }
 
     caller from{};
-    const kind what;
+    const pending_kind& what;
 };
 
 using pending_list = boost::intrusive::list<pending, boost::intrusive::base_hook<pending_hook>,
                                             boost::intrusive::constant_time_size<false>>;
 
+template <typename T>
+bool is(const pending& p) noexcept {
+    return &p.what == &T::own_kind;
+}
+
 /// Those of this kind; each may leave the list when its turn comes.
 template <typename T, typename Function>
-void for_each_of(pending_list& all, pending::kind what, Function f) {
+void for_each_of(pending_list& all, Function f) {
     for (auto it = all.begin(); it != all.end();) {
         pending& p = *it++;
-        if (p.what == what) {
+        if (is<T>(p)) {
             f(static_cast<T&>(p));
         }
     }
@@ -90,6 +99,8 @@ inline constexpr duration answer_grace = std::chrono::milliseconds{100};
 struct waiter : pending {
     waiter(caller c, slot& home, impl::spec_ptr spec, const request_terms& terms, time_point now);
 
+    static const pending_kind own_kind;
+
     const bool try_only;   ///< as `terms`
     const bool no_wait;    ///< it doesn't wait for others
     bool tried = false;    ///< a try made for it was answered
@@ -103,10 +114,19 @@ struct waiter : pending {
     core::timer deadline;  ///< of its wait
 };
 
+/// Waits for the answer to a release.
+struct unlock : pending {
+    explicit unlock(caller c) noexcept : pending{own_kind, c} {}
+
+    static const pending_kind own_kind;
+};
+
 /// Wants to know when a hold ends, or that it is going to.
 struct watcher : pending {
     watcher(caller c, context& h, acquisition* a, duration before) noexcept;
     ~watcher();
+
+    static const pending_kind own_kind;
 
     context& ctx;
     acquisition* of;  ///< none where nothing is held any more
@@ -118,6 +138,8 @@ struct watcher : pending {
 struct extension : pending {
     extension(caller c, context& h, acquisition* a, duration l) noexcept;
     ~extension();
+
+    static const pending_kind own_kind;
 
     context& ctx;
     acquisition* of;  ///< none where there is nothing to extend
@@ -131,6 +153,8 @@ struct extension : pending {
 struct level_change : pending, wire::call {
     level_change(caller c, acquisition& a, bool deeper) noexcept;
 
+    static const pending_kind own_kind;
+
     context& ctx;
     acquisition* of;   ///< null once that ended
     duration lease{};  ///< as it was sent
@@ -143,6 +167,8 @@ struct query : pending, wire::call {
     enum class purpose : std::uint8_t { status, status_with_clients, force };
 
     query(caller c, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept;
+
+    static const pending_kind own_kind;
 
     context& ctx;
     impl::spec_ptr spec;

@@ -220,14 +220,18 @@ void force_done(wire::call& c, const wire::outcome& o) {
     }
     // If the holder is one of this client's, it shall know at once.
     q.ctx.check_holds(*q.spec);
-    const bool replayed = q.in_doubt;
+    const bool replayed = q.history.in_doubt();
     finish(q, {}, o.reply.integer() >= 0 || replayed);
 }
 
 }  // namespace
 
+const pending_kind query::own_kind{.cancel = [](context&, pending& p, error_code why) {
+    give_up_query(static_cast<query&>(p), why);
+}};
+
 query::query(caller c, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept
-    : pending{kind::query, c},
+    : pending{own_kind, c},
       wire::call{status_type},
       ctx{h},
       spec{std::move(s)},
@@ -253,7 +257,7 @@ void give_up_query(query& q, error_code why) {
         q.ctx.servers.withdraw(q);
         q.ctx.query_pool.free(q);
     } else {
-        q.wanted = false;
+        q.abandon();
     }
 }
 

@@ -15,6 +15,11 @@ namespace {
 constexpr duration round_delay_min = std::chrono::milliseconds{50};
 constexpr duration round_delay_max = std::chrono::seconds{1};
 
+acquisition& owner_of(wire::call& c) noexcept { return static_cast<release&>(c).of; }
+const acquisition& owner_of(const wire::call& c) noexcept {
+    return static_cast<const release&>(c).of;
+}
+
 bool is_sharded(const wire::call& c) noexcept { return owner_of(c).home.ctx.servers.sharded(); }
 
 constexpr wire::joint_form joint_release{
@@ -49,19 +54,23 @@ constexpr wire::call_type release_type{
 };
 
 void finish(acquisition& a) {
-    CONCH_CHECK(!a.call || a.call->unlocking.completed());
+    CONCH_CHECK(!a.releasing || a.releasing->unlocking.completed());
     a.home.ctx.timers.cancel(a.timer);
     a.home.forget(a);
 }
 
-// An older copy of the acquire may still be in the buffers of a connection that could not be ended.
-bool suspect(const acquisition& a) noexcept {
-    return a.call && a.call->suspect_since && a.home.ctx.now < a.call->suspect_until &&
-           a.home.ctx.servers.may_still_run(*a.call->suspect_since, a.call->suspect_last);
+// A lost copy of the acquire may still be in the buffers of a connection that could not be ended.
+bool may_come_back(const acquisition& a) noexcept {
+    if (!a.releasing || !a.releasing->acquires) {
+        return false;
+    }
+    const lost_copies& lost = *a.releasing->acquires;
+    const context& ctx = a.home.ctx;
+    return ctx.now < lost.until && ctx.servers.may_still_run(lost.first_sent, lost.last_lost);
 }
 
 void next_round_later(acquisition& a) {
-    const unsigned doublings = std::min<unsigned>(a.call->release_rounds++, 6);
+    const unsigned doublings = std::min<unsigned>(a.releasing->rounds++, 6);
     const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));
     a.home.ctx.timers.set(a.timer, core::after(a.home.ctx.now, d));
 }
@@ -69,38 +78,41 @@ void next_round_later(acquisition& a) {
 // When the key must have expired by itself, whatever became of the release.
 time_point gone_by(const acquisition& a) noexcept {
     const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
-    return std::max(core::after(a.extended, twice), a.call->suspect_until);
+    const time_point by_itself = core::after(a.extended, twice);
+    const auto& lost = a.releasing->acquires;
+    return lost ? std::max(by_itself, lost->until) : by_itself;
 }
 
-void part(acquisition_call& c) noexcept {
-    if (c.partner) {
-        std::exchange(c.partner, nullptr)->partner = nullptr;
-    }
+void part(attempt& taking, release& leaving) noexcept {
+    taking.replaces = nullptr;
+    leaving.replaced_by = nullptr;
 }
 
-// What releases it: a call of its own, or the acquire of the next.
-errc why_unanswered(const acquisition& a) noexcept {
-    const acquisition_call* const released_by = a.call->partner ? a.call->partner : a.call;
-    return a.home.link().why_unanswered(*released_by);
+errc why_unanswered(const release& r) noexcept {
+    const wire::link& link = r.of.home.link();
+    return r.replaced_by ? link.why_unanswered(*r.replaced_by) : link.why_unanswered(r);
 }
 
 void on_release_timer(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
+    release& r = *a.releasing;
     context& ctx = a.home.ctx;
     // Its caller was patient enough. The release goes on; the acquire of the next may be it.
-    if (ctx.now < a.valid_until && (!a.call->unlocking.completed() || a.call->partner)) {
-        ctx.complete(a.call->unlocking, why_unanswered(a));
+    if (ctx.now < a.valid_until && (!r.unlocking.completed() || r.replaced_by)) {
+        ctx.complete(r.unlocking, why_unanswered(r));
         ctx.timers.set(a.timer, a.valid_until);
         return;
     }
     if (ctx.now >= a.valid_until) {
-        ctx.complete(a.call->unlocking, errc::lease_expired);
+        ctx.complete(r.unlocking, errc::lease_expired);
     }
     const time_point gone = gone_by(a);
-    if (a.call->where == wire::call::state::idle) {
-        part(*a.call);
+    if (r.where == wire::call::state::idle) {
+        if (r.replaced_by) {
+            part(*r.replaced_by, r);
+        }
         if (ctx.now < gone) {
-            a.home.submit(*a.call);
+            a.home.submit(r);
             ctx.timers.set(a.timer, gone);
         } else {
             finish(a);
@@ -109,11 +121,11 @@ void on_release_timer(void* acquisition_) {
     }
     if (ctx.now < gone) {
         ctx.timers.set(a.timer, gone);
-    } else if (a.call->where == wire::call::state::waiting) {
-        a.home.link().withdraw(*a.call);
+    } else if (r.where == wire::call::state::waiting) {
+        a.home.link().withdraw(r);
         finish(a);
     } else {
-        a.call->wanted = false;  // its answer, or the loss of its connection, ends it
+        r.abandon();  // its answer, or the loss of its connection, ends it
     }
 }
 
@@ -121,15 +133,15 @@ void on_release_timer(void* acquisition_) {
 void finish_release(acquisition& a, bool was_holder, const wire::call& via) {
     context& ctx = a.home.ctx;
     ctx.counters.releases += was_holder ? 1 : 0;
-    if (!a.call->unlocking.completed()) {
+    unlock& caller = a.releasing->unlocking;
+    if (!caller.completed()) {
         const errc verdict = release_verdict({.was_holder = was_holder,
-                                              .may_have_run = via.in_doubt,
-                                              .first_sent = via.first_sent,
+                                              .may_have_run = via.history.in_doubt(),
+                                              .first_sent = via.history.first_sent,
                                               .valid_until = a.valid_until});
-        ctx.complete(a.call->unlocking,
-                     verdict != errc{} ? make_error_code(verdict) : error_code{});
+        ctx.complete(caller, verdict != errc{} ? make_error_code(verdict) : error_code{});
     }
-    if (suspect(a)) {
+    if (may_come_back(a)) {
         next_round_later(a);
     } else {
         finish(a);
@@ -144,7 +156,7 @@ void release_done(wire::call& c, const wire::outcome& o) {
         return;
     }
     if (o.refused() || !o.reply.is_integer()) {  // unintelligible: nothing is confirmed
-        ctx.complete(a.call->unlocking,
+        ctx.complete(a.releasing->unlocking,
                      o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
         next_round_later(a);
         return;
@@ -158,62 +170,73 @@ void release_done(wire::call& c, const wire::outcome& o) {
 
 }  // namespace
 
+const pending_kind unlock::own_kind{
+    .cancel = [](context& ctx, pending& p, error_code why) { ctx.complete(p, why); }};
+
+release::release(acquisition& a) noexcept : wire::call{release_type}, of{a} {}
+
 void start_release(acquisition& a, caller from) {
     context& ctx = a.home.ctx;
-    if (!a.call) {
-        a.call = &ctx.calls.make(release_type, a);
+    if (!a.releasing) {
+        a.releasing = &ctx.releases.make(a);
     }
-    CONCH_CHECK(a.call->where == wire::call::state::idle);
+    release& r = *a.releasing;
+    CONCH_CHECK(!a.acquiring && r.where == wire::call::state::idle);
     a.now = acquisition::phase::releasing;
-    a.call->type = &release_type;
-    a.call->unlocking.serve(from);
+    r.unlocking.serve(from);
     a.timer.fire = &on_release_timer;
     a.extended = std::max(a.extended, ctx.now);
     const time_point patience = core::after(ctx.now, ctx.settings.operation_timeout);
     ctx.timers.set(a.timer,
-                   a.call->unlocking.completed() ? gone_by(a) : std::min(patience, a.valid_until));
+                   r.unlocking.completed() ? gone_by(a) : std::min(patience, a.valid_until));
     if (a.home.can_hand_over(a)) {
         a.home.hand_over(a);
         return;
     }
-    a.home.submit(*a.call);
+    a.home.submit(r);
     a.home.hold_ended(a, true);
 }
 
-void join(acquisition_call& taking, acquisition_call& leaving) noexcept {
-    taking.partner = &leaving;
-    leaving.partner = &taking;
+void join(attempt& taking, release& leaving) noexcept {
+    taking.replaces = &leaving;
+    leaving.replaced_by = &taking;
 }
 
-void end_hand_over(acquisition_call& taking, const wire::outcome& o) {
+void end_hand_over(attempt& taking, const wire::outcome& o) {
     if (!o.answered() || !(o.reply.is_text() || o.reply.is_integer())) {
         release_apart(taking);
         return;
     }
-    acquisition& before = taking.partner->of;
-    part(taking);
-    finish_release(before, o.reply.is_text(), taking);
+    release& leaving = *taking.replaces;
+    part(taking, leaving);
+    finish_release(leaving.of, o.reply.is_text(), taking);
 }
 
-void release_apart(acquisition_call& taking) {
-    acquisition_call& leaving = *taking.partner;
-    part(taking);
+void release_apart(attempt& taking) {
+    release& leaving = *taking.replaces;
+    part(taking, leaving);
     leaving.of.home.submit(leaving);
-    // As if it had been written by itself.
-    leaving.copies = taking.copies;
-    leaving.first_sent = taking.first_sent;
-    leaving.in_doubt = taking.in_doubt;
-    leaving.lost_at = taking.lost_at;
+    leaving.history = taking.history;  // as if it had been written by itself
+}
+
+void end_attempt(acquisition& a) {
+    context& ctx = a.home.ctx;
+    const std::optional<lost_copies> lost = a.acquiring->lost();
+    ctx.attempts.free(*std::exchange(a.acquiring, nullptr));
+    if (lost) {
+        a.releasing = &ctx.releases.make(a);
+        a.releasing->acquires = lost;
+    }
 }
 
 void compensate(acquisition& a) {
     ++a.home.ctx.counters.compensations;
-    a.call->suspect_lost_copy();
+    end_attempt(a);
     start_release(a);
 }
 
 void end_refused(acquisition& a) {
-    if (a.call->in_doubt) {
+    if (a.acquiring->history.in_doubt()) {
         compensate(a);
     } else {
         end_untaken(a);
@@ -222,10 +245,10 @@ void end_refused(acquisition& a) {
 
 void end_untaken(acquisition& a) {
     a.home.ctx.timers.cancel(a.timer);
-    if (a.now != acquisition::phase::releasing) {
-        a.call->suspect_lost_copy();
+    if (a.acquiring) {
+        end_attempt(a);
     }
-    if (suspect(a)) {
+    if (may_come_back(a)) {
         start_release(a);
     } else {
         a.home.forget(a);

@@ -3,10 +3,25 @@
 #define CONCH_SRC_LOCK_RELEASING_HPP
 
 #include "lock/acquisition.hpp"
+#include "lock/attempt.hpp"
+
+#include <cstdint>
+#include <optional>
 
 // How an acquisition ends: the release script, until the server has confirmed that the field is
 // gone.
 namespace conch::lock {
+
+/// The release of an acquisition, and its caller.
+struct release : wire::call {
+    explicit release(acquisition& a) noexcept;
+
+    acquisition& of;
+    std::optional<lost_copies> acquires{};  ///< of its acquire
+    attempt* replaced_by = nullptr;         ///< the acquire of the next: one script does both
+    std::uint32_t rounds = 0;               ///< answered, but not the last
+    unlock unlocking{caller{}};
+};
 
 /// Sends the release, and the next waiter's try behind it, or as one. `by` (if anybody) is
 /// completed with the verdict, at `valid_until` at the latest.
@@ -16,13 +31,16 @@ void start_release(acquisition& a, caller from = {});
 void compensate(acquisition& a);
 
 /// From now on the acquire `taking` is to release what `leaving` would.
-void join(acquisition_call& taking, acquisition_call& leaving) noexcept;
+void join(attempt& taking, release& leaving) noexcept;
 
-/// The acquire, which has a partner, is answered or lost: so is the partner's release.
-void end_hand_over(acquisition_call& taking, const wire::outcome& o);
+/// The acquire, which replaces a release, is answered or lost: so is the release.
+void end_hand_over(attempt& taking, const wire::outcome& o);
 
-/// The acquire, which has a partner, is not sent again: the partner leaves by itself.
-void release_apart(acquisition_call& taking);
+/// The acquire, which replaces a release, is not sent again: the release leaves by itself.
+void release_apart(attempt& taking);
+
+/// The acquire is not on its way any more: only its lost copies matter from now on.
+void end_attempt(acquisition& a);
 
 /// The acquire was refused: an earlier copy, whose answer was lost, may have run nevertheless.
 void end_refused(acquisition& a);

@@ -30,7 +30,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
         lease = a.terms.lease;
     }
     for (const pending& p : a.requests) {
-        if (p.what == pending::kind::extend) {
+        if (is<extension>(p)) {
             lease = std::max(lease, static_cast<const extension&>(p).lease);
         }
     }
@@ -42,9 +42,8 @@ duration wanted_lease(const acquisition& a, time_point now) {
 // What is asked for by then goes first. On another server than the one that told of it, the TTL may
 // be another.
 bool is_to_lower(const acquisition& a) noexcept {
-    const auto extends = [](const pending& p) { return p.what == pending::kind::extend; };
     return a.overlong && !a.server_moved && !a.failed_over() &&
-           std::none_of(a.requests.begin(), a.requests.end(), extends);
+           std::none_of(a.requests.begin(), a.requests.end(), &is<extension>);
 }
 
 // For the log, which tells of each server by itself.
@@ -53,6 +52,17 @@ std::string refused_by(const wire::link& server) {
 }
 
 }  // namespace
+
+const wire::call_type renewer::batch_type{
+    .name = "renew",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .answered_by_push = false,
+    .divisible = true,
+    .encode = &renewer::encode,
+    .done = &renewer::done,
+};
 
 const wire::call_type renewer::type{
     .name = "renew",
@@ -126,7 +136,7 @@ void renewer::leave(renewal& r, acquisition& a) {
         ctx_.servers.withdraw(r);
         pool_.free(r);
     } else {
-        r.wanted = false;
+        r.abandon();
     }
 }
 
@@ -217,7 +227,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     const auto ended =
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
-    r.divisible = r.count > 1;
+    r.type = r.count > 1 ? &batch_type : &type;
     wire::write_script(w, c, r.script, r.count, 2 * r.count);
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = static_cast<std::uint8_t>(i);
@@ -297,16 +307,16 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     }
     if (lease > duration::zero()) {
         count(a, r);
-        set_deadline(a, r.sent, lease);
+        set_deadline(a, r.history.last_sent, lease);
         if (a.spec->replicas()) {
             ctx_.replicas.renewed(a, answered_on);
         }
     }
     bool more = false;
-    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
+    for_each_of<extension>(a.requests, [&](extension& e) {
         // The last lease is as long as `max_hold` lets it be.
         const bool long_enough = e.lease <= lease || (a.last && lease > duration::zero());
-        if (long_enough && e.since <= r.sent) {
+        if (long_enough && e.since <= r.history.last_sent) {
             if (a.terms.renew) {
                 a.terms.lease = std::max(a.terms.lease, e.lease);
             }
@@ -327,7 +337,7 @@ void renewer::count(acquisition& a, const renewal& r) noexcept {
     ++a.renewals;
     stats& counters = ctx_.counters;
     ++counters.renewals;
-    const duration late = r.sent - core::after(a.extended, interval(a));
+    const duration late = r.history.last_sent - core::after(a.extended, interval(a));
     if (renews(a) && late > duration::zero()) {
         counters.renewal_lateness += late;
         counters.latest_renewal = std::max(counters.latest_renewal, late);
@@ -348,7 +358,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
     const bool passes = wire::classify(words) == wire::refusal::passing;
     a.refused = renews(a) && !passes;
     duration pause = renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);
-    for_each_of<extension>(a.requests, pending::kind::extend, [&](extension& e) {
+    for_each_of<extension>(a.requests, [&](extension& e) {
         if (passes) {  // asked for until its caller's patience is over
             e.refused = wire::to_errc(words);
             pause = std::min(pause, longest_pause_of_an_extension);

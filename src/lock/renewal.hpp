@@ -72,6 +72,7 @@ private:
     static void encode(wire::call& c, resp::writer& w);
     static void done(wire::call& c, const wire::outcome& o);
     static const wire::call_type type;
+    static const wire::call_type batch_type;
     friend struct renewal;
 
     void flush_by_hash_slot();

@@ -110,7 +110,7 @@ void replica_waits::submit_next(const replica_wait& last) {
 }
 
 void replica_waits::granted(acquisition& a, wire::link& answered_on) {
-    about(a, answered_on).acquires.push_back(*a.call);
+    about(a, answered_on).acquires.push_back(*a.acquiring);
 }
 
 void replica_waits::renewed(const acquisition& a, wire::link& answered_on) {
@@ -150,14 +150,14 @@ void replica_waits::regrouped() {
 // Its lock has another master by now, with replicas of its own. An acquire that was sent on by ASK
 // is where it was granted, until the cluster tells that its hash slot moved.
 bool replica_waits::strays(const replica_wait& c, const wire::call& acquire) const {
-    const slot& home = owner_of(acquire).home;
-    return &home.link() != &c.link && (!acquire.asking || ctx_.servers.moved(home.hash_slot()));
+    const slot& home = attempt_of(acquire).of.home;
+    return &home.link() != &c.link && (!acquire.asks() || ctx_.servers.moved(home.hash_slot()));
 }
 
 void replica_waits::ask_at_home(replica_wait& c, wire::call& acquire) {
     c.link.doubt(acquire);
-    acquire.asking = false;
-    owner_of(acquire).home.link().adopt(acquire);
+    acquire.ask = wire::call::asking::no;
+    attempt_of(acquire).of.home.link().adopt(acquire);
 }
 
 void replica_waits::leave(replica_wait& c) {
@@ -230,7 +230,7 @@ void replica_waits::judge(replica_wait& c, wire::call_list& judged, errc why) {
         if (strays(c, acquire)) {
             ask_at_home(c, acquire);
         } else {
-            acquisition& a = owner_of(acquire);
+            acquisition& a = attempt_of(acquire).of;
             a.home.confirmed(a, why);
         }
     }

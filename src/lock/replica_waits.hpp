@@ -3,6 +3,7 @@
 #define CONCH_SRC_LOCK_REPLICA_WAITS_HPP
 
 #include "lock/acquisition.hpp"
+#include "lock/attempt.hpp"
 #include "wire/call.hpp"
 #include "wire/link.hpp"
 
@@ -83,7 +84,7 @@ private:
 };
 
 /// The acquire was granted, and it is not known yet whether enough replicas have it.
-inline bool is_unconfirmed(const acquisition_call& c) noexcept {
+inline bool is_unconfirmed(const attempt& c) noexcept {
     return c.where == wire::call::state::idle && c.is_linked();
 }
 

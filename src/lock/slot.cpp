@@ -13,8 +13,14 @@
 
 namespace conch::lock {
 
+const pending_kind waiter::own_kind{.cancel = [](context& ctx, pending& p, error_code why) {
+    auto& w = static_cast<waiter&>(p);
+    ++ctx.counters.cancelled;
+    w.home.give_up(w, why);
+}};
+
 waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, time_point now)
-    : pending{kind::acquire, c},
+    : pending{own_kind, c},
       try_only{w.try_only},
       no_wait{w.wait == duration::zero()},
       home{s},
@@ -290,14 +296,14 @@ bool slot::can_hand_over(const acquisition& a) const noexcept {
     // what releases it must not wait for that.
     return a.spec->fenced() && a.spec->takes_as(*head().spec) && !a.spec->replicas() &&
            !ctx.servers.clustered() && a.valid_until > ctx.now && link().ready() &&
-           !a.call->suspect_since;
+           !a.releasing->acquires;
 }
 
 void slot::hand_over(acquisition& a) {
     live_ = nullptr;
     ++contest_->passes;
     ++ctx.counters.hand_offs;
-    try_now(a.call);
+    try_now(a.releasing);
     if (contending_) {
         wake();
     }
@@ -325,8 +331,11 @@ void slot::release_reached(std::int64_t clients) {
 void slot::forget(acquisition& a) {
     --acquisitions_;
     ctx.acquisitions.erase(ctx.acquisitions.iterator_to(a));
-    if (a.call) {
-        ctx.calls.free(*a.call);
+    if (a.acquiring) {
+        ctx.attempts.free(*a.acquiring);
+    }
+    if (a.releasing) {
+        ctx.releases.free(*a.releasing);
     }
     ctx.acquisition_pool.free(a);
     ctx.may_be_idle(*this);
@@ -344,9 +353,9 @@ void slot::on_wait_over(void* waiter_) {
         return;
     }
     const bool unreachable = unanswered || s.link().down_since(s.ctx.now) <= w.since;
-    const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->call);
+    const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->acquiring);
     s.give_up(w, !unreachable || s.live_ || waits_for_replicas ? errc::timed_out
-                 : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->call)
+                 : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->acquiring)
                                            : s.link().why_down());
 }
 

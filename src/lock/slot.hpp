@@ -113,7 +113,7 @@ private:
     static const wire::joint_form joint_acquire;
 
     void advance();  // lets the next waiter try, if it can
-    void try_now(acquisition_call* leaving = nullptr);
+    void try_now(release* leaving = nullptr);
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void granted(acquisition& a);

@@ -261,7 +261,7 @@ bool cluster::contradicts_moved(const std::vector<slot_range>& ranges) {
     const bool confirmed = std::any_of(ranges.begin(), ranges.end(), [&](const slot_range& r) {
         return r.first <= moved_->first && moved_->first <= r.last && r.master == moved_->master;
     });
-    if (!confirmed && slots_.sent < moved_at_) {
+    if (!confirmed && slots_.history.last_sent < moved_at_) {
         ask();
         return true;
     }

@@ -210,7 +210,7 @@ void servers::follow(wire::call& c, server_link& from, const wire::redirection& 
         to.to.port != 0 ? cluster_->reached(to.to, from.link.target()) : std::nullopt;
     const std::optional<std::uint16_t> there = at ? index_of(*at) : std::nullopt;
     ++counters_.redirections;
-    c.asking = false;
+    c.ask = wire::call::asking::no;
     if (at && !to.once && *at != from.link.target()) {
         cluster_->moved(to.slot, *at);
     }
@@ -222,7 +222,7 @@ void servers::follow(wire::call& c, server_link& from, const wire::redirection& 
         importing.sent_on_to = true;
         wire::link& other = link_of(importing, from.durable);
         if (other.ready()) {
-            c.asking = true;
+            c.ask = wire::call::asking::due;
             other.adopt(c);
         } else {
             // This may not be true any more when there is a connection: the hash slot may be on its
@@ -367,13 +367,12 @@ void servers::regroup() {
 void servers::hand_over(server_link& l) {
     wire::call_list gone;
     l.link.take_waiting(gone, [&](const wire::call& c) {
-        return c.hash_slot != wire::no_hash_slot && !c.asking && c.redirects < most_redirects &&
+        return c.hash_slot != wire::no_hash_slot && !c.asks() && c.redirects < most_redirects &&
                &serving(c.hash_slot, l.durable) != &l.link;
     });
     while (!gone.empty()) {
         wire::call& c = gone.front();
         gone.pop_front();
-        c.where = wire::call::state::idle;
         serving(c.hash_slot, l.durable).adopt(c);
     }
 }

@@ -43,6 +43,34 @@ enum class retry : std::uint8_t {
     never,   ///< ends as lost; who wants it makes a new one
 };
 
+/// What is known of the copies of a call that were written since it was submitted.
+struct call_history {
+    static constexpr time_point never = time_point::min();
+
+    std::uint32_t copies = 0;
+    /// When the writes of the first and of the last copy started.
+    time_point first_sent{};
+    time_point last_sent{};
+    /// When a connection last broke with the call unanswered, or with what it had done there.
+    time_point lost_at = never;
+
+    /// A copy may have run without an answer, and may still run.
+    bool in_doubt() const noexcept { return lost_at != never; }
+    void written(time_point now) noexcept {
+        last_sent = now;
+        if (copies++ == 0) {
+            first_sent = now;
+        }
+    }
+    /// The server answered that the last copy did not run: the call is as good as unwritten,
+    /// unless an earlier copy was lost.
+    void not_run() noexcept {
+        if (!in_doubt()) {
+            copies = 0;
+        }
+    }
+};
+
 /// Which calls leave first.
 enum class priority : std::uint8_t {
     greeting,  ///< the handshake and what must precede all else
@@ -65,6 +93,11 @@ struct call_type {
     bool is_script;
     /// The success answer is a push (SUBSCRIBE and its kin under RESP3).
     bool answered_by_push;
+    /// It has several keys, and its sender makes it anew for each: it ends as refused by TRYAGAIN
+    /// and ASK, which say that some of the keys are elsewhere, but not which.
+    bool divisible = false;
+    /// Nobody waits for what it does.
+    bool unhurried = false;
     void (*encode)(call&, resp::writer&);
     void (*done)(call&, const outcome&);
     const joint_form* joint = nullptr;  ///< if there is one
@@ -75,37 +108,39 @@ using call_hook =
 
 /// One command on its way: embedded in what it concerns, in one list of the link at a time.
 struct call : call_hook {
-    enum class state : std::uint8_t { idle, waiting, written };
+    enum class state : std::uint8_t {
+        idle,
+        waiting,    ///< to be written
+        written,    ///< and not answered
+        abandoned,  ///< the same, but nobody wants the effect any more: it is never written again
+    };
+    /// ASKING goes before a call whose server doesn't own its key yet.
+    enum class asking : std::uint8_t { no, due, awaited, answered };
 
     explicit call(const call_type& t) noexcept : type{&t} {}
     call(const call&) = delete;
     call& operator=(const call&) = delete;
 
-    /// The copy that was just answered didn't run: as if it had never been written, unless an
-    /// earlier one was lost.
-    void not_run() noexcept {
-        if (!in_doubt) {
-            copies = 0;
+    /// From now on a copy that is on its way is the last one.
+    void abandon() noexcept {
+        if (where == state::written) {
+            where = state::abandoned;
         }
+    }
+    bool asks() const noexcept { return ask != asking::no; }
+    bool abandoned() const noexcept { return where == state::abandoned; }
+    void end(const outcome& o) {
+        where = state::idle;
+        type->done(*this, o);
     }
 
     const call_type* type;
     state where = state::idle;
-    /// Cleared when nobody wants the effect any more: it is then never sent again.
-    bool wanted = true;
-    /// Nobody waits for what it does.
-    bool unhurried = false;
+    asking ask = asking::no;
     /// The server doesn't have the script: send its text.
     bool by_body = false;
     /// The server refused it together with others: it leaves alone.
     bool alone = false;
-    /// It has several keys, and can be made anew for each: TRYAGAIN and ASK, which say that some of
-    /// them are elsewhere, but not which, end it as refused.
-    bool divisible = false;
-    /// The server it is for doesn't own its key yet: ASKING goes before it.
-    bool asking = false;
-    /// The next answer is that of ASKING.
-    bool asked = false;
     /// How many times in a row, without a pause, it was sent on to another server.
     std::uint8_t redirects = 0;
     /// That of its key.
@@ -114,17 +149,9 @@ struct call : call_hook {
     std::uint16_t joined = 0;
     /// The last passing refusal (LOADING and its kin), or none.
     errc trouble{};
-    /// How many times it was written since it was submitted.
-    std::uint32_t copies = 0;
-    /// When the first and the last of these writes started.
-    time_point first_sent{};
-    time_point sent{};
+    call_history history{};
     /// Order of the last write among all writes.
     std::uint64_t serial = 0;
-    /// A connection broke with this call unanswered, or with what it had done there; when the last
-    /// of these did.
-    bool in_doubt = false;
-    time_point lost_at{};
 };
 
 using call_list = boost::intrusive::list<call, boost::intrusive::constant_time_size<false>>;

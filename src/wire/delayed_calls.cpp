@@ -67,7 +67,6 @@ void delayed_calls::resume_if(bool (*which)(const call& c)) noexcept {
         call& c = *--it;
         if (which(c)) {
             it = calls_.erase(it);
-            c.where = call::state::idle;
             c.redirects = 0;
             pipeline_.submit_again(c);
         }

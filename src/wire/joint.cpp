@@ -42,15 +42,15 @@ void link::refused_together(std::size_t count, const resp::value& reply) {
         if (!divided && redirect(c, reply.text())) {
             continue;
         }
-        const bool goes_again = c.wanted && (of_replica || why == refusal::lasting ||
-                                             (why == refusal::no_script && !c.by_body));
+        const bool goes_again = !c.abandoned() && (of_replica || why == refusal::lasting ||
+                                                   (why == refusal::no_script && !c.by_body));
         if (!goes_again) {
             answer(c, reply);
             continue;
         }
         c.by_body = !of_replica && why == refusal::no_script;
         c.alone = !of_replica && why == refusal::lasting;
-        c.not_run();
+        c.history.not_run();
         again[size++] = &c;
     }
     pipeline_.submit_again({again.data(), size});

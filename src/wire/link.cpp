@@ -55,16 +55,14 @@ void link::use() {
 }
 
 void link::repeat(call& c) {
-    c.in_doubt = true;
-    c.lost_at = now_;
-    c.asking = false;
+    c.history.lost_at = now_;
+    c.ask = call::asking::no;
     pipeline_.submit_again(c);
 }
 
 void link::doubt(call& c) const noexcept {
-    if (!c.in_doubt) {
-        c.in_doubt = true;
-        c.lost_at = now_;
+    if (!c.history.in_doubt()) {
+        c.history.lost_at = now_;
     }
 }
 
@@ -303,8 +301,8 @@ void link::handle(const resp::value& message) {
     if (message.is_error() && events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
         events_.hash_slots_crossed(events_.owner);
     }
-    if (c->asked) {
-        c->asked = false;  // whatever it was: the answer to the call itself tells
+    if (c->ask == call::asking::awaited) {
+        c->ask = call::asking::answered;  // whatever it was: the answer to the call itself tells
         return;
     }
     handled_ += c->joined;
@@ -320,7 +318,7 @@ void link::handle_push(const resp::value& push) {
     if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
         heard_ = now_;
         pipeline_.take_answered();
-        c->type->done(*c, outcome{outcome::kind::answered, push, this});
+        c->end({outcome::kind::answered, push, this});
         return;
     }
     if (!c) {
@@ -340,7 +338,7 @@ void link::answer(call& c, const resp::value& reply) {
                 failures_ = 0;
             }
         }
-        c.type->done(c, outcome{outcome::kind::answered, reply, this});
+        c.end({outcome::kind::answered, reply, this});
         return;
     }
     const std::string_view words = reply.text();
@@ -350,38 +348,38 @@ void link::answer(call& c, const resp::value& reply) {
     }
     // No replica refuses a subscription so; one that is being left is gone once the connection is.
     if (c.type->order != priority::greeting && !c.type->answered_by_push && demoted(words)) {
-        if (c.wanted) {
-            c.not_run();
+        if (!c.abandoned()) {
+            c.history.not_run();
             pipeline_.submit_again(c);
             return;
         }
-    } else if (c.wanted && c.type->order != priority::greeting && &c != &ping_) {
+    } else if (!c.abandoned() && c.type->order != priority::greeting && &c != &ping_) {
         switch (classify(words)) {
             case refusal::no_script:
                 if (!c.by_body) {
                     c.by_body = true;
-                    c.not_run();
+                    c.history.not_run();
                     pipeline_.submit_again(c);
                     return;
                 }
                 break;
             case refusal::passing:
-                if ((c.divisible && is_divided(words)) || expected_ == role::discovery) {
+                if ((c.type->divisible && is_divided(words)) || expected_ == role::discovery) {
                     break;  // the question goes to the next node
                 }
-                c.not_run();
+                c.history.not_run();
                 log_refusal(words);
                 retry_later(c, to_errc(words));
                 return;
             case refusal::lasting: break;
         }
     }
-    c.type->done(c, outcome{outcome::kind::refused, reply, this});
+    c.end({outcome::kind::refused, reply, this});
 }
 
 // By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
 void link::retry_later(call& c, errc trouble) {
-    c.asking = false;
+    c.ask = call::asking::no;
     c.trouble = trouble;
     delayed_.add(c);
 }

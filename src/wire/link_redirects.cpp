@@ -77,15 +77,15 @@ bool link::is_misdirected(const call* c, const resp::value& reply) {
 
 // It did not run. Where it belongs is for the topology to say.
 bool link::redirect(call& c, std::string_view words) {
-    if (!events_.redirected || !c.wanted || c.hash_slot == no_hash_slot ||
-        (c.divisible && is_divided(words))) {
+    if (!events_.redirected || c.abandoned() || c.hash_slot == no_hash_slot ||
+        (c.type->divisible && is_divided(words))) {
         return false;
     }
     const std::optional<redirection> to = read_redirection(words);
     if (!to) {
         return false;
     }
-    c.not_run();
+    c.history.not_run();
     events_.redirected(events_.owner, c, *to);
     return true;
 }
@@ -93,7 +93,7 @@ bool link::redirect(call& c, std::string_view words) {
 // A subscription to a channel that another server has. Its listeners go there when the topology
 // knows; till then, as the server may be the one that is to have it, it is asked for here again.
 bool link::moved_away(call& c, std::string_view words) {
-    if (!events_.redirected || !c.wanted || !c.type->answered_by_push ||
+    if (!events_.redirected || !c.type->answered_by_push ||
         !static_cast<const subscription&>(c).begins() || !read_redirection(words)) {
         return false;
     }

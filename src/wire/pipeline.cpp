@@ -11,14 +11,12 @@ namespace conch::wire {
 void pipeline::begin(call& c) noexcept {
     CONCH_CHECK(c.where == call::state::idle);
     c.where = call::state::waiting;
-    c.wanted = true;
     c.by_body = false;
     c.alone = false;
-    c.asking = false;
+    c.ask = call::asking::no;
     c.redirects = 0;
     c.trouble = {};
-    c.copies = 0;
-    c.in_doubt = false;
+    c.history = {};
 }
 
 void pipeline::submit(call& c) noexcept {
@@ -32,13 +30,13 @@ void pipeline::submit_first(call& c) noexcept {
 }
 
 void pipeline::submit_again(call& c) noexcept {
-    CONCH_CHECK(c.where == call::state::idle && c.wanted);
+    CONCH_CHECK(!c.is_linked() && !c.abandoned());
     c.where = call::state::waiting;
     waiting(c).push_front(c);
 }
 
 void pipeline::adopt(call& c) noexcept {
-    CONCH_CHECK(c.where == call::state::idle && c.wanted);
+    CONCH_CHECK(!c.is_linked() && !c.abandoned());
     c.where = call::state::waiting;
     waiting(c).push_back(c);
 }
@@ -57,8 +55,9 @@ bool pipeline::has_output(bool ready) const noexcept {
 bool pipeline::hurries(bool ready) const noexcept {
     const auto& [greeting, urgent, normal] = waiting_;
     return !greeting.empty() ||
-           (ready && (!urgent.empty() || !std::all_of(normal.begin(), normal.end(),
-                                                      [](const call& c) { return c.unhurried; })));
+           (ready &&
+            (!urgent.empty() || !std::all_of(normal.begin(), normal.end(),
+                                             [](const call& c) { return c.type->unhurried; })));
 }
 
 std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::size_t limit) {
@@ -76,8 +75,8 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
             }
             first.joined = static_cast<std::uint16_t>(calls.size() - 1);
             resp::writer w{out};
-            if (first.asking) {
-                first.asked = true;
+            if (first.asks()) {
+                first.ask = call::asking::awaited;
                 w.command(1).arg("ASKING");
             }
             if (calls.size() == 1) {
@@ -93,20 +92,16 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
 
 void pipeline::written(call& c, time_point now) noexcept {
     c.where = call::state::written;
-    c.sent = now;
-    if (c.copies++ == 0) {
-        c.first_sent = now;
-    }
+    c.history.written(now);
     c.serial = ++serial_;
     c.joined = 0;
-    c.asked = false;
     written_.push_back(c);
 }
 
 // The first call, and those behind it that leave as one script with it.
 std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) const noexcept {
     const auto script_of = [](const call& c) {
-        return c.type->joint && !c.alone && !c.asking ? c.type->joint->script(c) : leaves_alone;
+        return c.type->joint && !c.alone && !c.asks() ? c.type->joint->script(c) : leaves_alone;
     };
     const call& first = from.front();
     const joint_script script = script_of(first);
@@ -136,7 +131,6 @@ call* pipeline::take_answered() noexcept {
     CONCH_CHECK(!written_.empty());
     call& c = written_.front();
     written_.pop_front();
-    c.where = call::state::idle;
     return &c;
 }
 
@@ -146,12 +140,10 @@ std::size_t pipeline::connection_lost(time_point now) {
     while (!written_.empty()) {
         call& c = written_.back();
         written_.pop_back();
-        c.where = call::state::idle;
-        c.in_doubt = true;
-        c.lost_at = now;
-        c.asking = false;
+        c.history.lost_at = now;
+        c.ask = call::asking::no;
         in_doubt += c.type->is_script ? 1 : 0;
-        if (c.wanted && c.type->after_loss == retry::replay) {
+        if (!c.abandoned() && c.type->after_loss == retry::replay) {
             submit_again(c);
         } else {
             lost.push_front(c);
@@ -160,7 +152,7 @@ std::size_t pipeline::connection_lost(time_point now) {
     // Where the next connection leads, and when, nobody knows.
     for (call_list& list : waiting_) {
         for (call& c : list) {
-            c.asking = false;
+            c.ask = call::asking::no;
         }
     }
     // What remains of a greeting belongs to the connection that broke.
@@ -181,8 +173,7 @@ void pipeline::end_as_lost(call_list& lost) {
     while (!lost.empty()) {
         call& c = lost.front();
         lost.pop_front();
-        c.where = call::state::idle;
-        c.type->done(c, outcome{outcome::kind::lost, {}});
+        c.end({outcome::kind::lost, {}});
     }
 }
 

@@ -70,7 +70,7 @@ public:
     bool awaits_answer() const noexcept { return !written_.empty(); }
     /// The call that the next reply answers; null if none is awaited.
     call* next_answered() noexcept { return written_.empty() ? nullptr : &written_.front(); }
-    /// Takes it from the list.
+    /// Takes it from the list; its state stays until it ends or waits again.
     call* take_answered() noexcept;
 
     /// The connection broke at `now`. Written calls that are still wanted and may be

@@ -10,7 +10,7 @@
 
 namespace conch::wire {
 
-const call_type subscriptions::type{
+const call_type subscriptions::subscribe_type{
     .name = "subscribe",
     .after_loss = retry::never,
     .order = priority::normal,
@@ -20,8 +20,21 @@ const call_type subscriptions::type{
     .done = &subscriptions::done,
 };
 
+const call_type subscriptions::unsubscribe_type{
+    .name = "unsubscribe",
+    .after_loss = retry::never,
+    .order = priority::normal,
+    .is_script = false,
+    .answered_by_push = true,
+    .unhurried = true,
+    .encode = &subscriptions::encode,
+    .done = &subscriptions::done,
+};
+
 subscription::subscription(subscriptions& h, std::string_view name) noexcept
-    : call{subscriptions::type}, home{h}, channel_size{static_cast<std::uint32_t>(name.size())} {
+    : call{subscriptions::subscribe_type},
+      home{h},
+      channel_size{static_cast<std::uint32_t>(name.size())} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 
@@ -189,11 +202,11 @@ void subscriptions::reconcile(subscription& s, bool first) {
     }
     if (want && s.now == state::off) {
         s.now = state::subscribing;
-        s.unhurried = false;
+        s.type = &subscribe_type;
         first ? pipeline_.submit_first(s) : pipeline_.submit(s);
     } else if (!want && s.now == state::on) {
         s.now = state::unsubscribing;
-        s.unhurried = true;
+        s.type = &unsubscribe_type;
         pipeline_.submit(s);
     } else if (!want) {
         all_.erase(&s);

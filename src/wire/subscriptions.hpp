@@ -123,7 +123,8 @@ private:
 
     static void encode(call& c, resp::writer& w);
     static void done(call& c, const outcome& o);
-    static const call_type type;
+    static const call_type subscribe_type;
+    static const call_type unsubscribe_type;
 
     std::string_view plain(std::string_view what) const noexcept;
     subscription* find(std::string_view channel) const noexcept;

@@ -53,15 +53,15 @@ public:
     using executor_type = boost::asio::any_io_executor;
     executor_type get_executor() const noexcept { return executor_of(core_); }
 
-    initiate(request what, core_ptr core, spec_ptr spec, view_ptr view)
-        : what_{what}, core_{std::move(core)}, spec_{std::move(spec)}, view_{std::move(view)} {}
+    initiate(const request& what, core_ptr core, spec_ptr spec, view_ptr view)
+        : what_{&what}, core_{std::move(core)}, spec_{std::move(spec)}, view_{std::move(view)} {}
 
     template <typename Handler>
     void operator()(Handler&& handler, const asked_options& options) {
         using op_type = handler_operation<std::decay_t<Handler>, Result>;
         const context_use use{core_};
         operation* op =
-            op_type::make(what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
+            op_type::make(*what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
         op->spec = std::move(spec_);
         op->view = std::move(view_);
         op->options = options;
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    request what_;
+    const request* what_;
     core_ptr core_;
     spec_ptr spec_;
     view_ptr view_;
@@ -81,7 +81,7 @@ auto start(initiate<Result> initiation, Token& token, const asked_options& optio
 }
 
 template <typename Hold, typename Token>
-auto async_acquire(request what, core_ptr core, spec_ptr spec, const lock_options& options,
+auto async_acquire(const request& what, core_ptr core, spec_ptr spec, const lock_options& options,
                    Token&& token) {
     return start<void(error_code, Hold), hold_result<Hold>, Token>(
         {what, std::move(core), std::move(spec), nullptr}, token, asked_options{options});
@@ -101,7 +101,8 @@ auto async_force_unlock(core_ptr core, spec_ptr spec, Token&& token) {
 }
 
 template <typename Token>
-auto async_simple(request what, core_ptr core, view_ptr view, duration amount, Token&& token) {
+auto async_simple(const request& what, core_ptr core, view_ptr view, duration amount,
+                  Token&& token) {
     return start<void(error_code), no_result, Token>(
         {what, std::move(core), nullptr, std::move(view)}, token, asked_options{amount});
 }

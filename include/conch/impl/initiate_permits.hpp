@@ -32,15 +32,15 @@ public:
     using executor_type = boost::asio::any_io_executor;
     executor_type get_executor() const noexcept { return executor_of(core_); }
 
-    initiate_permits(request what, core_ptr core, rate_spec_ptr spec)
-        : what_{what}, core_{std::move(core)}, spec_{std::move(spec)} {}
+    initiate_permits(const request& what, core_ptr core, rate_spec_ptr spec)
+        : what_{&what}, core_{std::move(core)}, spec_{std::move(spec)} {}
 
     template <typename Handler>
     void operator()(Handler&& handler, std::uint64_t permits, duration wait, bool log_refusal) {
         using op_type = handler_operation<std::decay_t<Handler>, verdict_result>;
         const context_use use{core_};
         permits_operation* op =
-            op_type::make(what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
+            op_type::make(*what_, core_, std::decay_t<Handler>(std::forward<Handler>(handler)));
         op->limit = std::move(spec_);
         op->permits = permits;
         op->options = asked_options{wait};
@@ -49,13 +49,13 @@ public:
     }
 
 private:
-    request what_;
+    const request* what_;
     core_ptr core_;
     rate_spec_ptr spec_;
 };
 
 template <typename Token>
-auto async_permits(request what, core_ptr core, rate_spec_ptr spec, std::uint64_t permits,
+auto async_permits(const request& what, core_ptr core, rate_spec_ptr spec, std::uint64_t permits,
                    duration wait, bool log_refusal, Token&& token) {
     using signature = void(error_code, rate_verdict);
     return check_and_initiate<signature, Token>(

@@ -32,17 +32,25 @@ struct pending;
 
 namespace conch::impl {
 
-enum class request : std::uint8_t {
-    lock,
-    try_lock,
-    unlock,
-    extend,
-    wait_lost,
-    status,
-    force_unlock,
-    permits,
-    try_permits,
-    shutdown
+class client_core;
+class quorum_core;
+
+/// What an operation asks for, and how it begins.
+struct request {
+    void (*begin)(client_core& c, operation& op);
+    /// Null: a majority of servers is never asked for it.
+    void (*begin_at_majority)(quorum_core& c, operation& op) = nullptr;
+
+    static const request lock;
+    static const request try_lock;
+    static const request unlock;
+    static const request extend;
+    static const request wait_lost;
+    static const request status;
+    static const request force_unlock;
+    static const request permits;
+    static const request try_permits;
+    static const request shutdown;
 };
 
 /// `lock_options` in less room, or `status_options`, or an amount. Trivially destructible.
@@ -148,7 +156,7 @@ private:
 struct operation {
     using finish_function = void (*)(operation*, bool deliver) noexcept;
 
-    operation(request w, finish_function f) noexcept : finish{f}, what{w} {}
+    operation(const request& w, finish_function f) noexcept : finish{f}, what{w} {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
@@ -168,7 +176,7 @@ struct operation {
     };
     error_code ec{};
     view_ptr view{};
-    const request what;
+    const request& what;
     bool flag = false;
 
 protected:
@@ -270,7 +278,7 @@ class handler_operation final : public Result::operation_type {
     };
 
 public:
-    handler_operation(request w, const core_ptr& c, Handler&& handler)
+    handler_operation(const request& w, const core_ptr& c, Handler&& handler)
         : operation_type{w, &handler_operation::finish_this},
           handler_{std::move(handler)},
           work_{boost::asio::get_associated_executor(handler_, executor_of(c))} {
@@ -282,7 +290,7 @@ public:
         }
     }
 
-    static handler_operation* make(request what, const core_ptr& core, Handler&& handler) {
+    static handler_operation* make(const request& what, const core_ptr& core, Handler&& handler) {
         self_allocator alloc{boost::asio::get_associated_allocator(handler)};
         auto* p = std::allocator_traits<self_allocator>::allocate(alloc, 1);
         try {

@@ -55,7 +55,7 @@ TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_agai
     h.submit(c);
     connect();
     EXPECT_EQ(h.sent(), lines{"release_many a b c 3"});
-    b.wanted = false;
+    b.abandon();
     h.reply(read_only);
     EXPECT_EQ(h.link.wanted(), 0u) << "left";
     EXPECT_EQ(b.ends.size(), 1u) << "never sent again";

@@ -187,7 +187,7 @@ TEST_F(wire_link, noscript_does_not_send_what_nobody_wants) {
     ready();
     h.submit(s);
     h.sent();
-    s.wanted = false;
+    s.abandon();
     h.reply(error("NOSCRIPT No matching script."));
     EXPECT_EQ(h.sent(), lines{});
     EXPECT_EQ(s.ends.size(), 1u);
@@ -252,7 +252,7 @@ TEST_F(wire_link, what_nobody_wants_is_not_sent_again_after_loading) {
     ready();
     h.submit(a);
     h.sent();
-    a.wanted = false;
+    a.abandon();
     h.reply(error("LOADING Redis is loading"));
     EXPECT_EQ(a.ends.size(), 1u);
     h.advance(2s);

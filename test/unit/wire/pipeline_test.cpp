@@ -91,7 +91,6 @@ TEST_F(wire_pipeline, answers_belong_to_calls_in_the_order_of_their_writing) {
     EXPECT_EQ(p.take_answered(), &u);
     EXPECT_EQ(p.take_answered(), &a);
     EXPECT_EQ(p.next_answered(), nullptr);
-    EXPECT_EQ(a.where, call::state::idle);
 }
 
 TEST_F(wire_pipeline, one_may_be_put_before_the_others) {
@@ -130,11 +129,11 @@ TEST_F(wire_pipeline, a_call_knows_when_its_first_and_its_last_copy_left) {
     stage(true, 1 << 20, time_point{1s});
     p.connection_lost(time_point{2s});
     stage(true, 1 << 20, time_point{3s});
-    EXPECT_EQ(a.copies, 2u);
-    EXPECT_EQ(a.first_sent, time_point{1s});
-    EXPECT_EQ(a.sent, time_point{3s});
-    EXPECT_TRUE(a.in_doubt);
-    EXPECT_EQ(a.lost_at, time_point{2s});
+    EXPECT_EQ(a.history.copies, 2u);
+    EXPECT_EQ(a.history.first_sent, time_point{1s});
+    EXPECT_EQ(a.history.last_sent, time_point{3s});
+    EXPECT_TRUE(a.history.in_doubt());
+    EXPECT_EQ(a.history.lost_at, time_point{2s});
 }
 
 TEST_F(wire_pipeline, a_new_submission_forgets_the_one_before) {
@@ -142,12 +141,12 @@ TEST_F(wire_pipeline, a_new_submission_forgets_the_one_before) {
     stage();
     p.connection_lost(time_point{2s});
     stage();
-    p.take_answered();
+    p.take_answered()->end({outcome::kind::answered, {}});
     p.submit(a);
-    EXPECT_EQ(a.copies, 0u);
-    EXPECT_FALSE(a.in_doubt);
+    EXPECT_EQ(a.history.copies, 0u);
+    EXPECT_FALSE(a.history.in_doubt());
     stage(true, 1 << 20, time_point{5s});
-    EXPECT_EQ(a.first_sent, time_point{5s});
+    EXPECT_EQ(a.history.first_sent, time_point{5s});
 }
 
 TEST_F(wire_pipeline, after_a_loss_calls_are_replayed_in_their_order_and_before_the_others) {
@@ -175,7 +174,7 @@ TEST_F(wire_pipeline, a_call_that_nobody_wants_ends_as_lost_and_is_never_written
     p.submit(a);
     p.submit(b);
     stage();
-    a.wanted = false;
+    a.abandon();
     p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, lines{"a lost"});
     EXPECT_EQ(stage(), lines{"b"});
@@ -184,10 +183,11 @@ TEST_F(wire_pipeline, a_call_that_nobody_wants_ends_as_lost_and_is_never_written
 TEST_F(wire_pipeline, lost_calls_end_in_the_order_of_their_writing) {
     for (probe* x : {&a, &b, &c}) {
         p.submit(*x);
-        x->wanted = true;
     }
     stage();
-    a.wanted = b.wanted = c.wanted = false;
+    for (probe* x : {&a, &b, &c}) {
+        x->abandon();
+    }
     p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, (lines{"a lost", "b lost", "c lost"}));
 }
@@ -203,7 +203,7 @@ TEST_F(wire_pipeline, a_call_that_waits_stays_when_the_connection_is_lost) {
     p.submit(o);
     p.connection_lost(time_point{2s});
     EXPECT_EQ(ends, lines{});
-    EXPECT_FALSE(o.in_doubt);
+    EXPECT_FALSE(o.history.in_doubt());
     EXPECT_EQ(stage(), lines{"o"});
 }
 

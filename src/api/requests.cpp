@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// How each kind of operation begins: in the engine of a client, or at a majority of servers.
+#include "api/quorum_attempt.hpp"
+#include "api/quorum_core.hpp"
+#include "api/quorum_holding.hpp"
+#include "api/quorum_query.hpp"
+#include "driver/client_core.hpp"
+
+#include <conch/impl/operation.hpp>
+
+#include <utility>
+
+namespace conch::impl {
+namespace {
+
+lock::caller caller_of(operation& op) noexcept { return {&op, &op.running}; }
+
+void acquire(client_core& c, operation& op, bool try_only) {
+    c.engine().acquire(op.spec, op.options.get(), try_only, caller_of(op), op.options.owner());
+}
+
+void ask_limit(client_core& c, operation& op, bool try_only) {
+    auto& p = static_cast<permits_operation&>(op);
+    c.engine().permits(p.limit, p.permits, p.options.amount(), try_only, caller_of(op), &p.verdict,
+                       p.flag);
+}
+
+void acquire_at_majority(quorum_core& c, operation& op) {
+    quorum_attempt::start(c.shared_from_this(), op);
+}
+
+template <void (quorum_holding::*begin)(operation&)>
+void at_holding(quorum_core&, operation& op) {
+    const view_ptr view = std::move(op.view);
+    if (view) {
+        (static_cast<quorum_holding&>(*view).*begin)(op);
+    } else {
+        op.ec = errc::not_owner;
+        op.finish(&op, true);
+    }
+}
+
+}  // namespace
+
+constinit const request request::lock{
+    .begin = [](client_core& c, operation& op) { acquire(c, op, false); },
+    .begin_at_majority = &acquire_at_majority,
+};
+
+constinit const request request::try_lock{
+    .begin = [](client_core& c, operation& op) { acquire(c, op, true); },
+    .begin_at_majority = &acquire_at_majority,
+};
+
+constinit const request request::unlock{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().unlock(std::exchange(op.view, nullptr), caller_of(op));
+        },
+    .begin_at_majority = &at_holding<&quorum_holding::unlock>,
+};
+
+constinit const request request::extend{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().extend(std::exchange(op.view, nullptr), op.options.amount(), caller_of(op));
+        },
+    .begin_at_majority = &at_holding<&quorum_holding::extend>,
+};
+
+constinit const request request::wait_lost{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().wait_lost(std::exchange(op.view, nullptr), op.options.amount(),
+                                 caller_of(op));
+        },
+    .begin_at_majority = &at_holding<&quorum_holding::wait_lost>,
+};
+
+constinit const request request::status{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().status(op.spec, op.options.status(), caller_of(op),
+                              &static_cast<status_operation&>(op).status);
+        },
+    .begin_at_majority = [](quorum_core& c,
+                            operation& op) { start_status(c.shared_from_this(), op); },
+};
+
+constinit const request request::force_unlock{
+    .begin = [](client_core& c, operation& op) { c.engine().force_unlock(op.spec, caller_of(op)); },
+    .begin_at_majority = [](quorum_core& c,
+                            operation& op) { start_force_unlock(c.shared_from_this(), op); },
+};
+
+constinit const request request::permits{
+    .begin = [](client_core& c, operation& op) { ask_limit(c, op, false); },
+};
+
+constinit const request request::try_permits{
+    .begin = [](client_core& c, operation& op) { ask_limit(c, op, true); },
+};
+
+constinit const request request::shutdown{
+    .begin = [](client_core& c, operation& op) { c.shut_down(op); },
+};
+
+}  // namespace conch::impl
