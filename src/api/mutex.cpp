@@ -5,7 +5,7 @@
 #include <conch/token_mutex.hpp>
 
 #include "driver/backend.hpp"
-#include "lock/spec.hpp"
+#include "protocol/lock_protocol.hpp"
 
 #include <chrono>
 #include <stdexcept>
@@ -18,7 +18,7 @@ namespace {
 impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
     const auto need = [&](bool good, const char* why) {
         if (!good) {
-            throw std::invalid_argument{std::string{spec->family().type_name} + ": " + why};
+            throw std::invalid_argument{std::string{spec->protocol().type_name} + ": " + why};
         }
     };
     if (!core) {
@@ -39,7 +39,7 @@ impl::spec_ptr checked(const impl::core_ptr& core, impl::spec_ptr spec) {
 }  // namespace
 
 mutex::mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : mutex{redis, impl::lock_spec::make(impl::redisson_family, name, options)} {}
+    : mutex{redis, impl::lock_spec::make(protocol::mutex_protocol, name, options)} {}
 
 mutex::mutex(const client& redis, impl::spec_ptr spec)
     : mutex{redis.core_, checked(redis.core_, std::move(spec))} {}
@@ -48,12 +48,12 @@ mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
     : core_{std::move(core)}, spec_{std::move(spec)} {}
 
 token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
-    : mutex{redis, impl::lock_spec::make(impl::value_lock_family, name, options)} {}
+    : mutex{redis, impl::lock_spec::make(protocol::value_lock_protocol, name, options)} {}
 
 impl::mutex_source::mutex_source(const client& redis) noexcept : core_{redis.core_} {}
 
 mutex impl::mutex_source::named(std::string_view name) const {
-    return {core_, checked(core_, lock_spec::make(redisson_family, name, {}))};
+    return {core_, checked(core_, lock_spec::make(protocol::mutex_protocol, name, {}))};
 }
 
 std::string_view mutex::name() const noexcept { return spec_->name(); }

@@ -2,7 +2,7 @@
 #include <conch/quorum_mutex.hpp>
 
 #include "api/quorum_core.hpp"
-#include "lock/spec.hpp"
+#include "protocol/lock_protocol.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -45,7 +45,7 @@ quorum_mutex::quorum_mutex(std::span<const std::reference_wrapper<const client>>
                            std::string_view name, const quorum_options& options)
     : mutex{[&]() -> impl::core_ptr {
                 check(clients, options);
-                const auto spec = impl::lock_spec::make(impl::redisson_family, name, {});
+                const auto spec = impl::lock_spec::make(protocol::mutex_protocol, name, {});
                 std::vector<impl::quorum_member> members;
                 members.reserve(clients.size());
                 for (const client& c : clients) {
@@ -54,6 +54,6 @@ quorum_mutex::quorum_mutex(std::span<const std::reference_wrapper<const client>>
                 return std::make_shared<impl::quorum_core>(std::move(members),
                                                            options.answer_timeout);
             }(),
-            impl::lock_spec::make(impl::redisson_family, name, {})} {}
+            impl::lock_spec::make(protocol::mutex_protocol, name, {})} {}
 
 }  // namespace conch

@@ -2,7 +2,7 @@
 #include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
 
-#include "lock/rate_spec.hpp"
+#include "protocol/rate_spec.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>

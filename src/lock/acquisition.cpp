@@ -6,7 +6,6 @@
 #include "lock/context.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace conch::lock {
 
@@ -44,10 +43,8 @@ bool acquisition::failed_over() const noexcept {
     return !server_moved && moves != home.link().moves();
 }
 
-void write_field(resp::writer& w, const acquisition& a) {
-    char digits[20];
-    const auto end = std::to_chars(digits, digits + sizeof digits, a.number).ptr;
-    w.arg(a.home.ctx.field_prefix, {digits, static_cast<std::size_t>(end - digits)});
+protocol::field field_of(const acquisition& a) noexcept {
+    return {.text = a.home.ctx.field_prefix, .number = a.number};
 }
 
 }  // namespace conch::lock

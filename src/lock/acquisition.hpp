@@ -4,6 +4,7 @@
 
 #include "lock/level.hpp"
 #include "lock/pending.hpp"
+#include "protocol/lock_protocol.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -79,12 +80,8 @@ duration clamped_lease(duration lease, duration left) noexcept;
 /// its holder was promised, as it becomes the whole TTL of a key that somebody took it from.
 duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept;
 
-inline void write_name(resp::writer& w, const impl::derived_name& n) {
-    w.arg(n.before, n.name, n.after);
-}
-
-/// Appends the acquisition's field as one argument.
-void write_field(resp::writer& w, const acquisition& a);
+/// What the server knows it by. Of the context's memory.
+protocol::field field_of(const acquisition& a) noexcept;
 
 }  // namespace conch::lock
 

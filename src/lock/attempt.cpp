@@ -9,7 +9,6 @@
 #include "wire/server_error.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 // One try of a slot: from the script to a grant, a "busy" or an error.
 namespace conch::lock {
@@ -17,16 +16,7 @@ namespace {
 
 constexpr unsigned most_unused_turns = 7;
 
-/// The script's word for a lock that is gone, instead of what is left of its holder's lease.
-constexpr std::int64_t is_free = -2;
-
-/// 0 if the text is no number.
-std::uint64_t fence_in(std::string_view text) noexcept {
-    std::uint64_t token = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, token);
-    return read.ec == std::errc{} && read.ptr == end ? token : 0;
-}
+using acquire_kind = protocol::acquire_answer::kind;
 
 }  // namespace
 
@@ -54,55 +44,44 @@ const wire::call_type slot::take_over_type{
 };
 
 const wire::joint_form slot::joint_acquire{
-    .script = &slot::script_of,
-    .keys = &slot::encode_keys,
-    .args = &slot::encode_args,
+    .script =
+        [](const wire::call& c) {
+            const protocol::acquire_request r = request_of(attempt_of(c));
+            return r.spec.protocol().acquire_form(r);
+        },
+    .keys =
+        [](const wire::call& c, resp::writer& w) {
+            const protocol::acquire_request r = request_of(attempt_of(c));
+            r.spec.protocol().acquire_keys(r, w);
+        },
+    .args =
+        [](const wire::call& c, resp::writer& w) {
+            const protocol::acquire_request r = request_of(attempt_of(c));
+            r.spec.protocol().acquire_args(r, w);
+        },
 };
 
-wire::joint_script slot::script_of(const wire::call& c) {
-    const acquisition& a = attempt_of(c).of;
-    if (a.home.takes_plainly(a)) {
-        return wire::leaves_alone;
+protocol::acquire_request slot::request_of(const attempt& t) {
+    const acquisition& a = t.of;
+    const slot& s = a.home;
+    const bool first = t.history.copies <= 1 && !t.history.in_doubt();
+    protocol::acquire_request r{.spec = *a.spec,
+                                .mine = field_of(a),
+                                .lease = a.extended_by,
+                                .plainly = first && !s.contending_ && s.acquisitions_ == 1};
+    if (t.replaces) {
+        r.from = field_of(t.replaces->of);
     }
-    const std::uint8_t keys = a.spec->fenced() ? 2 : 1;
-    const std::uint8_t args = a.acquiring->replaces ? 4 : 3;
-    return {a.spec->family().acquire, keys, args};
-}
-
-void slot::encode_keys(const wire::call& c, resp::writer& w) {
-    const acquisition& a = attempt_of(c).of;
-    w.arg(a.home.name());
-    if (a.spec->fenced()) {
-        write_name(w, a.spec->fence_key());
-    }
-}
-
-void slot::encode_args(const wire::call& c, resp::writer& w) {
-    const acquisition& a = attempt_of(c).of;
-    write_field(w, a);
-    w.arg(core::ceil_millis(a.extended_by));
-    w.arg(a.spec->fence_key_ttl_ms());
-    if (a.acquiring->replaces) {
-        write_field(w, a.acquiring->replaces->of);
-    }
+    return r;
 }
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
-    const acquisition& a = attempt_of(c).of;
-    if (a.home.takes_plainly(a)) {
-        w.command(6).arg("SET").arg(a.home.name());
-        write_field(w, a);
-        w.arg("NX").arg("PX").arg(core::ceil_millis(a.extended_by));
-        return;
+    const protocol::acquire_request r = request_of(attempt_of(c));
+    if (r.spec.protocol().acquire_form(r) == wire::leaves_alone) {
+        r.spec.protocol().acquire_plainly(r, w);
+    } else {
+        wire::write_alone(c, w);
     }
-    wire::write_alone(c, w);
-}
-
-// Where a first copy may have run, SET NX would not find it again; and it says nothing of the
-// holder's lease, on which waiters rely.
-bool slot::takes_plainly(const acquisition& a) const noexcept {
-    return a.spec->family().plain && !a.spec->fenced() && a.acquiring->history.copies <= 1 &&
-           !a.acquiring->history.in_doubt() && !contending_ && acquisitions_ == 1;
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
@@ -184,17 +163,20 @@ void slot::on_patience_over(void* acquisition_) {
 void slot::tried(acquisition& a, const wire::outcome& o) {
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
     o.answered_on->took(ctx.now - a.acquiring->history.last_sent);
-    if (o.answered() && o.reply.is_text()) {
-        a.fence = fence_in(o.reply.text());
-        if (a.spec->fenced() && a.fence == 0) {
-            // A resource would let in whoever comes without a fence.
-            trying_ = nullptr;
-            compensate(a);
-            failed(errc::protocol_error);
-            return;
-        }
+    if (o.refused()) {
+        trying_ = nullptr;
+        const errc why = wire::to_errc(o.reply.text());
+        end_refused(a);
+        failed(why);
+        return;
+    }
+    const bool elsewhere = o.answered_on != &link();
+    const bool was_taking_over = a.acquiring->type == &take_over_type;
+    const protocol::acquire_answer answer = a.spec->protocol().read_acquire(o.reply);
+    a.fence = answer.fence;
+    if (answer.what == acquire_kind::granted && (a.fence != 0 || !a.spec->fenced())) {
         a.was_seen();
-        a.server_moved = o.answered_on != &link();
+        a.server_moved = elsewhere;
         if (a.spec->replicas()) {
             ctx.replicas.granted(a, *o.answered_on);
             ctx.timers.set(a.timer, patience_with(a));
@@ -204,23 +186,15 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         return;
     }
     trying_ = nullptr;
-    const bool elsewhere = o.answered_on != &link();
-    const bool from_partner = a.acquiring->type == &take_over_type;
-    if (o.refused()) {
-        const errc why = wire::to_errc(o.reply.text());
-        end_refused(a);
-        failed(why);
-    } else if (from_partner && o.reply.is_integer() && o.reply.integer() == is_free) {
+    if (answer.what == acquire_kind::busy) {
+        end_untaken(a);
+        busy(answer.ttl_ms, elsewhere);
+    } else if (answer.what == acquire_kind::gone && was_taking_over) {
         end_untaken(a);
         advance();
-    } else if (o.reply.is_integer() && o.reply.integer() > is_free) {
-        end_untaken(a);
-        busy(o.reply.integer(), elsewhere);
-    } else if (o.reply.is_null()) {
-        end_untaken(a);
-        busy(-1, elsewhere);
     } else {
-        compensate(a);  // unintelligible: it may have taken the lock
+        // It may have taken the lock; a grant without a fence would be let in by any resource.
+        compensate(a);
         failed(errc::protocol_error);
     }
 }
@@ -368,7 +342,11 @@ void slot::abandon(acquisition& a) {
 void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
     if (o.refused()) {
         end_refused(a);
-    } else if (o.answered() && (o.reply.is_integer() || o.reply.is_null())) {
+        return;
+    }
+    const acquire_kind answer =
+        o.answered() ? a.spec->protocol().read_acquire(o.reply).what : acquire_kind::unintelligible;
+    if (answer == acquire_kind::busy || answer == acquire_kind::gone) {
         end_untaken(a);
     } else {
         compensate(a);

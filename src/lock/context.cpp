@@ -2,7 +2,6 @@
 #include "lock/context.hpp"
 
 #include "core/check.hpp"
-#include "lock/querying.hpp"
 
 #include <algorithm>
 #include <chrono>

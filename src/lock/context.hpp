@@ -13,6 +13,7 @@
 #include "lock/attempt.hpp"
 #include "lock/limiter.hpp"
 #include "lock/pending.hpp"
+#include "lock/querying.hpp"
 #include "lock/releasing.hpp"
 #include "lock/renewal.hpp"
 #include "lock/replica_waits.hpp"
@@ -46,14 +47,14 @@ struct completion {
 
 /// What tells locks apart.
 struct slot_key {
-    const impl::lock_family* family;
+    const protocol::lock_protocol* protocol;
     std::string_view name;
     bool durable;  ///< on a connection of its own
 
     explicit slot_key(const impl::lock_spec& spec) noexcept
         : slot_key{spec, static_cast<bool>(spec.replicas())} {}
     slot_key(const impl::lock_spec& spec, bool d) noexcept
-        : family{&spec.family()}, name{spec.name()}, durable{d} {}
+        : protocol{&spec.protocol()}, name{spec.name()}, durable{d} {}
     friend bool operator==(const slot_key&, const slot_key&) = default;
 };
 
@@ -61,7 +62,7 @@ struct slot_key {
 struct slot_hash {
     using is_transparent = void;
     std::size_t operator()(const slot_key& k) const noexcept {
-        return std::hash<std::string_view>{}(k.name) ^ (k.family->plain ? 1u : 0u);
+        return std::hash<std::string_view>{}(k.name) ^ static_cast<std::size_t>(k.protocol->status);
     }
     std::size_t operator()(const slot* s) const noexcept { return (*this)(slot_key{*s->spec}); }
 };

@@ -3,19 +3,19 @@
 
 #include "core/check.hpp"
 #include "lock/context.hpp"
+#include "protocol/rate_limit.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <span>
 #include <utility>
 
 namespace conch::lock {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-
-/// No window is longer than a year: more is no answer of the script, and might overflow.
-static constexpr milliseconds longest_answer = std::chrono::hours{24 * 366};
 
 const wire::call_type limiter::type_of_call{
     .name = "permits",
@@ -89,6 +89,7 @@ void limiter::ask() {
 
 void limiter::encode(wire::call& c, resp::writer& w) {
     limiter& l = static_cast<counting&>(c).of;
+    std::array<std::uint64_t, largest_batch> permits;
     l.batch_.clear();
     for (pending& p : l.queue_) {
         auto& r = static_cast<permit_request&>(p);
@@ -96,15 +97,10 @@ void limiter::encode(wire::call& c, resp::writer& w) {
             break;
         }
         r.in_call = true;
+        permits[l.batch_.size()] = r.permits;
         l.batch_.push_back({&r, r.permits});
     }
-    wire::write_script(w, c, l.spec->script(), 1, 2 + l.batch_.size())
-        .arg(l.spec->name())
-        .arg(l.spec->limit())
-        .arg(l.spec->window_ms());
-    for (const asked_for& one : l.batch_) {
-        w.arg(one.permits);
-    }
+    protocol::encode_permits(c, *l.spec, std::span{permits}.first(l.batch_.size()), w);
 }
 
 void limiter::done(wire::call& c, const wire::outcome& o) {
@@ -123,21 +119,14 @@ void limiter::done(wire::call& c, const wire::outcome& o) {
 }
 
 void limiter::answered(const resp::value& reply) {
-    bool good = reply.size() == 4;
-    for (std::size_t i = 0; good && i < 4; ++i) {
-        good = reply.at(i).is_integer() && reply.at(i).integer() >= 0;
-    }
-    good = good && std::max(reply.at(2).integer(), reply.at(3).integer()) <= longest_answer.count();
-    const std::size_t granted = good ? static_cast<std::size_t>(reply.at(0).integer()) : 0;
-    if (!good || granted > batch_.size()) {
+    const auto answer = protocol::read_permits(reply, batch_.size());
+    if (!answer) {
         failed(errc::protocol_error);
         return;
     }
-    const auto counted = static_cast<std::uint64_t>(reply.at(1).integer());
-    const milliseconds retry_after{reply.at(2).integer()};
-    const milliseconds reset_after{reply.at(3).integer()};
+    const std::size_t granted = answer->granted;
     const std::vector<asked_for> batch = std::exchange(batch_, {});
-    std::uint64_t count = counted;
+    std::uint64_t count = answer->counted;
     for (std::size_t i = granted; i-- > 0;) {
         count -= std::min(count, batch[i].permits);
     }
@@ -147,12 +136,14 @@ void limiter::answered(const resp::value& reply) {
             r->in_call = false;
             r->in_doubt = false;
             if (i < granted) {
-                end(*r, {}, {.allowed = true, .count = count, .reset_after = reset_after});
+                end(*r, {}, {.allowed = true, .count = count, .reset_after = answer->reset_after});
             }
         }
     }
     if (granted < batch.size() && batch[granted].request) {
-        last_ = {.count = counted, .reset_after = reset_after, .retry_after = retry_after};
+        last_ = {.count = answer->counted,
+                 .reset_after = answer->reset_after,
+                 .retry_after = answer->retry_after};
         last_at_ = ctx.now;
         refused();
     } else {

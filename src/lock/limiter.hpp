@@ -4,7 +4,7 @@
 
 #include "core/timer_heap.hpp"
 #include "lock/pending.hpp"
-#include "lock/rate_spec.hpp"
+#include "protocol/rate_spec.hpp"
 #include "wire/call.hpp"
 #include "wire/link.hpp"
 

@@ -16,10 +16,9 @@ void encode_nest(wire::call& c, resp::writer& w) {
     acquisition& a = *change.of;
     change.lease = lease_to_send(a, a.terms.lease, a.home.ctx.now);
     a.extended_by = std::max(a.extended_by, change.lease);
-    wire::write_script(w, c, a.spec->family().nest, 1, 3).arg(a.home.name());
-    write_field(w, a);
     // What is wanted now: changes that were refused for a while may be sent again in any order.
-    w.arg(a.depth).arg(core::ceil_millis(change.lease));
+    a.spec->protocol().encode_nest(
+        c, {.spec = *a.spec, .holder = field_of(a), .depth = a.depth, .lease = change.lease}, w);
 }
 
 void nest_done(wire::call& c, const wire::outcome& o);
@@ -71,7 +70,7 @@ void nest_done(wire::call& call, const wire::outcome& o) {
         finish(c);
         return;
     }
-    if (o.answered() && o.reply.integer() != 1) {
+    if (o.answered() && !a->spec->protocol().read_nest(o.reply)) {
         // The outer hold is lost, and this change ends with it.
         lose_gone(*a);
         finish(c);

@@ -3,10 +3,8 @@
 #define CONCH_SRC_LOCK_PENDING_HPP
 
 #include "core/timer_heap.hpp"
-#include "lock/spec.hpp"
+#include "protocol/spec.hpp"
 #include "wire/call.hpp"
-
-#include <conch/lock_status.hpp>
 
 #include <boost/intrusive/list.hpp>
 
@@ -159,24 +157,6 @@ struct level_change : pending, wire::call {
     acquisition* of;   ///< null once that ended
     duration lease{};  ///< as it was sent
     bool enters;
-    core::timer patience;
-};
-
-/// Asks who holds the lock, and takes it from them if it shall.
-struct query : pending, wire::call {
-    enum class purpose : std::uint8_t { status, status_with_clients, force };
-
-    query(caller c, context& h, impl::spec_ptr s, purpose p, lock_status* out) noexcept;
-
-    static const pending_kind own_kind;
-
-    context& ctx;
-    impl::spec_ptr spec;
-    const purpose why;
-    bool without_fence = false;  ///< the user may not read it
-    bool answered = false;       ///< `result` has what the caller needs; the rest is an extra
-    lock_status* result;         ///< null once the caller gave up
-    std::string holder{};        ///< the field to release, in the second step of a forced release
     core::timer patience;
 };
 

@@ -12,6 +12,8 @@
 namespace conch::lock {
 namespace {
 
+using release_kind = protocol::release_answer::kind;
+
 constexpr duration round_delay_min = std::chrono::milliseconds{50};
 constexpr duration round_delay_max = std::chrono::seconds{1};
 
@@ -20,23 +22,26 @@ const acquisition& owner_of(const wire::call& c) noexcept {
     return static_cast<const release&>(c).of;
 }
 
-bool is_sharded(const wire::call& c) noexcept { return owner_of(c).home.ctx.servers.sharded(); }
+protocol::release_request request_of(const wire::call& c) noexcept {
+    const acquisition& a = owner_of(c);
+    return {.spec = *a.spec, .holder = field_of(a), .sharded = a.home.ctx.servers.sharded()};
+}
 
 constexpr wire::joint_form joint_release{
     .script =
         [](const wire::call& c) {
-            const std::uint8_t args = is_sharded(c) ? 3 : 2;
-            return wire::joint_script{owner_of(c).spec->family().release, 1, args};
+            const protocol::release_request r = request_of(c);
+            return r.spec.protocol().release_form(r);
         },
-    .keys = [](const wire::call& c, resp::writer& w) { w.arg(owner_of(c).home.name()); },
+    .keys =
+        [](const wire::call& c, resp::writer& w) {
+            const protocol::release_request r = request_of(c);
+            r.spec.protocol().release_keys(r, w);
+        },
     .args =
         [](const wire::call& c, resp::writer& w) {
-            const acquisition& a = owner_of(c);
-            write_field(w, a);
-            write_name(w, a.spec->channel());
-            if (is_sharded(c)) {
-                w.arg("spublish");
-            }
+            const protocol::release_request r = request_of(c);
+            r.spec.protocol().release_args(r, w);
         },
 };
 
@@ -129,15 +134,15 @@ void on_release_timer(void* acquisition_) {
     }
 }
 
-// The server answered `by`, which was to release it.
-void finish_release(acquisition& a, bool was_holder, const wire::call& via) {
+// The server answered what was to release it.
+void finish_release(acquisition& a, bool was_holder, const wire::call_history& sent) {
     context& ctx = a.home.ctx;
     ctx.counters.releases += was_holder ? 1 : 0;
     unlock& caller = a.releasing->unlocking;
     if (!caller.completed()) {
         const errc verdict = release_verdict({.was_holder = was_holder,
-                                              .may_have_run = via.history.in_doubt(),
-                                              .first_sent = via.history.first_sent,
+                                              .may_have_run = sent.in_doubt(),
+                                              .first_sent = sent.first_sent,
                                               .valid_until = a.valid_until});
         ctx.complete(caller, verdict != errc{} ? make_error_code(verdict) : error_code{});
     }
@@ -155,17 +160,19 @@ void release_done(wire::call& c, const wire::outcome& o) {
         finish(a);
         return;
     }
-    if (o.refused() || !o.reply.is_integer()) {  // unintelligible: nothing is confirmed
+    const protocol::release_answer answer =
+        o.refused() ? protocol::release_answer{} : a.spec->protocol().read_release(o.reply);
+    if (answer.what == release_kind::unintelligible) {  // nothing is confirmed
         ctx.complete(a.releasing->unlocking,
                      o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
         next_round_later(a);
         return;
     }
-    const std::int64_t clients = o.reply.integer();
-    if (clients >= 0) {
-        a.home.release_reached(clients);
+    const bool released = answer.what == release_kind::released;
+    if (released) {
+        a.home.release_reached(answer.told);
     }
-    finish_release(a, clients >= 0, c);
+    finish_release(a, released, c.history);
 }
 
 }  // namespace
@@ -203,13 +210,16 @@ void join(attempt& taking, release& leaving) noexcept {
 }
 
 void end_hand_over(attempt& taking, const wire::outcome& o) {
-    if (!o.answered() || !(o.reply.is_text() || o.reply.is_integer())) {
+    using kind = protocol::acquire_answer::kind;
+    const kind answer =
+        o.answered() ? taking.of.spec->protocol().read_acquire(o.reply).what : kind::unintelligible;
+    if (answer == kind::unintelligible) {
         release_apart(taking);
         return;
     }
     release& leaving = *taking.replaces;
     part(taking, leaving);
-    finish_release(leaving.of, o.reply.is_text(), taking);
+    finish_release(leaving.of, answer == kind::granted, taking.history);
 }
 
 void release_apart(attempt& taking) {

@@ -152,41 +152,36 @@ void renewer::tick() {
     }
 }
 
+// Holds of one hash slot, of one protocol and on one connection leave together.
 void renewer::flush() {
     if (ctx_.servers.by_hash_slot()) {
         flush_by_hash_slot();
     } else {
-        // One script for each family.
-        const auto other = std::partition(due_.begin(), due_.end(), [](const acquisition* a) {
-            return &a->spec->family() == &impl::redisson_family;
-        });
-        send_all({due_.begin(), other});
-        send_all({other, due_.end()});
+        send_all(due_);
     }
     due_.clear();
 }
 
-// One for each family in each hash slot, side by side.
 void renewer::flush_by_hash_slot() {
-    const auto rank = [](const acquisition* a) {
-        return std::pair{a->home.hash_slot(), a->spec->family().plain};
-    };
-    std::sort(due_.begin(), due_.end(),
-              [&](const acquisition* a, const acquisition* b) { return rank(a) < rank(b); });
+    std::stable_sort(due_.begin(), due_.end(), [](const acquisition* a, const acquisition* b) {
+        return a->home.hash_slot() < b->home.hash_slot();
+    });
     for (auto from = due_.begin(); from != due_.end();) {
-        const auto end = std::find_if(from, due_.end(),
-                                      [&](const acquisition* a) { return rank(a) != rank(*from); });
+        const auto end = std::find_if(from, due_.end(), [&](const acquisition* a) {
+            return a->home.hash_slot() != (*from)->home.hash_slot();
+        });
         send_all({from, end});
         from = end;
     }
 }
 
-// And for each connection.
 void renewer::send_all(std::span<acquisition*> due) {
     while (!due.empty()) {
         wire::link& link = due.front()->home.link();
-        const auto others = std::partition(
-            due.begin(), due.end(), [&](const acquisition* a) { return &a->home.link() == &link; });
+        const protocol::lock_protocol* const protocol = &due.front()->spec->protocol();
+        const auto others = std::partition(due.begin(), due.end(), [&](const acquisition* a) {
+            return &a->home.link() == &link && &a->spec->protocol() == protocol;
+        });
         const std::span<acquisition*> same{due.begin(), others};
         due = due.subspan(same.size());
         if (!link.ready()) {
@@ -203,7 +198,7 @@ void renewer::send_all(std::span<acquisition*> due) {
 
 void renewer::send(std::span<acquisition* const> holds) {
     renewal& r = pool_.make(ctx_);
-    r.script = holds.front()->spec->family().renew;
+    r.protocol = &holds.front()->spec->protocol();
     for (acquisition* a : holds) {
         a->due = false;
         a->renewing = &r;
@@ -228,22 +223,27 @@ void renewer::encode(wire::call& c, resp::writer& w) {
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
     r.type = r.count > 1 ? &batch_type : &type;
-    wire::write_script(w, c, r.script, r.count, 2 * r.count);
+    const protocol::lock_protocol& p = *r.protocol;
+    wire::write_script(w, c, p.renew, r.count * p.renew_keys_each, r.count * p.renew_args_each);
+    const auto request_of = [](const renewal::item& i) -> protocol::renew_item {
+        return {.spec = *i.of->spec,
+                .holder = field_of(*i.of),
+                .lease = i.lowers ? i.of->extended_by : i.lease,
+                .lowers = i.lowers};
+    };
     for (std::uint32_t i = 0; i < r.count; ++i) {
-        r.items[i].of->place = static_cast<std::uint8_t>(i);
-        acquisition& a = *r.items[i].of;
-        r.items[i].lowers = is_to_lower(a);
-        r.items[i].lease = r.items[i].lowers ? duration{} : wanted_lease(a, r.ctx.now);
+        renewal::item& item = r.items[i];
+        acquisition& a = *item.of;
+        a.place = static_cast<std::uint8_t>(i);
+        item.lowers = is_to_lower(a);
+        item.lease = item.lowers ? duration{} : wanted_lease(a, r.ctx.now);
         a.overlong = false;
         // The server may set it, whether or not the answer arrives.
-        a.extended_by = std::max(a.extended_by, r.items[i].lease);
-        w.arg(a.home.name());
+        a.extended_by = std::max(a.extended_by, item.lease);
+        p.renew_keys(request_of(item), w);
     }
     for (std::uint32_t i = 0; i < r.count; ++i) {
-        const renewal::item& item = r.items[i];
-        write_field(w, *item.of);
-        w.arg(item.lowers ? -core::ceil_millis(item.of->extended_by)
-                          : core::ceil_millis(item.lease));
+        p.renew_args(request_of(r.items[i]), w);
     }
 }
 
@@ -281,18 +281,23 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
             failed(*a, o.reply.text(), *o.answered_on);
         } else if (i >= o.reply.size()) {
             failed(*a, "ERR the renewal was not answered for each key", *o.answered_on);
-        } else if (const resp::value answer = o.reply.at(i);
-                   !answer.is_integer() || answer.integer() < 0) {
-            failed(*a, answer.text(), *o.answered_on);
-        } else if (answer.integer() == 0) {
-            lose_gone(*a);
         } else {
-            // Told again, of a server that doesn't lower it, it waits for the next renewal.
-            a->overlong = !r.items[i].lowers &&
-                          answer.integer() > core::ceil_millis(a->extended_by);
-            a->renew_again = a->renew_again || a->overlong;
-            renewed(*a, r, r.items[i].lease, *o.answered_on);
+            answered(*a, r.items[i], r, r.protocol->read_renew(o.reply.at(i)), *o.answered_on);
         }
+    }
+}
+
+void renewer::answered(acquisition& a, const renewal::item& item, const renewal& r,
+                       const protocol::renew_answer& answer, wire::link& answered_on) {
+    switch (answer.what) {
+        case protocol::renew_answer::kind::refused: failed(a, answer.words, answered_on); return;
+        case protocol::renew_answer::kind::gone: lose_gone(a); return;
+        case protocol::renew_answer::kind::held:
+            // Told again, of a server that doesn't lower it, it waits for the next renewal.
+            a.overlong = !item.lowers && answer.longer_ms > core::ceil_millis(a.extended_by);
+            a.renew_again = a.renew_again || a.overlong;
+            renewed(a, r, item.lease, answered_on);
+            return;
     }
 }
 

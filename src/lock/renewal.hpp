@@ -4,6 +4,7 @@
 
 #include "core/pool.hpp"
 #include "lock/acquisition.hpp"
+#include "protocol/lock_protocol.hpp"
 #include "wire/call.hpp"
 
 #include <array>
@@ -20,7 +21,7 @@ class link;
 
 namespace conch::lock {
 
-/// One script that renews (or checks) up to 100 holds, of one family.
+/// One script that renews (or checks) up to 100 holds of one protocol.
 struct renewal : wire::call {
     static constexpr std::size_t most = 100;
 
@@ -33,7 +34,7 @@ struct renewal : wire::call {
     explicit renewal(context& h) noexcept;
 
     context& ctx;
-    wire::script_id script{};
+    const protocol::lock_protocol* protocol = nullptr;
     static_assert(most <= std::numeric_limits<decltype(acquisition::place)>::max());
     std::array<item, most> items{};
     std::uint32_t count = 0;
@@ -80,6 +81,8 @@ private:
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);
+    void answered(acquisition& a, const renewal::item& item, const renewal& r,
+                  const protocol::renew_answer& answer, wire::link& answered_on);
     void renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on);
     void count(acquisition& a, const renewal& r) noexcept;
     void failed(acquisition& a, std::string_view words, wire::link& answered_on);

@@ -100,9 +100,7 @@ private:
     };
 
     static void encode_acquire(wire::call& c, resp::writer& w);
-    static void encode_args(const wire::call& c, resp::writer& w);
-    static void encode_keys(const wire::call& c, resp::writer& w);
-    static wire::joint_script script_of(const wire::call& c);
+    static protocol::acquire_request request_of(const attempt& t);
     static void acquire_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
     static void on_poll(void* self);
@@ -121,7 +119,6 @@ private:
     void busy(std::int64_t ttl_ms, bool elsewhere = false);
     void failed(error_code why);
     void abandon(acquisition& a);
-    bool takes_plainly(const acquisition& a) const noexcept;
     bool fits(const acquisition& a, const waiter& w) const noexcept;
     bool fits_as_it_is(const acquisition& a, const waiter& w) const noexcept;
     time_point patience(const waiter& w) const noexcept;

@@ -168,11 +168,12 @@ private:
     byte_source& in_;
     const config settings_;
     const std::array<impl::spec_ptr, 2> locks_{
-        impl::lock_spec::make(impl::redisson_family, "a", {}),
-        impl::lock_spec::make(impl::redisson_family, "b", {.fenced = true})};
-    const impl::spec_ptr plain_ = impl::lock_spec::make(impl::value_lock_family, "c", {});
+        impl::lock_spec::make(conch::protocol::mutex_protocol, "a", {}),
+        impl::lock_spec::make(conch::protocol::mutex_protocol, "b", {.fenced = true})};
+    const impl::spec_ptr plain_ =
+        impl::lock_spec::make(conch::protocol::value_lock_protocol, "c", {});
     const impl::spec_ptr durable_ = impl::lock_spec::make(
-        impl::redisson_family, "d", {.replicas = {.at_least = 1, .within = 2ms}});
+        conch::protocol::mutex_protocol, "d", {.replicas = {.at_least = 1, .within = 2ms}});
     const impl::rate_spec_ptr rate_{
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
     lock_status status_{};

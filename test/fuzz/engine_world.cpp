@@ -30,7 +30,8 @@ engine_world::engine_world(config settings, std::uint64_t seed, bool durable)
     for (std::size_t i = 0; i < names.size(); ++i) {
         for (const bool fenced : {false, true}) {
             specs_[i][fenced ? 1 : 0] = impl::lock_spec::make(
-                i == 2 ? impl::value_lock_family : impl::redisson_family, names[i],
+                i == 2 ? conch::protocol::value_lock_protocol : conch::protocol::mutex_protocol,
+                names[i],
                 {.fenced = fenced,
                  .replicas = {.at_least = durable ? 1u : 0u,
                               .within = std::chrono::milliseconds{2}}});

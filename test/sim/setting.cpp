@@ -81,7 +81,8 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
             o.replicas = how_.replicas;
         }
         specs_.push_back(impl::lock_spec::make(
-            l.plain ? impl::value_lock_family : impl::redisson_family, l.text, o));
+            l.plain ? conch::protocol::value_lock_protocol : conch::protocol::mutex_protocol,
+            l.text, o));
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {

@@ -116,7 +116,8 @@ void simulation::end_force(std::size_t name, std::uint64_t client) {
 std::optional<std::size_t> simulation::name_in(const script_run& r) const noexcept {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         if (r.keys.front() == specs_[i]->name() &&
-            r.script.starts_with("value_") == specs_[i]->family().plain) {
+            r.script.starts_with("value_") ==
+                (&specs_[i]->protocol() == &protocol::value_lock_protocol)) {
             return i;
         }
     }

@@ -2,7 +2,7 @@
 #ifndef CONCH_TEST_SIM_SIMULATION_HPP
 #define CONCH_TEST_SIM_SIMULATION_HPP
 
-#include "lock/rate_spec.hpp"
+#include "protocol/rate_spec.hpp"
 #include "sim/asker.hpp"
 #include "sim/check/checker.hpp"
 #include "sim/client_node.hpp"

@@ -15,7 +15,8 @@ public:
         server_node& server = all_.server();
         const impl::lock_spec& spec = *all_.spec(h.name);
         if (server.redis().has_field(spec.name(), all_.field_of(h), server.wall_clock()) &&
-            server.redis().is_text(spec.name(), server.wall_clock()) != spec.family().plain) {
+            server.redis().is_text(spec.name(), server.wall_clock()) !=
+                (&spec.protocol() == &protocol::value_lock_protocol)) {
             violate("lock " + std::to_string(h.name) + " is kept as if it were of another kind");
         }
     }

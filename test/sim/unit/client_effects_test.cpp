@@ -28,7 +28,7 @@ protected:
     instant in(instant t) const { return c.w.now() + t; }
 
     lone_client c{};
-    impl::spec_ptr spec = impl::lock_spec::make(impl::redisson_family, "lock:0", {});
+    impl::spec_ptr spec = impl::lock_spec::make(conch::protocol::mutex_protocol, "lock:0", {});
     call asked{};
     effect e{};
 };

@@ -18,7 +18,7 @@ config settings_with(sharded_messages messages, log_sink warnings) {
 }
 
 impl::spec_ptr spec_of(const std::string& name, const replica_options& terms) {
-    return impl::lock_spec::make(impl::redisson_family, name, {.replicas = terms});
+    return impl::lock_spec::make(conch::protocol::mutex_protocol, name, {.replicas = terms});
 }
 
 std::string part_at(int first, int last, std::string_view node) {

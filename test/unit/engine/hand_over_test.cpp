@@ -30,7 +30,7 @@ std::string taken_over(int n, int from) { return fenced_acquire(n) + " c:" + std
 class engine_hand_over : public testing::Test {
 protected:
     engine_hand_over() {
-        h.use(conch::impl::redisson_family, "a", {.fenced = true});
+        h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
         holder = h.grant("a");
     }
 
@@ -72,7 +72,7 @@ TEST_F(engine_hand_over, of_a_hold_released_in_the_background_too) {
 }
 
 TEST_F(engine_hand_over, of_a_token_mutex_too) {
-    h.use(conch::impl::value_lock_family, "b", {.fenced = true});
+    h.use(conch::protocol::value_lock_protocol, "b", {.fenced = true});
     const auto held = h.grant("b");
     h.lock("b");
     h.release(held);
@@ -102,7 +102,7 @@ TEST_F(engine_hand_over, after_max_passes_others_hear_of_a_release) {
 
 TEST(engine_hand_over_of_contender, it_need_not_try_itself) {
     engine_harness h{four_passes()};
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     operation& first = h.lock("a");
     operation& second = h.lock("a");
     h.connect();
@@ -232,7 +232,7 @@ TEST_F(engine_hand_over_of_doubt, a_waiter_that_leaves_meanwhile_leaves_two_rele
 
 TEST(engine_hand_over_unanswered, the_unlock_ends_with_the_lease_and_goes_on_by_itself) {
     engine_harness h{four_passes()};
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     const auto holder = h.grant("a", {.lease = 1s});
     operation& next = h.lock("a");
     h.advance(3ms);
@@ -262,7 +262,7 @@ TEST_F(engine_hand_over, a_waiter_that_left_a_broken_connection_leaves_two_relea
 }
 
 TEST_F(engine_hand_over, who_wants_no_token_acquires_by_itself) {
-    h.use(conch::impl::redisson_family, "a", {});
+    h.use(conch::protocol::mutex_protocol, "a", {});
     h.lock("a");
     h.release(holder);
     EXPECT_EQ(h.sent(), (lines{release_of("a", 1), acquire_of("a", 2)}));

@@ -245,14 +245,14 @@ impl::view_ptr engine_harness::grant(std::string_view name, const lock_options& 
 
 impl::spec_ptr engine_harness::spec(std::string_view name, const mutex_options& o) {
     if (!specs_.contains(name)) {
-        use(impl::redisson_family, name, o);
+        use(conch::protocol::mutex_protocol, name, o);
     }
     return specs_.find(name)->second;
 }
 
-void engine_harness::use(const impl::lock_family& family, std::string_view name,
+void engine_harness::use(const protocol::lock_protocol& kind, std::string_view name,
                          const mutex_options& o) {
-    specs_.insert_or_assign(std::string{name}, impl::lock_spec::make(family, name, o));
+    specs_.insert_or_assign(std::string{name}, impl::lock_spec::make(kind, name, o));
 }
 
 }  // namespace conch::test

@@ -122,7 +122,8 @@ public:
 
     impl::spec_ptr spec(std::string_view name, const mutex_options& o = {});
     /// From now on this name is that of such a lock.
-    void use(const impl::lock_family& family, std::string_view name, const mutex_options& o = {});
+    void use(const protocol::lock_protocol& kind, std::string_view name,
+             const mutex_options& o = {});
     stats counters() const { return engine.counters(); }
 
     static constexpr time_point start{std::chrono::hours{1}};

@@ -50,8 +50,8 @@ TEST_F(engine_joint, acquires_of_one_write_are_one_script_and_each_has_its_answe
 }
 
 TEST_F(engine_joint, fenced_ones_name_the_keys_of_their_tokens_and_leave_apart_from_others) {
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
-    h.use(conch::impl::redisson_family, "b", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "b", {.fenced = true});
     lock({"a", "b", "c", "d"});
     EXPECT_EQ(h.sent(), (lines{"acquire_many a redisson_lock_token:{a} b redisson_lock_token:{b} 2 "
                                "c:2 30000 604800000 c:3 30000 604800000",
@@ -117,7 +117,7 @@ TEST_F(engine_joint, sixty_four_are_the_most_in_one_script) {
 }
 
 TEST_F(engine_joint, only_calls_for_the_same_script_join) {
-    h.use(conch::impl::value_lock_family, "plain");
+    h.use(conch::protocol::value_lock_protocol, "plain");
     lock({"a", "plain", "b", "c"});
     const std::vector<command> sent = h.sent_commands();
     ASSERT_EQ(sent.size(), 3u);

@@ -215,7 +215,7 @@ TEST(engine_query, a_status_is_read_from_the_answer) {
 
 TEST(engine_query, without_the_right_to_the_fence_key_the_rest_is_told) {
     engine_harness h;
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     conch::lock_status s;
     operation& op = h.status("a", &s);
     h.connect();
@@ -231,7 +231,7 @@ TEST(engine_query, without_the_right_to_the_fence_key_the_rest_is_told) {
 
 TEST(engine_query, without_the_right_to_the_lock_it_is_refused_the_second_time) {
     engine_harness h;
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     conch::lock_status s;
     operation& op = h.status("a", &s);
     h.connect();
@@ -245,7 +245,7 @@ TEST(engine_query, without_the_right_to_the_lock_it_is_refused_the_second_time) 
 
 TEST(engine_query, a_cancelled_one_is_not_asked_again) {
     engine_harness h;
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     conch::lock_status s;
     operation& op = h.status("a", &s);
     h.connect();

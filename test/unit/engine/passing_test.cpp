@@ -333,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(engine_passing_of_fenced, each_holder_has_a_token_of_its_own) {
     engine_harness h;
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     const auto holder = h.grant("a");
     operation& next = h.lock("a");
     h.sent();
@@ -344,7 +344,7 @@ TEST(engine_passing_of_fenced, each_holder_has_a_token_of_its_own) {
 
 TEST(engine_passing_of_fenced, a_hold_with_a_copy_in_doubt_is_released_by_itself) {
     engine_harness h;
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     operation& first = h.lock("a");
     h.connect();
     h.break_connection();

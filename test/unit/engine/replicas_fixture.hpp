@@ -28,7 +28,7 @@ struct replicas_fixture : testing::Test {
     }
 
     void use(std::string_view name, const mutex_options& o) {
-        h.use(impl::redisson_family, name, o);
+        h.use(conch::protocol::mutex_protocol, name, o);
     }
     impl::view_ptr hold(std::string_view name, const lock_options& o = {}) {
         operation& op = h.lock(name, o);

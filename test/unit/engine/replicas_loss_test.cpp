@@ -66,7 +66,7 @@ TEST_F(engine_replicas_loss, a_waiter_that_gives_up_without_a_connection_is_rele
 }
 
 TEST_F(engine_replicas_loss, a_plain_lock_that_is_repeated_asks_by_the_script) {
-    h.use(conch::impl::value_lock_family, "a", one_replica);
+    h.use(conch::protocol::value_lock_protocol, "a", one_replica);
     operation& op = h.lock("a");
     h.connect();
     EXPECT_EQ(h.sent(), (lines{"SET a c:1 NX PX 30000", wait_one}));

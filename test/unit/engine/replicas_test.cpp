@@ -293,7 +293,7 @@ TEST_F(engine_replicas, a_hold_that_ends_before_a_wait_may_have_is_refused) {
 
 TEST(engine_replicas_options, are_checked_when_a_mutex_is_made) {
     const auto make = [](const conch::replica_options& o) {
-        conch::impl::lock_spec::make(conch::impl::value_lock_family, "a", {.replicas = o});
+        conch::impl::lock_spec::make(conch::protocol::value_lock_protocol, "a", {.replicas = o});
     };
     EXPECT_NO_THROW(make({.at_least = 1, .within = 1ms}));
     EXPECT_NO_THROW(make({.at_least = 1000, .within = 1min}));
@@ -305,7 +305,7 @@ TEST(engine_replicas_options, are_checked_when_a_mutex_is_made) {
 
 TEST(engine_replicas_options, reach_the_server_as_they_are) {
     const auto spec = conch::impl::lock_spec::make(
-        conch::impl::redisson_family, std::string(conch::impl::lock_spec::longest_name, 'x'),
+        conch::protocol::mutex_protocol, std::string(conch::impl::lock_spec::longest_name, 'x'),
         {.fenced = true, .fence_ttl = conch::forever, .replicas = {1000, 1min}});
     EXPECT_EQ(spec->replicas(), (conch::impl::replication{1000, 60'000}));
     EXPECT_EQ(spec->fence_key_ttl_ms(), 0) << "never expires";

@@ -19,7 +19,7 @@ const std::string null = "_\r\n";
 std::string channel() { return "conch_token_mutex_channel:{a}"; }
 
 struct engine_token : testing::Test {
-    engine_token() { h.use(conch::impl::value_lock_family, "a"); }
+    engine_token() { h.use(conch::protocol::value_lock_protocol, "a"); }
 
     /// Held, with nothing on its way.
     view_ptr hold(const conch::lock_options& o = {}) {
@@ -93,7 +93,7 @@ TEST_F(engine_token, a_first_copy_that_did_not_run_is_made_anew) {
 }
 
 TEST_F(engine_token, a_fencing_token_needs_the_script) {
-    h.use(conch::impl::value_lock_family, "a", {.fenced = true});
+    h.use(conch::protocol::value_lock_protocol, "a", {.fenced = true});
     operation& op = h.lock("a");
     h.connect();
     EXPECT_EQ(h.sent(), lines{"value_acquire a conch_token_mutex_fence:{a} c:1 30000 604800000"});
@@ -133,7 +133,7 @@ TEST_F(engine_token, each_family_is_renewed_by_its_own_script) {
 
 TEST_F(engine_token, a_mutex_of_the_same_name_is_another_lock_in_this_client) {
     const view_ptr v = hold();
-    h.use(conch::impl::redisson_family, "a");
+    h.use(conch::protocol::mutex_protocol, "a");
     operation& op = h.lock("a");
     EXPECT_EQ(h.sent(), lines{acquire_of("a", 2)}) << "it doesn't wait behind the local hold";
     h.reply(error("WRONGTYPE Operation against a key holding the wrong kind of value"));

@@ -124,7 +124,7 @@ TEST(engine_unlock, it_waits_for_a_server_that_is_away_for_operation_timeout) {
 
 TEST(engine_unlock, so_it_does_where_the_next_acquire_is_the_release) {
     engine_harness h;
-    h.use(conch::impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     operation& first = h.lock("a");
     h.connect();
     h.reply(granted("17"));

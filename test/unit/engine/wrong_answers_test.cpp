@@ -82,7 +82,7 @@ TEST_P(wrong_answers, to_an_acquire_give_a_lock_only_if_they_are_text) {
 }
 
 TEST_P(wrong_answers, to_a_fenced_acquire_give_a_lock_only_if_they_are_a_number_above_0) {
-    h.use(impl::redisson_family, "a", {.fenced = true});
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
     operation& op = h.lock("a", {.wait = 1s});
     h.connect();
     play(10s);

@@ -202,7 +202,7 @@ TEST_F(topology_sentinel, an_abandoned_call_is_not_sent_to_the_new_master) {
     find_master("m1");
     meet_master();
     sent(main_link);
-    a.wanted = false;
+    a.abandon();
     reply(main_link, error("READONLY You can't write against a read only replica."));
     EXPECT_EQ(a.ends.size(), 1u);
     sent(asked);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_LOCK_SPEC_HPP
-#define CONCH_SRC_LOCK_SPEC_HPP
+#ifndef CONCH_SRC_PROTOCOL_SPEC_HPP
+#define CONCH_SRC_PROTOCOL_SPEC_HPP
 
 #include "wire/hash_slot.hpp"
-#include "wire/script.hpp"
 
 #include <conch/options.hpp>
 
@@ -15,27 +14,11 @@
 #include <string>
 #include <string_view>
 
+namespace conch::protocol {
+struct lock_protocol;
+}
+
 namespace conch::impl {
-
-/// How a family of locks is kept on the server: its scripts, which take and answer the same in each
-/// family, and the names that are derived from that of a lock.
-struct lock_family {
-    const char* type_name;            ///< for messages
-    std::string_view channel_prefix;  ///< with what opens a hash tag
-    std::string_view fence_key_prefix;  ///< the same
-    wire::script_pair acquire;
-    wire::script_pair release;
-    wire::script_id renew;
-    wire::script_id nest;
-    wire::script_id status;
-    /// A first try may be SET with NX and PX.
-    bool plain;
-};
-
-/// `conch::mutex`: spelled as Redisson spells them.
-extern const lock_family redisson_family;
-/// `conch::token_mutex`: SET NX PX, and compare-and-delete.
-extern const lock_family value_lock_family;
 
 /// A name that is derived from that of a lock, in the pieces that make it.
 struct derived_name {
@@ -70,17 +53,17 @@ public:
     static constexpr unsigned most_replicas = 1000;
 
     /// Throws `std::invalid_argument` for a bad name or option.
-    static spec_ptr make(const lock_family& family, std::string_view name,
+    static spec_ptr make(const protocol::lock_protocol& p, std::string_view name,
                          const mutex_options& options);
     lock_spec(const lock_spec&) = delete;
     lock_spec& operator=(const lock_spec&) = delete;
 
-    const lock_family& family() const noexcept { return family_; }
+    const protocol::lock_protocol& protocol() const noexcept { return protocol_; }
     std::string_view name() const noexcept {
         return {reinterpret_cast<const char*>(this + 1), name_size_};
     }
-    /// No other family has it; other names of this one may.
-    derived_name channel() const noexcept { return derived(family_.channel_prefix); }
+    /// No other protocol has it; other names of this one may.
+    derived_name channel() const noexcept;
     bool fenced() const noexcept { return fenced_; }
     /// That of its key.
     std::uint16_t hash_slot() const noexcept { return wire::hash_slot_of(name()); }
@@ -88,9 +71,7 @@ public:
     /// lock.
     bool in_one_hash_slot() const;
     /// Empty if not fenced.
-    derived_name fence_key() const noexcept {
-        return fenced() ? derived(family_.fence_key_prefix) : derived_name{};
-    }
+    derived_name fence_key() const noexcept;
     /// 0: the fence key never expires.
     std::int64_t fence_key_ttl_ms() const noexcept {
         return static_cast<std::int64_t>(fence_key_ttl_ms_);
@@ -108,11 +89,11 @@ private:
     friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;
     friend void intrusive_ptr_release(const lock_spec*) noexcept;
 
-    lock_spec(const lock_family& family, std::string_view name,
+    lock_spec(const protocol::lock_protocol& p, std::string_view name,
               const mutex_options& options) noexcept;
     derived_name derived(std::string_view prefix) const noexcept;
 
-    const lock_family& family_;
+    const protocol::lock_protocol& protocol_;
     // Of any `duration` there are fewer than 2^44 ms.
     std::uint64_t fence_key_ttl_ms_ : 48;
     std::uint64_t within_ms_ : 16;

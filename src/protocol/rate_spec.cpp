@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lock/rate_spec.hpp"
+#include "protocol/rate_spec.hpp"
 
 #include "core/time.hpp"
-#include "lock/spec.hpp"
+#include "protocol/spec.hpp"
 
 #include <chrono>
 #include <stdexcept>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lock/spec.hpp"
+#include "protocol/spec.hpp"
 
 #include "core/recycling.hpp"
 #include "core/time.hpp"
+#include "protocol/lock_protocol.hpp"
 
 #include <chrono>
 #include <memory>
@@ -21,34 +22,10 @@ bool expires(const mutex_options& o) noexcept { return o.fenced && o.fence_ttl !
 
 }  // namespace
 
-const lock_family redisson_family{
-    .type_name = "conch::mutex",
-    .channel_prefix = "redisson_lock__channel:{",
-    .fence_key_prefix = "redisson_lock_token:{",
-    .acquire = {wire::script_id::acquire, wire::script_id::acquire_many},
-    .release = {wire::script_id::release, wire::script_id::release_many},
-    .renew = wire::script_id::renew,
-    .nest = wire::script_id::nest,
-    .status = wire::script_id::status,
-    .plain = false,
-};
-
-const lock_family value_lock_family{
-    .type_name = "conch::token_mutex",
-    .channel_prefix = "conch_token_mutex_channel:{",
-    .fence_key_prefix = "conch_token_mutex_fence:{",
-    .acquire = {wire::script_id::value_acquire, wire::script_id::value_acquire_many},
-    .release = {wire::script_id::value_release, wire::script_id::value_release_many},
-    .renew = wire::script_id::value_renew,
-    .nest = wire::script_id::value_nest,
-    .status = wire::script_id::value_status,
-    .plain = true,
-};
-
-spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
+spec_ptr lock_spec::make(const protocol::lock_protocol& p, std::string_view name,
                          const mutex_options& options) {
     const auto refuse = [&](const char* why) {
-        throw std::invalid_argument{std::string{family.type_name} + ": " + why};
+        throw std::invalid_argument{std::string{p.type_name} + ": " + why};
     };
     if (name.empty()) {
         refuse("the name is empty");
@@ -67,12 +44,12 @@ spec_ptr lock_spec::make(const lock_family& family, std::string_view name,
         refuse("replicas.within must be from 1 ms to one minute");
     }
     void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
-    return spec_ptr{::new (memory) lock_spec{family, name, options}};
+    return spec_ptr{::new (memory) lock_spec{p, name, options}};
 }
 
-lock_spec::lock_spec(const lock_family& family, std::string_view name,
+lock_spec::lock_spec(const protocol::lock_protocol& p, std::string_view name,
                      const mutex_options& options) noexcept
-    : family_{family},
+    : protocol_{p},
       fence_key_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
                         ((std::uint64_t{1} << 48) - 1)},
       within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
@@ -92,11 +69,17 @@ derived_name lock_spec::derived(std::string_view prefix) const noexcept {
     return {prefix, name(), "}"};
 }
 
+derived_name lock_spec::channel() const noexcept { return derived(protocol_.channel_prefix); }
+
+derived_name lock_spec::fence_key() const noexcept {
+    return fenced() ? derived(protocol_.fence_key_prefix) : derived_name{};
+}
+
 bool lock_spec::in_one_hash_slot() const {
     const auto here = [&](std::string_view prefix) {
         return wire::hash_slot_of(derived(prefix).text()) == hash_slot();
     };
-    return here(family_.channel_prefix) && here(family_.fence_key_prefix);
+    return here(protocol_.channel_prefix) && here(protocol_.fence_key_prefix);
 }
 
 void intrusive_ptr_add_ref(const lock_spec* s) noexcept {

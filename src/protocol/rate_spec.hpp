@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_LOCK_RATE_SPEC_HPP
-#define CONCH_SRC_LOCK_RATE_SPEC_HPP
+#ifndef CONCH_SRC_PROTOCOL_RATE_SPEC_HPP
+#define CONCH_SRC_PROTOCOL_RATE_SPEC_HPP
 
 #include "wire/script.hpp"
 

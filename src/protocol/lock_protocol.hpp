@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_PROTOCOL_LOCK_PROTOCOL_HPP
+#define CONCH_SRC_PROTOCOL_LOCK_PROTOCOL_HPP
+
+#include "protocol/spec.hpp"
+#include "resp/value.hpp"
+#include "resp/writer.hpp"
+#include "wire/call.hpp"
+#include "wire/script.hpp"
+
+#include <conch/clock.hpp>
+#include <conch/lock_status.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace conch::protocol {
+
+/// What the server knows an acquisition by: "<client uuid>:<number>".
+struct field {
+    std::string_view text{};   ///< all of it, or what stands before the number
+    std::uint64_t number = 0;  ///< 0: none
+
+    void write(resp::writer& w) const;
+};
+
+struct acquire_request {
+    const impl::lock_spec& spec;
+    field mine;
+    duration lease;
+    std::optional<field> from{};  ///< takes the lock from this one
+    /// No copy of it has run, and nobody here needs to know what is left of another's lease.
+    bool plainly = false;
+};
+
+struct acquire_answer {
+    enum class kind : std::uint8_t {
+        granted,
+        busy,
+        gone,            ///< there was no holder to take it from
+        unintelligible,  ///< the lock may be taken
+    };
+    kind what = kind::unintelligible;
+    std::uint64_t fence = 0;   ///< of a grant; 0: none that can be read
+    std::int64_t ttl_ms = -1;  ///< what is left of the holder's lease; -1: unknown, or no end
+};
+
+struct release_request {
+    const impl::lock_spec& spec;
+    field holder;
+    bool sharded;  ///< the release is told by SPUBLISH
+};
+
+struct release_answer {
+    enum class kind : std::uint8_t { released, not_held, unintelligible };
+    kind what = kind::unintelligible;
+    std::int64_t told = 0;  ///< clients that heard of it
+};
+
+/// One of the holds that a script renews.
+struct renew_item {
+    const impl::lock_spec& spec;
+    field holder;
+    duration lease{};     ///< zero: only looks
+    bool lowers = false;  ///< a TTL above the lease is lowered to it, and none is raised
+};
+
+struct renew_answer {
+    enum class kind : std::uint8_t { held, gone, refused };
+    kind what = kind::refused;
+    std::int64_t longer_ms = 0;  ///< of a hold: its TTL, if that is above the lease, or little
+    std::string_view words{};    ///< of a refusal
+};
+
+struct nest_request {
+    const impl::lock_spec& spec;
+    field holder;
+    std::uint32_t depth;
+    duration lease;
+};
+
+struct status_request {
+    const impl::lock_spec& spec;
+    bool with_fence;
+};
+
+/// How one kind of lock is kept on the server: its keys, its scripts with their arguments, and what
+/// the answers mean. Its functions have no state.
+struct lock_protocol {
+    const char* type_name;              ///< for messages
+    std::string_view channel_prefix;    ///< with what opens a hash tag
+    std::string_view fence_key_prefix;  ///< the same
+    wire::script_pair acquire;
+    wire::script_pair release;
+    wire::script_id renew;  ///< for any number of holds; its answer is an array of theirs
+    wire::script_id nest;
+    wire::script_id status;
+
+    // Acquires of equal form may leave as one script. One that `leaves_alone` is no script.
+    wire::joint_script (*acquire_form)(const acquire_request& r);
+    void (*acquire_keys)(const acquire_request& r, resp::writer& w);
+    void (*acquire_args)(const acquire_request& r, resp::writer& w);
+    void (*acquire_plainly)(const acquire_request& r, resp::writer& w);
+    acquire_answer (*read_acquire)(const resp::value& reply);
+
+    // Releases of equal form may leave as one script.
+    wire::joint_script (*release_form)(const release_request& r);
+    void (*release_keys)(const release_request& r, resp::writer& w);
+    void (*release_args)(const release_request& r, resp::writer& w);
+    release_answer (*read_release)(const resp::value& reply);
+
+    std::uint8_t renew_keys_each;
+    std::uint8_t renew_args_each;
+    void (*renew_keys)(const renew_item& i, resp::writer& w);
+    void (*renew_args)(const renew_item& i, resp::writer& w);
+    renew_answer (*read_renew)(const resp::value& reply);
+
+    void (*encode_nest)(const wire::call& c, const nest_request& r, resp::writer& w);
+    /// The field holds the lock, and has the depth that was asked for.
+    bool (*read_nest)(const resp::value& reply);
+
+    void (*encode_status)(const wire::call& c, const status_request& r, resp::writer& w);
+    /// None: the key is not of this kind.
+    std::optional<lock_status> (*read_status)(const resp::value& reply);
+};
+
+/// `conch::mutex`: as Redisson's RLock.
+extern const lock_protocol mutex_protocol;
+/// `conch::token_mutex`: SET NX PX, and compare-and-delete.
+extern const lock_protocol value_lock_protocol;
+
+void write_name(resp::writer& w, const impl::derived_name& n);
+
+/// A release that leaves by itself.
+void encode_release(const wire::call& c, const release_request& r, resp::writer& w);
+
+}  // namespace conch::protocol
+
+#endif
