@@ -66,15 +66,16 @@ ROWS = [
           ('hand-off between two processes, on fixed CPUs', 'handoff', False),
           ('hand-off between two processes, on any CPU', 'handoff-unpinned', True))
       for p in ('p50', 'p99')),
-    *acquisitions('one lock without fencing tokens, 128 coroutines of one client', 'local-128'),
-    *acquisitions('one lock without fencing tokens, 4 processes of 16 coroutines',
+    *acquisitions('one lock without fences, 128 coroutines of one client', 'local-128'),
+    *acquisitions('one lock without fences, 4 processes of 16 coroutines',
                   'contended-4-16'),
     *fairness('contended-4-16'),
-    Row('script calls of an acquisition, 4 processes of 1 coroutine', 'contended-4-1',
+    Row('one lock without fences, 4 processes of 1 coroutine: script calls of an acquisition',
+        'contended-4-1',
         'script_calls_per_acquisition'),
-    *acquisitions('one lock with fencing tokens, 128 coroutines of one client', 'local-fenced',
+    *acquisitions('one lock with fences, 128 coroutines of one client', 'local-fenced',
                   True),
-    *acquisitions('one lock with fencing tokens, 4 processes of 16 coroutines',
+    *acquisitions('one lock with fences, 4 processes of 16 coroutines',
                   'contended-fenced-4-16', True),
     *fairness('contended-fenced-4-16', True),
     Row('1,000 locks held, lease 3 s: memory of a hold', 'holds-1000', 'bytes_per_hold', 'bytes'),
@@ -87,7 +88,8 @@ ROWS = [
     Row('the same, memory of a waiter', 'names-10000', 'bytes_per_waiter', 'bytes'),
     Row('restart of the server to the first grant', 'reconnect-10000', 'first_grant_ms', 'ms',
         'raw_first_grant_ms'),
-    Row('restart to 10,000 holds and 10,000 waiters whole', 'reconnect-10000', 'whole_ms', 'ms',
+    Row('restart until 10,000 holds and 10,000 waiters work again', 'reconnect-10000', 'whole_ms',
+        'ms',
         'raw_whole_ms', 'whole_ratio'),
     *(Row(f'client instructions of a pair, {n} coroutine{"s" if n > 1 else ""}',
           f'instructions-{n}', 'instructions_per_pair', '', 'raw_instructions_per_pair', 'ratio')
@@ -113,7 +115,7 @@ def markdown(rows: List[List[str]]) -> str:
 
 
 def speed(results: Path) -> str:
-    rows = [['', 'conch', 'limit', 'ratio']]
+    rows = [['', 'conch', 'baseline', 'ratio']]
     for r in ROWS:
         path = results / f'{r.file}.json'
         figures = measured(path) if r.optional else read(path)
@@ -130,14 +132,14 @@ def speed(results: Path) -> str:
 
 
 def topologies(results: Path) -> str:
-    rows = [['', 'pairs/s, 1 coroutine', 'ratio to its limit', 'round trips of a pair',
+    rows = [['', 'pairs/s, 1 coroutine', 'ratio to its baseline', 'round trips of a pair',
              'hand-off, p50']]
     for name, title in TOPOLOGIES.items():
         pairs, passes = (measured(results / f'topology-{benchmark}-{name}.json')
                          for benchmark in ('uncontended', 'handoff'))
         ratio = cell(pairs.get('ratio'))
         if pairs.get('limit') == 'without TLS':
-            ratio += ' (limit without TLS)'
+            ratio += ' (baseline without TLS)'
         rows.append([title, cell(pairs.get('pairs_per_s')), ratio,
                      cell(pairs.get('round_trips_per_pair')), cell(passes.get('p50_us'), 'us')])
     return markdown(rows)

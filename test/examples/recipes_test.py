@@ -36,7 +36,7 @@ class Recipes(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / 'conch').symlink_to(os.environ['CONCH_PROGRAM'])
-        self.script('report', 'echo reports')
+        self.script('nightly-report', 'echo reports')
         self.environment = {'PATH': f'{self.folder}:{os.environ["PATH"]}',
                             'CONCH_REDIS': f'unix://{self.folder}/redis.sock'}
         self.start_server()
@@ -111,15 +111,15 @@ class Recipes(unittest.TestCase):
 
     def cron_runs(self):
         last = (RECIPES / 'nightly.cron').read_text().splitlines()[-1]
-        return self.ran('sh', '-c', last.split('report', 1)[1])
+        return self.ran('sh', '-c', last.split('reporter', 1)[1])
 
     def test_the_job_of_cron_runs_on_the_first_host_alone(self):
         self.assertEqual(self.cron_runs(), (0, 'reports\n'))
         self.assertEqual(self.cron_runs(), (0, ''))
 
     def test_the_job_of_cron_does_not_overlap_with_the_last_one(self):
-        self.hold('report')
-        self.assertEqual(self.cron_runs(), (0, ''))
+        self.hold('report-lock')
+        self.assertEqual(self.cron_runs(), (1, ''))
 
 
 if __name__ == '__main__':

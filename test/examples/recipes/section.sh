@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSL-1.0
-count() {  # in a shell of its own: what it sets is gone afterwards
+count() {  # in a new shell: export what it reads; what it sets is gone afterwards
     echo "counts $1"
 }
 export -f count

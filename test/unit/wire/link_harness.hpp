@@ -123,6 +123,7 @@ struct link_harness {
 
     static void on_redirected(void* self, wire::call& c, const wire::redirection& /*to*/) {
         static_cast<note&>(c).ends.emplace_back("elsewhere");
+        c.where = wire::call::state::idle;  // as if another link had ended it
         ++static_cast<link_harness*>(self)->redirected;
     }
 
