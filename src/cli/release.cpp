@@ -51,7 +51,7 @@ int release(const word_list& words) {
             << "\nThe holder finds out when it next checks the lock, a third of its lease later at "
                "the\nlatest; \"conch run\" then ends its command.\n"
                "Exit status: 0 released, 1 nobody held it, 64 wrong command line, 69 no "
-               "Redis.\n";
+               "Redis, or the key\nis no lock.\n";
         return exit_code::ok;
     }
     const std::string name = lock_name(values);

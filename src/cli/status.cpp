@@ -31,6 +31,17 @@ std::string place_of(const lock_status& s) {
            (by_unix_socket ? "" : ", from " + printable(s.holder_address)) + '\n';
 }
 
+std::string waiting(const lock_status& s) {
+    if (!s.waiting_clients) {
+        return "  waiting unknown: the server refused to tell\n";
+    }
+    const std::uint64_t n = *s.waiting_clients;
+    if (n == 0) {
+        return s.locked ? "  waiting none\n" : "";
+    }
+    return "  waiting " + std::to_string(n) + (n == 1 ? " client\n" : " clients\n");
+}
+
 void print_text(const std::string& name, const lock_status& s) {
     std::cout << printable(name) << ": " << (s.locked ? "locked" : freedom(name)) << '\n';
     if (s.locked) {
@@ -38,10 +49,7 @@ void print_text(const std::string& name, const lock_status& s) {
                   << place_of(s) << "  depth   " << s.depth << '\n'
                   << "  lease   " << ending_of(s) << '\n';
     }
-    if (s.waiting_clients.value_or(0) != 0) {
-        std::cout << "  waiting " << *s.waiting_clients
-                  << (s.waiting_clients == 1 ? " client\n" : " clients\n");
-    }
+    std::cout << waiting(s);
     if (s.fence != 0) {
         std::cout << "  fence   " << s.fence << '\n';
     }
@@ -69,7 +77,8 @@ int status(const word_list& words) {
                   << options
                   << "\nJSON: name, locked, holder, depth, ttl_ms (null: none), fence; also host,\n"
                      "pid and address of the holder, and waiting (clients); null if unknown.\n"
-                     "Exit status: 0 locked or not, 64 wrong command line, 69 no Redis.\n";
+                     "Exit status: 0 locked or not, 64 wrong command line, 69 no Redis, or\nthe "
+                     "key is no lock.\n";
         return exit_code::ok;
     }
     const std::string name = lock_name(values);

@@ -202,9 +202,11 @@ int watch(const word_list& words) {
             << options
             << "\nAsks four times a second, so a shorter hold may be missed. How long somebody has "
                "held the\nlock is counted from when this command first saw it.\n"
-               "JSON: time, and as \"conch status\"; or time, name, error.\n"
+               "JSON: time, name, locked, holder, depth, ttl_ms (null: none), fence; or time, "
+               "name, error.\n"
                "Exit status: 0 after N lines, 128+N ended by signal N (130: Ctrl-C), 64 wrong "
-               "command line,\n69 no Redis, 74 the output can't be written.\n";
+               "command line,\n69 no Redis, or the key is no lock, 74 the output can't be "
+               "written.\n";
         return exit_code::ok;
     }
     watch_plan plan;

@@ -119,7 +119,7 @@ void stream::connect_next(error_code last) {
         home_.on_broken(*this, last);
         return;
     }
-    const protocol::endpoint& to = addresses_[next_address_++];
+    const socket_protocol::endpoint& to = addresses_[next_address_++];
     error_code ignored;
     socket_.close(ignored);
     error_code bad;

@@ -23,7 +23,7 @@ namespace conch::impl {
 
 class client_core;
 
-using protocol = boost::asio::generic::stream_protocol;
+using socket_protocol = boost::asio::generic::stream_protocol;
 
 /// One connection, or the attempt to make one: a socket and what is being written to it. All its
 /// handlers share it with the client, which ignores what comes from a stream that it left. They
@@ -72,7 +72,7 @@ protected:
     void stop_connecting() noexcept;
 
     client_core& home_;  // kept by each pending handler
-    boost::asio::basic_stream_socket<protocol, boost::asio::any_io_executor> socket_;
+    boost::asio::basic_stream_socket<socket_protocol, boost::asio::any_io_executor> socket_;
     bool left_ = false;
     bool writing_ = false;
     bool heard_ = false;  // anything from the server
@@ -97,7 +97,7 @@ private:
     const std::size_t place_;
     std::uint64_t number_;
     name_lookup::signal resolved_;
-    std::vector<protocol::endpoint> addresses_{};
+    std::vector<socket_protocol::endpoint> addresses_{};
     std::size_t next_address_ = 0;
     bool tcp_ = true;
     const char* input_ = nullptr;  // where what is read goes
