@@ -90,7 +90,8 @@ public:
     conch::stats stats() const;
 
     /// The words of the server's last error, or of the last failed attempt to connect; empty if
-    /// there was none. Never holds a password.
+    /// there was none. They may be of long ago: a later success does not clear them. Never holds a
+    /// password.
     std::string last_server_error() const;
 
     /// The first part of every owner field that this client writes.

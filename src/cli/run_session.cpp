@@ -51,9 +51,9 @@ run_session::run_session(const run_plan& plan)
     : session{plan, "conch run", signals_of_a_run()},
       plan_{plan},
       child_event_{io_, asio::steady_timer::time_point::max()},
+      patience_{io_},
       lease_timer_{io_},
-      others_{io_, plan.server,
-              [this](log_level, std::string_view line) { detail(line); }},
+      others_{io_, plan.server, [this](log_level, std::string_view line) { detail(line); }},
       mutex_{others_.lock_of(redis_, plan.name, plan.kind)} {}
 
 int run_session::go() {
@@ -166,10 +166,19 @@ asio::awaitable<void> run_session::supervise() {
     }
 }
 
+// The lock may wait for a server as long as its lease runs; who called this command need not.
 asio::awaitable<void> run_session::release() {
-    const duration left = hold_.remaining();
+    const time_point end = hold_.valid_until();
+    patience_.expires_after(plan_.server.first_answer);
+    patience_.async_wait([this](error_code ec) {
+        if (!ec) {
+            out_of_patience_ = true;
+            give_up_.emit(asio::cancellation_type::terminal);
+        }
+    });
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [ec] = co_await hold_.async_unlock(token);
+    patience_.cancel();
     if (in_danger_ || loss_) {
         co_return;
     }
@@ -179,8 +188,10 @@ asio::awaitable<void> run_session::release() {
     } else if (ec == errc::lock_lost || ec == errc::lost_in_failover) {
         report_loss(ec);
     } else {
-        say("the release of " + name_and_server() + " is not confirmed (" + ec.message() +
-            "); it ends with its lease, in " + short_time(left) + " or less");
+        const duration left = std::max(end - clock::now(), duration{});
+        say("the release of " + name_and_server() + " is not confirmed (" +
+            (out_of_patience_ ? "no answer" : ec.message()) +
+            "); the lock ends with its lease, in " + short_time(left) + " or less");
     }
 }
 

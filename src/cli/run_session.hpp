@@ -54,6 +54,7 @@ private:
 
     const run_plan& plan_;
     boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
+    boost::asio::steady_timer patience_;     ///< with the release
     boost::asio::steady_timer lease_timer_;  ///< cancelled when the guard has to look again
     other_clients others_;
     mutex mutex_;
@@ -72,6 +73,7 @@ private:
     bool going_on_ = false;     ///< `go_on()` runs
     bool nested_ = false;       ///< the lock is held by the run that this one is part of
     bool hurried_ = false;      ///< a signal came while the lock was being released
+    bool out_of_patience_ = false;
     int exit_status_ = 0;
 };
 

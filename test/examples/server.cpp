@@ -13,6 +13,10 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
+asio::awaitable<std::string> charge(const std::string& order, std::uint64_t fence) {
+    co_return order + " settled under fence " + std::to_string(fence);
+}
+
 asio::awaitable<std::string> settle(conch::client& redis, std::string order) {
     conch::mutex m{redis, "orders:" + order, {.fenced = true}};
     conch::hold h;
@@ -21,10 +25,10 @@ asio::awaitable<std::string> settle(conch::client& redis, std::string order) {
     } catch (const conch::system_error& e) {  // busy for 2 s, no Redis ...
         co_return order + " not settled: " + e.code().message();
     }
-    const std::string done = order + " settled under fence " + std::to_string(h.fence());
-    const auto [lost] = co_await h.async_unlock(asio::as_tuple(asio::use_awaitable));
-    if (lost) {  // the work was done all the same: who is told "not settled" would do it again
-        std::cerr << order << ": " << lost.message() << '\n';
+    const std::string done = co_await charge(order, h.fence());  // the work
+    const auto [ec] = co_await h.async_unlock(asio::as_tuple(asio::use_awaitable));
+    if (ec) {  // the work was done all the same: who is told "not settled" would do it again
+        std::cerr << order << ": " << ec.message() << '\n';
     }
     co_return done;
 }

@@ -170,11 +170,13 @@ TEST_F(server_message_test, a_lock_at_its_longest_hold_is_told_with_its_server) 
 }
 
 TEST_F(server_message_test, a_release_that_nobody_confirms_is_told_with_its_server) {
-    program p = start({"--lease", "3"}, until_end_of_input);
+    program p = start({"--lease", "3600", "--connect-timeout", "0.5"}, until_end_of_input);
     p.wait_for("in\n");
     there.must({"CLIENT", "PAUSE", "60000", "ALL"});
     p.end_input();
     expect_named(p.finish());
+    expect_in("is not confirmed (no answer); the lock ends with its lease, in 3599",
+              p.finish().err);
 }
 
 TEST_F(server_message_test, a_key_that_is_no_lock_is_told_with_its_server) {
