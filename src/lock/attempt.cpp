@@ -172,7 +172,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     }
     const bool elsewhere = o.answered_on != &link();
     const bool was_taking_over = a.acquiring->type == &take_over_type;
-    const protocol::acquire_answer answer = a.spec->protocol().read_acquire(o.reply);
+    const protocol::acquire_answer answer = protocol::read_acquire(*a.spec, o.reply);
     a.fence = answer.fence;
     if (answer.what == acquire_kind::granted && (a.fence != 0 || !a.spec->fenced())) {
         a.was_seen();
@@ -345,7 +345,7 @@ void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
         return;
     }
     const acquire_kind answer =
-        o.answered() ? a.spec->protocol().read_acquire(o.reply).what : acquire_kind::unintelligible;
+        o.answered() ? protocol::read_acquire(*a.spec, o.reply).what : acquire_kind::unintelligible;
     if (answer == acquire_kind::busy || answer == acquire_kind::gone) {
         end_untaken(a);
     } else {

@@ -212,7 +212,7 @@ void join(attempt& taking, release& leaving) noexcept {
 void end_hand_over(attempt& taking, const wire::outcome& o) {
     using kind = protocol::acquire_answer::kind;
     const kind answer =
-        o.answered() ? taking.of.spec->protocol().read_acquire(o.reply).what : kind::unintelligible;
+        o.answered() ? protocol::read_acquire(*taking.of.spec, o.reply).what : kind::unintelligible;
     if (answer == kind::unintelligible) {
         release_apart(taking);
         return;

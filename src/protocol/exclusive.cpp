@@ -44,13 +44,10 @@ void acquire_args(const acquire_request& r, resp::writer& w) {
     }
 }
 
-acquire_answer read_acquire(const resp::value& reply) {
+acquire_answer read_acquire(const impl::lock_spec&, const resp::value& reply) {
     using kind = acquire_answer::kind;
     if (reply.is_text()) {
         return {.what = kind::granted, .fence = number_in(reply.text())};
-    }
-    if (reply.is_null()) {  // to SET NX
-        return {.what = kind::busy};
     }
     if (!reply.is_integer() || reply.integer() < is_gone) {
         return {};

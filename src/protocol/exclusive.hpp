@@ -22,7 +22,7 @@ struct names {
 wire::joint_script acquire_form(const acquire_request& r);
 void acquire_keys(const acquire_request& r, resp::writer& w);
 void acquire_args(const acquire_request& r, resp::writer& w);
-acquire_answer read_acquire(const resp::value& reply);
+acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& reply);
 
 wire::joint_script release_form(const release_request& r);
 void release_keys(const release_request& r, resp::writer& w);

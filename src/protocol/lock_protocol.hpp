@@ -102,7 +102,7 @@ struct lock_protocol {
     void (*acquire_keys)(const acquire_request& r, resp::writer& w);
     void (*acquire_args)(const acquire_request& r, resp::writer& w);
     void (*acquire_plainly)(const acquire_request& r, resp::writer& w);
-    acquire_answer (*read_acquire)(const resp::value& reply);
+    acquire_answer (*read_acquire)(const impl::lock_spec& spec, const resp::value& reply);
 
     // Releases of equal form may leave as one script.
     wire::joint_script (*release_form)(const release_request& r);
@@ -129,6 +129,10 @@ struct lock_protocol {
 extern const lock_protocol mutex_protocol;
 /// `conch::token_mutex`: SET NX PX, and compare-and-delete.
 extern const lock_protocol value_lock_protocol;
+
+inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& reply) {
+    return spec.protocol().read_acquire(spec, reply);
+}
 
 void write_name(resp::writer& w, const impl::derived_name& n);
 

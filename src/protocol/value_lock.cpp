@@ -17,9 +17,17 @@ void acquire_plainly(const acquire_request& r, resp::writer& w) {
     w.arg("NX").arg("PX").arg(core::ceil_millis(r.lease));
 }
 
+acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& reply) {
+    if (reply.is_null() && !spec.fenced()) {  // to SET NX
+        return {.what = acquire_answer::kind::busy};
+    }
+    return exclusive::read_acquire(spec, reply);
+}
+
 constexpr lock_protocol with_plain_acquire(lock_protocol p) {
     p.acquire_form = &acquire_form;
     p.acquire_plainly = &acquire_plainly;
+    p.read_acquire = &read_acquire;
     return p;
 }
 

@@ -119,7 +119,9 @@ class Recipes(unittest.TestCase):
 
     def test_the_job_of_cron_does_not_overlap_with_the_last_one(self):
         self.hold('report-lock')
-        self.assertEqual(self.cron_runs(), (1, ''))
+        status, mail = self.cron_runs()
+        self.assertEqual(status, 1)
+        self.assertIn('is held by someone else', mail)
 
 
 if __name__ == '__main__':
