@@ -14,16 +14,14 @@ public:
     sleeper(const sleeper&) = delete;
     sleeper& operator=(const sleeper&) = delete;
 
+    struct awaiter {
+        sleeper* self;
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> h) const noexcept { self->handle_ = h; }
+        void await_resume() const noexcept {}
+    };
     /// Suspends the conversation until the run queue comes to it after a `run_queue::wake`.
-    auto sleep() noexcept {
-        struct awaiter {
-            sleeper* self;
-            bool await_ready() const noexcept { return false; }
-            void await_suspend(std::coroutine_handle<> h) const noexcept { self->handle_ = h; }
-            void await_resume() const noexcept {}
-        };
-        return awaiter{this};
-    }
+    awaiter sleep() noexcept { return awaiter{this}; }
     bool asleep() const noexcept { return static_cast<bool>(handle_); }
 
 private:

@@ -14,8 +14,6 @@
 namespace conch::lock {
 namespace {
 
-constexpr unsigned most_unused_turns = 7;
-
 using acquire_kind = protocol::acquire_answer::kind;
 
 }  // namespace
@@ -116,10 +114,8 @@ void slot::try_now(release* leaving) {
     trying_ = &a;
     a.acquiring->begun = ctx.now;
     a.acquiring->max_hold = w.max_hold;
-    untried_head_ = false;
-    last_busy_ = false;
     if (contest_) {
-        contest_->tried = contest_->wakes;
+        contest_->wakeup.try_began();
     }
     link().use();  // patience with a connection counts from when it was wanted
     ctx.timers.set(a.timer, patience(w));
@@ -191,6 +187,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         busy(answer.ttl_ms, elsewhere);
     } else if (answer.what == acquire_kind::gone && was_taking_over) {
         end_untaken(a);
+        tell(wait::wake::tried);
         advance();
     } else {
         // It may have taken the lock; a grant without a fence would be let in by any resource.
@@ -223,24 +220,15 @@ void slot::granted(acquisition& a) {
         return;
     }
     live_ = &a;
-    if (contest_ && contest_->ours_since == time_point{}) {
-        contest_->ours_since = ctx.now;
-    }
-    if (turn_was_unused_ && others_wait_ && unused_turns_ < most_unused_turns) {
-        ++unused_turns_;
-    }
-    turn_was_unused_ = false;
+    turns_.granted(ctx.now);
     waiter& w = head();
     if (w.tried || w.queued) {
         ++ctx.counters.contended;
     }
     leave(w, {}, begin_hold(a));
     nest_others(a);
-    if (contending_) {
-        wake();
-    } else {
-        listen_soon();
-    }
+    tell(wait::wake::tried);
+    listen_soon();
 }
 
 // Waiters of the same owner would wait for themselves.
@@ -262,18 +250,14 @@ void slot::nest_others(acquisition& a) {
 
 void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
     ++ctx.counters.busy;
-    last_busy_ = true;
-    turn_was_unused_ = false;
-    unused_turns_ = 0;
+    turns_.busy();
     waiter& w = head();
     w.tried = true;
     if (contest_ || !w.no_wait) {
         contest& c = begin_contest();
         c.ttl_ms = ttl_ms;
-        // Messages come in the order of the server's doing: those before this answer are answered
-        // by it. Those of another server are not, if they came while it was on its way.
-        c.seen = elsewhere ? c.tried : c.wakes;
-        begin_streak({});
+        c.wakeup.try_was_busy(elsewhere);
+        turns_.begin_streak();
     }
     if (w.no_wait || w.overdue) {
         leave(w, errc::timed_out);
@@ -283,15 +267,15 @@ void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
         }
     }
     if (contending_) {
-        wake();
+        tell(wait::wake::busy);
     } else if (has_waiters()) {
         contend(*this);
     }
 }
 
 void slot::failed(error_code why) {
-    last_busy_ = false;
     leave(head(), why);
+    tell(wait::wake::tried);
     advance();
     ctx.may_be_idle(*this);
 }

@@ -20,92 +20,80 @@ constexpr duration between_polls = std::chrono::microseconds{300};
 }  // namespace
 
 core::task contend(slot& s) {
-    s.contending_ = true;
-    // Leaves in one write with the try that follows, so that no release is missed between them.
-    s.link().channels().add(s.begin_contest().listener, s.spec->channel().text());
-    const auto woken = s.event();  // one for all: each of its own would have room in the frame
-    if (!s.live_) {
-        ++s.ctx.counters.wakes_by_subscribe;
-    } else if (wire::subscriptions::is_on(s.contest_->listener)) {
-        // Another name shares the channel: no confirmation will bring this about.
-        s.ctx.renewing.check(*s.live_);
-    }
+    s.begin_conversation();
     while (s.has_waiters()) {
-        if (s.owes_turn_) {
-            s.expect_turn();
-            while (s.has_waiters() && !s.poll_due_ && !s.head().overdue) {
-                co_await woken;
+        if (s.turns_.owed()) {
+            co_await s.turn_of_others();
+            if (s.has_waiters()) {  // else it is still owed
+                s.turns_.end_turn();
             }
-            s.end_turn();
-        }
-        while (s.has_waiters() && s.live_) {
-            s.expect_news();
-            while (s.has_waiters() && s.live_ && !s.poll_due_) {
-                co_await woken;
-            }
-            if (s.has_waiters() && s.live_) {
+        } else if (s.live_) {
+            const wait::wake why = co_await s.end_of_local_hold();
+            if (why == wait::wake::deadline && s.live_) {
                 s.ctx.renewing.check(*s.live_);
             }
-        }
-        if (!s.has_waiters()) {
-            break;
-        }
-        if (s.owes_turn_) {
-            continue;
-        }
-        if (!s.trying_) {  // else the last holder's release is a try
-            s.try_now();
-        }
-        while (s.trying_) {
-            co_await woken;
-        }
-        if (s.last_busy_) {
-            s.expect_release();
-            while (s.has_waiters() && !s.may_be_free()) {
-                co_await woken;
+        } else {
+            if (!s.trying_) {  // else the last holder's release is a try
+                s.try_now();
+            }
+            const wait::wake answer = co_await s.answer_to_try();
+            if (answer == wait::wake::busy && s.has_waiters()) {
+                const wait::wake why = co_await s.release_by_others();
+                s.count(why);
             }
         }
     }
-    s.stop_listening();
-    s.contending_ = false;
-    if (!s.live_ && !s.others_wait_) {
-        s.end_contest();
-    }
-    s.ctx.may_be_idle(s);
+    s.end_conversation();
 }
 
-void slot::expect_turn() {
+void slot::begin_conversation() {
+    contending_ = true;
+    // Leaves in one write with the try that follows, so that no release is missed between them.
+    link().channels().add(begin_contest().listener, spec->channel().text());
+    if (!live_) {
+        ++ctx.counters.wakes_by_subscribe;
+    } else if (wire::subscriptions::is_on(contest_->listener)) {
+        // Another name shares the channel: no confirmation will bring this about.
+        ctx.renewing.check(*live_);
+    }
+}
+
+void slot::end_conversation() {
+    stop_listening();
+    contending_ = false;
+    if (!live_ && !turns_.others_wait()) {
+        end_contest();
+    }
+    ctx.may_be_idle(*this);
+}
+
+slot::next_wake slot::turn_of_others() {
     // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
     const duration round_trip = link().round_trip();
     const duration theirs = 2 * round_trip + ctx.jitter.jitter(2 * round_trip);
-    const duration d = std::max(shortest_turn, theirs) * (1 << unused_turns_);
-    poll_due_ = false;
-    ctx.timers.set(contest_->poll,
-                   core::after(ctx.now, std::max(theirs, std::min(d, longest_turn))));
+    const duration d = std::max(shortest_turn, theirs) * (1 << turns_.unused());
+    set_timer(&slot::on_deadline,
+              core::after(ctx.now, std::max(theirs, std::min(d, longest_turn))));
     // The release that leaves now is heard too, by who listens already.
-    contest_->own_until =
-        contest_->messages + (wire::subscriptions::is_on(contest_->listener) ? 1 : 0);
-}
-
-// Whoever took the lock and released it since was heard; whoever holds it still, answers the try.
-void slot::end_turn() noexcept {
-    if (!has_waiters()) {
-        return;  // cut short: it is still owed
+    turns_.begin_turn(wire::subscriptions::is_on(contest_->listener));
+    if (head().overdue) {
+        return {*contest_, wait::wake::head};
     }
-    owes_turn_ = false;
-    turn_was_unused_ = static_cast<std::int32_t>(contest_->messages - contest_->own_until) <= 0;
-    if (!turn_was_unused_) {
-        unused_turns_ = 0;
+    return {*contest_, {wait::wake::deadline, wait::wake::overdue, wait::wake::nobody}};
+}
+
+// It may be taken away too, and the message of that be lost.
+slot::next_wake slot::end_of_local_hold() {
+    set_timer(&slot::on_deadline, core::after(ctx.now, poll_interval()));
+    return {*contest_, {wait::wake::local_release, wait::wake::deadline, wait::wake::nobody}};
+}
+
+slot::next_wake slot::answer_to_try() { return {*contest_, {wait::wake::busy, wait::wake::tried}}; }
+
+slot::next_wake slot::release_by_others() {
+    if (contest_->wakeup.pending()) {
+        return {*contest_, contest_->wakeup.first()};
     }
-}
-
-// A local hold may be taken away too, and its message be lost.
-void slot::expect_news() {
-    poll_due_ = false;
-    ctx.timers.set(contest_->poll, core::after(ctx.now, poll_interval()));
-}
-
-void slot::expect_release() {
     duration d = ctx.jitter.jitter(poll_interval());
     if (contest_->ttl_ms >= 0) {
         // A key whose PTTL is 0 is still locked.
@@ -113,8 +101,17 @@ void slot::expect_release() {
             std::chrono::milliseconds{std::min<std::int64_t>(contest_->ttl_ms, 1'000'000'000)};
         d = std::min<duration>(d, left + std::chrono::milliseconds{1});
     }
-    poll_due_ = false;
-    ctx.timers.set(contest_->poll, core::after(ctx.now, d));
+    set_timer(&slot::on_deadline, core::after(ctx.now, d));
+    return {*contest_,
+            {wait::wake::message, wait::wake::news, wait::wake::head, wait::wake::overdue,
+             wait::wake::deadline, wait::wake::nobody}};
+}
+
+void slot::count(wait::wake why) noexcept {
+    stats& c = ctx.counters;
+    c.wakes_by_message += why == wait::wake::message ? 1 : 0;
+    c.wakes_by_subscribe += why == wait::wake::news ? 1 : 0;
+    c.wakes_by_poll += why == wait::wake::deadline ? 1 : 0;
 }
 
 duration slot::poll_interval() const noexcept {
@@ -123,32 +120,7 @@ duration slot::poll_interval() const noexcept {
     return std::max(hears() ? cap : std::min(cap, poll_without_messages), names * between_polls);
 }
 
-bool slot::may_be_free() noexcept {
-    if (contest_->wakes != contest_->seen) {
-        ++(by_message_ ? ctx.counters.wakes_by_message : ctx.counters.wakes_by_subscribe);
-        return true;
-    }
-    if (untried_head_) {
-        return true;
-    }
-    if (poll_due_) {
-        ++ctx.counters.wakes_by_poll;
-        return true;
-    }
-    return live_ != nullptr;
-}
-
-void slot::on_poll(void* self) {
-    slot& s = *static_cast<slot*>(self);
-    if (s.contending_) {
-        s.poll_due_ = true;
-        s.wake();
-    } else if (s.live_ && s.has_waiters()) {
-        contend(s);
-    } else {
-        s.ctx.may_be_idle(s);
-    }
-}
+void slot::on_deadline(void* self) { static_cast<slot*>(self)->tell(wait::wake::deadline); }
 
 // A message may have been missed meanwhile.
 void slot::regrouped() {
@@ -162,48 +134,45 @@ void slot::regrouped() {
     }
     wire::subscriptions::leave(contest_->listener);
     link().channels().add(contest_->listener, spec->channel().text());
-    ++contest_->wakes;
-    by_message_ = false;
-    wake();
+    heard(wait::wake::news);
+}
+
+// While this client holds the lock it is news of that hold: it may have been taken away.
+void slot::heard(wait::wake what) {
+    contest_->wakeup.add(what);
+    tell(what);
 }
 
 void slot::on_news(void* self, wire::news what) {
     slot& s = *static_cast<slot*>(self);
+    if (s.live_ && what != wire::news::failed) {  // it may have been taken away
+        s.ctx.renewing.check(*s.live_);
+    }
     switch (what) {
         case wire::news::message:
-            if (s.live_) {
-                s.ctx.renewing.check(*s.live_);
-            }
-            ++s.contest_->messages;
-            s.by_message_ = true;
-            break;
+            s.turns_.heard_message();
+            s.heard(wait::wake::message);
+            return;
         case wire::news::subscribed: {
-            if (s.live_) {  // it may have been taken away before anybody here listened
-                s.ctx.renewing.check(*s.live_);
-            }
             // A try that leaves, or left, after the subscription sees what came before it.
             const auto subscribed = wire::subscriptions::serial(s.contest_->listener);
-            if (s.trying_ && (s.trying_->acquiring->where == wire::call::state::waiting ||
-                              s.trying_->acquiring->serial > subscribed)) {
-                return;
+            if (!s.trying_ || (s.trying_->acquiring->where != wire::call::state::waiting &&
+                               s.trying_->acquiring->serial <= subscribed)) {
+                s.heard(wait::wake::news);
             }
-            s.by_message_ = false;
-            break;
+            return;
         }
-        case wire::news::ended:
-            if (s.live_) {  // whoever serves it now may know of another holder
-                s.ctx.renewing.check(*s.live_);
-            }
-            s.by_message_ = false;  // nobody has told of a release
-            break;
+        case wire::news::ended:  // whoever serves the channel now may know of another holder
+            s.heard(wait::wake::news);
+            return;
         case wire::news::failed:
             s.ctx.tell("no release messages, polling", s.name());
-            s.poll_due_ = s.poll_due_ || s.live_;
-            s.by_message_ = false;  // asks now, and more often from now on
-            break;
+            s.heard(wait::wake::news);
+            if (s.live_) {  // asks now, and more often from now on
+                s.tell(wait::wake::deadline);
+            }
+            return;
     }
-    ++s.contest_->wakes;
-    s.wake();
 }
 
 }  // namespace conch::lock

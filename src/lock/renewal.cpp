@@ -179,9 +179,10 @@ void renewer::send_all(std::span<acquisition*> due) {
     while (!due.empty()) {
         wire::link& link = due.front()->home.link();
         const protocol::lock_protocol* const protocol = &due.front()->spec->protocol();
-        const auto others = std::stable_partition(due.begin(), due.end(), [&](const acquisition* a) {
-            return &a->home.link() == &link && &a->spec->protocol() == protocol;
-        });
+        const auto others =
+            std::stable_partition(due.begin(), due.end(), [&](const acquisition* a) {
+                return &a->home.link() == &link && &a->spec->protocol() == protocol;
+            });
         const std::span<acquisition*> same{due.begin(), others};
         due = due.subspan(same.size());
         if (!link.ready()) {

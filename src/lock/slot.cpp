@@ -53,18 +53,24 @@ slot::contest& slot::begin_contest() {
     if (!contest_) {
         contest_ = &ctx.contests.make(*this);
         if (live_) {
-            contest_->ours_since = live_->levels.empty() ? ctx.now : live_->levels.front().since;
+            turns_.begin_streak(live_->levels.empty() ? ctx.now : live_->levels.front().since);
         }
     }
     return *contest_;
 }
 
+void slot::set_timer(core::timer::function fire, time_point at) {
+    contest_->timer.fire = fire;
+    ctx.timers.set(contest_->timer, at);
+}
+
 void slot::stop_listening() noexcept {
-    ctx.timers.cancel(contest_->poll);
+    ctx.timers.cancel(contest_->timer);
     wire::subscriptions::leave(contest_->listener);
 }
 
 void slot::end_contest() noexcept {
+    turns_.begin_streak();
     if (contest_) {
         stop_listening();
         ctx.contests.free(*std::exchange(contest_, nullptr));
@@ -93,10 +99,10 @@ void slot::acquire(waiter& w, duration wait) {
         return;
     }
     if (follows_release() && !w.no_wait) {
-        count_pass();
+        pass_or_owe();
     }
     if (in_grace()) {
-        ctx.timers.cancel(contest_->poll);
+        ctx.timers.cancel(contest_->timer);
     }
     w.queued = has_waiters() || live_;
     waiters_.push_back(w);
@@ -107,7 +113,7 @@ void slot::acquire(waiter& w, duration wait) {
         advance();
         listen_soon();
     } else if (&head() == &w) {
-        try_again();  // the contender still sleeps for one who left
+        try_for_head(wait::wake::head);  // contend() still sleeps for one who left
     }
 }
 
@@ -151,14 +157,13 @@ void slot::give_up(waiter& w, error_code why) {
     if (was_head && trying_) {
         if (!has_waiters() || !fits(*trying_, head())) {
             abandon(*std::exchange(trying_, nullptr));
-            last_busy_ = false;
+            tell(wait::wake::tried);
         }
     }
-    if (contending_) {
-        wake();
-    } else {
-        advance();
+    if (!has_waiters()) {
+        tell(wait::wake::nobody);
     }
+    advance();
     ctx.may_be_idle(*this);
 }
 
@@ -175,34 +180,43 @@ void slot::listen_soon() {
     if (!live_ || !has_waiters() || contending_) {
         return;
     }
-    core::timer& poll = begin_contest().poll;
-    if (!poll.armed()) {
-        ctx.timers.set(poll, core::after(ctx.now, listening_delay));
+    begin_contest();
+    if (!contest_->timer.armed() || in_grace()) {
+        set_timer(&slot::on_listening_due, core::after(ctx.now, listening_delay));
+    }
+}
+
+void slot::on_listening_due(void* self) {
+    slot& s = *static_cast<slot*>(self);
+    if (s.live_ && s.has_waiters() && !s.contending_) {
+        contend(s);
+    } else {
+        s.ctx.may_be_idle(s);
     }
 }
 
 // No-op where a try is on its way, or will be when the local hold ends.
-void slot::try_again() {
-    untried_head_ = true;
+void slot::try_for_head(wait::wake why) {
+    if (contest_) {
+        heard(why);
+    }
     advance();
 }
 
-void slot::wake() noexcept {
-    if (contest_) {
+void slot::tell(wait::wake what) noexcept {
+    if (contest_ && (contest_->awaited & wait::bit(what)) != 0) {
+        contest_->awaited = 0;
+        contest_->came = what;
         ctx.awake.wake(contest_->contender);
     }
 }
 
-// With a contender the conversation decides; else the next waiter tries at once.
+// With contend() at work, that decides; else the next waiter tries at once.
 void slot::advance() {
-    if (contending_) {
-        wake();
+    if (contending_ || live_ || trying_ || !has_waiters()) {
         return;
     }
-    if (live_ || trying_ || !has_waiters()) {
-        return;
-    }
-    if (owes_turn_ && !head().no_wait) {
+    if (turns_.owed() && !head().no_wait) {
         contend(*this);
         return;
     }
@@ -215,24 +229,20 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     }
     live_ = nullptr;
     if (passed_on && has_waiters()) {
-        count_pass();
-    } else if (!has_waiters() && !contending_ && !others_wait_) {
+        pass_or_owe();
+    } else if (!has_waiters() && !contending_ && !turns_.others_wait()) {
         end_contest();
-    } else if (contest_ && !passed_on) {
-        begin_streak({});
+    } else if (!passed_on) {
+        turns_.begin_streak();
     }
+    tell(wait::wake::local_release);
     advance();
-}
-
-void slot::begin_streak(time_point since) noexcept {
-    contest_->passes = 0;
-    contest_->ours_since = since;
 }
 
 // A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
 // or behind it; or its answer just came: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
-    return others_wait_ && contest_ && !live_ && !trying_ && !owes_turn_ &&
+    return turns_.others_wait() && contest_ && !live_ && !trying_ && !turns_.owed() &&
            (acquisitions_ > 0 || in_grace());
 }
 
@@ -241,30 +251,27 @@ bool slot::follows_release() const noexcept {
 void slot::begin_grace() noexcept {
     if (!live_ && !contending_) {
         const duration d = std::max(shortest_turn, 2 * link().round_trip());
-        ctx.timers.set(contest_->poll, core::after(ctx.now, d));
+        set_timer(&slot::on_grace_over, core::after(ctx.now, d));
     }
 }
+
+void slot::on_grace_over(void* self) { on_listening_due(self); }
 
 bool slot::in_grace() const noexcept {
-    return !live_ && !contending_ && contest_ && contest_->poll.armed() && !ctx.closing;
+    return contest_ && contest_->timer.armed() && contest_->timer.fire == &slot::on_grace_over &&
+           !ctx.closing;
 }
 
-// The lock passes to a local waiter, unless others have their turn.
-void slot::count_pass() noexcept {
-    owes_turn_ = others_wait_ && streak_ends();
-    if (owes_turn_) {
-        begin_streak({});
-    } else {
-        ++contest_->passes;
-        ++ctx.counters.hand_offs;
-    }
+// The lock passes to a local waiter, unless others have their turn. Passes are bounded in number
+// and, for long holds, in time.
+void slot::pass_or_owe() noexcept {
+    ctx.counters.hand_offs += turns_.pass(ctx.now, bounds()) ? 1 : 0;
 }
 
-// Hand-offs are bounded in number and, for long holds, in time.
-bool slot::streak_ends() const noexcept {
-    const contest& c = *contest_;
-    return c.passes + 1 >= ctx.settings.max_passes ||
-           (c.ours_since != time_point{} && ctx.now - c.ours_since >= ctx.settings.max_pass_time);
+bool slot::streak_ends() const noexcept { return turns_.streak_ends(ctx.now, bounds()); }
+
+wait::turns::bounds slot::bounds() const noexcept {
+    return {.passes = ctx.settings.max_passes, .time = ctx.settings.max_pass_time};
 }
 
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when
@@ -274,7 +281,7 @@ bool slot::pass_on(acquisition& a) {
         return false;
     }
     waiter& w = head();
-    ++contest_->passes;
+    turns_.passed();
     ++ctx.counters.hand_offs;
     ++ctx.counters.releases;
     ++ctx.counters.contended;
@@ -282,8 +289,8 @@ bool slot::pass_on(acquisition& a) {
     a.ends = core::after(ctx.now, w.max_hold);
     a.depth = 1;
     leave(w, {}, add_level(a));
-    if (contending_ && !has_waiters()) {
-        wake();
+    if (!has_waiters()) {
+        tell(wait::wake::nobody);
     }
     return true;
 }
@@ -301,30 +308,27 @@ bool slot::can_hand_over(const acquisition& a) const noexcept {
 
 void slot::hand_over(acquisition& a) {
     live_ = nullptr;
-    ++contest_->passes;
+    turns_.passed();
     ++ctx.counters.hand_offs;
     try_now(a.releasing);
-    if (contending_) {
-        wake();
-    }
+    tell(wait::wake::local_release);
 }
 
 // A streak for which nobody else waited begins anew. Where others wait it is counted from now on,
 // even if nobody waits here.
 void slot::release_reached(std::int64_t clients) {
     const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
-    others_wait_ = clients > (us ? 1 : 0);
-    if (others_wait_) {
+    turns_.others_wait(clients > (us ? 1 : 0));
+    if (turns_.others_wait()) {
         begin_contest();
         begin_grace();
         return;
     }
     if (contest_) {
-        begin_streak(ctx.now);
+        turns_.begin_streak(ctx.now);
     }
-    if (owes_turn_ && contending_) {  // there is nobody whose turn it could be
-        poll_due_ = true;
-        wake();
+    if (turns_.owed() && contending_) {  // there is nobody whose turn it could be
+        tell(wait::wake::deadline);
     }
 }
 
@@ -349,7 +353,7 @@ void slot::on_wait_over(void* waiter_) {
     if (unanswered && !w.overdue) {
         w.overdue = true;
         s.ctx.timers.set(w.deadline, core::after(s.ctx.now, answer_grace));
-        s.try_again();
+        s.try_for_head(wait::wake::overdue);
         return;
     }
     const bool unreachable = unanswered || s.link().down_since(s.ctx.now) <= w.since;

@@ -5,9 +5,13 @@
 #include "core/run_queue.hpp"
 #include "core/task.hpp"
 #include "lock/acquisition.hpp"
+#include "wait/turns.hpp"
+#include "wait/wakeup.hpp"
 #include "wire/link.hpp"
 
+#include <coroutine>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace conch::lock {
@@ -82,28 +86,46 @@ private:
     /// they do, and until that hold ends; or that was told of others who wait.
     struct contest {
         explicit contest(slot& s) noexcept
-            : listener{&s, &slot::on_news}, poll{&s, &slot::on_poll} {}
+            : listener{&s, &slot::on_news}, timer{&s, &slot::on_deadline} {}
+
+        wire::listener listener;
+        wait::wakeup wakeup{};
+        /// Behind a short hold: when the waiters begin to listen. After a release: until when this
+        /// client leaves the lock to others. Else: the deadline of what contend() awaits.
+        core::timer timer;
+        std::int64_t ttl_ms = 0;  ///< what the last busy answer said
 
         core::sleeper contender{};
-        wire::listener listener;
-        core::timer poll;
-        std::int64_t ttl_ms = 0;  ///< what the last busy answer said
-        time_point ours_since{};  ///< the first grant of these local hand-offs; the epoch: none
-        // Counters that are compared may overflow: they are never so far apart.
-        std::uint32_t wakes = 0;      ///< reasons to try again, so far
-        std::uint32_t seen = 0;       ///< of these, answered by the last try
-        std::uint32_t tried = 0;      ///< what there were when it began
-        std::uint32_t messages = 0;   ///< of releases, so far
-        std::uint32_t own_until = 0;  ///< what these are when a turn ends that nobody took
-        /// Local hand-offs since nobody else waited, or others had a turn.
-        std::uint32_t passes = 0;
+        std::uint16_t awaited = 0;  ///< what it sleeps for: a bit for each `wait::wake`
+        wait::wake came{};          ///< and what it was woken by
+    };
+
+    /// contend() sleeps until one of these comes, and is told which; or one has come already.
+    class next_wake {
+    public:
+        next_wake(contest& c, std::initializer_list<wait::wake> kinds) noexcept : contest_{c} {
+            for (const wait::wake w : kinds) {
+                c.awaited |= wait::bit(w);
+            }
+        }
+        next_wake(contest& c, wait::wake came) noexcept : contest_{c} { c.came = came; }
+        bool await_ready() const noexcept { return contest_.awaited == 0; }
+        void await_suspend(std::coroutine_handle<> h) noexcept {
+            contest_.contender.sleep().await_suspend(h);
+        }
+        wait::wake await_resume() const noexcept { return contest_.came; }
+
+    private:
+        contest& contest_;
     };
 
     static void encode_acquire(wire::call& c, resp::writer& w);
     static protocol::acquire_request request_of(const attempt& t);
     static void acquire_done(wire::call& c, const wire::outcome& o);
     static void on_news(void* self, wire::news what);
-    static void on_poll(void* self);
+    static void on_deadline(void* self);
+    static void on_listening_due(void* self);
+    static void on_grace_over(void* self);
     static void on_wait_over(void* waiter_);
     static void on_patience_over(void* acquisition_);
     static const wire::call_type acquire_type;
@@ -129,27 +151,32 @@ private:
     /// `unheard`: refused by what is known here, of a server that is not connected.
     void leave(waiter& w, error_code why, impl::view_ptr view = {}, bool unheard = false);
     void observe(const waiter& w, error_code why, const acquisition* granted_);
-    void wake() noexcept;
-    void try_again();
+    /// Wakes contend(), if that is what it awaits.
+    void tell(wait::wake what) noexcept;
+    /// The head needs a try of its own, for this reason.
+    void try_for_head(wait::wake why);
     void listen_soon();
-    void begin_streak(time_point since) noexcept;
     bool follows_release() const noexcept;
     void begin_grace() noexcept;
     bool in_grace() const noexcept;
-    void count_pass() noexcept;
+    void pass_or_owe() noexcept;
     bool streak_ends() const noexcept;
-
-    // For contend().
-    auto event() noexcept { return contest_->contender.sleep(); }
+    wait::turns::bounds bounds() const noexcept;
     contest& begin_contest();
+    void set_timer(core::timer::function fire, time_point at);
     void stop_listening() noexcept;
     void end_contest() noexcept;
     bool hears() const noexcept;
-    void expect_release();
-    void expect_turn();
-    void end_turn() noexcept;
-    void expect_news();
-    bool may_be_free() noexcept;
+
+    // For contend().
+    void begin_conversation();
+    void end_conversation();
+    next_wake turn_of_others();
+    next_wake end_of_local_hold();
+    next_wake answer_to_try();
+    next_wake release_by_others();
+    void count(wait::wake why) noexcept;
+    void heard(wait::wake what);
     duration poll_interval() const noexcept;
 
     pending_list waiters_{};
@@ -159,15 +186,8 @@ private:
     contest* contest_ = nullptr;
     std::uint32_t acquisitions_ = 0;  ///< that are not forgotten
     mutable std::uint16_t hash_slot_ = wire::no_hash_slot;  ///< until somebody wants to know
-    std::uint8_t unused_turns_ = 0;                         ///< turns in a row that nobody took
-    bool contending_ : 1 = false;
-    bool last_busy_ : 1 = false;  ///< the last try was answered "busy"
-    bool poll_due_ : 1 = false;
-    bool untried_head_ : 1 = false;  ///< the head must have a try of its own
-    bool by_message_ : 1 = false;    ///< the last reason was a message
-    bool others_wait_ : 1 = false;
-    bool owes_turn_ : 1 = false;        ///< others have their turn before the next try of who waits
-    bool turn_was_unused_ : 1 = false;  ///< they just had it, and nobody took it
+    wait::turns turns_{};
+    bool contending_ : 1 = false;  ///< contend() runs
     bool listed_idle_ : 1 = false;
     friend struct context;
 };

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WAIT_TURNS_HPP
+#define CONCH_SRC_WAIT_TURNS_HPP
+
+#include <conch/clock.hpp>
+
+#include <cstdint>
+
+namespace conch::wait {
+
+/// Whose turn a lock is, that waiters of this client and of other clients want. A *streak* is a row
+/// of holds of this client. When it is long enough, the others get a *turn*: this client waits for
+/// a moment before its next try. A value, which is told what happens.
+class turns {
+public:
+    struct bounds {
+        std::uint32_t passes;  ///< of a streak
+        duration time;
+    };
+
+    /// Whether the last release was told to others too.
+    void others_wait(bool wait) noexcept { others_ = wait; }
+    bool others_wait() const noexcept { return others_; }
+
+    /// `since`: when it began; by default with the next grant.
+    void begin_streak(time_point since = {}) noexcept {
+        passes_ = 0;
+        since_ = since;
+    }
+    bool streak_ends(time_point now, const bounds& b) const noexcept {
+        return passes_ + 1 >= b.passes || (since_ != time_point{} && now - since_ >= b.time);
+    }
+    void passed() noexcept { ++passes_; }
+    /// This client released the lock, and has a waiter for it. False: the others' turn is owed.
+    bool pass(time_point now, const bounds& b) noexcept {
+        if (others_ && streak_ends(now, b)) {
+            state_ = state::owed;
+            begin_streak();
+            return false;
+        }
+        if (state_ == state::owed) {
+            state_ = state::ours;
+        }
+        passed();
+        return true;
+    }
+    void granted(time_point now) noexcept {
+        if (since_ == time_point{}) {
+            since_ = now;
+        }
+        if (state_ == state::unused) {
+            state_ = state::ours;
+            if (others_ && unused_ < most_unused) {
+                ++unused_;
+            }
+        }
+    }
+    /// The lock was found in the hands of others.
+    void busy() noexcept {
+        if (state_ == state::unused) {
+            state_ = state::ours;
+        }
+        unused_ = 0;
+    }
+
+    bool owed() const noexcept { return state_ == state::owed; }
+    /// `hears_own`: the release that begins it is heard here, too.
+    void begin_turn(bool hears_own) noexcept {
+        heard_ = 0;
+        own_ = hears_own ? 1 : 0;
+    }
+    /// Of a release.
+    void heard_message() noexcept { ++heard_; }
+    /// Whoever took the lock and released it since was heard. Whoever has it still, is found by the
+    /// try that follows.
+    void end_turn() noexcept {
+        if (heard_ > own_) {
+            state_ = state::ours;
+            unused_ = 0;
+        } else {
+            state_ = state::unused;
+        }
+    }
+    /// Turns in a row that nobody took: the others may be slower to hear of a release.
+    unsigned unused() const noexcept { return unused_; }
+
+private:
+    static constexpr unsigned most_unused = 7;
+
+    enum class state : std::uint8_t { ours, owed, unused };
+
+    time_point since_{};  ///< the first grant of this streak; the epoch: none
+    std::uint32_t passes_ = 0;
+    std::uint32_t heard_ = 0;  ///< messages in this turn
+    std::uint8_t own_ = 0;     ///< of these, that of our own release
+    std::uint8_t unused_ = 0;
+    state state_ = state::ours;
+    bool others_ = false;
+};
+
+}  // namespace conch::wait
+
+#endif
