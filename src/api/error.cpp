@@ -46,7 +46,8 @@ const char* text(errc e) noexcept {
         case errc::server_unavailable:
             return "the server is loading, busy, full, can't save or lacks its master or replicas";
         case errc::wrong_type: return "the key of this name holds something else";
-        case errc::protocol_error: return "the server's answer is not valid RESP3, or too large";
+        case errc::protocol_error:
+            return "the server's answer is not RESP3, too large, or no answer to what was asked";
         case errc::unknown_master: return "no sentinel knows a master of this name";
         case errc::lost_in_failover:
             return "the server that took over in a failover doesn't have the lock";

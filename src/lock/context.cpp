@@ -60,7 +60,7 @@ void context::log_standstill(duration length) {
     const std::string seconds =
         std::to_string(tenths.count() / 10) + '.' + std::to_string(tenths.count() % 10);
     repeated(log_level::warning, "the event loop stood still",
-             "the event loop stood still for " + seconds +
+             "the event loop stood still for at least " + seconds +
                  " s (a handler blocked it, or the machine was suspended): nothing was renewed");
 }
 

@@ -29,9 +29,9 @@ constexpr wire::call_type status_type{
 
 void status_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
-    const bool denied = o.refused() && wire::to_errc(o.reply.text()) == errc::permission_denied;
-    if (denied && q.with_fence && !q.completed()) {
-        // The user may have no right to the fence key: the rest is told without.
+    if (o.refused() && q.with_fence && !q.completed()) {
+        // The user may have no right to the fence key, or that may hold something else: the rest is
+        // told without.
         q.with_fence = false;
         next_step(q, status_type);
         return;
@@ -42,7 +42,7 @@ void status_done(wire::call& c, const wire::outcome& o) {
     }
     std::optional<lock_status> s = q.spec->protocol().read_status(o.reply);
     if (!s) {
-        end_query(q, errc::wrong_type);
+        end_query(q, errc::protocol_error);
     } else if (q.completed()) {
         end_query(q, {});
     } else {

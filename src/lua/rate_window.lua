@@ -45,7 +45,9 @@ elseif not text then
 elseif text == '0' or string.match(text, '^[1-9]%d*$') and #text < 16 then
     before = tonumber(text)
 end
-if not before then
+local left = redis.call('pttl', KEYS[1])
+-- A number without a TTL is somebody's data.
+if not before or text and left == -1 then
     return redis.error_reply('WRONGTYPE the key of the rate limit holds no counter')
 end
 local used, granted = before, 0
@@ -56,7 +58,6 @@ for _, permits in ipairs(requests) do
     used = used + permits
     granted = granted + 1
 end
-local left = redis.call('pttl', KEYS[1])
 if not text then
     left = 0
     if used > 0 then
@@ -64,8 +65,7 @@ if not text then
         redis.call('set', KEYS[1], string.format('%.0f', used), 'px', string.format('%.0f', left))
     end
 else
-    -- A counter that never expires would refuse for ever.
-    if left < 0 or left > window then
+    if left > window then  -- it was begun with a longer one
         redis.call('pexpire', KEYS[1], ARGV[2])
         left = window
     end

@@ -114,7 +114,7 @@ void encode_status(const wire::call& c, const status_request& r, resp::writer& w
 }
 
 std::optional<lock_status> read_status(const resp::value& reply) {
-    if (reply.size() < 2 || !reply.at(0).is_integer()) {
+    if (!reply.at(0).is_integer() || reply.at(0).integer() < is_gone || !reply.at(1).is_text()) {
         return std::nullopt;
     }
     lock_status s;
@@ -124,15 +124,12 @@ std::optional<lock_status> read_status(const resp::value& reply) {
     if (!s.locked) {
         return s;
     }
-    if (reply.size() != 4) {  // no lock of ours or Redisson's: such a hash has one field
-        return std::nullopt;
-    }
     if (ttl >= 0) {
         s.ttl = std::chrono::milliseconds{ttl};
     }
     s.holder = reply.at(2).text();
     s.depth = number_in(reply.at(3).text());
-    return s;
+    return s.holder.empty() || s.depth == 0 ? std::nullopt : std::optional{s};
 }
 
 }  // namespace conch::protocol::exclusive

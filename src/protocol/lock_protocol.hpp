@@ -121,7 +121,7 @@ struct lock_protocol {
     bool (*read_nest)(const resp::value& reply);
 
     void (*encode_status)(const wire::call& c, const status_request& r, resp::writer& w);
-    /// None: the key is not of this kind.
+    /// None: it is no answer to that question.
     std::optional<lock_status> (*read_status)(const resp::value& reply);
 };
 

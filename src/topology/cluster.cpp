@@ -178,6 +178,10 @@ void cluster::refused(const std::string& command, std::string_view words) {
 
 void cluster::answered(const resp::value& reply) {
     const std::vector<slot_range> ranges = read(reply);
+    if (reply.type() != resp::kind::array) {
+        fail(errc::protocol_error, "the answer to CLUSTER SLOTS is no list");
+        return;
+    }
     if (ranges.empty()) {
         fail({}, "the node knows no master of any slot");
         return;

@@ -123,10 +123,12 @@ TEST_F(foreign_data_test, a_lock_whose_ttl_somebody_took_away_stays_a_lock) {
     }
 }
 
-// A number is taken for a counter that lost its TTL, and gets one: see rate_limiter_test.
+// A number with a TTL is taken for a counter.
 TEST_F(foreign_data_test, is_no_rate_limit) {
     const std::vector<data> all{
         {"words", {{"SET", "cart:9", "two pieces"}}},
+        {"a number", {{"SET", "cart:9", "123456"}}},
+        {"a small number", {{"SET", "cart:9", "0"}}},
         {"a ranking", {{"ZADD", "cart:9", "2", "sku:17", "17", "17"}}},
         {"one with a nameless", {{"ZADD", "cart:9", "2", "", "17", "17"}}},
         {"one with it alone", {{"ZADD", "cart:9", "2", ""}}},
