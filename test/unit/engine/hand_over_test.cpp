@@ -154,7 +154,7 @@ TEST_F(engine_hand_over, what_is_unintelligible_is_released_by_itself) {
     operation& unlocked = hand_over();
     h.reply(std::string{"_\r\n"});
     EXPECT_FALSE(unlocked.done());
-    EXPECT_FALSE(next.done());
+    EXPECT_TRUE(next.ended(errc::protocol_error));
     const lines sent = h.sent();
     ASSERT_FALSE(sent.empty());
     EXPECT_EQ(sent.front(), release_of("a", 1));
