@@ -19,6 +19,7 @@
 #include <conch/rate.hpp>
 #include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
+#include <conch/shared_mutex.hpp>
 #include <conch/stats.hpp>
 #include <conch/tls.hpp>
 #include <conch/token_mutex.hpp>

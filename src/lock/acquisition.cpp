@@ -44,7 +44,9 @@ bool acquisition::failed_over() const noexcept {
 }
 
 protocol::field field_of(const acquisition& a) noexcept {
-    return {.text = a.home.ctx.field_prefix, .number = a.number};
+    return {.text = a.home.ctx.field_prefix,
+            .number = a.number,
+            .suffix = a.spec->protocol().field_suffix};
 }
 
 }  // namespace conch::lock

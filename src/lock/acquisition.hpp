@@ -58,6 +58,7 @@ struct acquisition : context_hook, core::alarm {
     std::uint8_t place = 0;
     std::uint8_t moves = 0;  ///< of its slot's link, when that server last had it
     phase now : 2 = phase::trying;
+    bool counted : 1 = false;  ///< among its slot's holders
     bool due : 1 = false;      ///< in the renewer's list
     bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused : 1 = false;  ///< the last answer to a renewal was an error that does not pass

@@ -67,6 +67,9 @@ protocol::acquire_request slot::request_of(const attempt& t) {
                                 .mine = field_of(a),
                                 .lease = a.extended_by,
                                 .plainly = first && !s.contending_ && s.acquisitions_ == 1};
+    if (s.has_waiters() && !s.head().no_wait) {
+        r.waits_for = 3 * s.ctx.settings.max_poll_interval;  // and then it asks again
+    }
     if (t.replaces) {
         r.from = field_of(t.replaces->of);
     }
@@ -74,12 +77,7 @@ protocol::acquire_request slot::request_of(const attempt& t) {
 }
 
 void slot::encode_acquire(wire::call& c, resp::writer& w) {
-    const protocol::acquire_request r = request_of(attempt_of(c));
-    if (r.spec.protocol().acquire_form(r) == wire::leaves_alone) {
-        r.spec.protocol().acquire_plainly(r, w);
-    } else {
-        wire::write_alone(c, w);
-    }
+    protocol::encode_acquire(c, request_of(attempt_of(c)), w);
 }
 
 void slot::acquire_done(wire::call& c, const wire::outcome& o) {
@@ -101,7 +99,7 @@ time_point slot::patience(const waiter& w) const noexcept {
 }
 
 void slot::try_now(release* leaving) {
-    CONCH_CHECK(!trying_ && !live_ && has_waiters());
+    CONCH_CHECK(!trying_ && has_waiters() && !blocked());
     waiter& w = head();
     acquisition& a = ctx.acquisition_pool.make(*this, ctx.next_number++, w);
     a.acquiring = &ctx.attempts.make(leaving ? take_over_type : acquire_type, a);
@@ -219,7 +217,9 @@ void slot::granted(acquisition& a) {
         busy(0);
         return;
     }
-    live_ = &a;
+    holders_.add(a);
+    granted_at_ = ctx.now;
+    rides_ = 0;
     turns_.granted(ctx.now);
     waiter& w = head();
     if (w.tried || w.queued) {
@@ -227,8 +227,10 @@ void slot::granted(acquisition& a) {
     }
     leave(w, {}, begin_hold(a));
     nest_others(a);
+    ride();
     tell(wait::wake::tried);
     listen_soon();
+    advance();
 }
 
 // Waiters of the same owner would wait for themselves.
@@ -238,7 +240,7 @@ void slot::nest_others(acquisition& a) {
     }
     for (auto it = waiters_.begin(); it != waiters_.end();) {
         auto& w = static_cast<waiter&>(*it++);
-        if (w.terms.owner == a.terms.owner) {
+        if (w.terms.owner == a.terms.owner && (w.shared() || !protocol::is_shared(*a.spec))) {
             ctx.timers.cancel(w.deadline);
             w.unlink();
             const caller from = w.from;
@@ -290,10 +292,10 @@ bool slot::fits(const acquisition& a, const waiter& w) const noexcept {
 bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     const hold_terms& now = a.terms;
     const hold_terms& next = w.terms;
-    return !a.spec->fenced() && !w.spec->fenced() && !a.under_replicated &&
-           a.spec->replicas() == w.spec->replicas() && now.renew && next.renew && now.owner == 0 &&
-           next.owner == 0 && now.lease == next.lease && w.max_hold > next.lease && !a.last &&
-           !a.refused && !a.due && !a.renewing && a.requests.empty() && link().ready() &&
+    return a.spec->takes_as(*w.spec) && !a.spec->fenced() && !a.under_replicated && now.renew &&
+           next.renew && now.owner == 0 && next.owner == 0 && now.lease == next.lease &&
+           w.max_hold > next.lease && !a.last && !a.refused && !a.due && !a.renewing &&
+           a.requests.empty() && link().ready() &&
            core::lease_end(ctx.now, next.lease) - a.valid_until <= next.lease / 3 &&
            a.valid_until <= core::after(ctx.now, w.max_hold);
 }

@@ -27,10 +27,10 @@ core::task contend(slot& s) {
             if (s.has_waiters()) {  // else it is still owed
                 s.turns_.end_turn();
             }
-        } else if (s.live_) {
+        } else if (s.blocked()) {
             const wait::wake why = co_await s.end_of_local_hold();
-            if (why == wait::wake::deadline && s.live_) {
-                s.ctx.renewing.check(*s.live_);
+            if (why == wait::wake::deadline) {
+                s.check_holders();
             }
         } else {
             if (!s.trying_) {  // else the last holder's release is a try
@@ -50,18 +50,18 @@ void slot::begin_conversation() {
     contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
     link().channels().add(begin_contest().listener, spec->channel().text());
-    if (!live_) {
+    if (holders_.none()) {
         ++ctx.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(contest_->listener)) {
         // Another name shares the channel: no confirmation will bring this about.
-        ctx.renewing.check(*live_);
+        check_holders();
     }
 }
 
 void slot::end_conversation() {
     stop_listening();
     contending_ = false;
-    if (!live_ && !turns_.others_wait()) {
+    if (holders_.none() && !turns_.others_wait()) {
         end_contest();
     }
     ctx.may_be_idle(*this);
@@ -85,7 +85,9 @@ slot::next_wake slot::turn_of_others() {
 // It may be taken away too, and the message of that be lost.
 slot::next_wake slot::end_of_local_hold() {
     set_timer(&slot::on_deadline, core::after(ctx.now, poll_interval()));
-    return {*contest_, {wait::wake::local_release, wait::wake::deadline, wait::wake::nobody}};
+    return {*contest_,
+            {wait::wake::local_release, wait::wake::deadline, wait::wake::head_left,
+             wait::wake::nobody}};
 }
 
 slot::next_wake slot::answer_to_try() { return {*contest_, {wait::wake::busy, wait::wake::tried}}; }
@@ -124,9 +126,8 @@ void slot::on_deadline(void* self) { static_cast<slot*>(self)->tell(wait::wake::
 
 // A message may have been missed meanwhile.
 void slot::regrouped() {
-    if (live_) {
-        ctx.renewing.check_elsewhere(*live_);
-    } else if (trying_) {
+    for_each_holder([&](acquisition& a) { ctx.renewing.check_elsewhere(a); });
+    if (trying_) {
         trying_->server_moved = true;
     }
     if (!contest_ || !contest_->listener.to || link().channels().has(contest_->listener)) {
@@ -145,8 +146,8 @@ void slot::heard(wait::wake what) {
 
 void slot::on_news(void* self, wire::news what) {
     slot& s = *static_cast<slot*>(self);
-    if (s.live_ && what != wire::news::failed) {  // it may have been taken away
-        s.ctx.renewing.check(*s.live_);
+    if (what != wire::news::failed) {  // what is held may have been taken away
+        s.check_holders();
     }
     switch (what) {
         case wire::news::message:
@@ -168,7 +169,7 @@ void slot::on_news(void* self, wire::news what) {
         case wire::news::failed:
             s.ctx.tell("no release messages, polling", s.name());
             s.heard(wait::wake::news);
-            if (s.live_) {  // asks now, and more often from now on
+            if (!s.holders_.none()) {  // asks now, and more often from now on
                 s.tell(wait::wake::deadline);
             }
             return;

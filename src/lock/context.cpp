@@ -45,6 +45,11 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
     --pending_count;
 }
 
+void context::answer(caller from, error_code ec, impl::view_ptr view) {
+    unlock at_once{from};  // whatever it was: nobody cancels it any more
+    complete(at_once, ec, std::move(view));
+}
+
 void context::tell(std::string_view what, std::string_view which, std::string_view why,
                    std::size_t in_full) {
     if (!log.wants(log_level::warning)) {
@@ -90,7 +95,9 @@ acquisition* context::held_by(const impl::lock_spec& spec, std::uint64_t owner) 
     }
     for (const bool durable : {false, true}) {
         const auto it = all_slots.find(slot_key{spec, durable});
-        if (acquisition* const a = it != all_slots.end() ? (*it)->held_by(owner) : nullptr) {
+        if (acquisition* const a = it != all_slots.end()
+                                       ? (*it)->held_by(owner, protocol::is_shared(spec))
+                                       : nullptr) {
             return a;
         }
     }
@@ -100,8 +107,8 @@ acquisition* context::held_by(const impl::lock_spec& spec, std::uint64_t owner) 
 void context::check_holds(const impl::lock_spec& spec) {
     for (const bool durable : {false, true}) {
         const auto it = all_slots.find(slot_key{spec, durable});
-        if (it != all_slots.end() && (*it)->live()) {
-            renewing.check(*(*it)->live());
+        if (it != all_slots.end()) {
+            (*it)->check_holders();
         }
     }
 }

@@ -54,7 +54,7 @@ struct slot_key {
     explicit slot_key(const impl::lock_spec& spec) noexcept
         : slot_key{spec, static_cast<bool>(spec.replicas())} {}
     slot_key(const impl::lock_spec& spec, bool d) noexcept
-        : protocol{&spec.protocol()}, name{spec.name()}, durable{d} {}
+        : protocol{&protocol::family_of(spec)}, name{spec.name()}, durable{d} {}
     friend bool operator==(const slot_key&, const slot_key&) = default;
 };
 
@@ -99,6 +99,8 @@ struct context {
 
     /// Queues the completion of `p`; no-op if it was completed before.
     void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
+    /// The same at once, for a caller whose operation needs no object.
+    void answer(caller from, error_code ec, impl::view_ptr view = {});
     /// Warns that this one was met by what may befall many. `why`: not of this one alone.
     /// `in_full`: see `core::repeated_log`.
     void tell(std::string_view what, std::string_view which, std::string_view why = {},
@@ -174,6 +176,20 @@ private:
     static void on_lost(void* self, wire::link& l, errc lasting_reason);
     static void on_regrouped(void* self);
 };
+
+template <typename Function>
+void slot::for_each_holder(Function f) const {
+    if (acquisition* const a = holders_.alone()) {
+        f(*a);
+    }
+    if (holders_.readers() > 0) {
+        for (acquisition& a : ctx.acquisitions) {
+            if (&a.home == this && a.counted) {
+                f(a);
+            }
+        }
+    }
+}
 
 }  // namespace conch::lock
 

@@ -220,8 +220,7 @@ void lose(acquisition& a, errc why) {
 void release_level(context& ctx, const impl::view_ptr& view, caller from) {
     level* const l = level_of(*view);
     if (!l) {
-        unlock gone{from};
-        ctx.complete(gone, reason_of(*view));
+        ctx.answer(from, reason_of(*view));
         return;
     }
     acquisition& a = *l->of;
@@ -233,8 +232,7 @@ void release_level(context& ctx, const impl::view_ptr& view, caller from) {
         return;
     }
     if (a.home.pass_on(a)) {
-        unlock passed{from};
-        ctx.complete(passed, {});
+        ctx.answer(from, {});
         return;
     }
     end_hold(a, from);

@@ -111,7 +111,11 @@ level_change::level_change(caller c, acquisition& a, bool deeper) noexcept
 void enter_level(acquisition& a, caller from) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     ++a.depth;
-    begin_change(a, from, true);
+    if (protocol::is_shared(*a.spec)) {  // the server counts no levels of a reader
+        a.home.ctx.answer(from, {}, add_level(a));
+    } else {
+        begin_change(a, from, true);
+    }
 }
 
 bool is_wanted(const acquisition& a) noexcept {
@@ -121,7 +125,13 @@ bool is_wanted(const acquisition& a) noexcept {
     return !a.levels.empty() || std::any_of(a.requests.begin(), a.requests.end(), enters);
 }
 
-void leave_level(acquisition& a, caller from) { begin_change(a, from, false); }
+void leave_level(acquisition& a, caller from) {
+    if (protocol::is_shared(*a.spec)) {
+        a.home.ctx.answer(from, {});
+    } else {
+        begin_change(a, from, false);
+    }
+}
 
 void end_changes(acquisition& a, error_code why) {
     context& ctx = a.home.ctx;

@@ -3,7 +3,7 @@
 #define CONCH_SRC_LOCK_PENDING_HPP
 
 #include "core/timer_heap.hpp"
-#include "protocol/spec.hpp"
+#include "protocol/lock_protocol.hpp"
 #include "wire/call.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -98,6 +98,8 @@ struct waiter : pending {
     waiter(caller c, slot& home, impl::spec_ptr spec, const request_terms& terms, time_point now);
 
     static const pending_kind own_kind;
+
+    bool shared() const noexcept { return protocol::is_shared(*spec); }
 
     const bool try_only;   ///< as `terms`
     const bool no_wait;    ///< it doesn't wait for others

@@ -53,7 +53,7 @@ constexpr wire::call_type release_type{
     .order = wire::priority::urgent,
     .is_script = true,
     .answered_by_push = false,
-    .encode = &wire::write_alone,
+    .encode = [](wire::call& c, resp::writer& w) { protocol::encode_release(c, request_of(c), w); },
     .done = &release_done,
     .joint = &joint_release,
 };

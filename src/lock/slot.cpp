@@ -52,8 +52,8 @@ void slot::submit(wire::call& c) {
 slot::contest& slot::begin_contest() {
     if (!contest_) {
         contest_ = &ctx.contests.make(*this);
-        if (live_) {
-            turns_.begin_streak(live_->levels.empty() ? ctx.now : live_->levels.front().since);
+        if (const acquisition* const a = holders_.alone()) {
+            turns_.begin_streak(a->levels.empty() ? ctx.now : a->levels.front().since);
         }
     }
     return *contest_;
@@ -88,13 +88,52 @@ bool slot::idle() const noexcept {
     return waiters_.empty() && acquisitions_ == 0 && !contending_ && !in_grace();
 }
 
-acquisition* slot::held_by(std::uint64_t owner) const noexcept {
-    const bool nests = owner != 0 && live_ && live_->terms.owner == owner;
-    return nests ? live_ : nullptr;
+acquisition* slot::held_by(std::uint64_t owner, bool shared) const noexcept {
+    acquisition* found = nullptr;
+    for_each_holder([&](acquisition& a) {
+        found = owner != 0 && a.terms.owner == owner && (shared || !protocol::is_shared(*a.spec))
+                    ? &a
+                    : found;
+    });
+    return found;
+}
+
+void slot::check_holders() {
+    for_each_holder([&](acquisition& a) { ctx.renewing.check(a); });
+}
+
+bool slot::blocked() const noexcept { return has_waiters() && !holders_.admit(head().shared()); }
+
+// Who comes before a caller that does not wait: whoever must not hold the lock beside it.
+bool slot::is_busy_for(const waiter& w) const noexcept {
+    if (!holders_.admit(w.shared())) {
+        return true;
+    }
+    return w.shared() ? std::any_of(waiters_.begin(), waiters_.end(),
+                                    [](const pending& p) {
+                                        return !static_cast<const waiter&>(p).shared();
+                                    })
+                      : has_waiters() || trying_;
+}
+
+// Readers of this client join one that the server has just confirmed, with no word to it. They do
+// so for as long as local waiters pass a lock on: a writer elsewhere may wait.
+void slot::ride() {
+    acquisition* const a = holders_.last_reader();
+    if (!a || a->ends != core::never || ctx.now - granted_at_ >= ctx.settings.max_pass_time) {
+        return;
+    }
+    while (rides_ < ctx.settings.max_passes && has_waiters() && head().shared() &&
+           head().max_hold == forever && fits_as_it_is(*a, head())) {
+        ++rides_;
+        ++ctx.counters.hand_offs;
+        ++a->depth;
+        leave(head(), {}, add_level(*a));
+    }
 }
 
 void slot::acquire(waiter& w, duration wait) {
-    if (w.no_wait && (has_waiters() || live_ || trying_)) {
+    if (w.no_wait && is_busy_for(w)) {
         leave(w, errc::timed_out, {}, !link().ready());
         return;
     }
@@ -104,7 +143,7 @@ void slot::acquire(waiter& w, duration wait) {
     if (in_grace()) {
         ctx.timers.cancel(contest_->timer);
     }
-    w.queued = has_waiters() || live_;
+    w.queued = has_waiters() || !holders_.admit(w.shared());
     waiters_.push_back(w);
     if (!w.no_wait && wait != forever) {
         ctx.timers.set(w.deadline, core::after(w.since, wait));
@@ -160,9 +199,7 @@ void slot::give_up(waiter& w, error_code why) {
             tell(wait::wake::tried);
         }
     }
-    if (!has_waiters()) {
-        tell(wait::wake::nobody);
-    }
+    tell(has_waiters() ? wait::wake::head_left : wait::wake::nobody);
     advance();
     ctx.may_be_idle(*this);
 }
@@ -177,7 +214,7 @@ void slot::give_up_all(error_code why) {
 // Those who wait behind a local hold listen too, so that they and the holder hear of a forced
 // release; but not if the hold is short.
 void slot::listen_soon() {
-    if (!live_ || !has_waiters() || contending_) {
+    if (!blocked() || contending_) {
         return;
     }
     begin_contest();
@@ -188,7 +225,7 @@ void slot::listen_soon() {
 
 void slot::on_listening_due(void* self) {
     slot& s = *static_cast<slot*>(self);
-    if (s.live_ && s.has_waiters() && !s.contending_) {
+    if (s.blocked() && !s.contending_) {
         contend(s);
     } else {
         s.ctx.may_be_idle(s);
@@ -213,7 +250,11 @@ void slot::tell(wait::wake what) noexcept {
 
 // With contend() at work, that decides; else the next waiter tries at once.
 void slot::advance() {
-    if (contending_ || live_ || trying_ || !has_waiters()) {
+    if (contending_) {
+        return;
+    }
+    ride();
+    if (trying_ || !has_waiters() || blocked()) {
         return;
     }
     if (turns_.owed() && !head().no_wait) {
@@ -224,10 +265,9 @@ void slot::advance() {
 }
 
 void slot::hold_ended(acquisition& a, bool passed_on) {
-    if (live_ != &a) {
+    if (!holders_.remove(a) || !holders_.none()) {
         return;
     }
-    live_ = nullptr;
     if (passed_on && has_waiters()) {
         pass_or_owe();
     } else if (!has_waiters() && !contending_ && !turns_.others_wait()) {
@@ -242,14 +282,14 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
 // A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
 // or behind it; or its answer just came: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
-    return turns_.others_wait() && contest_ && !live_ && !trying_ && !turns_.owed() &&
+    return turns_.others_wait() && contest_ && holders_.none() && !trying_ && !turns_.owed() &&
            (acquisitions_ > 0 || in_grace());
 }
 
 // A caller that locks again as soon as its release is answered would win without end against
 // others, which take longer to hear of it.
 void slot::begin_grace() noexcept {
-    if (!live_ && !contending_) {
+    if (holders_.none() && !contending_) {
         const duration d = std::max(shortest_turn, 2 * link().round_trip());
         set_timer(&slot::on_grace_over, core::after(ctx.now, d));
     }
@@ -277,7 +317,7 @@ wait::turns::bounds slot::bounds() const noexcept {
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when
 // the streak ends, with a release that also tells whether there are any.
 bool slot::pass_on(acquisition& a) {
-    if (live_ != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
+    if (holders_.alone() != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
         return false;
     }
     waiter& w = head();
@@ -296,7 +336,7 @@ bool slot::pass_on(acquisition& a) {
 }
 
 bool slot::can_hand_over(const acquisition& a) const noexcept {
-    if (live_ != &a || waiters_.empty() || streak_ends()) {
+    if (holders_.alone() != &a || waiters_.empty() || streak_ends()) {
         return false;
     }
     // Where a cluster moves the lock from one server to another, both of its keys must be on one:
@@ -307,7 +347,7 @@ bool slot::can_hand_over(const acquisition& a) const noexcept {
 }
 
 void slot::hand_over(acquisition& a) {
-    live_ = nullptr;
+    holders_.remove(a);
     turns_.passed();
     ++ctx.counters.hand_offs;
     try_now(a.releasing);
@@ -348,7 +388,7 @@ void slot::forget(acquisition& a) {
 void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
-    const bool unanswered = !w.tried && &s.head() == &w && !s.live_;
+    const bool unanswered = !w.tried && &s.head() == &w && !s.blocked();
     // At least one try is made, and perhaps a connection for it; a local hold is an answer.
     if (unanswered && !w.overdue) {
         w.overdue = true;
@@ -358,7 +398,7 @@ void slot::on_wait_over(void* waiter_) {
     }
     const bool unreachable = unanswered || s.link().down_since(s.ctx.now) <= w.since;
     const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->acquiring);
-    s.give_up(w, !unreachable || s.live_ || waits_for_replicas ? errc::timed_out
+    s.give_up(w, !unreachable || s.blocked() || waits_for_replicas ? errc::timed_out
                  : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->acquiring)
                                            : s.link().why_down());
 }

@@ -4,7 +4,7 @@
 
 #include "core/run_queue.hpp"
 #include "core/task.hpp"
-#include "lock/acquisition.hpp"
+#include "lock/holders.hpp"
 #include "wait/turns.hpp"
 #include "wait/wakeup.hpp"
 #include "wire/link.hpp"
@@ -36,8 +36,8 @@ public:
     void give_up(waiter& w, error_code why);
     /// Every waiter leaves.
     void give_up_all(error_code why);
-    /// The hold of this owner, if there is a live one.
-    acquisition* held_by(std::uint64_t owner) const noexcept;
+    /// The hold of this owner that one more of it may be nested in.
+    acquisition* held_by(std::uint64_t owner, bool shared) const noexcept;
 
     // For the other conversations.
 
@@ -53,7 +53,8 @@ public:
     void regrouped();
     core::frame_pool& frames() noexcept;
     std::string_view name() const noexcept { return spec->name(); }
-    acquisition* live() const noexcept { return live_; }
+    /// What this client holds may have been taken away: asks the server.
+    void check_holders();
     bool has_waiters() const noexcept { return !waiters_.empty(); }
     /// Whether enough replicas have the acquisition that was tried, and if not, why.
     void confirmed(acquisition& a, errc why);
@@ -146,6 +147,12 @@ private:
     time_point patience(const waiter& w) const noexcept;
     time_point patience_with(const acquisition& a) noexcept;
     void nest_others(acquisition& a);
+    void ride();
+    /// The first waiter waits for a holder of this client.
+    bool blocked() const noexcept;
+    bool is_busy_for(const waiter& w) const noexcept;
+    template <typename Function>
+    void for_each_holder(Function f) const;
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     const waiter& head() const noexcept { return static_cast<const waiter&>(waiters_.front()); }
     /// `unheard`: refused by what is known here, of a server that is not connected.
@@ -180,12 +187,14 @@ private:
     duration poll_interval() const noexcept;
 
     pending_list waiters_{};
-    acquisition* live_ = nullptr;    ///< held; local waiters wait for it
+    holders holders_{};
     acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
 
     contest* contest_ = nullptr;
     std::uint32_t acquisitions_ = 0;  ///< that are not forgotten
     mutable std::uint16_t hash_slot_ = wire::no_hash_slot;  ///< until somebody wants to know
+    time_point granted_at_{};                               ///< of the last acquisition
+    std::uint32_t rides_ = 0;                               ///< of readers that joined it since
     wait::turns turns_{};
     bool contending_ : 1 = false;  ///< contend() runs
     bool listed_idle_ : 1 = false;

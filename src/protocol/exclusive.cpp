@@ -129,6 +129,7 @@ std::optional<lock_status> read_status(const resp::value& reply) {
     }
     s.holder = reply.at(2).text();
     s.depth = number_in(reply.at(3).text());
+    s.shared = reply.at(4).text() == "read";
     return s.holder.empty() || s.depth == 0 ? std::nullopt : std::optional{s};
 }
 

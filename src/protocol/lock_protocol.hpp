@@ -19,8 +19,9 @@ namespace conch::protocol {
 
 /// What the server knows an acquisition by: "<client uuid>:<number>".
 struct field {
-    std::string_view text{};   ///< all of it, or what stands before the number
-    std::uint64_t number = 0;  ///< 0: none
+    std::string_view text{};    ///< all of it, or what stands before the number
+    std::uint64_t number = 0;   ///< 0: none
+    std::string_view suffix{};  ///< behind the number
 
     void write(resp::writer& w) const;
 };
@@ -32,6 +33,7 @@ struct acquire_request {
     std::optional<field> from{};  ///< takes the lock from this one
     /// No copy of it has run, and nobody here needs to know what is left of another's lease.
     bool plainly = false;
+    duration waits_for{};  ///< how long others shall make way if the lock is busy
 };
 
 struct acquire_answer {
@@ -85,29 +87,37 @@ struct status_request {
     bool with_fence;
 };
 
+enum class lock_mode : std::uint8_t { exclusive, shared };
+
 /// How one kind of lock is kept on the server: its keys, its scripts with their arguments, and what
 /// the answers mean. Its functions have no state.
 struct lock_protocol {
     const char* type_name;              ///< for messages
     std::string_view channel_prefix;    ///< with what opens a hash tag
-    std::string_view fence_key_prefix;  ///< the same
+    std::string_view fence_key_prefix;  ///< the same: of the key that is kept beside the lock
+    lock_mode mode = lock_mode::exclusive;
+    /// Acquisitions of one family and one name are of one lock, and wait in one queue. Null: this.
+    const lock_protocol* family = nullptr;
+    std::string_view field_suffix{};
     wire::script_pair acquire;
     wire::script_pair release;
     wire::script_id renew;  ///< for any number of holds; its answer is an array of theirs
     wire::script_id nest;
     wire::script_id status;
 
-    // Acquires of equal form may leave as one script. One that `leaves_alone` is no script.
+    // Acquires of equal form may leave as one script. One that `leaves_alone` has an encoding of
+    // its own.
     wire::joint_script (*acquire_form)(const acquire_request& r);
     void (*acquire_keys)(const acquire_request& r, resp::writer& w);
     void (*acquire_args)(const acquire_request& r, resp::writer& w);
-    void (*acquire_plainly)(const acquire_request& r, resp::writer& w);
+    void (*acquire_alone)(const wire::call& c, const acquire_request& r, resp::writer& w);
     acquire_answer (*read_acquire)(const impl::lock_spec& spec, const resp::value& reply);
 
-    // Releases of equal form may leave as one script.
+    // The same for releases.
     wire::joint_script (*release_form)(const release_request& r);
     void (*release_keys)(const release_request& r, resp::writer& w);
     void (*release_args)(const release_request& r, resp::writer& w);
+    void (*release_alone)(const wire::call& c, const release_request& r, resp::writer& w);
     release_answer (*read_release)(const resp::value& reply);
 
     std::uint8_t renew_keys_each;
@@ -129,6 +139,17 @@ struct lock_protocol {
 extern const lock_protocol mutex_protocol;
 /// `conch::token_mutex`: SET NX PX, and compare-and-delete.
 extern const lock_protocol value_lock_protocol;
+/// `conch::shared_mutex`, locked for reading and for writing: as Redisson's RReadWriteLock.
+extern const lock_protocol shared_read_protocol;
+extern const lock_protocol shared_write_protocol;
+
+inline bool is_shared(const impl::lock_spec& s) noexcept {
+    return s.protocol().mode == lock_mode::shared;
+}
+inline const lock_protocol& family_of(const impl::lock_spec& s) noexcept {
+    const lock_protocol& p = s.protocol();
+    return p.family ? *p.family : p;
+}
 
 inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& reply) {
     return spec.protocol().read_acquire(spec, reply);
@@ -136,7 +157,8 @@ inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::valu
 
 void write_name(resp::writer& w, const impl::derived_name& n);
 
-/// A release that leaves by itself.
+/// One that leaves by itself.
+void encode_acquire(const wire::call& c, const acquire_request& r, resp::writer& w);
 void encode_release(const wire::call& c, const release_request& r, resp::writer& w);
 
 }  // namespace conch::protocol

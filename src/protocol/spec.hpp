@@ -72,6 +72,8 @@ public:
     bool in_one_hash_slot() const;
     /// Empty if not fenced.
     derived_name fence_key() const noexcept;
+    /// The name of a key, or a channel, of the lock; `prefix` ends with what opens a hash tag.
+    derived_name derived(std::string_view prefix) const noexcept;
     /// 0: the fence key never expires.
     std::int64_t fence_key_ttl_ms() const noexcept {
         return static_cast<std::int64_t>(fence_key_ttl_ms_);
@@ -81,8 +83,8 @@ public:
     }
     /// Of two specs of one name: an acquisition by one is as good for the other.
     bool takes_as(const lock_spec& other) const noexcept {
-        return fenced_ == other.fenced_ && fence_key_ttl_ms_ == other.fence_key_ttl_ms_ &&
-               replicas() == other.replicas();
+        return &protocol_ == &other.protocol_ && fenced_ == other.fenced_ &&
+               fence_key_ttl_ms_ == other.fence_key_ttl_ms_ && replicas() == other.replicas();
     }
 
 private:
@@ -91,7 +93,6 @@ private:
 
     lock_spec(const protocol::lock_protocol& p, std::string_view name,
               const mutex_options& options) noexcept;
-    derived_name derived(std::string_view prefix) const noexcept;
 
     const protocol::lock_protocol& protocol_;
     // Of any `duration` there are fewer than 2^44 ms.

@@ -11,7 +11,7 @@ wire::joint_script acquire_form(const acquire_request& r) {
     return r.plainly && !r.spec.fenced() ? wire::leaves_alone : exclusive::acquire_form(r);
 }
 
-void acquire_plainly(const acquire_request& r, resp::writer& w) {
+void acquire_alone(const wire::call&, const acquire_request& r, resp::writer& w) {
     w.command(6).arg("SET").arg(r.spec.name());
     r.mine.write(w);
     w.arg("NX").arg("PX").arg(core::ceil_millis(r.lease));
@@ -26,7 +26,7 @@ acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& repl
 
 constexpr lock_protocol with_plain_acquire(lock_protocol p) {
     p.acquire_form = &acquire_form;
-    p.acquire_plainly = &acquire_plainly;
+    p.acquire_alone = &acquire_alone;
     p.read_acquire = &read_acquire;
     return p;
 }

@@ -11,6 +11,7 @@ enum class wake : std::uint8_t {
     message,        ///< somebody released the lock
     news,           ///< of the subscription: messages come, or don't, from now on
     head,           ///< there is another first waiter, who needs a try of its own
+    head_left,      ///< some waiter gave up, perhaps the first one
     overdue,        ///< so does the one whose wait is over
     deadline,       ///< what was awaited did not come in time
     local_release,  ///< the hold of this client ended

@@ -27,9 +27,14 @@ enum class script_id : std::uint8_t {
     value_status,
     rate_window,
     rate_log,
+    shared_read,
+    shared_write,
+    shared_release,
+    shared_renew,
+    shared_status,
 };
 
-inline constexpr std::size_t script_count = 16;
+inline constexpr std::size_t script_count = 21;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

@@ -65,6 +65,7 @@ struct call {
     bool acquires = false;       ///< asks for a hold, or for a deeper level of one
     std::size_t name = 0;        ///< of the lock that it asks for
     duration wait{};             ///< how long such an acquire waits
+    bool shared = false;         ///< for reading
     bool try_only = false;       ///< to such an acquire, an empty hold is an answer
     bool reserved = false;       ///< has room however much is pending
     bool given_up = false;       ///< its user cancelled it

@@ -20,6 +20,7 @@ struct held {
     std::uint64_t client = 0;
     std::uint64_t user = 0;
     std::size_t name = 0;
+    bool shared = false;  ///< for reading
     impl::view_ptr view{};
     std::uint64_t number = 0;  ///< the second part of its field; nested ones share it
     instant asked_at = 0;      ///< when its acquire began

@@ -84,7 +84,8 @@ scenario::scenario(dice& chance, dice more, deployment d)
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)},
-      run_as{d} {
+      run_as{d == deployment::read_write ? deployment::alone : d},
+      read_write{d == deployment::read_write} {
     clients += clients * users < 2 ? 1 : 0;
     together = has(fault::vandal) || (has(fault::batch_refused) && chance.once_in(2));
     fixed_leases = !together && chance.once_in(8);
@@ -152,6 +153,21 @@ scenario::scenario(dice& chance, dice more, deployment d)
     if (run_as != deployment::alone) {
         deploy(more);
     }
+    if (read_write) {
+        lock_for_reading();
+    }
+}
+
+// What the locks of mutexes are for, and what is only known of those.
+void scenario::lock_for_reading() {
+    for (const fault f : {fault::force, fault::vandal, fault::persist}) {
+        faults[static_cast<std::size_t>(f)] = false;
+    }
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+        locks[i] = {"lock:" + std::to_string(i)};
+    }
+    same_key = nesting = false;
+    replicas = {};
 }
 
 // Mostly mutexes of names that have nothing to do with each other.

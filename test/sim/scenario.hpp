@@ -160,6 +160,7 @@ struct scenario {
     bool crowded = false;              ///< many users of a client want the same lock alike
 
     deployment run_as = deployment::alone;
+    bool read_write = false;           ///< all locks are read-write locks
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
     fleet::process cut_off = 0;        ///< which one is
@@ -173,6 +174,7 @@ struct scenario {
 
 private:
     void name_locks(dice& chance);
+    void lock_for_reading();
     void set_limits(dice& chance);
     void deploy(dice& chance);
 };

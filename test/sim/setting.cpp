@@ -80,9 +80,13 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
         if (how_.replicas.at_least > 0 && (o.fenced || !l.plain) && !more_.once_in(4)) {
             o.replicas = how_.replicas;
         }
+        if (how_.read_write) {
+            specs_.push_back(impl::lock_spec::make(protocol::shared_write_protocol, l.text, {}));
+            readers_.push_back(impl::lock_spec::make(protocol::shared_read_protocol, l.text, {}));
+            continue;
+        }
         specs_.push_back(impl::lock_spec::make(
-            l.plain ? conch::protocol::value_lock_protocol : conch::protocol::mutex_protocol,
-            l.text, o));
+            l.plain ? protocol::value_lock_protocol : protocol::mutex_protocol, l.text, o));
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {
@@ -101,6 +105,9 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     }
     for (const auto make : makers) {
         checkers_.push_back(make(*this));
+    }
+    if (how_.read_write) {
+        std::erase_if(checkers_, [](const auto& c) { return c->of_one_holder(); });
     }
     if (how_.closing) {
         closer_ = std::make_unique<closer>(*this, more_.seed());

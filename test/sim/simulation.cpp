@@ -66,6 +66,7 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.client = by.client();
     h.user = by.index();
     h.name = name;
+    h.shared = c.shared;
     h.view = std::move(c.view);
     h.asked_at = by.wants_since();
     h.granted_at = world_.now();
@@ -203,7 +204,8 @@ bool simulation::excused(const held& h) const {
 }
 
 std::string simulation::field_of(const held& h) const {
-    return clients_[h.client]->id() + ":" + std::to_string(h.number);
+    return clients_[h.client]->id() + ":" + std::to_string(h.number) +
+           (how_.read_write && !h.shared ? ":write" : "");
 }
 
 // "...00<client>:<number>"

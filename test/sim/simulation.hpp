@@ -80,6 +80,8 @@ public:
     void asks(call& c);
     call& call_at(std::uint64_t number) noexcept { return calls_[number]; }
     const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    /// The same, for reading.
+    const impl::spec_ptr& reader(std::size_t name) const noexcept { return readers_[name]; }
     const impl::rate_spec_ptr& limit(std::size_t number) const noexcept { return limits_[number]; }
     /// Which lock this script is about; none if about a rate limit.
     std::optional<std::size_t> name_in(const script_run& r) const noexcept;
@@ -198,6 +200,7 @@ private:
     std::vector<std::unique_ptr<user>> users_{};
     std::vector<std::unique_ptr<asker>> askers_{};
     std::vector<impl::spec_ptr> specs_{};
+    std::vector<impl::spec_ptr> readers_{};
     std::vector<impl::rate_spec_ptr> limits_{};
     std::deque<call> calls_{};
     std::list<held> holds_{};

@@ -157,10 +157,12 @@ void user::acquire() {
 void user::put_acquire(bool try_only) {
     acquiring_->acquires = true;
     acquiring_->name = name_;
+    acquiring_->shared = all_.how().read_write && !all_.the_world().chance.once_in(3);
     acquiring_->try_only = try_only;
     acquiring_->wait = options_.wait.value_or(try_only ? duration{} : forever);
     put(*acquiring_, [&](auto& engine) {
-        engine.acquire(all_.spec(name_), options_, try_only, {acquiring_, &acquiring_->running});
+        engine.acquire(acquiring_->shared ? all_.reader(name_) : all_.spec(name_), options_,
+                       try_only, {acquiring_, &acquiring_->running});
     });
 }
 

@@ -12,6 +12,7 @@ class admission final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "admission"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void asks(const call& c) override {
         if (!c.reserved && full_for(c)) {

@@ -23,6 +23,8 @@ public:
     virtual ~checker() = default;
 
     virtual std::string_view name() const noexcept = 0;
+    /// It knows of no lock with readers.
+    virtual bool of_one_holder() const noexcept { return false; }
     /// A user asks its client for this: next, in this turn. The call lives as long as the
     /// simulation.
     virtual void asks(const call&) {}

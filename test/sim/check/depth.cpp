@@ -15,6 +15,7 @@ class depth final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "depth"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void stepped() override {
         if (!all_.settled() || !all_.how().nesting) {

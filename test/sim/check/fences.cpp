@@ -12,6 +12,7 @@ class fences final : public checker {
 public:
     explicit fences(simulation& s) : checker{s}, seen_(s.how().names) {}
     std::string_view name() const noexcept override { return "fences"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void granted(const held& h) override {
         if (!all_.fenced(h.name)) {

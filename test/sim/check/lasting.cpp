@@ -13,6 +13,7 @@ class lasting final : public checker {
 public:
     explicit lasting(simulation& s) : checker{s}, locks_(s.how().names) {}
     std::string_view name() const noexcept override { return "lasting"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void stepped() override {
         if (!all_.settled() || !all_.how().has(fault::persist)) {

@@ -16,6 +16,7 @@ class passing final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "passing"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void granted(const held& h) override {
         const hold_id id{h.client, h.number};

@@ -14,6 +14,7 @@ class promptness final : public checker {
 public:
     explicit promptness(simulation& s) : checker{s}, locks_(s.how().names) {}
     std::string_view name() const noexcept override { return "promptness"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void stepped() override {
         for (std::size_t name = 0; name < locks_.size(); ++name) {

@@ -10,6 +10,7 @@ class shapes final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "shapes"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void granted(const held& h) override {
         server_node& server = all_.server();

@@ -12,6 +12,7 @@ std::string_view name_of(deployment d) noexcept {
         case deployment::alone: return "alone";
         case deployment::sentinel: return "sentinel";
         case deployment::cluster: return "cluster";
+        case deployment::read_write: return "read-write";
     }
     return "?";
 }

@@ -16,9 +16,14 @@ namespace conch::sim {
 
 /// How the server is run: by itself; with a replica, and sentinels that name the master; or as a
 /// cluster, each of whose masters has a replica.
-enum class deployment : std::uint8_t { alone, sentinel, cluster };
+enum class deployment : std::uint8_t {
+    alone,
+    sentinel,
+    cluster,
+    read_write,  ///< alone, and all locks are read-write locks
+};
 
-inline constexpr std::size_t deployment_count = 3;
+inline constexpr std::size_t deployment_count = 4;
 
 std::string_view name_of(deployment d) noexcept;
 /// None if nothing is called so.

@@ -136,7 +136,9 @@ std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t n
     const entry* e = home_of(key).find(key);
     if (const hash_value* h = hash_in(e)) {
         for (const auto& [field, value] : *h) {
-            all.push_back(field);
+            if (field != "mode") {  // of a read-write lock
+                all.push_back(field);
+            }
         }
     } else if (const std::string* token = token_in(e)) {
         all.push_back(*token);

@@ -86,25 +86,25 @@ public final class Driver {
     private Object run(String command, String[] of) throws Exception {
         switch (command) {
             case "lock":
-                redisson.getLock(of[0]).lock(number(of, 1, NO_LEASE), TimeUnit.MILLISECONDS);
+                lockOf(of[0]).lock(number(of, 1, NO_LEASE), TimeUnit.MILLISECONDS);
                 return "locked";
             case "tryLock":
-                return tryLock(redisson.getLock(of[0]), number(of, 1, 0), number(of, 2, NO_LEASE));
+                return tryLock(lockOf(of[0]), number(of, 1, 0), number(of, 2, NO_LEASE));
             case "unlock":
-                redisson.getLock(of[0]).unlock();
+                lockOf(of[0]).unlock();
                 return "unlocked";
             case "forceUnlock":
-                return redisson.getLock(of[0]).forceUnlock();
+                return lockOf(of[0]).forceUnlock();
             case "isLocked":
-                return redisson.getLock(of[0]).isLocked();
+                return lockOf(of[0]).isLocked();
             case "isHeldByCurrentThread":
-                return redisson.getLock(of[0]).isHeldByCurrentThread();
+                return lockOf(of[0]).isHeldByCurrentThread();
             case "holdCount":
-                return redisson.getLock(of[0]).getHoldCount();
+                return lockOf(of[0]).getHoldCount();
             case "counts":
                 return redisson.getMap(of[0], StringCodec.INSTANCE).readAllValues();
             case "remainTimeToLive":
-                return redisson.getLock(of[0]).remainTimeToLive();
+                return lockOf(of[0]).remainTimeToLive();
             case "lockAndGetToken":
                 return redisson.getFencedLock(of[0]).lockAndGetToken();
             case "getToken":
@@ -122,6 +122,17 @@ public final class Driver {
         }
     }
 
+    /** "read:NAME" and "write:NAME" are the sides of a read-write lock. */
+    private RLock lockOf(String name) {
+        if (name.startsWith("read:")) {
+            return redisson.getReadWriteLock(name.substring(5)).readLock();
+        }
+        if (name.startsWith("write:")) {
+            return redisson.getReadWriteLock(name.substring(6)).writeLock();
+        }
+        return redisson.getLock(name);
+    }
+
     private static long number(String[] of, int at, long otherwise) {
         return at < of.length ? Long.parseLong(of[at]) : otherwise;
     }
@@ -136,7 +147,7 @@ public final class Driver {
     /** Adds one to a counter, so many times, by a read and a write; a lock named "-" is none. */
     private String increment(String name, String counter, int times) {
         RBucket<String> value = redisson.getBucket(counter, StringCodec.INSTANCE);
-        RLock lock = name.equals("-") ? null : redisson.getLock(name);
+        RLock lock = name.equals("-") ? null : lockOf(name);
         for (int i = 0; i < times; i++) {
             if (lock != null) {
                 lock.lock();

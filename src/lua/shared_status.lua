@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Tells who holds a read-write lock.
+--
+-- KEYS[1]  the lock: a hash of "mode" (read or write) and of the holders' fields
+--
+-- Reply: an array: remaining time in ms (-1 without expiry, -2 not locked), "", then, if locked, the
+-- holders' fields with blanks between, how many they are, and the mode.
+-- Idempotent: reads only.
+local mode = redis.call('hget', KEYS[1], 'mode')
+local left = redis.call('pttl', KEYS[1])
+if left == -2 then
+    return { left, '' }
+end
+if mode ~= 'read' and mode ~= 'write' then
+    return redis.error_reply('WRONGTYPE the hash is no read-write lock')
+end
+local holders = {}
+for _, field in ipairs(redis.call('hkeys', KEYS[1])) do
+    if field ~= 'mode' then
+        holders[#holders + 1] = field
+    end
+end
+return { left, '', table.concat(holders, ' '), tostring(#holders), mode }

@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Takes a read-write lock for writing, for a fresh field, or finds that this field took it before.
+--
+-- KEYS[1]  the lock: a hash of "mode" (read or write) and of the holders' fields
+-- KEYS[2]  is there while a writer of conch waits: new readers make way
+-- ARGV[1]  field: "<client uuid>:<number>:write", never used for another acquisition
+-- ARGV[2]  lease in ms
+-- ARGV[3]  for so many ms readers make way if the lock is busy; "0": this writer does not wait
+--
+-- Reply: granted: ""; busy: an integer, what is left in ms of the holders' leases (-1: no expiry);
+--        WRONGTYPE: the key is no read-write lock.
+-- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock. A
+-- repeated run never sets the TTL to less.
+local mode = redis.call('hget', KEYS[1], 'mode')
+local left = redis.call('pttl', KEYS[1])
+if left ~= -2 and mode ~= 'read' and mode ~= 'write' then
+    return redis.error_reply('WRONGTYPE the hash is no read-write lock')
+end
+local repeated = mode == 'write' and redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if left ~= -2 and not repeated then
+    if ARGV[3] ~= '0' then
+        redis.call('set', KEYS[2], '1', 'px', ARGV[3])
+    end
+    return left
+end
+if not repeated then
+    redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], '1')
+end
+local lease = math.max(tonumber(ARGV[2]), left)
+local set = redis.pcall('pexpire', KEYS[1], string.format('%.0f', lease))
+if type(set) ~= 'number' then
+    -- A lock without expiry would never be free again.
+    if not repeated then
+        redis.call('del', KEYS[1])
+    end
+    return set
+end
+redis.call('del', KEYS[2])
+return ''

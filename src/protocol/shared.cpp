@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// A read-write lock, as Redisson's RReadWriteLock. On the server: a hash of "mode" and of the
+// holders' fields; beside it a timeout key for each read hold, and a key while a writer waits.
+#include "core/time.hpp"
+#include "protocol/exclusive.hpp"
+
+#include <string>
+
+namespace conch::protocol {
+namespace {
+
+constexpr std::string_view writer_suffix = ":write";
+constexpr std::string_view waiting_writer_prefix = "conch_rw_writer:{";
+
+/// As Redisson derives a key from a lock's name and an owner.
+std::string timeout_key(const impl::lock_spec& spec, const field& f) {
+    const std::string_view name = spec.name();
+    std::string key;
+    if (name.find('{') == name.npos) {
+        key.append("{").append(name).append("}");
+    } else {
+        key.append(name);
+    }
+    return key.append(":")
+        .append(f.text)
+        .append(std::to_string(f.number))
+        .append(":rwlock_timeout:1");
+}
+
+wire::joint_script alone(const acquire_request&) { return wire::leaves_alone; }
+
+void acquire_to_read(const wire::call& c, const acquire_request& r, resp::writer& w) {
+    wire::write_script(w, c, wire::script_id::shared_read, 3, 2)
+        .arg(r.spec.name())
+        .arg(timeout_key(r.spec, r.mine));
+    write_name(w, r.spec.derived(waiting_writer_prefix));
+    r.mine.write(w);
+    w.arg(core::ceil_millis(r.lease));
+}
+
+void acquire_to_write(const wire::call& c, const acquire_request& r, resp::writer& w) {
+    wire::write_script(w, c, wire::script_id::shared_write, 2, 3).arg(r.spec.name());
+    write_name(w, r.spec.derived(waiting_writer_prefix));
+    r.mine.write(w);
+    w.arg(core::ceil_millis(r.lease)).arg(core::ceil_millis(r.waits_for));
+}
+
+wire::joint_script release_alone(const release_request&) { return wire::leaves_alone; }
+
+/// The holders of a forced release stand in one text, with blanks between.
+template <typename Function>
+void for_each_field(std::string_view text, Function f) {
+    while (!text.empty()) {
+        const std::size_t end = text.find(' ');
+        f(text.substr(0, end));
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+}
+
+void release(const wire::call& c, const release_request& r, resp::writer& w) {
+    std::size_t fields = 0;
+    for_each_field(r.holder.text, [&](std::string_view) { ++fields; });
+    wire::write_script(w, c, wire::script_id::shared_release, 1, 2 + fields).arg(r.spec.name());
+    write_name(w, r.spec.channel());
+    w.arg(r.sharded ? "spublish" : "publish");
+    if (r.holder.number != 0) {
+        r.holder.write(w);
+    } else {
+        for_each_field(r.holder.text, [&](std::string_view one) { w.arg(one); });
+    }
+}
+
+void renew_keys(const renew_item& i, resp::writer& w) {
+    w.arg(i.spec.name()).arg(timeout_key(i.spec, i.holder));
+}
+
+void encode_status(const wire::call& c, const status_request& r, resp::writer& w) {
+    wire::write_script(w, c, wire::script_id::shared_status, 1, 0).arg(r.spec.name());
+}
+
+constexpr lock_protocol read_write(lock_protocol p) {
+    p.release_form = &release_alone;
+    p.release_alone = &release;
+    p.acquire_form = &alone;
+    p.encode_status = &encode_status;
+    p.family = &shared_write_protocol;
+    return p;
+}
+
+constexpr exclusive::names common{
+    .type_name = "conch::shared_mutex",
+    .channel_prefix = "redisson_rwlock:{",
+    .fence_key_prefix = waiting_writer_prefix,
+    .acquire = {},
+    .release = {},
+    .renew = wire::script_id::renew,
+    .nest = wire::script_id::nest,
+    .status = wire::script_id::shared_status,
+};
+
+constexpr lock_protocol to_read() {
+    lock_protocol p = read_write(exclusive::protocol_of(common));
+    p.mode = lock_mode::shared;
+    p.acquire_alone = &acquire_to_read;
+    p.renew = wire::script_id::shared_renew;
+    p.renew_keys_each = 2;
+    p.renew_keys = &renew_keys;
+    return p;
+}
+
+constexpr lock_protocol to_write() {
+    lock_protocol p = read_write(exclusive::protocol_of(common));
+    p.field_suffix = writer_suffix;
+    p.acquire_alone = &acquire_to_write;
+    return p;
+}
+
+}  // namespace
+
+constinit const lock_protocol shared_read_protocol = to_read();
+constinit const lock_protocol shared_write_protocol = to_write();
+
+}  // namespace conch::protocol
