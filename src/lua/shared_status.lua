@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  the lock: a hash of "mode" (read or write) and of the holders' fields
 --
--- Reply: an array: remaining time in ms (-1 without expiry, -2 not locked), "", then, if locked, the
--- holders' fields with blanks between, how many they are, and the mode.
+-- Reply: an array: remaining time in ms (-1 without expiry, -2 not locked), "", then, if locked,
+-- the holders' fields with blanks between, how many they are, and the mode.
 -- Idempotent: reads only.
 local mode = redis.call('hget', KEYS[1], 'mode')
 local left = redis.call('pttl', KEYS[1])

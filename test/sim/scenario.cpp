@@ -153,9 +153,6 @@ scenario::scenario(dice& chance, dice more, deployment d)
     if (run_as != deployment::alone) {
         deploy(more);
     }
-    if (read_write) {
-        lock_for_reading();
-    }
 }
 
 // What the locks of mutexes are for, and what is only known of those.
@@ -163,15 +160,18 @@ void scenario::lock_for_reading() {
     for (const fault f : {fault::force, fault::vandal, fault::persist}) {
         faults[static_cast<std::size_t>(f)] = false;
     }
-    for (std::size_t i = 0; i < locks.size(); ++i) {
-        locks[i] = {"lock:" + std::to_string(i)};
+    for (std::size_t i = 0; i < names; ++i) {
+        locks.push_back({"lock:" + std::to_string(i)});
     }
-    same_key = nesting = false;
-    replicas = {};
+    nesting = false;
 }
 
 // Mostly mutexes of names that have nothing to do with each other.
 void scenario::name_locks(dice& chance) {
+    if (read_write) {
+        lock_for_reading();
+        return;
+    }
     enum { all_plain, some_plain, twins, alike, usual };
     const std::uint64_t kind = std::min<std::uint64_t>(chance.below(4 * usual), usual);
     names = std::max<std::size_t>(names, kind == twins || kind == alike ? 2 : 1);
