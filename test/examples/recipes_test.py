@@ -123,6 +123,26 @@ class Recipes(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn('is held by someone else', mail)
 
+    def test_the_job_of_kubernetes_is_that_of_cron(self):
+        shown = re.search(r'^ +command: (\[.*?\])$', PAGE.read_text(), re.S | re.M)[1]
+        words = json.loads(shown)
+        self.assertEqual(self.ran(*words), (0, 'reports\n'))
+        status, said = self.ran(*words)
+        self.assertEqual(status, 0)
+        self.assertIn('refused', said)
+
+    def test_the_entry_point_of_docker_works(self):
+        shown = re.search(r'^ENTRYPOINT (\[.*\])$', PAGE.read_text(), re.M)[1]
+        self.script('backup', 'echo saves')
+        self.assertEqual(self.ran(*json.loads(shown)), (0, 'saves\n'))
+
+    def test_the_commands_of_systemd_work(self):
+        self.script('backup', 'echo saves')
+        self.script('scheduler', 'echo schedules')
+        shown = re.findall(r'^ExecStart=(.*)$', PAGE.read_text(), re.M)
+        said = [self.ran(*line.replace('/usr/local/bin/', '').split()) for line in shown]
+        self.assertEqual(said, [(0, 'saves\n'), (0, 'schedules\n')])
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -113,6 +113,10 @@ asio::awaitable<void> acl_test::use_all() {
     const token_mutex plain_of_other{other, "plain"};
     co_await use_lock(lock);
     co_await use_lock(plain);
+    const shared_mutex shared{c, "shared"};
+    co_await use_lock(shared.reader());
+    co_await use_lock(shared.writer());
+    co_await contend(shared.writer(), shared_mutex{other, "shared"}.reader());
     co_await contend(lock, of_other);
     co_await mutex{c, "asks", {.replicas = {.at_least = 1, .within = 1ms}}}.async_lock(brief,
                                                                                        as_result);

@@ -23,6 +23,7 @@ inline bool is_of_channels(const std::string& right) {
 inline const std::vector<std::string>& conch_rights() {
     static const std::vector<std::string> all{"~*", "resetchannels", "&redisson_lock__channel:*",
                                               "&conch_token_mutex_channel:*",
+                                              "&redisson_rwlock:*",
                                               // every lock
                                               "+evalsha", "+eval", "+script|load", "+ping", "+pttl",
                                               "+pexpire", "+hset", "+hdel", "+hexists",
@@ -34,6 +35,8 @@ inline const std::vector<std::string>& conch_rights() {
                                               "+hlen", "+hgetall",
                                               // plain locks
                                               "+del", "+strlen",
+                                              // read-write locks
+                                              "+hget", "+hkeys",
                                               // locks that replicas must have
                                               "+wait",
                                               // rate limits
