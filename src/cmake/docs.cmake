@@ -27,8 +27,9 @@ file(GLOB pictures CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/results/*.svg"
 set(DOXYGEN_HTML_EXTRA_FILES ${pictures})
 set(DOXYGEN_GENERATE_TREEVIEW YES)
 find_file(awesome doxygen-awesome.css PATHS /usr/share/doxygen-awesome-css NO_CACHE)
+set(DOXYGEN_HTML_EXTRA_STYLESHEET "${PROJECT_SOURCE_DIR}/src/cmake/site.css")
 if(awesome)
-    set(DOXYGEN_HTML_EXTRA_STYLESHEET "${awesome}")
+    list(PREPEND DOXYGEN_HTML_EXTRA_STYLESHEET "${awesome}")
 endif()
 add_custom_target(docs_pages
     COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/src/cmake/site_pages.py"
