@@ -9,6 +9,7 @@
 #include "wire/server_error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 // One try of a slot: from the script to a grant, a "busy" or an error.
 namespace conch::lock {
@@ -69,6 +70,9 @@ protocol::acquire_request slot::request_of(const attempt& t) {
                                 .plainly = first && !s.contending_ && s.acquisitions_ == 1};
     if (s.has_waiters() && !s.head().no_wait) {
         r.waits_for = 3 * s.ctx.settings.max_poll_interval;  // and then it asks again
+    }
+    if (s.contest_) {
+        r.beside = s.contest_->beside.get();
     }
     if (t.replaces) {
         r.from = field_of(t.replaces->of);
@@ -166,7 +170,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     }
     const bool elsewhere = o.answered_on != &link();
     const bool was_taking_over = a.acquiring->type == &take_over_type;
-    const protocol::acquire_answer answer = protocol::read_acquire(*a.spec, o.reply);
+    protocol::acquire_answer answer = protocol::read_acquire(*a.spec, o.reply);
     a.fence = answer.fence;
     if (answer.what == acquire_kind::granted && (a.fence != 0 || !a.spec->fenced())) {
         a.was_seen();
@@ -182,7 +186,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     trying_ = nullptr;
     if (answer.what == acquire_kind::busy) {
         end_untaken(a);
-        busy(answer.ttl_ms, elsewhere);
+        busy(std::move(answer), elsewhere);
     } else if (answer.what == acquire_kind::gone && was_taking_over) {
         end_untaken(a);
         tell(wait::wake::tried);
@@ -214,7 +218,7 @@ void slot::granted(acquisition& a) {
         // The answer took longer than the lease.
         ctx.tell("granted too late", name());
         compensate(a);
-        busy(0);
+        busy({.ttl_ms = 0});
         return;
     }
     holders_.add(a);
@@ -250,14 +254,17 @@ void slot::nest_others(acquisition& a) {
     }
 }
 
-void slot::busy(std::int64_t ttl_ms, bool elsewhere) {
+void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++ctx.counters.busy;
     turns_.busy();
     waiter& w = head();
     w.tried = true;
     if (contest_ || !w.no_wait) {
         contest& c = begin_contest();
-        c.ttl_ms = ttl_ms;
+        c.ttl_ms = answer.ttl_ms;
+        c.beside = answer.beside.empty()
+                       ? nullptr
+                       : std::make_unique<std::vector<std::string>>(std::move(answer.beside));
         c.wakeup.try_was_busy(elsewhere);
         turns_.begin_streak();
     }

@@ -12,7 +12,10 @@
 #include <coroutine>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace conch::lock {
 
@@ -95,6 +98,7 @@ private:
         /// client leaves the lock to others. Else: the deadline of what contend() awaits.
         core::timer timer;
         std::int64_t ttl_ms = 0;  ///< what the last busy answer said
+        std::unique_ptr<std::vector<std::string>> beside{};  ///< the same, for the next try
 
         core::sleeper contender{};
         std::uint16_t awaited = 0;  ///< what it sleeps for: a bit for each `wait::wake`
@@ -139,7 +143,7 @@ private:
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void granted(acquisition& a);
     void grant(acquisition& a, waiter& w);
-    void busy(std::int64_t ttl_ms, bool elsewhere = false);
+    void busy(protocol::acquire_answer&& answer, bool elsewhere = false);
     void failed(error_code why);
     void abandon(acquisition& a);
     bool fits(const acquisition& a, const waiter& w) const noexcept;

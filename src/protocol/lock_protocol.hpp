@@ -13,7 +13,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace conch::protocol {
 
@@ -34,6 +36,8 @@ struct acquire_request {
     /// No copy of it has run, and nobody here needs to know what is left of another's lease.
     bool plainly = false;
     duration waits_for{};  ///< how long others shall make way if the lock is busy
+    /// What the last answer had in `beside`.
+    const std::vector<std::string>* beside = nullptr;
 };
 
 struct acquire_answer {
@@ -46,6 +50,8 @@ struct acquire_answer {
     kind what = kind::unintelligible;
     std::uint64_t fence = 0;   ///< of a grant; 0: none that can be read
     std::int64_t ttl_ms = -1;  ///< what is left of the holder's lease; -1: unknown, or no end
+    /// Holders of which the next try should know: for the protocol alone.
+    std::vector<std::string> beside{};
 };
 
 struct release_request {

@@ -4,7 +4,9 @@
 #include "core/time.hpp"
 #include "protocol/exclusive.hpp"
 
+#include <charconv>
 #include <string>
+#include <vector>
 
 namespace conch::protocol {
 namespace {
@@ -12,8 +14,8 @@ namespace {
 constexpr std::string_view writer_suffix = ":write";
 constexpr std::string_view waiting_writer_prefix = "conch_rw_writer:{";
 
-/// As Redisson derives a key from a lock's name and an owner.
-std::string timeout_key(const impl::lock_spec& spec, const field& f) {
+/// As Redisson derives a key from a lock's name, the field of a reader and the number of its hold.
+std::string timeout_key(const impl::lock_spec& spec, std::string_view reader, unsigned number) {
     const std::string_view name = spec.name();
     std::string key;
     if (name.find('{') == name.npos) {
@@ -21,10 +23,24 @@ std::string timeout_key(const impl::lock_spec& spec, const field& f) {
     } else {
         key.append(name);
     }
-    return key.append(":")
-        .append(f.text)
-        .append(std::to_string(f.number))
-        .append(":rwlock_timeout:1");
+    key.append(":").append(reader).append(":rwlock_timeout:");
+    return key.append(std::to_string(number));
+}
+
+/// A reader of conch has one hold.
+std::string timeout_key(const impl::lock_spec& spec, const field& f) {
+    return timeout_key(spec, std::string{f.text}.append(std::to_string(f.number)), 1);
+}
+
+/// Whoever has more of them is not asked about.
+constexpr unsigned most_holds = 16;
+
+/// 0: none, or too many.
+unsigned holds_in(std::string_view text) noexcept {
+    unsigned n = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, n);
+    return read.ec == std::errc{} && read.ptr == end && n <= most_holds ? n : 0;
 }
 
 wire::joint_script alone(const acquire_request&) { return wire::leaves_alone; }
@@ -38,11 +54,42 @@ void acquire_to_read(const wire::call& c, const acquire_request& r, resp::writer
     w.arg(core::ceil_millis(r.lease));
 }
 
+// The readers of the last answer are named with their timeout keys: a crashed one has none.
 void acquire_to_write(const wire::call& c, const acquire_request& r, resp::writer& w) {
-    wire::write_script(w, c, wire::script_id::shared_write, 2, 3).arg(r.spec.name());
+    static const std::vector<std::string> nobody{};
+    const std::vector<std::string>& readers = r.beside ? *r.beside : nobody;
+    std::size_t keys = 0;
+    for (std::size_t i = 1; i < readers.size(); i += 2) {
+        keys += holds_in(readers[i]);
+    }
+    wire::write_script(w, c, wire::script_id::shared_write, 2 + keys, 3 + readers.size())
+        .arg(r.spec.name());
     write_name(w, r.spec.derived(waiting_writer_prefix));
+    for (std::size_t i = 1; i < readers.size(); i += 2) {
+        for (unsigned n = 1; n <= holds_in(readers[i]); ++n) {
+            w.arg(timeout_key(r.spec, readers[i - 1], n));
+        }
+    }
     r.mine.write(w);
     w.arg(core::ceil_millis(r.lease)).arg(core::ceil_millis(r.waits_for));
+    for (const std::string& one : readers) {
+        w.arg(one);
+    }
+}
+
+acquire_answer read_acquire_to_write(const impl::lock_spec& spec, const resp::value& reply) {
+    if (reply.type() != resp::kind::array || !reply.at(0).is_integer() ||
+        reply.at(0).integer() < -1) {
+        return exclusive::read_acquire(spec, reply);
+    }
+    acquire_answer a{.what = acquire_answer::kind::busy, .ttl_ms = reply.at(0).integer()};
+    for (std::size_t i = 1; i + 1 < reply.size(); i += 2) {
+        if (holds_in(reply.at(i + 1).text()) > 0) {
+            a.beside.emplace_back(reply.at(i).text());
+            a.beside.emplace_back(reply.at(i + 1).text());
+        }
+    }
+    return a;
 }
 
 wire::joint_script release_alone(const release_request&) { return wire::leaves_alone; }
@@ -112,6 +159,7 @@ constexpr lock_protocol to_write() {
     lock_protocol p = read_write(exclusive::protocol_of(common));
     p.field_suffix = writer_suffix;
     p.acquire_alone = &acquire_to_write;
+    p.read_acquire = &read_acquire_to_write;
     return p;
 }
 

@@ -157,7 +157,7 @@ scenario::scenario(dice& chance, dice more, deployment d)
 
 // What the locks of mutexes are for, and what is only known of those.
 void scenario::lock_for_reading() {
-    for (const fault f : {fault::force, fault::vandal, fault::persist}) {
+    for (const fault f : {fault::force, fault::vandal, fault::persist, fault::batch_refused}) {
         faults[static_cast<std::size_t>(f)] = false;
     }
     for (std::size_t i = 0; i < names; ++i) {

@@ -47,8 +47,14 @@ struct script_run {
     arguments args{};
     const reply& answer;
 
-    /// A mutex's or a token_mutex's script of this name.
-    bool is(std::string_view name) const noexcept { return script == name || is_plain(name); }
+    /// The script of this name of any kind of lock.
+    bool is(std::string_view name) const noexcept {
+        return script == name || is_plain(name) || is_shared(name);
+    }
+    bool is_shared(std::string_view name) const noexcept {
+        const std::string_view own = script.starts_with("shared_") ? script.substr(7) : "";
+        return own == name || (name == "acquire" && (own == "read" || own == "write"));
+    }
     bool is_plain(std::string_view name) const noexcept {
         return script.starts_with("value_") && script.substr(6) == name;
     }

@@ -29,18 +29,27 @@ public:
                 // Where the clock was set since, a lease is longer than its client knows.
                 if (!all_.how().has(fault::server_clock) ||
                     since_.emplace(f, now).first->second > server.stepped_at()) {
-                    look(f);
+                    look(i, f);
                 }
             }
         }
     }
 
 private:
-    void look(const std::string& field) {
+    // A reader whose timeout key is gone: the next writer removes it, or the lease of the others.
+    bool is_dead_reader(std::size_t name, const std::string& field) {
+        server_node& server = all_.server();
+        const std::string lock{all_.spec(name)->name()};
+        return all_.how().read_write && !field.ends_with(":write") &&
+               !server.redis().exists('{' + lock + "}:" + field + ":rwlock_timeout:1",
+                                      server.wall_clock());
+    }
+
+    void look(std::size_t name, const std::string& field) {
         const auto [client, number] = simulation::owner_in(field);
         if (!all_.deserted(field) && !all_.clients()[client]->engine().tends(number) &&
             !all_.server().came_late(field) && !all_.server().brought_back(field) &&
-            !all_.outlived_its_release(field) && field != told_) {
+            !all_.outlived_its_release(field) && field != told_ && !is_dead_reader(name, field)) {
             told_ = field;
             violate("nobody will release " + field);
         }

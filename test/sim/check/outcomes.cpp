@@ -48,7 +48,9 @@ public:
     void stepped() override {
         server_node& server = all_.server();
         for (std::size_t name = 0; name < there_at_.size(); ++name) {
-            if (server.redis().exists(all_.spec(name)->name(), server.wall_clock())) {
+            const std::string lock{all_.spec(name)->name()};
+            if (server.redis().exists(lock, server.wall_clock()) ||
+                server.redis().exists("conch_rw_writer:{" + lock + '}', server.wall_clock())) {
                 there_at_[name] = all_.the_world().now();
             }
         }

@@ -13,6 +13,7 @@ class released final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "released"; }
+    bool of_one_holder() const noexcept override { return true; }
 
     void ran(const script_run& r) override {
         if (all_.how().has(fault::force)) {

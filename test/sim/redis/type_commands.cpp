@@ -92,6 +92,16 @@ reply hlen(fake_redis& r, session&, arguments a) {
                  : reply::number(h ? static_cast<std::int64_t>(h->size()) : 0);
 }
 
+reply hkeys(fake_redis& r, session&, arguments a) {
+    bool wrong = false;
+    const hash_value* h = look<hash_value>(r, a[1], &wrong);
+    reply all{reply::kind::array, 0, {}, {}};
+    for (std::size_t i = 0; h && i < h->size(); ++i) {
+        all.items.push_back(reply::bulk((*h)[i].first));
+    }
+    return wrong ? reply::error(wrong_type) : all;
+}
+
 reply hgetall(fake_redis& r, session&, arguments a) {
     bool wrong = false;
     const hash_value* h = look<hash_value>(r, a[1], &wrong);
@@ -282,7 +292,7 @@ constexpr command commands[] = {
     {"hexists", 3, 0, hexists}, {"hlen", 2, 0, hlen},        {"hgetall", 2, 0, hgetall},
     {"hdel", -3, w, hdel},      {"hincrby", 4, wg, hincrby}, {"lpush", -3, wg, lpush},
     {"rpush", -3, wg, rpush},   {"llen", 2, 0, llen},        {"lindex", 3, 0, lindex},
-    {"lrange", 4, 0, lrange},   {"lpop", 2, w, lpop},        {"lrem", 4, w, lrem},
+    {"hkeys", 2, 0, hkeys},     {"lrange", 4, 0, lrange},   {"lpop", 2, w, lpop},        {"lrem", 4, w, lrem},
 };
 
 }  // namespace
