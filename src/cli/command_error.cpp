@@ -38,8 +38,8 @@ std::string without_connection(std::string_view server_words) {
     if (is(EAGAIN)) {
         return "; to look up a host takes one thread more (ulimit -u)";
     }
-    if (is(ENOMEM)) {
-        return "";
+    if (is(ENOMEM) || is(ENOBUFS) || is(EADDRNOTAVAIL)) {
+        return "";  // this machine has no memory, or no port, for one connection more
     }
     return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
 }

@@ -175,8 +175,7 @@ TEST_F(server_message_test, a_release_that_nobody_confirms_is_told_with_its_serv
     there.must({"CLIENT", "PAUSE", "60000", "ALL"});
     p.end_input();
     expect_named(p.finish());
-    expect_in("is not confirmed (no answer); the lock ends with its lease, in 35",
-              p.finish().err);
+    expect_in("is not confirmed (no answer); the lock ends with its lease, in 35", p.finish().err);
 }
 
 TEST_F(server_message_test, a_key_that_is_no_lock_is_told_with_its_server) {

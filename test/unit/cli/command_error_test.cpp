@@ -37,7 +37,8 @@ TEST(cli_command_error, whether_redis_runs_is_asked_where_nothing_shows_it) {
     for (const char* words :
          {"ERR max number of clients reached", "DENIED Redis is running in protected mode",
           "LOADING Redis is loading the dataset in memory", "Too many open files",
-          "Resource temporarily unavailable", "sentinel s:1: ERR unknown command",
+          "Resource temporarily unavailable", "Cannot assign requested address",
+          "sentinel s:1: ERR unknown command",
           "sentinel s:1: it refused to answer: ERR unknown command",
           "redis://a:1: Connection refused; redis://b:2: BUSY Redis is busy running a script"}) {
         EXPECT_EQ(text(words).find("is Redis running there?"), std::string::npos) << words;
