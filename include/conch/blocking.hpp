@@ -22,7 +22,7 @@ class blocking_state;
 }  // namespace impl
 
 /// A client for programs without an event loop: runs one on a thread of its own, which completes
-/// every call. It has no other (Asio has one more, once the name of a host had to be looked up).
+/// every call. It has no other, but for those that search for hosts: see `client`.
 ///
 /// Calls block the calling thread; made on the client's own thread (in a log sink, an observer,
 /// or a handler of `async()`), where they would wait for themselves, they throw `system_error` with
@@ -98,12 +98,13 @@ public:
     void lock();
     /// Tries once. False: someone else has it.
     bool try_lock();
-    /// Tries for so long, the server away or not; rounds up. False: timed out.
+    /// Tries for so long, the server away or not; rounds up. Who has had no answer by then gets
+    /// 100 ms more for one that is on its way. False: timed out.
     template <typename Rep, typename Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
         return try_for(rounded(wait));
     }
-    /// Tries until then, by that clock.
+    /// Tries until then, by that clock; the rest is as of `try_lock_for`.
     template <typename Clock, typename Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration>& at) {
         const auto now = Clock::now();

@@ -21,7 +21,11 @@ namespace conch {
 /// One connection to one Redis server (one more for locks with `mutex_options::replicas`, and one
 /// to a sentinel, where sentinels say which server it is; of a cluster, to each master in use, and
 /// one to the node that is asked who has which slots), shared by any number of mutexes and holds:
-/// make one for a program, not one for a call. Owns no thread; all I/O runs on the given executor.
+/// make one for a program, not one for a call. All I/O runs on the given executor.
+///
+/// Owns no thread, but each host whose addresses are searched for has a detached one until the
+/// search is over, which nothing can stop: it touches neither the client nor the executor, and the
+/// end of neither the client nor the program waits for it.
 ///
 /// Connects on first use, and again whenever the connection is lost. Thread safety: safe from any
 /// thread, on an `io_context` with any number of threads. Whatever is pending when the execution

@@ -230,7 +230,8 @@ struct config {
     ///
     /// Throws `std::invalid_argument`, saying what is wrong without repeating the password.
     static config from_url(std::string_view url);
-    /// The server, for messages: a URL without user, password and the options of TLS.
+    /// The server, for messages: a URL without user, password and the options of TLS, which
+    /// `from_url` reads.
     std::string url() const;
 };
 

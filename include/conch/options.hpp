@@ -13,9 +13,9 @@ namespace conch {
 /// Which replicas an acquisition must have reached before it is granted: Redis' WAIT, in the same
 /// write behind it. Trivially destructible.
 ///
-/// This narrows what a failover may lose, and closes nothing: see the README. What is acknowledged
-/// lies in a replica's memory; Sentinel, or a cluster, may promote another replica, if not all have
-/// acknowledged. In a cluster the replicas are those of the master that has the lock.
+/// This narrows what a failover may lose, and closes nothing: see src/doc/topologies.md. What is
+/// acknowledged lies in a replica's memory; Sentinel, or a cluster, may promote another replica, if
+/// not all have acknowledged. In a cluster the replicas are those of the master that has the lock.
 struct replica_options {
     /// So many replicas must have acknowledged it, from 1 to 1,000; if fewer have in time, it is
     /// released again and ends as `errc::not_replicated`. Default: 0, none is asked for.

@@ -16,17 +16,22 @@ namespace {
     throw system_error{make_error_code(why), what};
 }
 
-/// As that of the client; its errors name lock and server.
-template <typename... Result, typename Start>
-auto ask(const impl::blocking_core& client, const mutex& m, Start start) {
+/// Calls; the library's errors name lock and server.
+template <typename Call>
+auto naming(const mutex& m, Call call) {
     try {
-        return client.ask<Result...>(start);
+        return call();
     } catch (const system_error& e) {
         if (e.code().category() != conch_category()) {
             throw;
         }
         throw system_error{e.code(), m.label()};
     }
+}
+
+template <typename... Result, typename Start>
+auto ask(const impl::blocking_core& client, const mutex& m, Start start) {
+    return naming(m, [&] { return client.ask<Result...>(start); });
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ blocking_mutex::~blocking_mutex() {
 }
 
 void blocking_mutex::lock() {
-    core_->may_block();
+    naming(mutex_, [&] { core_->may_block(); });
     if (!state_->may_lock()) {
         refuse(boost::system::errc::resource_deadlock_would_occur,
                "conch: this thread has the lock already");
@@ -88,7 +93,7 @@ void blocking_mutex::lock() {
 bool blocking_mutex::try_lock() { return try_for(duration::zero()); }
 
 bool blocking_mutex::try_for(duration wait) {
-    core_->may_block();
+    naming(mutex_, [&] { core_->may_block(); });
     if (!state_->may_lock()) {
         refuse(boost::system::errc::resource_deadlock_would_occur,
                "conch: this thread has the lock already");
@@ -155,7 +160,7 @@ void blocking_mutex::unlock(hold& h) {
 }
 
 std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {
-    core_->redis();
+    naming(mutex_, [&] { core_->redis(); });
     std::promise<hold> promise;
     std::future<hold> future = promise.get_future();
     auto keep = [p = std::move(promise), m = mutex_](error_code ec, hold h) mutable {

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "api/percent_encoding.hpp"
+
 #include <conch/config.hpp>
-#include <conch/printable.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch {
 namespace {
 
+std::string encoded(std::string_view text, std::string_view kept = "") {
+    std::string out;
+    for (const char c : text) {
+        const bool stays = impl::is_unreserved(c) || kept.find(c) != kept.npos;
+        out += stays ? std::string{c} : impl::percent_encoded(c);
+    }
+    return out;
+}
+
 std::string text_of(const server_address& a) {
     const bool ipv6 = a.host.find(':') != std::string::npos;
-    return printable(ipv6 ? '[' + a.host + ']' : a.host) + ':' + std::to_string(a.port);
+    return (ipv6 ? '[' + encoded(a.host, ":") + ']' : encoded(a.host)) + ':' +
+           std::to_string(a.port);
 }
 
 std::string text_of(const std::vector<server_address>& addresses) {
@@ -29,13 +41,14 @@ std::string config::url() const {
     const std::string redis = tls ? "rediss" : "redis";
     if (sentinel) {
         return redis + "+sentinel://" + text_of(sentinel->addresses) + '/' +
-               printable(sentinel->master) + behind;
+               encoded(sentinel->master) + behind;
     }
     if (cluster) {
         return redis + "+cluster://" + text_of(cluster->addresses);
     }
     if (!unix_path.empty()) {
-        return "unix://" + printable(unix_path) + (database != 0 ? "?db=" + number : "");
+        return "unix://" + encoded(unix_path, "/:@!$&'()*+,;=") +
+               (database != 0 ? "?db=" + number : "");
     }
     return redis + "://" + text_of(server_address{host, port}) + behind;
 }

@@ -21,7 +21,7 @@ const char* text(errc e) noexcept {
         case errc::outcome_unknown: return "the command was sent, but its answer was lost";
         case errc::rate_limited: return "the rate limit is reached";
         case errc::overloaded: return "too many operations are pending";
-        case errc::invalid_wait: 
+        case errc::invalid_wait:
             return "invalid option: a time to wait must not be negative; without limit it is "
                    "conch::forever (milliseconds::max() overflows)";
         case errc::invalid_lease:

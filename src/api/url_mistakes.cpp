@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/url_mistakes.hpp"
 
+#include "api/percent_encoding.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
 namespace conch::impl {
 namespace {
 
-/// Where a character stands that no user or password can have as it is (RFC 3986, section 3.2.1).
-std::size_t find_unencoded(std::string_view credentials) {
+// What the parts of a URL may have as it is, beside what is unreserved.
+constexpr std::string_view allowed_in_credentials = "!$&'()*+,;=:";        // section 3.2.1
+constexpr std::string_view allowed_in_path_and_query = "!$&'()*+,;=:@/?";  // 3.3 and 3.4
+
+/// Where a character stands that the text can't have as it is (RFC 3986).
+std::size_t find_unencoded(std::string_view text, std::string_view allowed) {
     constexpr std::string_view hex = "0123456789ABCDEFabcdef";
-    constexpr std::string_view allowed =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:";
-    for (std::size_t i = 0; i < credentials.size(); ++i) {
-        const bool encoded = credentials[i] == '%' && i + 2 < credentials.size() &&
-                             hex.find(credentials[i + 1]) != hex.npos &&
-                             hex.find(credentials[i + 2]) != hex.npos;
-        if (!encoded && allowed.find(credentials[i]) == allowed.npos) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool encoded = text[i] == '%' && i + 2 < text.size() &&
+                             hex.find(text[i + 1]) != hex.npos && hex.find(text[i + 2]) != hex.npos;
+        if (!encoded && !is_unreserved(text[i]) && allowed.find(text[i]) == allowed.npos) {
             return i;
         }
     }
-    return credentials.npos;
+    return text.npos;
 }
 
-std::string unencoded(char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    const std::string code{'%', digits[byte >> 4], digits[byte & 15]};
+std::string unencoded(const char* where, char c) {
     const bool visible = c > ' ' && c < '\x7f';
-    return "a user or a password has " + (visible ? '"' + std::string{c} + '"' : "a character") +
-           " that must be percent-encoded, as " + code;
+    return where + std::string{" has "} + (visible ? '"' + std::string{c} + '"' : "a character") +
+           " that must be percent-encoded, as " + percent_encoded(c);
 }
 
 /// "host:port,[::1]:port", and so no beginning of a password.
@@ -62,12 +62,13 @@ std::string usual_mistake(std::string_view url) {
     }
     const std::string_view rest = url.substr(slashes + 3);
     const std::string_view credentials = raw_credentials(url, rest);
-    const std::size_t bad = find_unencoded(credentials);
+    const std::size_t bad = find_unencoded(credentials, allowed_in_credentials);
     if (bad + 1 < credentials.size() && credentials.substr(0, bad).find(':') != rest.npos) {
-        return unencoded(credentials[bad]);
+        return unencoded("a user or a password", credentials[bad]);
     }
-    std::string_view hosts = rest.substr(credentials.size());
-    hosts = hosts.substr(0, hosts.find_first_of("/?#"));
+    const std::string_view behind = rest.substr(credentials.size());
+    std::string_view hosts = behind.substr(0, behind.find_first_of("/?#"));
+    const std::string_view tail = behind.substr(hosts.size());
     while (!hosts.empty()) {
         const std::string_view one = hosts.substr(0, hosts.find(','));
         const std::string_view host = one.substr(0, one.find('%'));
@@ -76,6 +77,11 @@ std::string usual_mistake(std::string_view url) {
             return "an IPv6 address stands in brackets, as in redis://[::1]:6379";
         }
         hosts.remove_prefix(std::min(one.size() + 1, hosts.size()));
+    }
+    const std::size_t wrong = find_unencoded(tail, allowed_in_path_and_query);
+    // A fragment is another mistake, but in a query it is likelier a part of a password.
+    if (wrong < tail.size() && (tail[wrong] != '#' || tail.find('?') < wrong)) {
+        return unencoded("a path or a query", tail[wrong]);
     }
     return {};
 }

@@ -8,7 +8,7 @@
 namespace conch::impl {
 
 /// What is wrong with a URL that was refused, if that is what most people get wrong: a password
-/// that is not percent-encoded, an IPv6 address without brackets. Else empty.
+/// or a path that is not percent-encoded, an IPv6 address without brackets. Else empty.
 std::string usual_mistake(std::string_view url);
 
 }  // namespace conch::impl

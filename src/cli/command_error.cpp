@@ -13,14 +13,33 @@ namespace {
 
 bool is_conch(const error_code& ec) noexcept { return ec.category() == conch_category(); }
 
+/// The same behind words that tell who answered so: "sentinel host:1: it refused to answer: ERR".
+bool has_answer(std::string_view words) noexcept {
+    while (!is_answer(words)) {
+        const std::size_t colon = words.find(": ");
+        if (colon == words.npos) {
+            return false;
+        }
+        words.remove_prefix(colon + 2);
+    }
+    return true;
+}
+
 std::string without_connection(std::string_view server_words) {
-    if (is_answer(server_words)) {
+    if (has_answer(server_words)) {
         return "";  // Redis is running there
     }
-    for (const int own_limit : {EMFILE, ENFILE}) {
-        if (server_words == std::generic_category().message(own_limit)) {
-            return "; this process needs more of them (ulimit -n)";
-        }
+    const auto is = [&](int error) {
+        return server_words == std::generic_category().message(error);
+    };
+    if (is(EMFILE) || is(ENFILE)) {
+        return "; this process needs more of them (ulimit -n)";
+    }
+    if (is(EAGAIN)) {
+        return "; to look up a host takes one thread more (ulimit -u)";
+    }
+    if (is(ENOMEM) || is(ENOBUFS) || is(EADDRNOTAVAIL)) {
+        return "";  // this machine has no memory, or no port, for one connection more
     }
     return "; is Redis running there? Name another server with --redis URL or $CONCH_REDIS";
 }
@@ -90,7 +109,9 @@ bool is_answer(std::string_view server_words) noexcept {
 }
 
 std::string explain(error_code ec, std::string_view server_words, std::string_view server_label) {
-    std::string text = "Redis at " + std::string{server_label} + ": " + ec.message();
+    const bool refused = ec == errc::not_connected && is_answer(server_words);
+    std::string text = "Redis at " + std::string{server_label} + ": " +
+                       (refused ? "the server refuses" : ec.message());
     if (!server_words.empty()) {
         text += " (" + printable(server_words) + ')';
     }

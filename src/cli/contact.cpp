@@ -119,6 +119,13 @@ server_choice read_server_options(const po::variables_map& values) {
     return server;
 }
 
+void server_choice::be_patient(duration wait) {
+    settings.operation_timeout = std::max(settings.operation_timeout, wait);
+    if (wait > 0ns) {
+        after_refusal = wait;
+    }
+}
+
 first_contact::first_contact(asio::io_context& io, const client& redis, const server_choice& server)
     : redis_{redis}, server_{server}, timer_{io} {}
 
@@ -145,8 +152,8 @@ asio::awaitable<first_contact::verdict> first_contact::ask(const rate_limiter& l
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [ec, said] = co_await limiter.async_try_acquire(permits, token);
     end();
-    const errc unanswered =
-        redis_.stats().connects == 0 ? errc::not_connected : errc::outcome_unknown;
+    const bool not_counted = redis_.stats().connects == 0 || is_answer(redis_.last_server_error());
+    const errc unanswered = not_counted ? errc::not_connected : errc::outcome_unknown;
     const verdict result{too_late_ && ec ? error_code{unanswered} : ec, said};
     co_return result;
 }
@@ -165,13 +172,7 @@ void first_contact::cancel() { give_up_.emit(asio::cancellation_type::terminal);
 asio::awaitable<void> first_contact::lose_patience() {
     const time_point start = clock::now();
     for (;;) {
-        // A server that was reached and can't serve yet, as it loads its data, is there.
-        // One of many servers may be dead.
-        const bool failed = is_single(server_) && redis_.stats().connects == 0 &&
-                            !redis_.last_server_error().empty();
-        const duration limit =
-            failed ? std::min(server_.after_failure, server_.first_answer) : server_.first_answer;
-        const duration left = start + limit - clock::now();
+        const duration left = start + limit() - clock::now();
         if (answered_ || left <= 0ns) {
             break;
         }
@@ -182,6 +183,17 @@ asio::awaitable<void> first_contact::lose_patience() {
         too_late_ = true;
         cancel();
     }
+}
+
+duration first_contact::limit() const {
+    const std::string words = redis_.last_server_error();
+    duration most = server_.first_answer;
+    // A server that was reached and can't serve yet, as it loads its data, is there.
+    // One of many servers may be dead.
+    if (is_single(server_) && redis_.stats().connects == 0 && !words.empty()) {
+        most = std::min(most, server_.after_failure);
+    }
+    return is_answer(words) ? std::min(most, server_.after_refusal) : most;
 }
 
 }  // namespace conch::cli

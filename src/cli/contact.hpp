@@ -26,9 +26,15 @@ struct server_choice {
     /// The same once an attempt to connect to a single server has failed (refused, no such host):
     /// whoever mistyped the URL need not wait. `first_answer`, if the user gave that.
     duration after_failure = std::chrono::milliseconds{500};
+    /// The same once the server has refused for now: as long as the user waits.
+    duration after_refusal = forever;
     /// Not empty: the lock is that of a quorum, of these servers and the first.
     std::vector<config> others{};
     bool plain = false;  ///< the lock is a plain key with a token, not a hash as Redisson's
+
+    /// Of a command that waits for so long, or asks once (zero). A server that has answered once
+    /// and goes away is waited for too.
+    void be_patient(duration wait);
 };
 
 /// Adds --redis and --connect-timeout.
@@ -58,8 +64,8 @@ public:
     /// Who holds the lock? One question, once: `errc::not_connected` when the time is up,
     /// `operation_aborted` after `cancel()`.
     boost::asio::awaitable<holder> ask(const mutex& lock, const status_options& options = {});
-    /// Are there permits? The same, but for `errc::outcome_unknown` when the time is up and they
-    /// may have been counted.
+    /// Are there permits? The same, but for `errc::outcome_unknown` when the time is up and the
+    /// server, which has refused nothing, may have counted them.
     boost::asio::awaitable<verdict> ask(const rate_limiter& limiter, std::uint64_t permits);
     void cancel();
 
@@ -67,6 +73,7 @@ private:
     void start();
     void end();
     boost::asio::awaitable<void> lose_patience();
+    duration limit() const;
 
     const client& redis_;
     const server_choice& server_;

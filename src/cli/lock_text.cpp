@@ -35,6 +35,15 @@ void add_clients(boost::json::object& o, const lock_status& status) {
     }
 }
 
+std::string_view pattern_note(std::string_view name) {
+    return name.find_first_of("*?") != name.npos ? " (a pattern is not looked up)" : "";
+}
+
+std::string freedom_of(std::string_view name) {
+    const std::string_view note = pattern_note(name);
+    return note.empty() ? "free" : std::string{"no lock has this very name"}.append(note);
+}
+
 std::string ending_of(const lock_status& status) {
     return status.ttl ? "ends in " + short_time(*status.ttl) + " unless renewed"
                       : "never ends (no expiry)";

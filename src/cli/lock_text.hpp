@@ -17,6 +17,12 @@ boost::json::object json_of(std::string_view name, const lock_status& status);
 /// Adds host, pid and address of the holder, and waiting; null: unknown.
 void add_clients(boost::json::object& o, const lock_status& status);
 
+/// Behind "free" or its kin, empty unless the name looks like a pattern: who writes one would take
+/// it for an answer about all that match.
+std::string_view pattern_note(std::string_view name);
+/// "free", as far as the name is one.
+std::string freedom_of(std::string_view name);
+
 /// "ends in 12.3 s unless renewed", "never ends (no expiry)".
 std::string ending_of(const lock_status& status);
 

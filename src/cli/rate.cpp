@@ -29,9 +29,8 @@ constexpr const char* rate_help_end =
     "Exit status: that of COMMAND, 128+N if signal N ended the waiting, and\n"
     "   1  the limit is reached, nothing was run; see -E\n"
     "  64  wrong command line\n"
-    "  69  no Redis, or none that can serve, or the key NAME is no rate limit of this kind, or "
-    "the\n"
-    "      answer was lost (then a permit may have been counted); nothing was run\n"
+    "  69  no Redis, or none that can serve, or the key NAME is no rate limit, or the answer was\n"
+    "      lost (then a permit may have been counted); nothing was run\n"
     "  71  the system refused something; nothing was run\n"
     " 126  COMMAND can't be executed\n"
     " 127  COMMAND not found\n";

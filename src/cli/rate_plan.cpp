@@ -61,9 +61,7 @@ std::optional<rate_plan> read_rate_plan(const word_list& words,
     read_rate(values, *plan);
     plan->wait = seconds_option(values, "wait", 0ns, longest_wait).value_or(0ns);
     expect_one_server(plan->server, "rate");
-    // A server that has answered once and goes away is waited for as long as the permits.
-    duration& patience = plan->server.settings.operation_timeout;
-    patience = std::max(patience, plan->wait);
+    plan->server.be_patient(plan->wait);
     return plan;
 }
 

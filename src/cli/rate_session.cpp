@@ -39,11 +39,12 @@ asio::awaitable<rate_session::answer> rate_session::ask() {
     const answer first = co_await contact_.ask(limiter_, plan_.permits);
     const auto& [ec, verdict] = first;
     const rate_options patience{.wait = plan_.wait - (clock::now() - asked_at_)};
-    const bool settled = ec ? ec != errc::outcome_unknown : verdict.allowed;
+    const bool settled =
+        ec ? ec != errc::outcome_unknown && !is_waited_for(ec, patience.wait) : verdict.allowed;
     if (exit_status_ || settled || patience.wait <= 0ns) {
         co_return first;
     }
-    detail("waiting for " + in_quotes(plan_.name) + ": " + (ec ? ec.message() : use(verdict)));
+    detail("waiting for " + in_quotes(plan_.name) + ": " + (ec ? why(ec) : use(verdict)));
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [last_ec, last_verdict] =
         co_await limiter_.async_acquire(plan_.permits, patience, token);
@@ -66,12 +67,14 @@ void rate_session::judge(error_code ec, const rate_verdict& verdict) {
         exit_status_ = plan_.refused_status;
         return;
     }
-    std::string why = explain(ec, redis_.last_server_error(), server_label(plan_.server));
-    if (ec == errc::outcome_unknown) {
-        why += "; what was asked for may have been counted; nothing was run";
-    }
-    say("no permit of " + in_quotes(plan_.name) + ": " + why);
+    const bool unknown = ec == errc::outcome_unknown;
+    say("no permit of " + in_quotes(plan_.name) + ": " + why(ec) +
+        (unknown ? "; what was asked for may have been counted; nothing was run" : ""));
     exit_status_ = exit_status_for(ec);
+}
+
+std::string rate_session::why(error_code ec) const {
+    return explain(ec, redis_.last_server_error(), server_label(plan_.server));
 }
 
 // A signal that comes when the permits are granted, but before the command runs, ends it too.

@@ -27,6 +27,7 @@ private:
     boost::asio::awaitable<answer> ask();
     void on_signal(const signalfd_siginfo& signal) override;
     void judge(error_code ec, const rate_verdict& verdict);
+    std::string why(error_code ec) const;
     std::string use(const rate_verdict& verdict) const;
 
     const rate_plan& plan_;

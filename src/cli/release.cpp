@@ -65,7 +65,8 @@ int release(const word_list& words) {
     thrown_out result;
     the.run(throw_out(the, result));
     if (!result.done) {
-        std::cerr << "conch release: nobody holds " << in_quotes(name) << '\n';
+        std::cerr << "conch release: nobody holds " << in_quotes(name) << pattern_note(name)
+                  << '\n';
         return exit_code::failure;
     }
     std::cout << printable(name) << ": released";

@@ -104,9 +104,7 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     }
     refuse_those_of_flock(values);
     read_run_options(values, *plan);
-    // A server that has answered once and goes away is waited for as long as the lock.
-    duration& patience = plan->server.settings.operation_timeout;
-    patience = std::max(patience, plan->lock.wait.value_or(longest_wait));
+    plan->server.be_patient(plan->lock.wait.value_or(longest_wait));
     return plan;
 }
 

@@ -100,8 +100,9 @@ asio::awaitable<error_code> run_session::acquire() {
     const auto [contact_error, status] = co_await contact_.ask(mutex_);
     // Whatever else the server has to say, it says it of the lock too; but of a key that is no lock
     // a plain try says that it is taken.
-    if ((contact_error == errc::not_connected && !is_waited_for(clock::now() - asked)) ||
-        contact_error == errc::wrong_type || stop_signal_ != 0) {
+    const duration left = plan_.lock.wait.value_or(forever) - (clock::now() - asked);
+    if (stop_signal_ != 0 || contact_error == errc::wrong_type ||
+        (contact_error == errc::not_connected && !is_waited_for(contact_error, left))) {
         co_return contact_error;
     }
     nested_ = is_ours(status);
@@ -114,7 +115,7 @@ asio::awaitable<error_code> run_session::acquire() {
     }
     lock_options terms = plan_.lock;
     if (terms.wait && *terms.wait != forever) {
-        terms.wait = std::max<duration>(*terms.wait - (clock::now() - asked), 0ns);
+        terms.wait = std::max<duration>(left, 0ns);
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     auto [ec, granted] = co_await mutex_.async_lock(terms, token);
@@ -126,13 +127,6 @@ asio::awaitable<error_code> run_session::acquire() {
                ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
     }
     co_return ec;
-}
-
-// A server that answers, and refuses for now, as one that has no room for another client, is waited
-// for like the lock; but not for ever.
-bool run_session::is_waited_for(duration so_far) const {
-    const duration wait = plan_.lock.wait.value_or(forever);
-    return so_far < wait && wait != forever && is_answer(others_.last_server_error(redis_));
 }
 
 asio::awaitable<void> run_session::supervise() {

@@ -29,7 +29,6 @@ private:
 
     boost::asio::awaitable<void> conduct();
     boost::asio::awaitable<error_code> acquire();
-    bool is_waited_for(duration so_far) const;
     boost::asio::awaitable<void> supervise();
     boost::asio::awaitable<void> guard_lease();
     void note_danger() noexcept;

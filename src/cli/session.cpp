@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/session.hpp"
 
+#include "cli/command_error.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
 
@@ -18,6 +19,7 @@ namespace asio = boost::asio;
 
 /// For messages that nobody reads, at the very end.
 constexpr duration longest_farewell = std::chrono::seconds{1};
+constexpr std::string_view refusal = "refused for now by ";
 
 }  // namespace
 
@@ -31,13 +33,31 @@ session::session(const command_plan& plan, std::string title, const std::vector<
                            [this](log_level, std::string_view line) { on_warning(line); })},
       contact_{io_, redis_, plan.server} {}
 
-// Else who waits without -w would wait for ever, and nobody would know for what.
 void session::on_warning(std::string_view line) {
-    if (line.starts_with("refused for now by ") && !common_.quiet) {
-        say(line);
+    if (line.starts_with(refusal)) {
+        tell_refusal(line);
     } else {
         detail(line);
     }
+}
+
+// Else who waits without -w would wait for ever, and nobody would know for what.
+void session::tell_refusal(std::string_view line) {
+    if (!common_.quiet) {
+        say(line);
+    }
+}
+
+bool session::is_waited_for(error_code ec, duration left) {
+    const std::string words = redis_.last_server_error();
+    if (ec != errc::not_connected || left <= duration::zero() || !is_answer(words) ||
+        !common_.server.others.empty()) {
+        return false;
+    }
+    if (redis_.stats().connects == 0) {  // else the library has told it
+        tell_refusal(std::string{refusal} + server_label(common_.server) + ": " + printable(words));
+    }
+    return true;
 }
 
 void session::run(asio::awaitable<void> body) {

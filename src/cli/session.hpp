@@ -54,12 +54,16 @@ protected:
     void say(std::string_view line) { messages_.line((title_ + ": ").append(line)); }
     /// If the user wants to know it (-v).
     void detail(std::string_view line);
+    /// Whether what failed so is tried for the time that is left, as the server is there, and
+    /// refuses for now: it has no room for another client, or loads its data. Says that it is.
+    bool is_waited_for(error_code ec, duration left);
     /// Waits for who reads the messages, if anybody does.
     void finish_messages();
     std::string name_and_server() const;
 
 private:
     void on_warning(std::string_view line);
+    void tell_refusal(std::string_view line);
     boost::asio::awaitable<void> watch_signals();
 
     const command_plan& common_;

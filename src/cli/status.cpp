@@ -14,12 +14,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Who writes a pattern would take "free" for an answer about all that match.
-const char* freedom(const std::string& name) {
-    const bool like_a_pattern = name.find_first_of("*?") != name.npos;
-    return like_a_pattern ? "no lock has this very name (a pattern is not looked up)" : "free";
-}
-
 /// A line of its own, if the server's list of connections has the holder.
 std::string place_of(const lock_status& s) {
     if (s.holder_host.empty()) {
@@ -43,7 +37,7 @@ std::string waiting(const lock_status& s) {
 }
 
 void print_text(const std::string& name, const lock_status& s) {
-    std::cout << printable(name) << ": " << (s.locked ? "locked" : freedom(name)) << '\n';
+    std::cout << printable(name) << ": " << (s.locked ? "locked" : freedom_of(name)) << '\n';
     if (s.locked) {
         std::cout << "  holder  " << printable(s.holder) << '\n'
                   << place_of(s) << "  depth   " << s.depth << '\n'

@@ -164,7 +164,7 @@ void watcher::show_change(error_code ec, const lock_status& now, duration former
     } else if (now.locked) {
         std::cout << "held by " << printable(now.holder) << ", " << ending_of(now);
     } else {
-        std::cout << "free";
+        std::cout << freedom_of(plan_.name);
     }
     if (!holder_.empty() && !ec && now.holder != holder_) {
         std::cout << " (before: " << printable(holder_) << ", seen for " << short_time(former)

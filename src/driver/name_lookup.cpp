@@ -41,6 +41,16 @@ private:
     sigset_t before_{};
 };
 
+/// The C library finds no host for want of a descriptor, too, and does not tell which it was.
+error_code want_of_descriptors() noexcept {
+    const int one = ::eventfd(0, EFD_CLOEXEC);
+    if (one < 0) {
+        return {errno, boost::system::system_category()};
+    }
+    ::close(one);
+    return {};
+}
+
 }  // namespace
 
 struct name_lookup::search {
@@ -70,6 +80,9 @@ void name_lookup::search::run(const std::string& host) noexcept {
         asio::ip::tcp::resolver resolver{own};
         for (const auto& entry : resolver.resolve(host, "", failed)) {
             found.push_back(entry.endpoint().address());
+        }
+        if (const error_code want = want_of_descriptors(); failed && want) {
+            failed = want;
         }
     } catch (...) {
         failed = asio::error::no_memory;

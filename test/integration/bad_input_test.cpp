@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a program may get wrong is refused clearly, and before anything is sent.
+#include "core/sanitizer.hpp"
 #include "support/redis_test.hpp"
 
 #include <functional>
@@ -68,6 +69,22 @@ TEST_F(bad_input_test, bad_options_have_a_code_of_their_own_and_send_nothing) {
         EXPECT_EQ(c.stats().connects, 0u);
         EXPECT_EQ(c.stats().script_calls, 0u);
         EXPECT_EQ(raw.calls("evalsha"), 0u);
+    });
+}
+
+// More nanoseconds than a duration has: the conversion overflows before the library sees it.
+TEST_F(bad_input_test, the_longest_time_in_milliseconds_is_refused_with_what_to_write) {
+    if (core::address_sanitizer) {
+        GTEST_SKIP() << "the undefined behaviour sanitizer ends it";
+    }
+    volatile auto most = std::chrono::milliseconds::max().count();
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const mutex m{c, "refused"};
+        const lock_options endless{.wait = std::chrono::milliseconds{most}};
+        const auto [ec, h] = co_await m.async_lock(endless, as_result);
+        EXPECT_EQ(ec, errc::invalid_wait);
+        EXPECT_NE(ec.message().find("conch::forever"), std::string::npos) << ec.message();
     });
 }
 

@@ -90,19 +90,35 @@ TEST_F(init_command_test, the_command_may_be_the_first_process_of_a_namespace) {
     EXPECT_EQ(end.out, "in\n");
 }
 
-class passed_signal_test : public command_fixture, public testing::WithParamInterface<int> {};
+class passed_signal_test : public init_command_test, public testing::WithParamInterface<int> {
+protected:
+    const words told = run_words({}, {"bash", "-c",
+                                      "trap 'echo got; exit 3' " + std::to_string(GetParam()) +
+                                          "; echo in; until read -t 0.1 x; do :; done"});
+
+    static void expect_told(const ended& end) {
+        EXPECT_EQ(end.status, 3) << end.err;
+        EXPECT_EQ(end.out, "in\ngot\n");
+    }
+};
 
 TEST_P(passed_signal_test, reaches_the_command) {
-    const std::string number = std::to_string(GetParam());
-    program p{run_words({}, {"bash", "-c",
-                             "trap 'echo got; exit 3' " + number +
-                                 "; echo in; until read -t 0.1 x; do :; done"}),
-              here()};
+    program p{told, here()};
     p.wait_for("in\n");
     p.signal(GetParam());
-    const ended& end = p.finish();
-    EXPECT_EQ(end.status, 3) << end.err;
-    EXPECT_EQ(end.out, "in\ngot\n");
+    expect_told(p.finish());
+}
+
+TEST_P(passed_signal_test, reaches_the_command_of_the_first_process_too) {
+    if (!may_unshare()) {
+        GTEST_SKIP() << "no PID namespaces here";
+    }
+    program p{in_namespace({"-f", "--mount-proc"}, told), here()};
+    p.wait_for("in\n");
+    const pid_t first = child_named(p.pid(), "conch");
+    ASSERT_GT(first, 0);
+    ::kill(first, GetParam());
+    expect_told(p.finish());
 }
 
 INSTANTIATE_TEST_SUITE_P(each, passed_signal_test,

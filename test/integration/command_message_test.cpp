@@ -202,32 +202,63 @@ protected:
         server_message_test::SetUp();
         there.must({"CONFIG", "SET", "maxclients", "1"});
     }
-    program start_here(const words& options, const words& command) const {
+    program start_here(const words& line) const {
         std::string here = GetParam() ? closed.url() : place;
         here.insert(here.find("://") + 3, ":s3cret@");
-        return program{run_words(options, command), {{"CONCH_REDIS", here}}};
+        return program{line, {{"CONCH_REDIS", here}}};
+    }
+    /// Of a command that waits.
+    void expect_waits(const words& line) {
+        program p = start_here(line);
+        p.wait_for_error("refused for now by ");
+        EXPECT_TRUE(lease_passes(io, raw, 1500ms));  // longer than one try to connect
+        there.must({"CONFIG", "SET", "maxclients", "100"});
+        EXPECT_EQ(p.finish().status, 0) << p.finish().err;
+        EXPECT_EQ(p.finish().out, "ran\n");
+        expect_one_line(p.finish().err);
+        expect_in("max number of clients", p.finish().err);
     }
 };
 
 TEST_P(full_server_message_test, it_is_known_to_be_there) {
-    for (const words& options : {words{}, words{"-n"}, words{"-w", "0.2"}}) {
+    for (const words& options : {words{"-n"}, words{"-w", "0.2"}}) {
         const time_point start = clock::now();
-        program p = start_here(options, {"true"});
+        program p = start_here(run_words(options, {"true"}));
         EXPECT_EQ(p.finish().status, 69);
         expect_one_line(p.finish().err);
         expect_not_in("s3cret", p.finish().err);
         expect_in("max number of clients", p.finish().err);
         expect_not_in("is Redis running", p.finish().err);
+        expect_not_in("no connection", p.finish().err);
         EXPECT_LT(clock::now() - start, 5s) << "0.5 s is its time";
     }
 }
 
 TEST_P(full_server_message_test, it_is_waited_for_like_the_lock) {
-    program p = start_here({"-w", "30"}, {"echo", "ran"});
-    EXPECT_TRUE(lease_passes(io, raw, 1500ms));  // longer than one try to connect
-    there.must({"CONFIG", "SET", "maxclients", "100"});
-    EXPECT_EQ(p.finish().status, 0);
-    EXPECT_EQ(p.finish().out, "ran\n");
+    expect_waits(run_words({"-w", "30"}, {"echo", "ran"}));
+}
+
+TEST_P(full_server_message_test, it_is_waited_for_without_a_limit_too) {
+    expect_waits(run_words({}, {"echo", "ran"}));
+}
+
+TEST_P(full_server_message_test, it_is_waited_for_like_the_permits) {
+    expect_waits(
+        conch({"rate", "--limit", "1", "--per", "9", "-w", "30", "name", "--", "echo", "ran"}));
+}
+
+TEST_P(full_server_message_test, a_wait_for_it_has_an_end) {
+    const words rate = conch({"rate", "--limit=1", "--per=9", "-w", "1", "name", "echo", "ran"});
+    for (const words& line : {run_words({"-w", "1"}, {"echo", "ran"}), rate}) {
+        const time_point start = clock::now();
+        program p = start_here(line);
+        EXPECT_EQ(p.finish().status, 69);
+        EXPECT_EQ(p.finish().out, "");
+        EXPECT_GE(clock::now() - start, 1s);
+        EXPECT_LT(clock::now() - start, 5s);
+        expect_in("(ERR max number of clients reached)", p.finish().err);
+        expect_not_in("no connection", p.finish().err);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(over, full_server_message_test, ::testing::Bool(),

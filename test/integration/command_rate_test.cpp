@@ -243,6 +243,32 @@ TEST_F(rate_command_test, without_redis_it_is_69_and_one_line) {
     expect_in("no connection to the Redis server", end.err);
 }
 
+TEST_F(rate_command_test, a_server_that_refuses_for_now_is_69_with_its_words_and_in_time) {
+    raw.must({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    for (const words& options : {words{"-w", "1.5"}, words{"--connect-timeout", "1"}}) {
+        const time_point start = clock::now();
+        const ended end = rate({"2", "3600"}, options);
+        EXPECT_LT(clock::now() - start, 4s) << "a first answer may take 5 s";
+        expect_refused(end, 69);
+        expect_in("(NOREPLICAS ", end.err);
+        for (const char* wrong : {"may have been counted", "no connection", "is Redis running"}) {
+            EXPECT_EQ(end.err.find(wrong), std::string::npos) << end.err;
+        }
+    }
+    EXPECT_EQ(permits_in_use(), 0);
+}
+
+TEST_F(rate_command_test, a_server_that_refuses_for_now_is_waited_for) {
+    raw.must({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    program p{rate_words({"2", "3600"}, {"-w", "600", "--connect-timeout", "0.5"}, {"echo", "ran"}),
+              here()};
+    p.wait_for_error("refused for now by ");
+    run([] { return pass(1s); });  // longer than the first answer may take
+    raw.must({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    EXPECT_EQ(p.finish().status, 0) << p.finish().err;
+    EXPECT_EQ(p.finish().out, "ran\n");
+}
+
 TEST_F(rate_command_test, a_key_that_is_no_rate_limit_is_69_and_one_line) {
     raw.must({"SET", "name", "no limit"});
     const ended end = rate({"1", "3600"}, {});

@@ -47,6 +47,11 @@ TEST_F(status_command_test, a_pattern_is_not_taken_for_a_free_lock) {
     take_as_stranger(raw, "orders:7");
     const ended end = to_end({"status", "orders:*"});
     EXPECT_EQ(end.out, "orders:*: no lock has this very name (a pattern is not looked up)\n");
+    const ended watched = to_end({"watch", "--count", "1", "orders:*"});
+    expect_in("orders:*: no lock has this very name (a pattern is not looked up)\n", watched.out);
+    const ended released = to_end({"release", "--force", "orders:*"});
+    EXPECT_EQ(released.err,
+              "conch release: nobody holds \"orders:*\" (a pattern is not looked up)\n");
     take_as_stranger(raw, "orders:*");
     expect_in("orders:*: locked\n", to_end({"status", "orders:*"}).out);
 }
@@ -190,7 +195,7 @@ TEST_F(release_command_test, a_free_lock_is_1) {
     const ended end = to_end({"release", "--force", "lock"});
     EXPECT_EQ(end.status, 1);
     EXPECT_EQ(end.out, "");
-    expect_one_line(end.err);
+    EXPECT_EQ(end.err, "conch release: nobody holds \"lock\"\n");
 }
 
 TEST_F(release_command_test, without_redis_it_is_69_and_one_line) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch run` that waits for its lock while the server is away, or not ready yet.
+#include "core/sanitizer.hpp"
 #include "support/command_fixture.hpp"
 #include "support/scripted_peer.hpp"
 
@@ -85,6 +86,45 @@ TEST_F(contact_command_test, a_server_that_is_there_and_loads_is_given_the_time_
     const ended end = to_end({"run", "lock", "echo", "ran"}, "unix://" + peer.socket_path());
     EXPECT_EQ(end.status, 0) << end.err;
     EXPECT_EQ(end.out, "ran\n");
+}
+
+TEST_F(contact_command_test, a_server_that_is_there_and_loads_is_told_by_its_words) {
+    canned_redis redis;
+    scripted_peer peer{[&](std::size_t n, const words& w) {
+        const bool script = !w.empty() && canned_redis::upper(w.front()) == "EVALSHA";
+        return script ? reaction{"-LOADING Redis is loading\r\n"} : redis.answer(n, w);
+    }};
+    const std::string url = "unix://" + peer.socket_path();
+    const words status{"status", "--connect-timeout", "0.5", "lock"};
+    const time_point start = clock::now();
+    for (const words& line : {status, {"run", "-w", "1", "lock", "echo", "ran"}}) {
+        const ended end = to_end(line, url);
+        EXPECT_EQ(end.status, 69);
+        EXPECT_EQ(end.out, "");
+        expect_in("(LOADING Redis is loading)", end.err);
+        EXPECT_EQ(end.err.find("no connection"), std::string::npos) << end.err;
+        EXPECT_EQ(end.err.find("is Redis running"), std::string::npos) << end.err;
+    }
+    EXPECT_LT(clock::now() - start, 5s) << "-w is the time of a first answer too";
+}
+
+// To look up a host takes descriptors, and a thread.
+TEST_F(contact_command_test, a_process_without_descriptors_does_not_blame_the_server) {
+    if (core::address_sanitizer) {
+        GTEST_SKIP() << "the sanitizer needs descriptors of its own";
+    }
+    bool reached = false;
+    for (int limit = 4; limit < 24; ++limit) {
+        words line{"/bin/sh", "-c", "ulimit -n \"$0\"; exec \"$@\"", std::to_string(limit)};
+        const words whole = conch({"status", "--redis", "redis://localhost:1", "lock"});
+        line.insert(line.end(), whole.begin(), whole.end());
+        program p{line};
+        const std::string& err = p.finish().err;
+        reached = err.find("Connection refused") != std::string::npos;
+        EXPECT_EQ(err.find("is Redis running") != std::string::npos, reached) << limit << err;
+        EXPECT_TRUE(reached || err.find("Too many open files") != std::string::npos) << err;
+    }
+    EXPECT_TRUE(reached);
 }
 
 }  // namespace

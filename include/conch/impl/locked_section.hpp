@@ -70,7 +70,14 @@ class typed_body final : public section_body<T> {
 public:
     template <typename B>
     explicit typed_body(B&& body) : body_(std::forward<B>(body)) {}
-    boost::asio::awaitable<T> start(hold& h) override { return start_section(body_, h); }
+    boost::asio::awaitable<T> start(hold& h) override {
+        using started = decltype(start_section(body_, h));
+        if constexpr (std::is_same_v<started, boost::asio::awaitable<T>>) {
+            return start_section(body_, h);
+        } else {
+            return {};  // `awaited` has refused it, in one error
+        }
+    }
 
 private:
     Body body_;

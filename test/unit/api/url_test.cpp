@@ -175,6 +175,14 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"redis+sentinel://:s3c@ret@a,b/m", "\"@\" that must be percent-encoded, as %40"},
         mistake{"redis+cluster://:s3c/ret@a,b", "\"/\" that must be percent-encoded, as %2F"},
         mistake{"redis+cluster://:s3c,ret@a,b", "a comma in them is written %2C"},
+        mistake{"redis+sentinel://a/m?sentinel_password=s3c%ret",
+                "%\" that must be percent-encoded, as %25"},
+        mistake{"redis+sentinel://a/m?sentinel_user=u&sentinel_password=s3c ret",
+                "must be percent-encoded, as %20"},
+        mistake{"rediss://:s3cret@h?cacert=/a%b", "percent-encoded, as %25"},
+        mistake{"unix:///a%b", "percent-encoded, as %25"},
+        mistake{"redis+sentinel://a/m?sentinel_password=s3c#ret",
+                "\"#\" that must be percent-encoded, as %23"},
         mistake{"redis://::1:6379", brackets}, mistake{"redis://:s3c@::1/2", brackets},
         mistake{"redis://fe80::1%25eth0:6379", brackets},
         mistake{"redis+sentinel://a,::1:26379/m", brackets},
@@ -189,25 +197,56 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"redis://u:s3c@h/x@y", "must be percent-encoded, as %40"}));
 
 TEST(url_for_messages, is_where_the_server_is_and_no_secret) {
-    for (const char* url :
-         {"redis://h:1", "redis://h:6379/2", "redis://[::1]:6379", "redis://[fe80::1%eth0]:6379",
-          "unix:///run/redis.sock", "unix:///run/redis.sock?db=3",
-          "redis+sentinel://a:1,[::1]:2/m", "redis+sentinel://a:1/m/4",
-          "redis+cluster://a:1,b:2"}) {
-        std::string given = url;
-        if (const std::size_t zone = given.find("%eth0"); zone != given.npos) {
-            given.insert(zone + 1, "25");
+    for (const std::string url :
+         {"redis://h:1", "redis://h:6379/2", "redis://[::1]:6379", "redis://[fe80::1%25eth0]:6379",
+          "rediss://h:1/2", "unix:///run/redis.sock", "unix:///run/redis.sock?db=3",
+          "redis+sentinel://a:1,[::1]:2,[fe80::1%25eth0]:3/m", "redis+sentinel://a:1/m/4",
+          "rediss+sentinel://a:1/m", "redis+cluster://a:1,[fe80::1%25eth0]:2",
+          "rediss+cluster://a:1"}) {
+        if (url.starts_with("rediss") && !impl::has_tls()) {
+            continue;
         }
+        std::string given = url;
         given.insert(given.find("://") + 3, "user:s3cret@");
         EXPECT_EQ(config::from_url(given).url(), url);
     }
     EXPECT_EQ(config{}.url(), "redis://127.0.0.1:6379");
 }
 
+// Each with characters that have a meaning in a URL.
+TEST(url_for_messages, is_read_as_the_same_server) {
+    config by_host;
+    by_host.host = "a%/?#[@b";
+    by_host.database = 3;
+    config by_socket;
+    by_socket.unix_path = "/tmp/a%20 ?b#/[c]\xC3\xA9;@";
+    by_socket.database = 3;
+    config by_sentinel;
+    by_sentinel.sentinel.emplace().addresses = {{"fe80::1%eth0", 1}, {"a,b", 2}};
+    by_sentinel.sentinel->master = "m/%?#[1]";
+    config by_cluster;
+    by_cluster.cluster.emplace().addresses = {{"fe80::1%1", 1}, {"b%2C", 2}};
+    for (const config& c : {by_host, by_socket, by_sentinel, by_cluster}) {
+        const config read = config::from_url(c.url());
+        EXPECT_EQ(read.host, c.host);
+        EXPECT_EQ(read.unix_path, c.unix_path);
+        EXPECT_EQ(read.database, c.database);
+        EXPECT_EQ(read.sentinel.has_value(), c.sentinel.has_value());
+        EXPECT_EQ(read.cluster.has_value(), c.cluster.has_value());
+        if (c.sentinel && read.sentinel) {
+            EXPECT_EQ(read.sentinel->addresses, c.sentinel->addresses);
+            EXPECT_EQ(read.sentinel->master, c.sentinel->master);
+        }
+        if (c.cluster && read.cluster) {
+            EXPECT_EQ(read.cluster->addresses, c.cluster->addresses);
+        }
+    }
+}
+
 TEST(url_for_messages, has_nothing_that_a_terminal_obeys) {
     config c;
     c.unix_path = "/tmp/\x1b[2J";
-    EXPECT_EQ(c.url(), "unix:///tmp/?[2J");
+    EXPECT_EQ(c.url(), "unix:///tmp/%1B%5B2J");
 }
 
 }  // namespace

@@ -36,10 +36,24 @@ TEST(cli_command_error, whether_redis_runs_is_asked_where_nothing_shows_it) {
     }
     for (const char* words :
          {"ERR max number of clients reached", "DENIED Redis is running in protected mode",
-          "LOADING Redis is loading the dataset in memory", "Too many open files"}) {
+          "LOADING Redis is loading the dataset in memory", "Too many open files",
+          "Resource temporarily unavailable", "Cannot assign requested address",
+          "sentinel s:1: ERR unknown command",
+          "sentinel s:1: it refused to answer: ERR unknown command",
+          "redis://a:1: Connection refused; redis://b:2: BUSY Redis is busy running a script"}) {
         EXPECT_EQ(text(words).find("is Redis running there?"), std::string::npos) << words;
     }
     EXPECT_TRUE(text("Too many open files").ends_with("(ulimit -n)"));
+    EXPECT_TRUE(text("Resource temporarily unavailable").ends_with("(ulimit -u)"));
+}
+
+TEST(cli_command_error, a_server_that_answers_is_not_told_as_one_without_a_connection) {
+    const std::string text = explain(make_error_code(errc::not_connected),
+                                     "ERR max number of clients reached", "redis://h:1");
+    EXPECT_EQ(text, "Redis at redis://h:1: the server refuses (ERR max number of clients reached)");
+    EXPECT_NE(explain(make_error_code(errc::not_connected), "Connection refused", "redis://h:1")
+                  .find("no connection"),
+              std::string::npos);
 }
 
 TEST(cli_command_error, a_sentinel_that_does_is_given_its_own) {
