@@ -24,8 +24,25 @@ using namespace std::chrono_literals;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr duration glance = 50ms;
 
+const char* option_of(lock_kind kind) noexcept {
+    return kind == lock_kind::plain ? "--plain" : kind == lock_kind::reader ? "--shared" : "--rw";
+}
+
+lock_kind kind_in(const po::variables_map& values) {
+    const bool plain = values.count("plain") != 0;
+    const bool reader = values.count("shared") != 0;
+    const bool shared = reader || values.count("rw") != 0;
+    if (plain && shared) {
+        throw usage_error("--plain and a read-write lock (--rw, --shared) exclude each other");
+    }
+    return plain    ? lock_kind::plain
+           : reader ? lock_kind::reader
+           : shared ? lock_kind::writer
+                    : lock_kind::usual;
+}
+
 void read_servers(const po::variables_map& values, server_choice& server) {
-    server.plain = values.count("plain") != 0;
+    server.kind = kind_in(values);
     const bool given = values.count("redis") != 0;
     const std::string source = given ? "--redis" : "$CONCH_REDIS";
     const word_list urls = given ? values["redis"].as<word_list>() : urls_of_environment();
@@ -57,8 +74,8 @@ void read_servers(const po::variables_map& values, server_choice& server) {
         throw usage_error(source + ": there are more than " +
                           std::to_string(quorum_mutex::max_clients) + " servers");
     }
-    if (server.plain && !server.others.empty()) {
-        throw usage_error("--plain goes with one server only");
+    if (server.kind != lock_kind::usual && !server.others.empty()) {
+        throw usage_error(std::string{option_of(server.kind)} + " goes with one server only");
     }
 }
 
@@ -84,6 +101,7 @@ void add_lock_options(po::options_description& options) {
     add_server_options(options);
     auto add = options.add_options();
     add("plain", "the lock is a plain key with a token (SET NX PX), as of redis-py or redsync");
+    add("rw", "the lock is a read-write lock, as Redisson's; \"conch run\" takes it for writing");
 }
 
 config with_log(config settings, log_sink sink) {

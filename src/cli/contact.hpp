@@ -19,6 +19,13 @@
 
 namespace conch::cli {
 
+enum class lock_kind : std::uint8_t {
+    usual,   ///< `mutex`, or `quorum_mutex`
+    plain,   ///< `token_mutex`
+    writer,  ///< `shared_mutex`
+    reader,
+};
+
 /// Which server, and how long it may take to answer for the first time.
 struct server_choice {
     config settings{};
@@ -30,7 +37,7 @@ struct server_choice {
     duration after_refusal = forever;
     /// Not empty: the lock is that of a quorum, of these servers and the first.
     std::vector<config> others{};
-    bool plain = false;  ///< the lock is a plain key with a token, not a hash as Redisson's
+    lock_kind kind = lock_kind::usual;
 
     /// Of a command that waits for so long, or asks once (zero). A server that has answered once
     /// and goes away is waited for too.
@@ -39,7 +46,7 @@ struct server_choice {
 
 /// Adds --redis and --connect-timeout.
 void add_server_options(boost::program_options::options_description& options);
-/// Adds these and --plain: for what concerns a lock.
+/// Adds these, --plain and --rw: for what concerns a lock.
 void add_lock_options(boost::program_options::options_description& options);
 /// Reads them, and $CONCH_REDIS. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);

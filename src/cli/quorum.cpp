@@ -28,8 +28,11 @@ other_clients::other_clients(boost::asio::io_context& io, const server_choice& s
 
 mutex other_clients::lock_of(const client& first, const std::string& name,
                              const mutex_options& kind) const {
-    if (server_.plain) {
-        return token_mutex{first, name, kind};
+    switch (server_.kind) {
+        case lock_kind::plain: return token_mutex{first, name, kind};
+        case lock_kind::writer: return shared_mutex{first, name}.writer();
+        case lock_kind::reader: return shared_mutex{first, name}.reader();
+        case lock_kind::usual: break;
     }
     if (clients_.empty()) {
         return mutex{first, name, kind};

@@ -20,18 +20,14 @@ po::options_description with_those_of_flock(const po::options_description& optio
     po::options_description all;
     all.add(options);
     auto add = all.add_options();
-    add("exclusive,x", "");  // as every lock is
+    add("exclusive,x", "");  // as every lock is without --shared
     add("exclusively,e", "");
-    add("shared,s", "");
     add("unlock,u", "");
     add("close,o", "");
     return all;
 }
 
 void refuse_those_of_flock(const po::variables_map& values) {
-    if (values.count("shared") != 0) {
-        throw usage_error("--shared, -s: every lock is exclusive");
-    }
     if (values.count("unlock") != 0) {
         throw usage_error("--unlock, -u: a lock ends with its command; \"conch release --force\" "
                           "takes it away from whoever holds it");
@@ -65,6 +61,15 @@ void read_run_options(const po::variables_map& values, run_plan& plan) {
     lock.max_hold = seconds_option(values, "max-hold", 10ms, one_year).value_or(forever);
     read_grace(values, plan);
     plan.kind.fenced = values.count("fenced") != 0;
+    const bool shared =
+        plan.server.kind == lock_kind::reader || plan.server.kind == lock_kind::writer;
+    if (plan.kind.fenced && shared) {
+        throw usage_error("--fenced: a read-write lock (--rw, --shared) has no fencing token");
+    }
+    const bool exclusive = values.count("exclusive") != 0 || values.count("exclusively") != 0;
+    if (exclusive && plan.server.kind == lock_kind::reader) {
+        throw usage_error("--exclusive and --shared exclude each other");
+    }
     if (plan.kind.fenced && !plan.server.others.empty()) {
         throw usage_error(
             "--fenced goes with one --redis only: tokens of several servers have no "
@@ -89,6 +94,7 @@ po::options_description run_options() {
         "from SIGTERM to the end of the lease (default: a sixth of the lease or of --max-hold, "
         "whichever is shorter; at most half of the lease)");
     add("fenced", "take a fencing token, for $CONCH_FENCE");
+    add("shared,s", "take the read-write lock NAME for reading, beside other readers");
     add_lock_options(options);
     add("help,h", "show this");
     return options;

@@ -37,7 +37,11 @@ std::string waiting(const lock_status& s) {
 }
 
 void print_text(const std::string& name, const lock_status& s) {
-    std::cout << printable(name) << ": " << (s.locked ? "locked" : freedom_of(name)) << '\n';
+    std::cout << printable(name) << ": "
+              << (!s.locked  ? freedom_of(name)
+                  : s.shared ? "locked for reading"
+                             : "locked")
+              << '\n';
     if (s.locked) {
         std::cout << "  holder  " << printable(s.holder) << '\n'
                   << place_of(s) << "  depth   " << s.depth << '\n'

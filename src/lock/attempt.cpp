@@ -212,6 +212,7 @@ void slot::confirmed(acquisition& a, errc why) {
 }
 
 void slot::granted(acquisition& a) {
+    CONCH_CHECK(a.spec->takes_as(*head().spec));
     trying_ = nullptr;
     set_deadline(a, a.acquiring->history.last_sent, a.extended_by);
     if (a.valid_until <= ctx.now) {
@@ -268,8 +269,15 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
         c.wakeup.try_was_busy(elsewhere);
         turns_.begin_streak();
     }
-    if (w.no_wait || w.overdue) {
+    const bool to_read = w.shared();
+    const bool over = w.no_wait || w.overdue;
+    if (over) {
         leave(w, errc::timed_out);
+    }
+    if (to_read) {
+        end_tries();
+    }
+    if (over) {
         if (!contending_ && has_waiters()) {
             advance();
             return;

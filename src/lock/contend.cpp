@@ -79,7 +79,8 @@ slot::next_wake slot::turn_of_others() {
     if (head().overdue) {
         return {*contest_, wait::wake::head};
     }
-    return {*contest_, {wait::wake::deadline, wait::wake::overdue, wait::wake::nobody}};
+    return {*contest_,
+            {wait::wake::deadline, wait::wake::no_others, wait::wake::overdue, wait::wake::nobody}};
 }
 
 // It may be taken away too, and the message of that be lost.

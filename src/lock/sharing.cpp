@@ -23,23 +23,36 @@ void slot::check_holders() {
 
 bool slot::blocked() const noexcept { return has_waiters() && !holders_.admit(head().shared()); }
 
-// Who comes before a caller that does not wait: whoever must not hold the lock beside it.
+// Who comes before a caller that does not wait. A reader may share the answer to a try of readers.
 bool slot::is_busy_for(const waiter& w) const noexcept {
     if (!holders_.admit(w.shared())) {
         return true;
     }
-    return w.shared() ? std::any_of(waiters_.begin(), waiters_.end(),
-                                    [](const pending& p) {
-                                        return !static_cast<const waiter&>(p).shared();
-                                    })
-                      : has_waiters() || trying_;
+    if (!w.shared()) {
+        return has_waiters() || trying_;
+    }
+    return contending_ || std::any_of(waiters_.begin(), waiters_.end(), [](const pending& p) {
+               return !static_cast<const waiter&>(p).shared();
+           });
+}
+
+// The lock is busy for the first waiter, and so for all that would have it beside that one.
+void slot::end_tries() {
+    for (auto next = waiters_.begin(); next != waiters_.end();) {
+        auto& w = static_cast<waiter&>(*next++);
+        if (w.no_wait) {
+            leave(w, errc::timed_out);
+        }
+    }
 }
 
 // Readers of this client join one that the server has just confirmed, with no word to it. They do
-// so for as long as local waiters pass a lock on: a writer elsewhere may wait.
+// so for as long as local waiters pass a lock on: a writer elsewhere may wait. A waiter that a try
+// is made for waits for its answer.
 void slot::ride() {
     acquisition* const a = holders_.last_reader();
-    if (!a || a->ends != core::never || ctx.now - granted_at_ >= ctx.settings.max_pass_time) {
+    if (!a || trying_ || a->ends != core::never ||
+        ctx.now - granted_at_ >= ctx.settings.max_pass_time) {
         return;
     }
     while (rides_ < ctx.settings.max_passes && has_waiters() && head().shared() &&

@@ -323,9 +323,7 @@ void slot::release_reached(std::int64_t clients) {
     if (contest_) {
         turns_.begin_streak(ctx.now);
     }
-    if (turns_.owed() && contending_) {  // there is nobody whose turn it could be
-        tell(wait::wake::deadline);
-    }
+    tell(wait::wake::no_others);
 }
 
 void slot::forget(acquisition& a) {

@@ -155,6 +155,7 @@ private:
     /// The first waiter waits for a holder of this client.
     bool blocked() const noexcept;
     bool is_busy_for(const waiter& w) const noexcept;
+    void end_tries();
     template <typename Function>
     void for_each_holder(Function f) const;
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }

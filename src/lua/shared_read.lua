@@ -27,7 +27,10 @@ if not repeated then
     end
 end
 local lease = tonumber(ARGV[2])
-local mine = math.max(lease, redis.call('pttl', KEYS[2]))
+local mine = lease
+if repeated then
+    mine = math.max(lease, redis.call('pttl', KEYS[2]))
+end
 redis.call('set', KEYS[2], '1', 'px', string.format('%.0f', mine))
 if not repeated then
     redis.call('hset', KEYS[1], 'mode', 'read', ARGV[1], '1')

@@ -14,6 +14,7 @@ enum class wake : std::uint8_t {
     head_left,      ///< some waiter gave up, perhaps the first one
     overdue,        ///< so does the one whose wait is over
     deadline,       ///< what was awaited did not come in time
+    no_others,      ///< nobody elsewhere waits, whose turn it could be
     local_release,  ///< the hold of this client ended
     busy,           ///< the try was answered: others have the lock
     tried,          ///< the try ended otherwise: granted, failed, or given up

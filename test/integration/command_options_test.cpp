@@ -58,9 +58,37 @@ TEST_F(options_command_test, those_of_flock_for_an_exclusive_lock_are_taken_for_
     }
 }
 
+TEST_F(options_command_test, readers_share_a_lock_and_a_writer_has_it_alone) {
+    for (const char* option : {"-s", "--shared"}) {
+        program one{run_words({option}, until_end_of_input), here()};
+        one.wait_for("in\n");
+        EXPECT_EQ(run_to_end({option, "-n"}, {"echo", "beside"}).out, "beside\n");
+        EXPECT_EQ(run_to_end({"--rw", "-n"}, {"true"}).status, 1);
+        expect_in("lock: locked for reading\n", to_end({"status", "--rw", "lock"}).out);
+        one.end_input();
+        EXPECT_EQ(one.finish().status, 0);
+        program writer{run_words({"--rw"}, until_end_of_input), here()};
+        writer.wait_for("in\n");
+        EXPECT_EQ(run_to_end({option, "-n"}, {"true"}).status, 1);
+        expect_in("lock: locked\n", to_end({"status", "--rw", "lock"}).out);
+        writer.end_input();
+        EXPECT_EQ(writer.finish().status, 0);
+    }
+    EXPECT_FALSE(raw.exists("lock"));
+}
+
+TEST_F(options_command_test, a_read_write_lock_refuses_what_it_does_not_have) {
+    for (const words& options :
+         {words{"-s", "--fenced"}, words{"--rw", "--fenced"}, words{"-s", "--plain"},
+          words{"-s", "-x"}, words{"--rw", "--redis", "redis://a", "--redis", "redis://b"}}) {
+        const ended end = run_to_end(options, {"true"});
+        EXPECT_EQ(end.status, 64) << end.err;
+        expect_one_line(end.err);
+    }
+}
+
 TEST_F(options_command_test, others_of_flock_are_refused_with_the_reason) {
     const std::pair<words, const char*> answers[]{
-        {{"-s", "--shared"}, ": every lock is exclusive"},
         {{"-u", "--unlock"}, ": a lock ends with its command"},
         {{"-o", "--close"}, ": the command never gets a descriptor of the lock"}};
     for (const auto& [options, answer] : answers) {

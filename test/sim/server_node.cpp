@@ -72,11 +72,21 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
     }
 }
 
+// Of a reader of a read-write lock.
+static std::string timeout_key(const std::string& lock, const std::string& field) {
+    return '{' + lock + "}:" + field + ":rwlock_timeout:1";
+}
+
 std::set<std::string> server_node::all_fields() {
     std::set<std::string> all;
     for (const std::string& name : names_) {
+        const bool shared = redis_.has_field(name, "mode", wall_clock());
         for (std::string& field : redis_.fields(name, wall_clock())) {
-            all.insert(std::move(field));
+            // A reader without its timeout key may as well not be there.
+            if (!shared || field.ends_with(":write") ||
+                redis_.exists(timeout_key(name, field), wall_clock())) {
+                all.insert(std::move(field));
+            }
         }
     }
     return all;
@@ -85,13 +95,13 @@ std::set<std::string> server_node::all_fields() {
 void server_node::note_late(std::uint64_t line, const std::set<std::string>& before) {
     const instant closed = world_.now() - network_->closed_at(line);
     for (const std::string& name : names_) {
-        // Just set: all of the lease is left. The clients' clocks drift.
-        const instant lease = redis_.left(name, wall_clock()) * millis;
-        if (closed < lease * 98 / 100) {
-            continue;
-        }
         for (const std::string& field : redis_.fields(name, wall_clock())) {
-            if (!before.contains(field)) {
+            // Just set: all of the lease is left. That of a reader is the time of its timeout key.
+            const std::string timeout = timeout_key(name, field);
+            const bool reads = redis_.exists(timeout, wall_clock());
+            const instant lease = redis_.left(reads ? timeout : name, wall_clock()) * millis;
+            // The clients' clocks drift.
+            if (!before.contains(field) && closed >= lease * 98 / 100) {
                 late_.insert(field);
             }
         }

@@ -106,6 +106,13 @@ bool simulation::passed_on(const held& h, instant turn) const noexcept {
     });
 }
 
+bool simulation::was_joined(const held& h) const noexcept {
+    return h.shared && std::any_of(calls_.begin(), calls_.end(), [&](const call& c) {
+               return c.acquires && c.client == h.client && c.number == h.number &&
+                      c.user != h.user;
+           });
+}
+
 void simulation::end_force(std::size_t name, std::uint64_t client) {
     forces& f = forces_[name];
     f.last_end = world_.now();
@@ -173,6 +180,13 @@ instant simulation::persisted_at(const std::string& field) const noexcept {
 bool simulation::outlived_its_release(const std::string& field) const noexcept {
     const instant at = persisted_at(field);
     return at >= 0 && at < settled_at_ && !is_tended(field);
+}
+
+bool simulation::is_dead_reader(std::size_t name, const std::string& field) {
+    const std::string lock{specs_[name]->name()};
+    return how_.read_write && !field.ends_with(":write") &&
+           !server_.redis().exists('{' + lock + "}:" + field + ":rwlock_timeout:1",
+                                   server_.wall_clock());
 }
 
 bool simulation::is_tended(const std::string& field) const noexcept {

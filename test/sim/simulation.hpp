@@ -105,6 +105,8 @@ public:
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
     /// In the turn of this time another user of this client got this hold's lock as it was.
     bool passed_on(const held& h, instant turn) const noexcept;
+    /// Another reader of this client shared this hold.
+    bool was_joined(const held& h) const noexcept;
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
     /// Detached: its key stays until its lease ends.
     void left_behind(const held& h) { left_behind_.emplace(h.client, h.number); }
@@ -134,6 +136,8 @@ public:
     /// Whose release was given up, when the lease was over, before all had settled: a lock that
     /// lost its expiry is there for ever then.
     bool outlived_its_release(const std::string& field) const noexcept;
+    /// A reader whose timeout key is gone: the next writer removes it, or the lease of the others.
+    bool is_dead_reader(std::size_t name, const std::string& field);
     /// Its client knows of it; not of what a failover brought back.
     bool is_tended(const std::string& field) const noexcept;
     /// Somebody meant to take this hold away, or the server forgot something: what its client sees

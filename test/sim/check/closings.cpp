@@ -92,7 +92,7 @@ private:
                 const auto [client, number] = simulation::owner_in(f);
                 if (client == node.index() && !all_.was_left_behind(client, number) &&
                     !server.came_late(f) && !server.brought_back(f) &&
-                    !all_.outlived_its_release(f)) {
+                    !all_.outlived_its_release(f) && !all_.is_dead_reader(name, f)) {
                     tell(client, "left lock " + std::to_string(name));
                 }
             }

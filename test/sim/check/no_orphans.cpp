@@ -36,20 +36,12 @@ public:
     }
 
 private:
-    // A reader whose timeout key is gone: the next writer removes it, or the lease of the others.
-    bool is_dead_reader(std::size_t name, const std::string& field) {
-        server_node& server = all_.server();
-        const std::string lock{all_.spec(name)->name()};
-        return all_.how().read_write && !field.ends_with(":write") &&
-               !server.redis().exists('{' + lock + "}:" + field + ":rwlock_timeout:1",
-                                      server.wall_clock());
-    }
-
     void look(std::size_t name, const std::string& field) {
         const auto [client, number] = simulation::owner_in(field);
         if (!all_.deserted(field) && !all_.clients()[client]->engine().tends(number) &&
             !all_.server().came_late(field) && !all_.server().brought_back(field) &&
-            !all_.outlived_its_release(field) && field != told_ && !is_dead_reader(name, field)) {
+            !all_.outlived_its_release(field) && field != told_ &&
+            !all_.is_dead_reader(name, field)) {
             told_ = field;
             violate("nobody will release " + field);
         }

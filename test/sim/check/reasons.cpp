@@ -71,8 +71,10 @@ private:
     bool missed(const held& h) const {
         const auto& seen = all_.server().sightings(all_.field_of(h));
         return std::any_of(seen.begin(), seen.end(), [&](const server_node::sighting& s) {
-            return s.what == server_node::sight::missing && s.client == h.client &&
-                   s.at >= h.sent_at;
+            // The field of a reader outlives its lease: whoever renews it then removes it.
+            const bool over = s.what == server_node::sight::missing ||
+                              (h.shared && s.what == server_node::sight::deleted);
+            return over && s.client == h.client && s.at >= h.sent_at;
         });
     }
 };

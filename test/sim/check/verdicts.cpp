@@ -100,13 +100,13 @@ private:
             (was_good(c) && all_.passed_on(u.of, c.ended_at))) {
             return;
         }
-        const bool more = std::any_of(
-            all_.holds().begin(), all_.holds().end(),
-            [&](const held& h) { return h.client == u.of.client && h.number == u.of.number; });
-        if (u.of.shared && more) {  // another reader of the client has joined this one
+        if (all_.was_joined(u.of)) {
             return;
         }
         if (!u.alone) {
+            const bool more = std::any_of(
+                all_.holds().begin(), all_.holds().end(),
+                [&](const held& h) { return h.client == u.of.client && h.number == u.of.number; });
             if (more && !seen(c, sight::there, u.asked_at)) {
                 tells(c, "though the server wasn't asked for what remains");
             }

@@ -292,7 +292,8 @@ constexpr command commands[] = {
     {"hexists", 3, 0, hexists}, {"hlen", 2, 0, hlen},        {"hgetall", 2, 0, hgetall},
     {"hdel", -3, w, hdel},      {"hincrby", 4, wg, hincrby}, {"lpush", -3, wg, lpush},
     {"rpush", -3, wg, rpush},   {"llen", 2, 0, llen},        {"lindex", 3, 0, lindex},
-    {"hkeys", 2, 0, hkeys},     {"lrange", 4, 0, lrange},   {"lpop", 2, w, lpop},        {"lrem", 4, w, lrem},
+    {"hkeys", 2, 0, hkeys},     {"lrange", 4, 0, lrange},    {"lpop", 2, w, lpop},
+    {"lrem", 4, w, lrem},
 };
 
 }  // namespace

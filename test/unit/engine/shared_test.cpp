@@ -309,6 +309,49 @@ TEST_F(engine_shared, an_owner_that_reads_waits_to_write) {
     EXPECT_FALSE(w.done());
 }
 
+TEST_F(engine_shared, a_try_to_read_shares_the_answer_to_another) {
+    operation& first = read();
+    operation& second = try_read();
+    h.connect();
+    h.reply(bulk(""));
+    EXPECT_TRUE(first.granted());
+    EXPECT_TRUE(second.granted());
+}
+
+TEST_F(engine_shared, a_try_to_read_does_not_wait_with_a_reader_that_does) {
+    operation& first = read();
+    operation& second = try_read();
+    h.connect();
+    h.reply(integer(5000));
+    EXPECT_FALSE(first.done());
+    EXPECT_TRUE(second.ended({})) << "busy";
+    EXPECT_TRUE(try_read().ended({})) << "and so is the next";
+}
+
+TEST_F(engine_shared, a_writer_that_waits_asks_whether_the_readers_live) {
+    write();
+    h.connect();
+    h.sent();
+    h.reply(array(integer(5000), bulk("x:1"), bulk("2"), bulk("y:7"), bulk("1"), bulk("z:1"),
+                  bulk("99"), bulk("bad")));
+    const lines sent = h.sent();
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_EQ(sent[1],
+              "shared_write a conch_rw_writer:{a} {a}:x:1:rwlock_timeout:1 "
+              "{a}:x:1:rwlock_timeout:2 {a}:y:7:rwlock_timeout:1 c:2:write 30000 3000 x:1 2 y:7 1");
+}
+
+TEST_F(engine_shared, the_answer_to_a_reader_is_not_taken_for_a_writer) {
+    reader();
+    h.advance(10s);  // being renewed: nobody joins it
+    operation& second = read();
+    operation& w = write();
+    h.reply(array(integer(1)));
+    h.reply(bulk(""));
+    EXPECT_TRUE(second.granted());
+    EXPECT_FALSE(w.done());
+}
+
 TEST_F(engine_shared, an_abandoned_reader_is_released) {
     operation& op = read();
     h.connect();
