@@ -2,6 +2,8 @@
 // In the end nothing is left: no key, no subscription, no renewal, no compensation, no state.
 #include "sim/simulation.hpp"
 
+#include <algorithm>
+
 namespace conch::sim {
 namespace {
 
@@ -13,7 +15,12 @@ public:
     void rested() override {
         server_node& server = all_.server();
         for (std::size_t name = 0; name < all_.how().names; ++name) {
-            if (server.redis().exists(all_.spec(name)->name(), server.wall_clock())) {
+            const auto fields = server.redis().fields(all_.spec(name)->name(), server.wall_clock());
+            const bool dead = !fields.empty() &&
+                              std::all_of(fields.begin(), fields.end(), [&](const std::string& f) {
+                                  return all_.is_dead_reader(name, f);
+                              });
+            if (!dead && server.redis().exists(all_.spec(name)->name(), server.wall_clock())) {
                 violate("lock " + std::to_string(name) + " is still there");
             }
         }
