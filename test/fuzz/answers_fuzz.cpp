@@ -55,6 +55,10 @@ public:
             }
             engine_.acquire(plain_, {.wait = patience}, false, next());
             engine_.acquire(durable_, {.wait = patience}, false, next());
+            engine_.acquire(readers_, {.wait = patience}, false, next());
+            engine_.acquire(readers_, {.wait = patience}, true, next());
+            engine_.acquire(writers_, {.wait = patience}, false, next());
+            engine_.status(writers_, {.clients = true}, next(), &shared_);
             engine_.status(locks_[1], {}, next(), &status_);
             engine_.status(locks_[0], {.clients = true}, next(), &located_);
             engine_.force_unlock(locks_[0], next());
@@ -174,10 +178,15 @@ private:
         impl::lock_spec::make(conch::protocol::value_lock_protocol, "c", {});
     const impl::spec_ptr durable_ = impl::lock_spec::make(
         conch::protocol::mutex_protocol, "d", {.replicas = {.at_least = 1, .within = 2ms}});
+    const impl::spec_ptr readers_ =
+        impl::lock_spec::make(conch::protocol::shared_read_protocol, "e", {});
+    const impl::spec_ptr writers_ =
+        impl::lock_spec::make(conch::protocol::shared_write_protocol, "f", {});
     const impl::rate_spec_ptr rate_{
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
     lock_status status_{};
     lock_status located_{};
+    lock_status shared_{};
     rate_verdict verdict_{};
     std::deque<operation> operations_{};
     std::map<std::size_t, connection> connections_{};

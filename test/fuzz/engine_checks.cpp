@@ -106,6 +106,11 @@ void engine_world::note(const words& w) {
                 return r->what == request::kind::permits;
             }));
             return;
+        case wire::script_id::shared_read:
+        case wire::script_id::shared_write:
+        case wire::script_id::shared_release:
+        case wire::script_id::shared_renew:
+        case wire::script_id::shared_status: FUZZ_CHECK(!"nobody reads here");
     }
 }
 

@@ -10,10 +10,19 @@ namespace conch::sim {
 using namespace std::chrono_literals;
 
 bool happens_in(fault f, deployment d) noexcept {
-    return f == fault::migration                          ? d == deployment::cluster
-           : f == fault::role_swap || f == fault::cut_off ? d != deployment::alone
-           : f == fault::server_clock                     ? d != deployment::cluster
-                                                          : true;
+    using enum fault;
+    const bool alone = d == deployment::alone || d == deployment::read_write;
+    switch (f) {
+        case migration: return d == deployment::cluster;
+        case role_swap:
+        case cut_off: return !alone;
+        case server_clock: return d != deployment::cluster;
+        case force:
+        case vandal:
+        case persist:
+        case batch_refused: return d != deployment::read_write;
+        default: return true;
+    }
 }
 
 void scenario::deploy(dice& chance) {

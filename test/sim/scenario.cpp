@@ -157,8 +157,8 @@ scenario::scenario(dice& chance, dice more, deployment d)
 
 // What the locks of mutexes are for, and what is only known of those.
 void scenario::lock_for_reading() {
-    for (const fault f : {fault::force, fault::vandal, fault::persist, fault::batch_refused}) {
-        faults[static_cast<std::size_t>(f)] = false;
+    for (std::size_t i = 0; i < fault_count; ++i) {
+        faults[i] = faults[i] && happens_in(static_cast<fault>(i), deployment::read_write);
     }
     for (std::size_t i = 0; i < names; ++i) {
         locks.push_back({"lock:" + std::to_string(i)});

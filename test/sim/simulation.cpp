@@ -17,6 +17,11 @@ constexpr std::size_t most_violations = 8;
 /// Some hundred times as many as usual: a client that spins.
 constexpr std::uint64_t most_events = 4'000'000;
 
+// The key with a reader's deadline.
+std::string timeout_key(std::string_view lock, const std::string& field) {
+    return '{' + std::string{lock} + "}:" + field + ":rwlock_timeout:1";
+}
+
 }  // namespace
 
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
@@ -183,10 +188,9 @@ bool simulation::outlived_its_release(const std::string& field) const noexcept {
 }
 
 bool simulation::is_dead_reader(std::size_t name, const std::string& field) {
-    const std::string lock{specs_[name]->name()};
+    const std::string_view lock = specs_[name]->name();
     return how_.read_write && !field.ends_with(":write") &&
-           !server_.redis().exists('{' + lock + "}:" + field + ":rwlock_timeout:1",
-                                   server_.wall_clock());
+           !server_.redis().exists(timeout_key(lock, field), server_.wall_clock());
 }
 
 bool simulation::is_tended(const std::string& field) const noexcept {
@@ -200,14 +204,18 @@ bool simulation::deserted(const std::string& field) const noexcept {
            was_left_behind(o.client, o.number);
 }
 
+instant simulation::last_loss(const held& h) const {
+    return std::max(last_loss(h.name), last_loss(timeout_key(specs_[h.name]->name(), field_of(h))));
+}
+
 bool simulation::endangered(const held& h) const {
     const forces& f = forces_[h.name];
-    return h.sent_at <= last_loss(h.name) || !f.running.empty() || h.sent_at <= f.last_end;
+    return h.sent_at <= last_loss(h) || !f.running.empty() || h.sent_at <= f.last_end;
 }
 
 // Who meant to take it away may have come too late, or met somebody else.
 bool simulation::excused(const held& h) const {
-    if (h.sent_at <= last_loss(h.name) || h.sent_at <= forces_[h.name].spoilt_at) {
+    if (h.sent_at <= last_loss(h) || h.sent_at <= forces_[h.name].spoilt_at) {
         return true;
     }
     const std::string field = field_of(h);

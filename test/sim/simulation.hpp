@@ -121,6 +121,8 @@ public:
     }
     /// Of this lock's.
     instant last_loss(std::size_t name) const { return last_loss(specs_[name]->name()); }
+    /// Of its lock, or of the key with a reader's deadline.
+    instant last_loss(const held& h) const;
     void begin_force(std::size_t name, std::uint64_t client) { ++forces_[name].running[client]; }
     void end_force(std::size_t name, std::uint64_t client);
     /// Something of somebody else takes the place of this lock. Felt if there was one, or a client
