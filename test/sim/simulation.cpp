@@ -17,11 +17,6 @@ constexpr std::size_t most_violations = 8;
 /// Some hundred times as many as usual: a client that spins.
 constexpr std::uint64_t most_events = 4'000'000;
 
-// The key with a reader's deadline.
-std::string timeout_key(std::string_view lock, const std::string& field) {
-    return '{' + std::string{lock} + "}:" + field + ":rwlock_timeout:1";
-}
-
 }  // namespace
 
 void checker::violate(std::string_view what) { all_.violate(name(), what); }

@@ -46,6 +46,11 @@ struct outcome {
     std::uint64_t closings = 0;  ///< clients shut down or destroyed
 };
 
+/// The key with a reader's deadline.
+inline std::string timeout_key(std::string_view lock, std::string_view field) {
+    return '{' + std::string{lock} + "}:" + std::string{field} + ":rwlock_timeout:1";
+}
+
 /// One run: clients with users, a network, a server, the faults of a scenario, and the checkers
 /// that watch them.
 class simulation final : public client_events {

@@ -5,7 +5,7 @@
 _conch() {
     local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
     local server='--redis --connect-timeout --help -h'
-    local lock="--plain $server"
+    local lock="--plain --rw $server"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
@@ -15,7 +15,7 @@ _conch() {
     case $command in
         run)
             options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
+                -s --shared --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
             ;;
         rate)
             options="--limit --per --permits --fixed -w --wait --timeout -E --conflict-exit-code

@@ -76,6 +76,9 @@ public:
 
     words script(const wire::script& s) {
         std::string_view what = s.name;
+        if (what.starts_with("shared_")) {
+            return of_read_write_lock(s);
+        }
         what.remove_prefix(what.starts_with("value_") ? 6 : 0);
         const bool many = what.ends_with("_many");
         what.remove_suffix(many ? 5 : 0);
@@ -109,6 +112,45 @@ public:
     }
 
 private:
+    static words evalsha(const wire::script& s, const words& keys, const words& args) {
+        words w{"EVALSHA", std::string{s.sha1}, std::to_string(keys.size())};
+        w.insert(w.end(), keys.begin(), keys.end());
+        w.insert(w.end(), args.begin(), args.end());
+        return w;
+    }
+    words of_read_write_lock(const wire::script& s) {
+        const std::string lock = key_of(1);
+        if (s.name == "shared_read") {
+            return evalsha(s, {lock, key(), key_of(0)}, {field(), ttl()});
+        }
+        if (s.name == "shared_write") {
+            words keys{lock, key_of(0)};
+            words args{field() + ":write", ttl(), one_of({"0", "90000"})};
+            for (std::size_t n = below(3); n > 0; --n) {
+                keys.push_back(key());
+                args.push_back(field());
+                args.emplace_back("1");
+            }
+            return evalsha(s, keys, args);
+        }
+        if (s.name == "shared_release") {
+            return evalsha(s, {lock},
+                           {one_of({"channel", "other"}), "publish", field(),
+                            field() + one_of({"", ":write"})});
+        }
+        if (s.name == "shared_renew") {
+            words keys, args;
+            for (std::size_t n = 1 + below(3); n > 0; --n) {
+                keys.push_back(key_of(1));
+                keys.push_back(key());
+                args.push_back(field());
+                args.push_back(one_of({"0", ttl()}));
+            }
+            return evalsha(s, keys, args);
+        }
+        CONCH_CHECK(s.name == "shared_status");
+        return evalsha(s, {lock}, {});
+    }
     words arguments_of(std::string_view script) {
         if (script == "acquire") {
             return {holder(), ttl(), one_of({"0", "0", "90000"})};
