@@ -65,5 +65,5 @@ if type(set) ~= 'number' then
     end
     return set
 end
-redis.call('del', KEYS[2])
+redis.pcall('del', KEYS[2])  -- it ends by itself as well
 return ''

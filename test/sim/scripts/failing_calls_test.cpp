@@ -70,6 +70,48 @@ std::vector<scene> scenes() {
     family(script_id::value_acquire, script_id::value_acquire_many, script_id::value_release,
            script_id::value_release_many, script_id::value_renew, script_id::value_nest,
            script_id::value_status);
+    const words keys{"lock", "deadline", "writer"};
+    const words reads = call_of(script_id::shared_read, keys, {mine, lease});
+    const words other_reads =
+        call_of(script_id::shared_read, {"lock", "its_deadline", "writer"}, {other, lease});
+    const words writes = call_of(script_id::shared_write, {"lock", "writer"}, {mine, lease, "0"});
+    const auto reader = [&](const char* name, std::vector<words> before) {
+        all.push_back({name, script_id::shared_read, std::move(before), keys, {mine, lease}});
+    };
+    reader("the first reader", {});
+    reader("a second reader", {other_reads});
+    reader("a reader again", {reads});
+    const auto writer = [&](const char* name, std::vector<words> before) {
+        all.push_back({name,
+                       script_id::shared_write,
+                       std::move(before),
+                       {"lock", "writer", "its_deadline"},
+                       {mine, lease, "900", other, "1"}});
+    };
+    writer("a writer", {});
+    writer("a writer again", {writes});
+    writer("a writer behind a reader", {other_reads});
+    writer("a writer behind a dead reader", {other_reads, {"DEL", "its_deadline"}});
+    const std::vector<std::vector<words>> holders{{reads}, {writes}, {other_reads, reads}};
+    for (const std::vector<words>& before : holders) {
+        all.push_back({"a release",
+                       script_id::shared_release,
+                       before,
+                       {"lock"},
+                       {"channel", "publish", mine}});
+    }
+    all.push_back({"a reader's renewal",
+                   script_id::shared_renew,
+                   {reads},
+                   {"lock", "deadline"},
+                   {mine, "60000"}});
+    all.push_back({"a dead reader's renewal",
+                   script_id::shared_renew,
+                   {reads},
+                   {"lock", "its_deadline"},
+                   {mine, "60000"}});
+    all.push_back(
+        {"status of readers", script_id::shared_status, {other_reads, reads}, {"lock"}, {}});
     for (const script_id rate : {script_id::rate_window, script_id::rate_log}) {
         const words args{"5", "60000", "2", "1"};
         all.push_back({"first permits", rate, {}, {"calls"}, args});
