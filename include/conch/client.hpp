@@ -95,7 +95,7 @@ public:
 
     /// The words of the server's last error, or of the last failed attempt to connect; empty if
     /// there was none. They may be of long ago: a later success does not clear them. Never holds a
-    /// password.
+    /// password, nor anything that a terminal obeys (`printable`).
     std::string last_server_error() const;
 
     /// The first part of every owner field that this client writes.

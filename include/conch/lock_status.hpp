@@ -39,8 +39,9 @@ struct lock_status {
     /// The other end of the holder's connection, "10.0.0.7:51234", as the server sees it; empty if
     /// unknown.
     std::string holder_address{};
-    /// Of a `shared_mutex`: it is locked for reading. `holder` names all readers, with blanks
-    /// between, and `depth` is their number.
+    /// Of a `shared_mutex`: it is locked for reading. `holder` names the read holds at the server,
+    /// with blanks between, and `depth` is their number: readers of a client may share one, and one
+    /// may be of a reader that crashed. A writer's ends in ":write".
     bool shared = false;
     /// How many clients listen for the release, with `status_options::clients`; empty if unknown. A
     /// client listens once for all of its waiters.

@@ -16,16 +16,19 @@ namespace conch {
 ///
 /// - Waiters of one client are served in their order: a reader waits behind a writer that came
 ///   before it.
-/// - A waiting writer makes new readers of all conch clients wait, so that readers can't starve it.
-///   Redisson's readers do not look at that.
-/// - Readers of one client may share one hold at the server: one that comes while another was just
-///   granted is granted with no word to the server, within `config::max_passes` and
-///   `config::max_pass_time`.
+/// - Writers go first: while one waits, no new reader of any conch client is let in, nor for three
+///   `config::max_poll_interval` after it gave up or crashed. Redisson's readers do not look at
+///   that.
+/// - A reader that comes within `config::max_pass_time` of a grant to another reader of its client
+///   shares the hold of that one, and the server is not asked. So do `config::max_passes` at most.
 /// - A crashed reader blocks writers until its lease ends, as a crashed writer does.
-/// - A reader can't become a writer: release first. With an owner, a reader may nest in a reader or
-///   a writer of that owner.
+/// - A reader can't become a writer: release first. One that asks to write waits for itself until
+///   `wait` is over.
+/// - Whoever reads twice at a time needs an owner: without one the second read waits for a writer
+///   that waits for the first. With an owner, a reader may nest in a reader or a writer of it.
 ///
-/// The name must not be that of a `mutex`, nor of another lock of Redisson. No fences. A cheap,
+/// `errc::wrong_type`: the name is that of a `mutex`, of another kind of Redisson lock, or of data.
+/// No fences, no `lock_options::replicas`. Works with sentinels and clusters. A cheap,
 /// copyable handle, as `mutex`. Thread safety: safe from any thread, one object too.
 class shared_mutex {
     class side : public mutex {
@@ -107,7 +110,7 @@ public:
         return writer_.async_status(std::forward<Token>(token));
     }
 
-    /// Takes the lock away from its writer, or from all of its readers. All as
+    /// Takes the lock away from its writer, or from the readers that it has. All as
     /// `mutex::async_force_unlock`.
     template <typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_force_unlock(Token&& token = Token{}) const {

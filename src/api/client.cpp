@@ -5,6 +5,8 @@
 #include "driver/client_core.hpp"
 #include "driver/identity.hpp"
 
+#include <conch/printable.hpp>
+
 namespace conch {
 namespace {
 
@@ -38,7 +40,7 @@ client::~client() {
 
 stats client::stats() const { return own(core_).counters(); }
 
-std::string client::last_server_error() const { return own(core_).last_words(); }
+std::string client::last_server_error() const { return printable(own(core_).last_words()); }
 
 const std::string& client::id() const noexcept { return own(core_).id(); }
 

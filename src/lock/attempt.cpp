@@ -260,7 +260,10 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     turns_.busy();
     waiter& w = head();
     w.tried = true;
-    if (contest_ || !w.no_wait) {
+    // A reader that crashed is in the way of a caller that does not wait, too.
+    const bool asks_again =
+        !contending_ && w.no_wait && !answer.beside.empty() && !(contest_ && contest_->beside);
+    if (contest_ || asks_again || !w.no_wait) {
         contest& c = begin_contest();
         c.ttl_ms = answer.ttl_ms;
         c.beside = answer.beside.empty()
@@ -268,6 +271,10 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
                        : std::make_unique<std::vector<std::string>>(std::move(answer.beside));
         c.wakeup.try_was_busy(elsewhere);
         turns_.begin_streak();
+    }
+    if (asks_again) {
+        advance();
+        return;
     }
     const bool to_read = w.shared();
     const bool over = w.no_wait || w.overdue;

@@ -55,7 +55,7 @@ void slot::ride() {
         ctx.now - granted_at_ >= ctx.settings.max_pass_time) {
         return;
     }
-    while (rides_ < ctx.settings.max_passes && has_waiters() && head().shared() &&
+    while (rides_ + 1 < ctx.settings.max_passes && has_waiters() && head().shared() &&
            head().max_hold == forever && fits_as_it_is(*a, head())) {
         ++rides_;
         ++ctx.counters.hand_offs;

@@ -12,6 +12,11 @@ cmake_minimum_required(VERSION 3.22)
 # Reads a script and leaves only its code.
 function(read_script file result)
     file(READ "${file}" text)
+    if(text MATCHES "\n@([a-z_]+)@\n")  # the code of another file, NAME.lua.in
+        get_filename_component(folder "${file}" DIRECTORY)
+        file(READ "${folder}/${CMAKE_MATCH_1}.lua.in" part)
+        string(REPLACE "@${CMAKE_MATCH_1}@" "${part}" text "${text}")
+    endif()
     if(text MATCHES "\\[=*\\[")
         message(FATAL_ERROR "${file}: long brackets could hide a line that looks like a comment")
     endif()

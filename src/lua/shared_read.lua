@@ -11,11 +11,7 @@
 --        WRONGTYPE: the key is no read-write lock.
 -- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock. A
 -- repeated run never sets a TTL to less.
-local mode = redis.call('hget', KEYS[1], 'mode')
-local left = redis.call('pttl', KEYS[1])
-if left ~= -2 and mode ~= 'read' and mode ~= 'write' then
-    return redis.error_reply('WRONGTYPE the hash is no read-write lock')
-end
+@shared_check@
 local repeated = mode == 'read' and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if not repeated then
     if mode == 'write' or left == -1 then

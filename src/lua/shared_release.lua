@@ -3,20 +3,25 @@
 -- lock is free, or free for readers.
 --
 -- KEYS[1]  the lock: a hash of "mode" (read or write) and of the holders' fields
+-- KEYS[2]  the timeout key of the reader. Not in a cluster: a slot that moves has one key here and
+--          one there, and the release would wait until that is over.
 -- ARGV[1]  channel of the release messages
 -- ARGV[2]  "spublish": as a message of the shard; "publish": by PUBLISH
 -- ARGV[3]  and on: the fields
 --
 -- Reply: an integer: -1 if none of the fields holds the lock; else how many clients were told.
 -- Idempotent: deletes fields that are never used again; a second run finds nothing.
--- The timeout keys of readers end by themselves: without a field they mean nothing. A publish that
--- is refused (ACL) must not undo or hide the release: waiters poll as well.
+-- A timeout key that stays ends by itself: without a field it means nothing. A publish that is
+-- refused (ACL) must not undo or hide the release: waiters poll as well.
 local gone = 0
 for i = 3, #ARGV do
     gone = gone + redis.call('hdel', KEYS[1], ARGV[i])
 end
 if gone == 0 then
     return -1
+end
+if KEYS[2] then
+    redis.pcall('del', KEYS[2])
 end
 local mode = redis.call('hget', KEYS[1], 'mode')
 local message = '0'

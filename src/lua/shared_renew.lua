@@ -1,40 +1,46 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Renews or checks many read holds of read-write locks at once.
+-- Renews or checks many read holds of read-write locks at once, or lowers what is left of them.
 --
 -- KEYS[2i-1]   a lock
 -- KEYS[2i]     the timeout key of the hold
 -- ARGV[2i-1]   the field that should hold it
--- ARGV[2i]     lease in ms, to which lower TTLs are raised; "0" or below: only check
+-- ARGV[2i]     lease in ms, as of `renew`: of the timeout key. The TTL of the lock, which other
+--              readers share, is raised as well; it is lowered only if there is no other.
 --
--- Reply: an array, for each hold: 0 not held by this field, or its lease has ended; 1 held (and
--- renewed); or the text of the error that this lock alone met.
--- Idempotent: sets TTLs, never to less, and removes a field whose timeout key is gone. The TTL of
--- the lock is as long as the longest lease of its readers, so none of them can lower it.
-local function error_of(answer)
-    return type(answer) == 'table' and answer.err
-end
+-- Reply: as of `renew`; 0 also if the lease has ended, which removes the field.
+-- Idempotent: as `renew`.
 local answers = {}
 for i = 1, #KEYS / 2 do
-    local lease = tonumber(ARGV[2 * i])
-    local held = redis.pcall('hexists', KEYS[2 * i - 1], ARGV[2 * i - 1])
-    local failed = error_of(held)
-    local mine = held == 1 and redis.pcall('pttl', KEYS[2 * i])
-    failed = failed or error_of(mine)
-    if mine == -2 then
+    local lock, deadline = KEYS[2 * i - 1], KEYS[2 * i]
+    local field, lease = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
+    local text = string.format('%.0f', math.abs(lease))
+    local failed
+    local function try(...)
+        local answer = redis.pcall(...)
+        if type(answer) ~= 'number' then
+            failed = failed or answer.err or 'ERR unknown'
+            return 0
+        end
+        return answer
+    end
+    local held = try('hexists', lock, field)
+    local left = held == 1 and not failed and try('pttl', deadline)
+    if left == -2 then
         held = 0
-        failed = error_of(redis.pcall('hdel', KEYS[2 * i - 1], ARGV[2 * i - 1]))
-        if redis.pcall('hlen', KEYS[2 * i - 1]) == 1 then
-            redis.pcall('del', KEYS[2 * i - 1])
+        try('hdel', lock, field)
+        if try('hlen', lock) == 1 then
+            try('del', lock)
         end
-    elseif held == 1 and not failed and lease > 0 then
-        local text = string.format('%.0f', lease)
-        if mine ~= -1 and mine < lease then
-            failed = error_of(redis.pcall('set', KEYS[2 * i], '1', 'px', text))
+    elseif left and not failed then
+        if lease > 0 and left < lease or lease < 0 and left > -lease then
+            try('pexpire', deadline, text)
+        elseif left > math.abs(lease) then
+            held = math.max(left, 1)
         end
-        local left = redis.pcall('pttl', KEYS[2 * i - 1])
-        failed = failed or error_of(left)
-        if not failed and left ~= -1 and left < lease then
-            failed = error_of(redis.pcall('pexpire', KEYS[2 * i - 1], text))
+        local whole = try('pttl', lock)
+        local lowers = lease < 0 and whole > -lease and try('hlen', lock) == 2
+        if lowers or lease > 0 and whole ~= -1 and whole < lease then
+            try('pexpire', lock, text)
         end
     end
     answers[i] = failed or held

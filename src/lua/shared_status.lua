@@ -6,13 +6,9 @@
 -- Reply: an array: remaining time in ms (-1 without expiry, -2 not locked), "", then, if locked,
 -- the holders' fields with blanks between, how many they are, and the mode.
 -- Idempotent: reads only.
-local mode = redis.call('hget', KEYS[1], 'mode')
-local left = redis.call('pttl', KEYS[1])
+@shared_check@
 if left == -2 then
     return { left, '' }
-end
-if mode ~= 'read' and mode ~= 'write' then
-    return redis.error_reply('WRONGTYPE the hash is no read-write lock')
 end
 local holders = {}
 for _, field in ipairs(redis.call('hkeys', KEYS[1])) do

@@ -15,11 +15,7 @@
 --        WRONGTYPE: the key is no read-write lock.
 -- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock. A
 -- repeated run never sets the TTL to less.
-local mode = redis.call('hget', KEYS[1], 'mode')
-local left = redis.call('pttl', KEYS[1])
-if left ~= -2 and mode ~= 'read' and mode ~= 'write' then
-    return redis.error_reply('WRONGTYPE the hash is no read-write lock')
-end
+@shared_check@
 local repeated = mode == 'write' and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local key = 3
 for i = 4, #ARGV, 2 do
@@ -38,7 +34,7 @@ if mode == 'read' and redis.call('hlen', KEYS[1]) == 1 then
 end
 if left ~= -2 and not repeated then
     if ARGV[3] ~= '0' then
-        redis.call('set', KEYS[2], '1', 'px', ARGV[3])
+        redis.pcall('set', KEYS[2], '1', 'px', ARGV[3])
     end
     if mode == 'write' then
         return left
@@ -46,7 +42,7 @@ if left ~= -2 and not repeated then
     local answer = { left }
     local all = redis.call('hgetall', KEYS[1])
     for i = 1, #all, 2 do
-        if all[i] ~= 'mode' and #answer < 32 then
+        if is_holder(all[i], all[i + 1]) and #answer < 128 then
             answer[#answer + 1] = all[i]
             answer[#answer + 1] = all[i + 1]
         end

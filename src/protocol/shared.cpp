@@ -107,7 +107,12 @@ void for_each_field(std::string_view text, Function f) {
 void release(const wire::call& c, const release_request& r, resp::writer& w) {
     std::size_t fields = 0;
     for_each_field(r.holder.text, [&](std::string_view) { ++fields; });
-    wire::write_script(w, c, wire::script_id::shared_release, 1, 2 + fields).arg(r.spec.name());
+    const bool has_deadline = r.holder.number != 0 && is_shared(r.spec) && !r.sharded;
+    wire::write_script(w, c, wire::script_id::shared_release, has_deadline ? 2 : 1, 2 + fields)
+        .arg(r.spec.name());
+    if (has_deadline) {
+        w.arg(timeout_key(r.spec, r.holder));
+    }
     write_name(w, r.spec.channel());
     w.arg(r.sharded ? "spublish" : "publish");
     if (r.holder.number != 0) {

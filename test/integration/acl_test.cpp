@@ -218,6 +218,7 @@ struct row {
     bool fences = true;
     bool status = true;
     bool plain = true;
+    bool shared = true;
     bool windows = true;
     bool logs = true;
 };
@@ -233,10 +234,14 @@ std::vector<row> rows() {
                    .missing = {"+get", "+set", "+time"},
                    .fences = false,
                    .plain = false,
+                   .shared = false,
                    .windows = false,
                    .logs = false});
-    all.push_back({.what = "status", .missing = {"+hlen", "+hgetall"}, .status = false});
-    all.push_back({.what = "plain locks", .missing = {"+del", "+strlen"}, .plain = false});
+    all.push_back(
+        {.what = "status", .missing = {"+hlen", "+hgetall"}, .status = false, .shared = false});
+    all.push_back(
+        {.what = "plain locks", .missing = {"+del", "+strlen"}, .plain = false, .shared = false});
+    all.push_back({.what = "read-write locks", .missing = {"+hget", "+hkeys"}, .shared = false});
     all.push_back({.what = "replicas", .missing = {"+wait"}});
     all.push_back({.what = "counters", .missing = {"+incrby"}, .windows = false});
     all.push_back({.what = "logs",
@@ -316,6 +321,19 @@ TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
         const rate_limiter log{c, "log", {5, 1h}, rate_algorithm::sliding_log};
         const auto [log_error, v] = co_await log.async_try_acquire(1, as_result);
         EXPECT_EQ(log_error, expected(r.logs));
+    });
+}
+
+TEST_P(acl_row_test, so_are_read_write_locks) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const shared_mutex m{c, "shared"};
+        auto [error, reads] = co_await m.async_lock_shared({}, as_result);
+        if (!error) {
+            const auto [unlock_error] = co_await reads.async_unlock(as_result);
+            error = unlock_error;
+        }
+        EXPECT_EQ(error, expected(GetParam().shared));
     });
 }
 

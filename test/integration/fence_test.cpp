@@ -133,6 +133,29 @@ TEST_F(fence_test, the_status_tells_the_last_token) {
     });
 }
 
+TEST_F(fence_test, a_token_that_can_not_grow_is_refused_and_stays) {
+    client c{io, settings()};
+    const mutex hash{c, "odd", {.fenced = true}};
+    const token_mutex text{c, "odd", {.fenced = true}};
+    for (const char* odd : {"9007199254740992", "9007199254740991", "inf", "nan", "1e400", "x", "",
+                            "99999999999999999999", "1.5"}) {
+        for (const mutex* m : {&hash, static_cast<const mutex*>(&text)}) {
+            SCOPED_TRACE(std::string{m == &hash ? "mutex " : "token_mutex "} + odd);
+            const std::string key =
+                m == &hash ? fence_key_of("odd") : "conch_token_mutex_fence:{odd}";
+            raw.must({"SET", key, odd});
+            run([&]() -> asio::awaitable<void> {
+                const auto [refused, h] = co_await m->async_lock({.wait = 5s}, as_result);
+                EXPECT_EQ(refused, errc::wrong_type);
+                const lock_status s = co_await m->async_status();
+                EXPECT_FALSE(s.locked);
+            });
+            EXPECT_EQ(raw.get(key), odd);
+            EXPECT_FALSE(raw.exists("odd"));
+        }
+    }
+}
+
 TEST_F(fence_test, the_script_of_the_page_on_guarantees_lets_no_older_fence_write) {
     std::ifstream in{CONCH_PAGES "/guarantees.md"};
     const std::string page{std::istreambuf_iterator<char>{in}, {}};

@@ -219,24 +219,54 @@ TEST_F(shared_mutex_test, a_forced_release_takes_it_from_all_readers) {
 }
 
 TEST_F(shared_mutex_test, other_kinds_of_data_are_left_alone) {
-    const std::vector<std::vector<std::string>> all{{"SET", "lock", "two pieces"},
-                                                    {"HSET", "lock", "sku", "2"},
-                                                    {"HSET", "lock", owner_of_redisson, "1"},
-                                                    {"HSET", "lock", "mode", "dark"}};
-    for (const auto& make : all) {
+    const std::vector<std::vector<std::string>> all{
+        {"SET", "lock", "two pieces"},
+        {"HSET", "lock", "sku", "2"},
+        {"HSET", "lock", owner_of_redisson, "1"},
+        {"HSET", "lock", "mode", "dark"},
+        {"HSET", "lock", "mode", "read"},
+        {"HSET", "lock", "mode", "read", "n", "2"},
+        {"HSET", "lock", "mode", "write", "n:1", "2"},
+        {"HSET", "lock", "mode", "read", "by", "bob"},
+        {"HSET", "lock", "mode", "read", owner_of_redisson, "0"}};
+    for (std::size_t i = 0; i < 2 * all.size(); ++i) {
         raw.must({"FLUSHALL"});
-        raw.must(make);
+        raw.must(all[i / 2]);
+        if (i % 2 == 1) {
+            raw.must({"PEXPIRE", "lock", "3600000"});
+        }
         const std::string before = raw.must({"DUMP", "lock"}).text;
+        SCOPED_TRACE(i);
         run([&]() -> asio::awaitable<void> {
             for (const mutex* side : {&m1.writer(), &m1.reader()}) {
                 const auto [ec, h] = co_await side->async_try_lock({}, as_result);
                 EXPECT_EQ(ec, errc::wrong_type);
+                const auto [waited, w] = co_await side->async_lock({.wait = 5s}, as_result);
+                EXPECT_EQ(waited, errc::wrong_type);
                 const auto [forced, done] = co_await side->async_force_unlock(as_result);
                 EXPECT_EQ(forced, errc::wrong_type);
             }
         });
         EXPECT_EQ(raw.must({"DUMP", "lock"}).text, before);
+        EXPECT_EQ(raw.pttl("lock") == -1, i % 2 == 0);
     }
+}
+
+TEST_F(shared_mutex_test, a_try_to_write_finds_out_that_the_reader_crashed) {
+    raw.must({"HSET", "lock", "mode", "read", owner_of_redisson, "1"});
+    raw.must({"PEXPIRE", "lock", "60000"});
+    run([&]() -> asio::awaitable<void> {
+        const hold w = co_await m1.async_try_lock();
+        EXPECT_TRUE(w.owns_lock());
+    });
+}
+
+TEST_F(shared_mutex_test, a_reader_that_unlocks_leaves_no_key) {
+    run([&]() -> asio::awaitable<void> {
+        hold r = co_await m1.async_lock_shared();
+        co_await r.async_unlock();
+        EXPECT_EQ(raw.must({"DBSIZE"}).number, 0);
+    });
 }
 
 TEST_F(shared_mutex_test, with_lock_takes_either_side) {

@@ -16,8 +16,8 @@ using namespace conch::sim;
 using namespace conch::sim::test;
 using wire::script_id;
 
-const std::string mine = "c:1";
-const std::string other = "c:2";
+const std::string mine = "5c1e0a8e-0000-4000-8000-000000000001:1";
+const std::string other = "5c1e0a8e-0000-4000-8000-000000000001:2";
 const std::string lease = "30000";
 
 /// A run of a script on what these commands set up.
@@ -43,33 +43,7 @@ words held(script_id acquire, const std::string& by) {
     return call_of(acquire, {"lock"}, {by, lease, "0"});
 }
 
-std::vector<scene> scenes() {
-    std::vector<scene> all;
-    const auto family = [&](script_id acquire, script_id acquire_many, script_id release,
-                            script_id release_many, script_id renew, script_id nest,
-                            script_id status) {
-        all.push_back({"a free lock", acquire, {}, {"lock"}, {mine, lease, "0"}});
-        all.push_back({"with a fence", acquire, {}, {"lock", "fence"}, {mine, lease, "0"}});
-        all.push_back({"a fence with a TTL", acquire, {}, {"lock", "fence"}, {mine, lease, "900"}});
-        all.push_back({"again", acquire, {held(acquire, mine)}, {"lock"}, {mine, lease, "0"}});
-        all.push_back({"busy", acquire, {held(acquire, other)}, {"lock"}, {mine, lease, "0"}});
-        all.push_back({"a take-over", acquire, {held(acquire, other)}, {"lock", "fence"},
-                       {mine, lease, "0", other}});
-        all.push_back({"several", acquire_many, {}, {"lock", "fence", "b", "fence_b"},
-                       {"2", mine, lease, "0", other, lease, "0"}});
-        all.push_back({"release", release, {held(acquire, mine)}, {"lock"}, {mine, "channel"}});
-        all.push_back({"releases", release_many, {held(acquire, mine)}, {"lock", "b"},
-                       {"2", mine, "channel", mine, "channel"}});
-        all.push_back({"renewal", renew, {held(acquire, mine)}, {"lock", "b"},
-                       {mine, "60000", mine, "60000"}});
-        all.push_back({"nest", nest, {held(acquire, mine)}, {"lock"}, {mine, "2", "60000"}});
-        all.push_back({"status", status, {held(acquire, mine)}, {"lock", "fence"}, {}});
-    };
-    family(script_id::acquire, script_id::acquire_many, script_id::release,
-           script_id::release_many, script_id::renew, script_id::nest, script_id::status);
-    family(script_id::value_acquire, script_id::value_acquire_many, script_id::value_release,
-           script_id::value_release_many, script_id::value_renew, script_id::value_nest,
-           script_id::value_status);
+void add_read_write_locks(std::vector<scene>& all) {
     const words keys{"lock", "deadline", "writer"};
     const words reads = call_of(script_id::shared_read, keys, {mine, lease});
     const words other_reads =
@@ -112,6 +86,48 @@ std::vector<scene> scenes() {
                    {mine, "60000"}});
     all.push_back(
         {"status of readers", script_id::shared_status, {other_reads, reads}, {"lock"}, {}});
+}
+
+std::vector<scene> scenes() {
+    std::vector<scene> all;
+    const auto family = [&](script_id acquire, script_id acquire_many, script_id release,
+                            script_id release_many, script_id renew, script_id nest,
+                            script_id status) {
+        all.push_back({"a free lock", acquire, {}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"with a fence", acquire, {}, {"lock", "fence"}, {mine, lease, "0"}});
+        all.push_back({"a fence with a TTL", acquire, {}, {"lock", "fence"}, {mine, lease, "900"}});
+        all.push_back({"again", acquire, {held(acquire, mine)}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"busy", acquire, {held(acquire, other)}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"a take-over",
+                       acquire,
+                       {held(acquire, other)},
+                       {"lock", "fence"},
+                       {mine, lease, "0", other}});
+        all.push_back({"several",
+                       acquire_many,
+                       {},
+                       {"lock", "fence", "b", "fence_b"},
+                       {"2", mine, lease, "0", other, lease, "0"}});
+        all.push_back({"release", release, {held(acquire, mine)}, {"lock"}, {mine, "channel"}});
+        all.push_back({"releases",
+                       release_many,
+                       {held(acquire, mine)},
+                       {"lock", "b"},
+                       {"2", mine, "channel", mine, "channel"}});
+        all.push_back({"renewal",
+                       renew,
+                       {held(acquire, mine)},
+                       {"lock", "b"},
+                       {mine, "60000", mine, "60000"}});
+        all.push_back({"nest", nest, {held(acquire, mine)}, {"lock"}, {mine, "2", "60000"}});
+        all.push_back({"status", status, {held(acquire, mine)}, {"lock", "fence"}, {}});
+    };
+    family(script_id::acquire, script_id::acquire_many, script_id::release, script_id::release_many,
+           script_id::renew, script_id::nest, script_id::status);
+    family(script_id::value_acquire, script_id::value_acquire_many, script_id::value_release,
+           script_id::value_release_many, script_id::value_renew, script_id::value_nest,
+           script_id::value_status);
+    add_read_write_locks(all);
     for (const script_id rate : {script_id::rate_window, script_id::rate_log}) {
         const words args{"5", "60000", "2", "1"};
         all.push_back({"first permits", rate, {}, {"calls"}, args});

@@ -121,29 +121,29 @@ private:
     words of_read_write_lock(const wire::script& s) {
         const std::string lock = key_of(1);
         if (s.name == "shared_read") {
-            return evalsha(s, {lock, key(), key_of(0)}, {field(), ttl()});
+            return evalsha(s, {lock, key(), key_of(0)}, {holder(), ttl()});
         }
         if (s.name == "shared_write") {
             words keys{lock, key_of(0)};
-            words args{field() + ":write", ttl(), one_of({"0", "90000"})};
+            words args{holder() + ":write", ttl(), one_of({"0", "90000"})};
             for (std::size_t n = below(3); n > 0; --n) {
                 keys.push_back(key());
-                args.push_back(field());
+                args.push_back(holder());
                 args.emplace_back("1");
             }
             return evalsha(s, keys, args);
         }
         if (s.name == "shared_release") {
             return evalsha(s, {lock},
-                           {one_of({"channel", "other"}), "publish", field(),
-                            field() + one_of({"", ":write"})});
+                           {one_of({"channel", "other"}), "publish", holder(),
+                            holder() + one_of({"", ":write"})});
         }
         if (s.name == "shared_renew") {
             words keys, args;
             for (std::size_t n = 1 + below(3); n > 0; --n) {
                 keys.push_back(key_of(1));
                 keys.push_back(key());
-                args.push_back(field());
+                args.push_back(holder());
                 args.push_back(one_of({"0", ttl()}));
             }
             return evalsha(s, keys, args);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Read-write locks in a cluster: all keys of one are in one slot, whatever its name.
+#include "deployment/cluster_test.hpp"
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class cluster_shared_mutex : public cluster_test {
+protected:
+    /// For each shard a name without and one with a hash tag.
+    std::vector<std::string> names() const {
+        std::vector<std::string> out;
+        for (std::size_t i = 0; i < cluster_group::master_count; ++i) {
+            out.push_back(group.name_in(i, "lock"));
+            out.push_back("{" + out.back() + "}:orders");
+        }
+        return out;
+    }
+    /// The client `b` was told that the lock is busy, subscribed, and was told so again.
+    asio::awaitable<void> waits(std::uint64_t script_calls_before) const {
+        const bool asked = co_await when(
+            [&] { return b.stats().script_calls >= script_calls_before + 2; }, long_patience);
+        EXPECT_TRUE(asked) << "nobody waits";
+    }
+};
+
+TEST_F(cluster_shared_mutex, slow_the_last_reader_wakes_a_writer_by_its_message) {
+    run([&]() -> asio::awaitable<void> {
+        for (const std::string& name : names()) {
+            const shared_mutex of_a{a, name};
+            const shared_mutex of_b{b, name};
+            hold first = co_await of_a.async_lock_shared({.lease = 60s});
+            hold last = co_await of_a.async_lock_shared({.lease = 60s});
+            const stats before = b.stats();
+            lock_attempt writer = start_lock(of_b.writer(), {.lease = 60s});
+            co_await waits(before.script_calls);
+            co_await first.async_unlock();
+            EXPECT_FALSE(writer.done()) << name;
+            co_await last.async_unlock();
+            co_await done(writer, "woken");
+            const hold none = co_await of_a.async_try_lock_shared();
+            EXPECT_FALSE(none) << name;
+            co_await writer.value().async_unlock();
+        }
+    });
+    EXPECT_EQ(b.stats().wakes_by_message, 6u);
+}
+
+TEST_F(cluster_shared_mutex, slow_a_writer_removes_readers_that_crashed) {
+    run([&]() -> asio::awaitable<void> {
+        for (const std::string& name : names()) {
+            raw_client raw = group.raw_at(name);
+            raw.must({"HSET", name, "mode", "read", owner_of_redisson, "1"});
+            raw.must({"PEXPIRE", name, "60000"});
+            const shared_mutex of_b{b, name};
+            hold w = co_await of_b.async_lock({.wait = 10s});
+            EXPECT_TRUE(w.owns_lock()) << name;
+            co_await w.async_unlock();
+            EXPECT_FALSE(raw.exists(name)) << name;
+        }
+    });
+}
+
+}  // namespace
