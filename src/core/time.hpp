@@ -26,6 +26,13 @@ constexpr std::int64_t ceil_millis(duration d) noexcept {
     return whole.count() + (whole < d ? 1 : 0);
 }
 
+/// A server's time to live may be longer than can be told: then it is the longest that can.
+constexpr duration from_millis(std::int64_t ms) noexcept {
+    using std::chrono::milliseconds;
+    constexpr auto most = std::chrono::duration_cast<milliseconds>(duration::max()).count();
+    return milliseconds{ms < most ? ms : most};
+}
+
 /// A shorter lease would be over before it could be told.
 inline constexpr duration shortest_lease = std::chrono::milliseconds{10};
 inline constexpr duration shortest_renewed_lease = std::chrono::milliseconds{100};

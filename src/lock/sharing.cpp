@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who may hold a name beside whom.
 #include "lock/context.hpp"
+#include "lock/holding.hpp"
 #include "lock/slot.hpp"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include "core/time.hpp"
 
 #include <charconv>
-#include <chrono>
 
 namespace conch::protocol::exclusive {
 namespace {
@@ -125,7 +124,7 @@ std::optional<lock_status> read_status(const resp::value& reply) {
         return s;
     }
     if (ttl >= 0) {
-        s.ttl = std::chrono::milliseconds{ttl};
+        s.ttl = core::from_millis(ttl);
     }
     s.holder = reply.at(2).text();
     s.depth = number_in(reply.at(3).text());

@@ -162,6 +162,18 @@ TEST_F(engine_shared, a_status_tells_all_readers) {
     EXPECT_EQ(s.depth, 2U);
 }
 
+TEST_F(engine_shared, a_ttl_that_is_too_long_to_be_told_is_the_longest) {
+    conch::lock_status s;
+    h.use(conch::protocol::shared_read_protocol, "a");
+    operation& op = h.status("a", &s);
+    h.connect();
+    h.sent();
+    h.reply(
+        array(integer(9'223'372'036'854'775'807), bulk(""), bulk("x:1"), bulk("1"), bulk("read")));
+    EXPECT_TRUE(op.ended({}));
+    EXPECT_GT(s.ttl, std::chrono::hours{24 * 365 * 292});
+}
+
 TEST_F(engine_shared, a_forced_release_is_that_of_all_readers) {
     h.use(conch::protocol::shared_read_protocol, "a");
     operation& op = h.force_unlock("a");
