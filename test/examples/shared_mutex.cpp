@@ -15,7 +15,7 @@ asio::awaitable<void> work(conch::client& redis) {
     conch::shared_mutex prices{redis, "prices"};
     conch::hold one = co_await prices.async_lock_shared({.wait = 2s});
     conch::hold two = co_await prices.async_lock_shared({.wait = 2s});  // beside the first
-    const conch::hold none = co_await prices.async_try_lock();          // while somebody reads
+    const conch::hold none = co_await prices.async_try_lock();          // empty: somebody reads
     std::cout << (one && two && !none ? "two readers\n" : "a writer beside readers!\n");
     co_await one.async_unlock();
     co_await two.async_unlock();
@@ -40,9 +40,15 @@ int main(int argc, char* argv[]) {
     conch::client redis{io, conch::config::from_url(argc > 1 ? argv[1] : "redis://127.0.0.1")};
     int status = EXIT_SUCCESS;
     asio::co_spawn(io, run(redis), [&](std::exception_ptr failure) {
-        if (failure) {
-            status = EXIT_FAILURE;
-            redis.async_shutdown([](conch::error_code) {});
+        if (!failure) {
+            return;
+        }
+        status = EXIT_FAILURE;
+        redis.async_shutdown([](conch::error_code) {});
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& e) {
+            std::cerr << "shared_mutex: " << e.what() << "\n";
         }
     });
     io.run();
