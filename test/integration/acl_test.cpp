@@ -325,13 +325,20 @@ TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
 }
 
 TEST_P(acl_row_test, so_are_read_write_locks) {
-    client c{io, settings()};
+    client one{io, settings()};
+    client other{io, settings("other")};
     run([&]() -> asio::awaitable<void> {
-        const shared_mutex m{c, "shared"};
-        auto [error, reads] = co_await m.async_lock_shared({}, as_result);
-        if (!error) {
-            const auto [unlock_error] = co_await reads.async_unlock(as_result);
-            error = unlock_error;
+        hold holds[2];
+        error_code error;
+        for (std::size_t i = 0; i < 2 && !error; ++i) {
+            const shared_mutex m{i == 0 ? one : other, "shared"};
+            auto [ec, h] = co_await m.async_lock_shared({}, as_result);
+            error = ec;
+            holds[i] = std::move(h);
+        }
+        for (std::size_t i = 0; i < 2 && !error; ++i) {
+            const auto [ec] = co_await holds[i].async_unlock(as_result);
+            error = ec;
         }
         EXPECT_EQ(error, expected(GetParam().shared));
     });

@@ -32,7 +32,13 @@ def read_sources(folder):
     """The sources below `folder`, by their paths from the folder around it."""
     paths = sorted(p for p in folder.rglob("*") if p.suffix in (".cpp", ".hpp", ".lua"))
     names = [p.relative_to(folder.parent).as_posix() for p in paths]
-    return {n: Source(n, p.read_text()) for n, p in zip(names, paths)}
+    return {n: Source(n, text_of(p)) for n, p in zip(names, paths)}
+
+
+def text_of(path):
+    """A script with the parts that it names, as embed.cmake puts them in."""
+    return re.sub(r"^@([a-z_]+)@$", lambda part: (path.parent / f"{part[1]}.lua.in").read_text(),
+                  path.read_text(), flags=re.MULTILINE)
 
 
 def _spans(sources, where):
