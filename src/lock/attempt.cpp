@@ -259,10 +259,9 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++ctx.counters.busy;
     turns_.busy();
     waiter& w = head();
-    w.tried = true;
     // A reader that crashed is in the way of a caller that does not wait, too.
     const bool asks_again =
-        !contending_ && w.no_wait && !answer.beside.empty() && !(contest_ && contest_->beside);
+        !std::exchange(w.tried, true) && w.no_wait && !contending_ && !answer.beside.empty();
     if (contest_ || asks_again || !w.no_wait) {
         contest& c = begin_contest();
         c.ttl_ms = answer.ttl_ms;

@@ -11,9 +11,13 @@ if left == -2 then
     return { left, '' }
 end
 local holders = {}
-for _, field in ipairs(redis.call('hkeys', KEYS[1])) do
-    if field ~= 'mode' then
-        holders[#holders + 1] = field
+local all = redis.call('hgetall', KEYS[1])
+for i = 1, #all, 2 do
+    if all[i] ~= 'mode' then
+        if not is_holder(all[i], all[i + 1]) then
+            return redis.error_reply('WRONGTYPE the hash is no read-write lock')
+        end
+        holders[#holders + 1] = all[i]
     end
 end
 return { left, '', table.concat(holders, ' '), tostring(#holders), mode }

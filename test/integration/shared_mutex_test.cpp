@@ -252,6 +252,18 @@ TEST_F(shared_mutex_test, other_kinds_of_data_are_left_alone) {
     }
 }
 
+TEST_F(shared_mutex_test, many_fields_that_are_no_holders_are_not_released_by_force) {
+    for (int i = 0; i < 100; ++i) {
+        raw.must({"HSET", "lock", "mode", "read", "line:" + std::to_string(i), "2"});
+    }
+    const std::string before = raw.must({"DUMP", "lock"}).text;
+    run([&]() -> asio::awaitable<void> {
+        const auto [ec, done] = co_await m1.async_force_unlock(as_result);
+        EXPECT_EQ(ec, errc::wrong_type);
+    });
+    EXPECT_EQ(raw.must({"DUMP", "lock"}).text, before);
+}
+
 TEST_F(shared_mutex_test, a_try_to_write_finds_out_that_the_reader_crashed) {
     raw.must({"HSET", "lock", "mode", "read", owner_of_redisson, "1"});
     raw.must({"PEXPIRE", "lock", "60000"});
