@@ -114,6 +114,7 @@ protected:
 private:
     friend class impl::mutex_source;
     friend class impl::section_guard;
+    friend class shared_mutex;
 
     impl::core_ptr core_;
     impl::spec_ptr spec_;

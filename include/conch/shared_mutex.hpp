@@ -31,11 +31,6 @@ namespace conch {
 /// No fences, no `lock_options::replicas`. Works with sentinels and clusters. A cheap,
 /// copyable handle, as `mutex`. Thread safety: safe from any thread, one object too.
 class shared_mutex {
-    class side : public mutex {
-    public:
-        side(const client& redis, std::string_view name, bool shared);
-    };
-
 public:
     /// As `mutex::mutex`.
     shared_mutex(const client& redis, std::string_view name);
@@ -128,8 +123,8 @@ public:
     std::string label() const { return writer_.label(); }
 
 private:
-    side writer_;
-    side reader_;
+    mutex writer_;
+    mutex reader_;
 };
 
 }  // namespace conch

@@ -51,13 +51,9 @@ mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
 token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
     : mutex{redis, impl::lock_spec::make(protocol::value_lock_protocol, name, options)} {}
 
-shared_mutex::side::side(const client& redis, std::string_view name, bool shared)
-    : mutex{redis, impl::lock_spec::make(
-                       shared ? protocol::shared_read_protocol : protocol::shared_write_protocol,
-                       name, {})} {}
-
 shared_mutex::shared_mutex(const client& redis, std::string_view name)
-    : writer_{redis, name, false}, reader_{redis, name, true} {}
+    : writer_{redis, impl::lock_spec::make(protocol::shared_write_protocol, name, {})},
+      reader_{redis, impl::lock_spec::make(protocol::shared_read_protocol, name, {})} {}
 
 impl::mutex_source::mutex_source(const client& redis) noexcept : core_{redis.core_} {}
 

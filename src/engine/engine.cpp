@@ -154,7 +154,7 @@ void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::c
         refuse(from, errc::invalid_wait);
     } else if (ctx_.closing && (before == duration::zero() || !drain_.armed())) {
         refuse(from, errc::client_closed);
-    } else if (!lock::level_of(*view) || lock::level_of(*view)->watchers.empty()) {
+    } else if (!lock::is_watched(*view)) {
         // Always admitted: a hold whose loss can't be watched would be worse than none.
         ++ctx_.pending_count;
         lock::watch(ctx_, view, before, from);
@@ -254,11 +254,11 @@ void lock_engine::close_at(time_point end, duration drain) {
     ctx_.timers.set(drain_, end);
     ctx_.closes_at = end;
     ctx_.closing_notice = drain / 10;
-    for (lock::acquisition& a : ctx_.acquisitions) {
+    ctx_.for_each_acquisition([](lock::acquisition& a) {
         if (a.now == lock::acquisition::phase::held) {
             lock::notify_closing(a);
         }
-    }
+    });
 }
 
 void lock_engine::on_drained(void* self) { static_cast<lock_engine*>(self)->lose_all(); }
@@ -266,11 +266,11 @@ void lock_engine::on_drained(void* self) { static_cast<lock_engine*>(self)->lose
 void lock_engine::lose_all() {
     ctx_.timers.cancel(drain_);
     std::vector<lock::acquisition*> held;
-    for (lock::acquisition& a : ctx_.acquisitions) {
+    ctx_.for_each_acquisition([&](lock::acquisition& a) {
         if (a.now == lock::acquisition::phase::held) {
             held.push_back(&a);
         }
-    }
+    });
     for (lock::acquisition* a : held) {
         lock::lose(*a, errc::client_closed);
     }
@@ -279,15 +279,14 @@ void lock_engine::lose_all() {
 void lock_engine::close() {
     shutdown();
     ctx_.awake.run();
-    for (lock::acquisition& a : ctx_.acquisitions) {
+    ctx_.for_each_acquisition([&](lock::acquisition& a) {
         if (a.releasing) {
             ctx_.complete(a.releasing->unlocking, errc::client_closed);
         }
-    }
+    });
     ctx_.repeated.close();
     ctx_.servers.close();
-    while (!ctx_.acquisitions.empty()) {
-        lock::acquisition& a = ctx_.acquisitions.front();
+    ctx_.for_each_acquisition([&](lock::acquisition& a) {
         ctx_.timers.cancel(a.timer);
         const auto withdraw = [&](wire::call* c) {
             if (c && c->where == wire::call::state::waiting) {
@@ -297,7 +296,7 @@ void lock_engine::close() {
         withdraw(a.acquiring);
         withdraw(a.releasing);
         a.home.forget(a);
-    }
+    });
     for (lock::slot* s : ctx_.all_slots) {
         ctx_.may_be_idle(*s);
     }
@@ -339,8 +338,10 @@ time_point lock_engine::next_deadline() const noexcept {
 }
 
 bool lock_engine::tends(std::uint64_t number) const noexcept {
-    return std::any_of(ctx_.acquisitions.begin(), ctx_.acquisitions.end(),
-                       [&](const lock::acquisition& a) { return a.number == number; });
+    bool found = false;
+    ctx_.for_each_acquisition(
+        [&](const lock::acquisition& a) { found = found || a.number == number; });
+    return found;
 }
 
 inventory lock_engine::belongings() const noexcept {

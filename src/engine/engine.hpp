@@ -64,7 +64,7 @@ public:
     /// or its own time before, if that is less. Called again, it may only shorten the drain.
     void shutdown(duration drain = {});
     /// After `shutdown()`: nothing is left to be released.
-    bool drained() const noexcept { return ctx_.closing && ctx_.acquisitions.empty(); }
+    bool drained() const noexcept { return ctx_.closing && ctx_.acquisition_pool.live() == 0; }
     /// The end: no I/O any more, whatever is left is forgotten.
     void close();
 
@@ -110,8 +110,6 @@ public:
     /// The one of this number is among them.
     bool tends(std::uint64_t number) const noexcept;
     inventory belongings() const noexcept;
-    /// The largest frame of a conversation so far, in bytes.
-    std::size_t largest_frame() const noexcept { return ctx_.frames.largest(); }
 
 private:
     wire::link& link(std::size_t i) noexcept { return ctx_.servers.at(i); }

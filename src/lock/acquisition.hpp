@@ -16,11 +16,9 @@ struct attempt;
 struct release;
 struct renewal;
 
-using context_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_context>>;
-
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
 /// it: it ends owned or released. The alarm is for its next renewal.
-struct acquisition : context_hook, core::alarm {
+struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     enum class phase : std::uint8_t {
         trying,     ///< the acquire is on its way
         abandoned,  ///< the same, but nobody wants it any more
@@ -46,6 +44,7 @@ struct acquisition : context_hook, core::alarm {
     /// Trying: when patience ends. Held: the deadline. Releasing: the next thing to do.
     core::timer timer;
 
+    time_point granted_at{};
     time_point valid_until{};
     time_point ends{};       ///< by `max_hold`
     time_point extended{};   ///< when the last command left that may have set the TTL
@@ -58,7 +57,7 @@ struct acquisition : context_hook, core::alarm {
     std::uint8_t place = 0;
     std::uint8_t moves = 0;  ///< of its slot's link, when that server last had it
     phase now : 2 = phase::trying;
-    bool counted : 1 = false;  ///< among its slot's holders
+    bool holds : 1 = false;    ///< its slot's name; set by `acquisitions`
     bool due : 1 = false;      ///< in the renewer's list
     bool last : 1 = false;     ///< the lease runs until `ends` or nearly: it isn't renewed again
     bool refused : 1 = false;  ///< the last answer to a renewal was an error that does not pass
@@ -71,7 +70,7 @@ struct acquisition : context_hook, core::alarm {
     bool grows_no_more : 1 = false;
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
-    pending_list requests{};  ///< extensions and changes of the depth
+    pending_list requests{};  ///< extensions, changes of the depth, and who watches its levels
 };
 
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.

@@ -67,7 +67,7 @@ protocol::acquire_request slot::request_of(const attempt& t) {
     protocol::acquire_request r{.spec = *a.spec,
                                 .mine = field_of(a),
                                 .lease = a.extended_by,
-                                .plainly = first && !s.contending_ && s.acquisitions_ == 1};
+                                .plainly = first && !s.contending_ && s.acquisitions_.only_one()};
     if (s.has_waiters() && !s.head().no_wait) {
         r.waits_for = 3 * s.ctx.settings.max_poll_interval;  // and then it asks again
     }
@@ -111,8 +111,7 @@ void slot::try_now(release* leaving) {
         join(*a.acquiring, *leaving);
     }
     a.timer.fire = &slot::on_patience_over;
-    ++acquisitions_;
-    ctx.acquisitions.push_back(a);
+    acquisitions_.add(a);
     trying_ = &a;
     a.acquiring->begun = ctx.now;
     a.acquiring->max_hold = w.max_hold;
@@ -222,10 +221,12 @@ void slot::granted(acquisition& a) {
         busy({.ttl_ms = 0});
         return;
     }
-    holders_.add(a);
-    granted_at_ = ctx.now;
+    acquisitions_.begin_hold(a);
+    a.granted_at = ctx.now;
     rides_ = 0;
-    turns_.granted(ctx.now);
+    if (contest_) {
+        contest_->turns.granted(ctx.now);
+    }
     waiter& w = head();
     if (w.tried || w.queued) {
         ++ctx.counters.contended;
@@ -257,7 +258,6 @@ void slot::nest_others(acquisition& a) {
 
 void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++ctx.counters.busy;
-    turns_.busy();
     waiter& w = head();
     // A reader that crashed is in the way of a caller that does not wait, too.
     const bool asks_again =
@@ -269,7 +269,8 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
                        ? nullptr
                        : std::make_unique<std::vector<std::string>>(std::move(answer.beside));
         c.wakeup.try_was_busy(elsewhere);
-        turns_.begin_streak();
+        c.turns.busy();
+        c.turns.begin_streak();
     }
     if (asks_again) {
         advance();
@@ -316,7 +317,7 @@ bool slot::fits_as_it_is(const acquisition& a, const waiter& w) const noexcept {
     return a.spec->takes_as(*w.spec) && !a.spec->fenced() && !a.under_replicated && now.renew &&
            next.renew && now.owner == 0 && next.owner == 0 && now.lease == next.lease &&
            w.max_hold > next.lease && !a.last && !a.refused && !a.due && !a.renewing &&
-           a.requests.empty() && link().ready() &&
+           std::all_of(a.requests.begin(), a.requests.end(), &is<watcher>) && link().ready() &&
            core::lease_end(ctx.now, next.lease) - a.valid_until <= next.lease / 3 &&
            a.valid_until <= core::after(ctx.now, w.max_hold);
 }

@@ -20,26 +20,26 @@ constexpr duration between_polls = std::chrono::microseconds{300};
 }  // namespace
 
 core::task contend(slot& s) {
+    wait::wake came{};  // a variable for each would make the frame a fifth larger
     s.begin_conversation();
     while (s.has_waiters()) {
-        if (s.turns_.owed()) {
+        if (s.owes_turn()) {
             co_await s.turn_of_others();
             if (s.has_waiters()) {  // else it is still owed
-                s.turns_.end_turn();
+                s.contest_->turns.end_turn();
             }
         } else if (s.blocked()) {
-            const wait::wake why = co_await s.end_of_local_hold();
-            if (why == wait::wake::deadline) {
+            came = co_await s.end_of_local_hold();
+            if (came == wait::wake::deadline) {
                 s.check_holders();
             }
         } else {
             if (!s.trying_) {  // else the last holder's release is a try
                 s.try_now();
             }
-            const wait::wake answer = co_await s.answer_to_try();
-            if (answer == wait::wake::busy && s.has_waiters()) {
-                const wait::wake why = co_await s.release_by_others();
-                s.count(why);
+            came = co_await s.answer_to_try();
+            if (came == wait::wake::busy && s.has_waiters()) {
+                s.count(co_await s.release_by_others());
             }
         }
     }
@@ -50,7 +50,7 @@ void slot::begin_conversation() {
     contending_ = true;
     // Leaves in one write with the try that follows, so that no release is missed between them.
     link().channels().add(begin_contest().listener, spec->channel().text());
-    if (holders_.none()) {
+    if (!acquisitions_.held()) {
         ++ctx.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(contest_->listener)) {
         // Another name shares the channel: no confirmation will bring this about.
@@ -61,7 +61,7 @@ void slot::begin_conversation() {
 void slot::end_conversation() {
     stop_listening();
     contending_ = false;
-    if (holders_.none() && !turns_.others_wait()) {
+    if (!acquisitions_.held() && !others_wait()) {
         end_contest();
     }
     ctx.may_be_idle(*this);
@@ -71,11 +71,11 @@ slot::next_wake slot::turn_of_others() {
     // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
     const duration round_trip = link().round_trip();
     const duration theirs = 2 * round_trip + ctx.jitter.jitter(2 * round_trip);
-    const duration d = std::max(shortest_turn, theirs) * (1 << turns_.unused());
+    const duration d = std::max(shortest_turn, theirs) * (1 << contest_->turns.unused());
     set_timer(&slot::on_deadline,
               core::after(ctx.now, std::max(theirs, std::min(d, longest_turn))));
     // The release that leaves now is heard too, by who listens already.
-    turns_.begin_turn(wire::subscriptions::is_on(contest_->listener));
+    contest_->turns.begin_turn(wire::subscriptions::is_on(contest_->listener));
     if (head().overdue) {
         return {*contest_, wait::wake::head};
     }
@@ -127,7 +127,7 @@ void slot::on_deadline(void* self) { static_cast<slot*>(self)->tell(wait::wake::
 
 // A message may have been missed meanwhile.
 void slot::regrouped() {
-    for_each_holder([&](acquisition& a) { ctx.renewing.check_elsewhere(a); });
+    acquisitions_.for_each_holder([&](acquisition& a) { ctx.renewing.check_elsewhere(a); });
     if (trying_) {
         trying_->server_moved = true;
     }
@@ -152,7 +152,7 @@ void slot::on_news(void* self, wire::news what) {
     }
     switch (what) {
         case wire::news::message:
-            s.turns_.heard_message();
+            s.contest_->turns.heard_message();
             s.heard(wait::wake::message);
             return;
         case wire::news::subscribed: {
@@ -170,7 +170,7 @@ void slot::on_news(void* self, wire::news what) {
         case wire::news::failed:
             s.ctx.tell("no release messages, polling", s.name());
             s.heard(wait::wake::news);
-            if (!s.holders_.none()) {  // asks now, and more often from now on
+            if (s.acquisitions_.held()) {  // asks now, and more often from now on
                 s.tell(wait::wake::deadline);
             }
             return;

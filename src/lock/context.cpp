@@ -31,7 +31,7 @@ context::context(const config& s, std::string_view client_id, std::uint64_t seed
               topology::server_events{this, &context::on_ready, &context::on_lost,
                                       &context::on_regrouped}} {}
 
-context::~context() { CONCH_CHECK(all_slots.empty() && acquisitions.empty() && limiters.empty()); }
+context::~context() { CONCH_CHECK(all_slots.empty() && limiters.empty()); }
 
 void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
     if (p.completed()) {

@@ -87,9 +87,6 @@ struct limiter_key {
     }
 };
 
-using acquisition_list =
-    boost::intrusive::list<acquisition, boost::intrusive::base_hook<context_hook>>;
-
 /// What all locks of one client share. Owned by the engine; one thread at a time.
 struct context {
     context(const config& settings, std::string_view client_id, std::uint64_t seed);
@@ -114,6 +111,14 @@ struct context {
     slot& slot_of(const impl::spec_ptr& spec);
     /// The hold of this owner, by whichever mutex of this lock; null if there is none.
     acquisition* held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept;
+    /// From their first try until the server is known not to have them. Each may be forgotten when
+    /// its turn comes.
+    template <typename Function>
+    void for_each_acquisition(Function f) const {
+        for (slot* const s : all_slots) {
+            s->for_each_acquisition(f);
+        }
+    }
     /// This client's holds of this lock may be gone: asks the server.
     void check_holds(const impl::lock_spec& spec);
     /// The queue of this limit; made if there is none.
@@ -133,7 +138,6 @@ struct context {
     core::timer_heap timers{};
     core::heap_of<acquisition> renewals{};
     core::run_queue awake{};
-    core::frame_pool frames{};
     time_point now{};
     core::repeated_log repeated{log, timers, now};
     bool closing = false;
@@ -160,8 +164,6 @@ struct context {
     core::pool<limiter> limiter_pool{};
     core::pool<permit_request> permit_requests{};
 
-    /// From their first try until the server is known not to have them.
-    acquisition_list acquisitions{};
     pending_list queries{};
     boost::unordered_flat_set<slot*, slot_hash, slot_equal> all_slots{};
     std::vector<slot*> idle{};
@@ -176,20 +178,6 @@ private:
     static void on_lost(void* self, wire::link& l, errc lasting_reason);
     static void on_regrouped(void* self);
 };
-
-template <typename Function>
-void slot::for_each_holder(Function f) const {
-    if (acquisition* const a = holders_.alone()) {
-        f(*a);
-    }
-    if (holders_.readers() > 0) {
-        for (acquisition& a : ctx.acquisitions) {
-            if (&a.home == this && a.counted) {
-                f(a);
-            }
-        }
-    }
-}
 
 }  // namespace conch::lock
 

@@ -40,15 +40,16 @@ time_point notice_of_closing(const watcher& w) noexcept {
 }
 
 void set_soon(watcher& w) {
-    const time_point at = std::min(w.of->valid_until - w.before, notice_of_closing(w));
+    const time_point at = std::min(w.of->of->valid_until - w.before, notice_of_closing(w));
     w.ctx.timers.set(w.soon, std::max(w.ctx.now, at));
 }
 
 // Looks again when it fires: a renewal doesn't move it.
 void on_soon(void* watcher_) {
     auto& w = *static_cast<watcher*>(watcher_);
-    if (w.of->valid_until - w.before <= w.ctx.now) {
-        tell(w, reason_at_deadline(*w.of));
+    const acquisition& a = *w.of->of;
+    if (a.valid_until - w.before <= w.ctx.now) {
+        tell(w, reason_at_deadline(a));
     } else if (notice_of_closing(w) <= w.ctx.now) {
         tell(w, errc::client_closed);
     } else {
@@ -105,10 +106,11 @@ void end_level(level& l, errc why) {
     if (why != errc{}) {
         l.lost.store(static_cast<int>(why), std::memory_order_release);
     }
-    while (!l.watchers.empty()) {
-        tell(static_cast<watcher&>(l.watchers.front()),
-             why != errc{} ? make_error_code(why) : error_code{});
-    }
+    for_each_of<watcher>(a.requests, [&](watcher& w) {
+        if (w.of == &l) {
+            tell(w, why != errc{} ? make_error_code(why) : error_code{});
+        }
+    });
     observe(l, why);
     l.of = nullptr;
     a.levels.erase(a.levels.iterator_to(l));
@@ -148,8 +150,8 @@ extension::extension(caller c, context& h, acquisition* a, duration l) noexcept
       since{h.now},
       patience{this, &on_patience_over} {}
 
-watcher::watcher(caller c, context& h, acquisition* a, duration b) noexcept
-    : pending{own_kind, c}, ctx{h}, of{a}, before{b}, soon{this, &on_soon} {}
+watcher::watcher(caller c, context& h, level* l, duration b) noexcept
+    : pending{own_kind, c}, ctx{h}, of{l}, before{b}, soon{this, &on_soon} {}
 
 watcher::~watcher() { ctx.timers.cancel(soon); }
 
@@ -268,6 +270,13 @@ void detach_level(impl::hold_view& view) {
     a.home.forget(a);
 }
 
+bool is_watched(impl::hold_view& view) noexcept {
+    const level* const l = level_of(view);
+    return l && std::any_of(l->of->requests.begin(), l->of->requests.end(), [&](const pending& p) {
+               return is<watcher>(p) && static_cast<const watcher&>(p).of == l;
+           });
+}
+
 void watch(context& ctx, const impl::view_ptr& view, duration before, caller from) {
     level* const l = level_of(*view);
     if (!l) {
@@ -276,24 +285,21 @@ void watch(context& ctx, const impl::view_ptr& view, duration before, caller fro
              why == errc::already_released ? error_code{} : make_error_code(why));
         return;
     }
-    watcher& w = ctx.watchers.make(from, ctx, l->of, before);
-    l->watchers.push_back(w);
+    watcher& w = ctx.watchers.make(from, ctx, l, before);
+    l->of->requests.push_back(w);
     if (before > duration::zero()) {
         set_soon(w);
     }
 }
 
 void notify_closing(acquisition& a) {
-    for (level& l : a.levels) {
-        for (auto next = l.watchers.begin(); next != l.watchers.end();) {
-            auto& w = static_cast<watcher&>(*next++);
-            if (w.before > duration::zero()) {
-                set_soon(w);
-            } else {
-                tell(w, errc::client_closed);
-            }
+    for_each_of<watcher>(a.requests, [](watcher& w) {
+        if (w.before > duration::zero()) {
+            set_soon(w);
+        } else {
+            tell(w, errc::client_closed);
         }
-    }
+    });
 }
 
 void forbid_growth(acquisition& a) {

@@ -33,6 +33,9 @@ void end_hold(acquisition& a, caller from = {});
 /// A public hold is given up; its key stays until the lease ends.
 void detach_level(impl::hold_view& view);
 
+/// Somebody waits for its end.
+bool is_watched(impl::hold_view& view) noexcept;
+
 /// Completes when the hold ends, or `before` ahead of its deadline or of the client's end.
 void watch(context& ctx, const impl::view_ptr& view, duration before, caller from);
 

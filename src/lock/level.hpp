@@ -23,7 +23,6 @@ struct level : boost::intrusive::list_base_hook<>, impl::hold_view {
     std::uint32_t renewals_before;  ///< of the acquisition, when this began
     acquisition* of;                ///< null once this ended
     time_point since;
-    pending_list watchers{};
 };
 
 /// Each view that a client makes is the base of a level. In the engine only: null once it ended.

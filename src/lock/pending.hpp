@@ -15,6 +15,7 @@ namespace conch::lock {
 class slot;
 struct acquisition;
 struct context;
+struct level;
 
 using pending_hook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_caller>,
@@ -123,13 +124,13 @@ struct unlock : pending {
 
 /// Wants to know when a hold ends, or that it is going to.
 struct watcher : pending {
-    watcher(caller c, context& h, acquisition* a, duration before) noexcept;
+    watcher(caller c, context& h, level* l, duration before) noexcept;
     ~watcher();
 
     static const pending_kind own_kind;
 
     context& ctx;
-    acquisition* of;  ///< none where nothing is held any more
+    level* of;        ///< none where nothing is held any more
     duration before;  ///< so long before the deadline
     core::timer soon;
 };

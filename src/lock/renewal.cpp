@@ -108,11 +108,11 @@ void renewer::check_elsewhere(acquisition& a) {
 }
 
 void renewer::check_all(const wire::link& l) {
-    for (acquisition& a : ctx_.acquisitions) {
+    ctx_.for_each_acquisition([&](acquisition& a) {
         if (&a.home.link() == &l) {
             check(a);
         }
-    }
+    });
 }
 
 void renewer::drop(acquisition& a) {

@@ -177,11 +177,11 @@ std::chrono::milliseconds replica_waits::time_for(const replica_wait& c) const {
     if (c.replicas.within_ms <= shortest_ms_) {
         return most;  // no more than a quarter of any lease
     }
-    for (const acquisition& a : ctx_.acquisitions) {
+    ctx_.for_each_acquisition([&](const acquisition& a) {
         if (a.terms.renew && &a.home.link() == &c.link) {
             most = std::min(most, std::chrono::floor<std::chrono::milliseconds>(a.terms.lease / 4));
         }
-    }
+    });
     return most;
 }
 
@@ -245,10 +245,10 @@ void replica_waits::report(const replica_wait& c, std::uint64_t renewals, const 
             : std::string{o.reply.text()};
     ctx_.tell("renewals not replicated", std::to_string(renewals), acknowledged);
     // What the replicas have of them may end before the next holder would know.
-    for (acquisition& a : ctx_.acquisitions) {
+    ctx_.for_each_acquisition([&](acquisition& a) {
         a.under_replicated =
             a.under_replicated || (a.spec->replicas() == c.replicas && &a.home.link() == &c.link);
-    }
+    });
 }
 
 void replica_waits::forget_idle() {

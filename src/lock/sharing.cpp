@@ -8,9 +8,9 @@
 
 namespace conch::lock {
 
-acquisition* slot::held_by(std::uint64_t owner, bool shared) const noexcept {
+acquisition* slot::held_by(std::uint64_t owner, bool shared) noexcept {
     acquisition* found = nullptr;
-    for_each_holder([&](acquisition& a) {
+    acquisitions_.for_each_holder([&](acquisition& a) {
         found = owner != 0 && a.terms.owner == owner && (shared || !protocol::is_shared(*a.spec))
                     ? &a
                     : found;
@@ -19,14 +19,16 @@ acquisition* slot::held_by(std::uint64_t owner, bool shared) const noexcept {
 }
 
 void slot::check_holders() {
-    for_each_holder([&](acquisition& a) { ctx.renewing.check(a); });
+    acquisitions_.for_each_holder([&](acquisition& a) { ctx.renewing.check(a); });
 }
 
-bool slot::blocked() const noexcept { return has_waiters() && !holders_.admit(head().shared()); }
+bool slot::blocked() const noexcept {
+    return has_waiters() && !acquisitions_.admit(head().shared());
+}
 
 // Who comes before a caller that does not wait. A reader may share the answer to a try of readers.
 bool slot::is_busy_for(const waiter& w) const noexcept {
-    if (!holders_.admit(w.shared())) {
+    if (!acquisitions_.admit(w.shared())) {
         return true;
     }
     if (!w.shared()) {
@@ -51,9 +53,9 @@ void slot::end_tries() {
 // so for as long as local waiters pass a lock on: a writer elsewhere may wait. A waiter that a try
 // is made for waits for its answer.
 void slot::ride() {
-    acquisition* const a = holders_.last_reader();
+    acquisition* const a = acquisitions_.last_reader();
     if (!a || trying_ || a->ends != core::never ||
-        ctx.now - granted_at_ >= ctx.settings.max_pass_time) {
+        ctx.now - a->granted_at >= ctx.settings.max_pass_time) {
         return;
     }
     while (rides_ + 1 < ctx.settings.max_passes && has_waiters() && head().shared() &&

@@ -52,8 +52,8 @@ void slot::submit(wire::call& c) {
 slot::contest& slot::begin_contest() {
     if (!contest_) {
         contest_ = &ctx.contests.make(*this);
-        if (const acquisition* const a = holders_.alone()) {
-            turns_.begin_streak(a->levels.empty() ? ctx.now : a->levels.front().since);
+        if (const acquisition* const a = acquisitions_.alone()) {
+            contest_->turns.begin_streak(a->levels.empty() ? ctx.now : a->levels.front().since);
         }
     }
     return *contest_;
@@ -70,7 +70,6 @@ void slot::stop_listening() noexcept {
 }
 
 void slot::end_contest() noexcept {
-    turns_.begin_streak();
     if (contest_) {
         stop_listening();
         ctx.contests.free(*std::exchange(contest_, nullptr));
@@ -82,10 +81,8 @@ bool slot::hears() const noexcept {
     return contest_ && wire::subscriptions::works(contest_->listener);
 }
 
-core::frame_pool& slot::frames() noexcept { return ctx.frames; }
-
 bool slot::idle() const noexcept {
-    return waiters_.empty() && acquisitions_ == 0 && !contending_ && !in_grace();
+    return waiters_.empty() && acquisitions_.empty() && !contending_ && !in_grace();
 }
 
 void slot::acquire(waiter& w, duration wait) {
@@ -99,7 +96,7 @@ void slot::acquire(waiter& w, duration wait) {
     if (in_grace()) {
         ctx.timers.cancel(contest_->timer);
     }
-    w.queued = has_waiters() || !holders_.admit(w.shared());
+    w.queued = has_waiters() || !acquisitions_.admit(w.shared());
     waiters_.push_back(w);
     if (!w.no_wait && wait != forever) {
         ctx.timers.set(w.deadline, core::after(w.since, wait));
@@ -213,7 +210,7 @@ void slot::advance() {
     if (trying_ || !has_waiters() || blocked()) {
         return;
     }
-    if (turns_.owed() && !head().no_wait) {
+    if (owes_turn() && !head().no_wait) {
         contend(*this);
         return;
     }
@@ -221,15 +218,15 @@ void slot::advance() {
 }
 
 void slot::hold_ended(acquisition& a, bool passed_on) {
-    if (!holders_.remove(a) || !holders_.none()) {
+    if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
         return;
     }
     if (passed_on && has_waiters()) {
         pass_or_owe();
-    } else if (!has_waiters() && !contending_ && !turns_.others_wait()) {
+    } else if (!has_waiters() && !contending_ && !others_wait()) {
         end_contest();
-    } else if (!passed_on) {
-        turns_.begin_streak();
+    } else if (contest_ && !passed_on) {
+        contest_->turns.begin_streak();
     }
     tell(wait::wake::local_release);
     advance();
@@ -238,14 +235,14 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
 // A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
 // or behind it; or its answer just came: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
-    return turns_.others_wait() && contest_ && holders_.none() && !trying_ && !turns_.owed() &&
-           (acquisitions_ > 0 || in_grace());
+    return others_wait() && !acquisitions_.held() && !trying_ && !owes_turn() &&
+           (!acquisitions_.empty() || in_grace());
 }
 
 // A caller that locks again as soon as its release is answered would win without end against
 // others, which take longer to hear of it.
 void slot::begin_grace() noexcept {
-    if (holders_.none() && !contending_) {
+    if (!acquisitions_.held() && !contending_) {
         const duration d = std::max(shortest_turn, 2 * link().round_trip());
         set_timer(&slot::on_grace_over, core::after(ctx.now, d));
     }
@@ -261,10 +258,10 @@ bool slot::in_grace() const noexcept {
 // The lock passes to a local waiter, unless others have their turn. Passes are bounded in number
 // and, for long holds, in time.
 void slot::pass_or_owe() noexcept {
-    ctx.counters.hand_offs += turns_.pass(ctx.now, bounds()) ? 1 : 0;
+    ctx.counters.hand_offs += !contest_ || contest_->turns.pass(ctx.now, bounds()) ? 1 : 0;
 }
 
-bool slot::streak_ends() const noexcept { return turns_.streak_ends(ctx.now, bounds()); }
+bool slot::streak_ends() const noexcept { return contest_->turns.streak_ends(ctx.now, bounds()); }
 
 wait::turns::bounds slot::bounds() const noexcept {
     return {.passes = ctx.settings.max_passes, .time = ctx.settings.max_pass_time};
@@ -273,11 +270,12 @@ wait::turns::bounds slot::bounds() const noexcept {
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when
 // the streak ends, with a release that also tells whether there are any.
 bool slot::pass_on(acquisition& a) {
-    if (holders_.alone() != &a || !has_waiters() || streak_ends() || !fits_as_it_is(a, head())) {
+    if (acquisitions_.alone() != &a || !has_waiters() || streak_ends() ||
+        !fits_as_it_is(a, head())) {
         return false;
     }
     waiter& w = head();
-    turns_.passed();
+    contest_->turns.passed();
     ++ctx.counters.hand_offs;
     ++ctx.counters.releases;
     ++ctx.counters.contended;
@@ -291,8 +289,8 @@ bool slot::pass_on(acquisition& a) {
     return true;
 }
 
-bool slot::can_hand_over(const acquisition& a) const noexcept {
-    if (holders_.alone() != &a || waiters_.empty() || streak_ends()) {
+bool slot::can_hand_over(const acquisition& a) noexcept {
+    if (acquisitions_.alone() != &a || waiters_.empty() || streak_ends()) {
         return false;
     }
     // Where a cluster moves the lock from one server to another, both of its keys must be on one:
@@ -303,8 +301,8 @@ bool slot::can_hand_over(const acquisition& a) const noexcept {
 }
 
 void slot::hand_over(acquisition& a) {
-    holders_.remove(a);
-    turns_.passed();
+    acquisitions_.end_hold(a);
+    contest_->turns.passed();
     ++ctx.counters.hand_offs;
     try_now(a.releasing);
     tell(wait::wake::local_release);
@@ -314,21 +312,20 @@ void slot::hand_over(acquisition& a) {
 // even if nobody waits here.
 void slot::release_reached(std::int64_t clients) {
     const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
-    turns_.others_wait(clients > (us ? 1 : 0));
-    if (turns_.others_wait()) {
-        begin_contest();
+    if (clients > (us ? 1 : 0)) {
+        begin_contest().turns.others_wait(true);
         begin_grace();
         return;
     }
     if (contest_) {
-        turns_.begin_streak(ctx.now);
+        contest_->turns.others_wait(false);
+        contest_->turns.begin_streak(ctx.now);
     }
     tell(wait::wake::no_others);
 }
 
 void slot::forget(acquisition& a) {
-    --acquisitions_;
-    ctx.acquisitions.erase(ctx.acquisitions.iterator_to(a));
+    acquisitions_.remove(a);
     if (a.acquiring) {
         ctx.attempts.free(*a.acquiring);
     }

@@ -4,7 +4,7 @@
 
 #include "core/run_queue.hpp"
 #include "core/task.hpp"
-#include "lock/holders.hpp"
+#include "lock/acquisitions.hpp"
 #include "wait/turns.hpp"
 #include "wait/wakeup.hpp"
 #include "wire/link.hpp"
@@ -40,7 +40,7 @@ public:
     /// Every waiter leaves.
     void give_up_all(error_code why);
     /// The hold of this owner that one more of it may be nested in.
-    acquisition* held_by(std::uint64_t owner, bool shared) const noexcept;
+    acquisition* held_by(std::uint64_t owner, bool shared) noexcept;
 
     // For the other conversations.
 
@@ -54,7 +54,6 @@ public:
     std::uint16_t hash_slot() const noexcept;
     /// Another server has the lock from now on: listens there, and looks at what it has.
     void regrouped();
-    core::frame_pool& frames() noexcept;
     std::string_view name() const noexcept { return spec->name(); }
     /// What this client holds may have been taken away: asks the server.
     void check_holders();
@@ -66,7 +65,7 @@ public:
     bool pass_on(acquisition& a);
     /// Whether the next waiter's acquire can be the release of the live hold: for holds that the
     /// server must know apart, in one script, where no others shall hear of it.
-    bool can_hand_over(const acquisition& a) const noexcept;
+    bool can_hand_over(const acquisition& a) noexcept;
     /// Makes that try. The call that would release `a` is its partner until it is answered.
     void hand_over(acquisition& a);
     /// The live hold ended, or is being released: the next waiter's turn.
@@ -76,6 +75,10 @@ public:
     /// The acquisition is gone from the server.
     void forget(acquisition& a);
     bool idle() const noexcept;
+    template <typename Function>
+    void for_each_acquisition(Function f) {
+        acquisitions_.for_each(f);
+    }
 
 private:
     static constexpr duration listening_delay = std::chrono::milliseconds{10};
@@ -94,6 +97,7 @@ private:
 
         wire::listener listener;
         wait::wakeup wakeup{};
+        wait::turns turns{};
         /// Behind a short hold: when the waiters begin to listen. After a release: until when this
         /// client leaves the lock to others. Else: the deadline of what contend() awaits.
         core::timer timer;
@@ -156,8 +160,6 @@ private:
     bool blocked() const noexcept;
     bool is_busy_for(const waiter& w) const noexcept;
     void end_tries();
-    template <typename Function>
-    void for_each_holder(Function f) const;
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     const waiter& head() const noexcept { return static_cast<const waiter&>(waiters_.front()); }
     /// `unheard`: refused by what is known here, of a server that is not connected.
@@ -173,6 +175,8 @@ private:
     bool in_grace() const noexcept;
     void pass_or_owe() noexcept;
     bool streak_ends() const noexcept;
+    bool others_wait() const noexcept { return contest_ && contest_->turns.others_wait(); }
+    bool owes_turn() const noexcept { return contest_ && contest_->turns.owed(); }
     wait::turns::bounds bounds() const noexcept;
     contest& begin_contest();
     void set_timer(core::timer::function fire, time_point at);
@@ -192,15 +196,12 @@ private:
     duration poll_interval() const noexcept;
 
     pending_list waiters_{};
-    holders holders_{};
+    acquisitions acquisitions_{};
     acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
 
     contest* contest_ = nullptr;
-    std::uint32_t acquisitions_ = 0;  ///< that are not forgotten
+    std::uint32_t rides_ = 0;  ///< of readers that joined the last acquisition
     mutable std::uint16_t hash_slot_ = wire::no_hash_slot;  ///< until somebody wants to know
-    time_point granted_at_{};                               ///< of the last acquisition
-    std::uint32_t rides_ = 0;                               ///< of readers that joined it since
-    wait::turns turns_{};
     bool contending_ : 1 = false;  ///< contend() runs
     bool listed_idle_ : 1 = false;
     friend struct context;

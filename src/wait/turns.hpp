@@ -67,14 +67,18 @@ public:
     /// `hears_own`: the release that begins it is heard here, too.
     void begin_turn(bool hears_own) noexcept {
         heard_ = 0;
-        own_ = hears_own ? 1 : 0;
+        own_ = hears_own;
     }
     /// Of a release.
-    void heard_message() noexcept { ++heard_; }
+    void heard_message() noexcept {
+        if (heard_ < most_heard) {
+            ++heard_;
+        }
+    }
     /// Whoever took the lock and released it since was heard. Whoever has it still, is found by the
     /// try that follows.
     void end_turn() noexcept {
-        if (heard_ > own_) {
+        if (heard_ > (own_ ? 1 : 0)) {
             state_ = state::ours;
             unused_ = 0;
         } else {
@@ -86,16 +90,17 @@ public:
 
 private:
     static constexpr unsigned most_unused = 7;
+    static constexpr unsigned most_heard = 2;  // more of them tell no more
 
     enum class state : std::uint8_t { ours, owed, unused };
 
     time_point since_{};  ///< the first grant of this streak; the epoch: none
     std::uint32_t passes_ = 0;
-    std::uint32_t heard_ = 0;  ///< messages in this turn
-    std::uint8_t own_ = 0;     ///< of these, that of our own release
+    std::uint8_t heard_ = 0;  ///< messages in this turn
     std::uint8_t unused_ = 0;
     state state_ = state::ours;
-    bool others_ = false;
+    bool own_ : 1 = false;  ///< one of these messages is that of our own release
+    bool others_ : 1 = false;
 };
 
 }  // namespace conch::wait

@@ -199,7 +199,7 @@ class Tables(Case):
 
     def test_a_limit_that_goes_without_tls_is_said_to(self):
         self.change('topology-uncontended-tls', limit='without TLS', pairs_per_s=5000.0, ratio=0.75)
-        self.assertIn('| 5,000 | 0.75 (limit without TLS) | not measured |', self.write()[0])
+        self.assertIn('| 5,000 | 0.75 (baseline without TLS) | not measured |', self.write()[0])
 
     def test_a_topology_that_was_not_measured_has_no_numbers(self):
         self.assertIn(f'| one server |{" not measured |" * 4}\n', self.write()[0])

@@ -2,6 +2,7 @@
 #include "sim/user.hpp"
 
 #include "lock/acquisition.hpp"
+#include "lock/holding.hpp"
 #include "sim/simulation.hpp"
 
 #include <chrono>
@@ -259,7 +260,7 @@ void user::watch_more(const held& h) {
     call& c = call_now();
     c.watches = h.view;
     node().turn([&] {
-        c.reserved = !lock::level_of(*h.view) || lock::level_of(*h.view)->watchers.empty();
+        c.reserved = !lock::is_watched(*h.view);
         all_.asks(c);
         node().engine().wait_lost(h.view, {}, {&c, &c.running});
     });

@@ -172,45 +172,15 @@ TEST(core_pool, it_survives_more_objects_than_it_keeps) {
     EXPECT_EQ(alive, 0);
 }
 
-TEST(core_frame_pool, a_freed_frame_of_the_usual_size_is_used_again) {
-    if (address_sanitizer) {
-        GTEST_SKIP() << "it keeps none, so that a use after the end is seen";
-    }
-    frame_pool p;
-    void* const first = p.allocate(400);
-    p.deallocate(first, 400);
-    void* const other = p.allocate(500);
-    EXPECT_EQ(p.allocate(400), first);
-    EXPECT_EQ(p.largest(), 500u);
-    p.deallocate(first, 400);
-    p.deallocate(other, 500);
-}
-
-TEST(core_frame_pool, it_takes_back_more_frames_than_it_keeps) {
-    frame_pool p;
-    std::vector<void*> all;
-    for (int i = 0; i < 200; ++i) {
-        all.push_back(p.allocate(64));
-    }
-    for (void* f : all) {
-        p.deallocate(f, 64);
-    }
-    std::sort(all.begin(), all.end());
-    EXPECT_EQ(std::unique(all.begin(), all.end()), all.end()) << "one frame was given out twice";
-}
-
 // Tasks and the queue that resumes them.
 
 constexpr auto nap = &sleeper::sleep;
 
 struct talk {
-    frame_pool pool{};
     run_queue queue{};
     sleeper bed{};
     std::vector<int> said{};
     bool over = false;
-
-    frame_pool& frames() noexcept { return pool; }
 };
 
 task converse(talk& t) {
@@ -226,7 +196,6 @@ TEST(core_task, it_runs_until_it_first_awaits) {
     converse(t);
     EXPECT_EQ(t.said, std::vector<int>{0});
     EXPECT_TRUE(t.bed.asleep());
-    EXPECT_GT(t.pool.largest(), 0u);
     t.over = true;
     t.queue.wake(t.bed);
     t.queue.run();
@@ -271,8 +240,6 @@ struct sayer {
     talk& home;
     int number;
     sleeper bed{};
-
-    frame_pool& frames() noexcept { return home.pool; }
 };
 
 task say_when_woken(sayer& s) {

@@ -205,21 +205,6 @@ TEST(engine_limits, the_longest_and_shortest_times_are_taken) {
     h.grant("c", {.wait = conch::forever - 1ns, .max_hold = conch::forever - 1ns});
 }
 
-TEST(engine_limits, a_contenders_frame_is_small) {
-    engine_harness h;
-    h.lock("a");
-    h.connect();
-    h.reply(busy(5000));
-    EXPECT_GT(h.engine.largest_frame(), 0u);
-    EXPECT_LE(h.engine.largest_frame(), 512u);
-}
-
-TEST(engine_limits, an_uncontended_acquire_needs_no_frame) {
-    engine_harness h;
-    h.release(h.grant("a"));
-    EXPECT_EQ(h.engine.largest_frame(), 0u);
-}
-
 TEST(engine_limits, ten_thousand_names_leave_nothing_behind) {
     engine_harness h;
     h.lock("first");
