@@ -66,7 +66,8 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     bool server_moved : 1 = false;      ///< its slot has another link since
     bool under_replicated : 1 = false;  ///< too few replicas have what was done to it last
     bool overlong : 1 = false;  ///< its TTL was found to be longer than this hold ever asked for
-    /// What lowers the TTL to `extended_by` may run late: no longer lease can be promised any more.
+    /// What lowers the TTL to `extended_by` may run late: no longer lease can be promised until it
+    /// can't.
     bool grows_no_more : 1 = false;
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};

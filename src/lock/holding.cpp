@@ -323,6 +323,7 @@ void extend(context& ctx, const impl::view_ptr& view, duration lease, caller fro
         return;
     }
     acquisition& a = *held;
+    a.grows_no_more = a.grows_no_more && ctx.servers.may_still_run(a.granted_at, ctx.now);
     if (a.grows_no_more && lease > a.extended_by) {
         ctx.complete(e, errc::not_connected);
         ctx.extensions.free(e);

@@ -44,7 +44,7 @@ void watch(context& ctx, const impl::view_ptr& view, duration before, caller fro
 void notify_closing(acquisition& a);
 
 /// A command that lowers the TTL was lost on its way: it may run after a longer lease was promised,
-/// so that there is none from now on.
+/// so that there is none until it can't run any more.
 void forbid_growth(acquisition& a);
 
 /// Makes the lease end no earlier than `lease` from now.

@@ -109,4 +109,22 @@ TEST(engine_long_ttl, behind_a_lost_lowering_no_longer_lease_is_promised) {
     EXPECT_EQ(valid_until(hold), conch::core::lease_end(h.now(), 30s));
 }
 
+TEST(engine_long_ttl, a_lost_lowering_that_can_not_run_any_more_hinders_no_extension) {
+    engine_harness h;
+    const auto hold = h.grant("a");
+    h.advance(10s);
+    h.reply(array(integer(an_hour_ms)));
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", renew_of("a", 1)}));
+    operation& too_soon = h.extend(hold, 60s);
+    EXPECT_TRUE(too_soon.ended(errc::not_connected));
+    h.reply(integer(1), array(integer(1)));
+    operation& op = h.extend(hold, 60s);
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 60'000)});
+    h.reply(array(integer(1)));
+    EXPECT_TRUE(op.ended({}));
+}
+
 }  // namespace

@@ -129,6 +129,15 @@ TEST_F(engine_wait, a_refused_subscription_degrades_to_polling) {
     EXPECT_FALSE(op.done());
 }
 
+TEST_F(engine_wait, one_that_is_refused_after_a_reconnect_brings_a_try_at_once) {
+    wait();
+    h.break_connection();
+    h.connect(2);
+    h.sent();
+    h.reply(integer(1), error("NOPERM this user has no permissions to access this channel"));
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3)}) << "it may have been released meanwhile";
+}
+
 TEST_F(engine_wait, a_subscription_that_the_server_ends_is_made_again_with_a_try_behind_it) {
     wait();
     const auto before = h.counters().wakes_by_subscribe;
