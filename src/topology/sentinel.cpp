@@ -72,9 +72,10 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
       master_{master},
       durable_{durable},
       events_{events},
-      log_of_link_{[this](log_level level, std::string_view line) { log_once(level, line); },
+      log_of_link_{[&log](log_level level, std::string_view line) {
+                       log(level > log_level::info ? level : log_level::debug, line);
+                   },
                    log.wants(log_level::debug) ? log_level::debug : log_level::warning},
-      told_(options_.addresses.size()),
       link_{timeouts_.settings(),
             {address_of(0), wire::role::sentinel},
             timers,
@@ -140,16 +141,6 @@ void sentinel::on_poll(void* self) {
 void sentinel::turn_to_next() noexcept {
     asked_ = (asked_ + 1) % options_.addresses.size();
     counted_ = false;
-}
-
-// That one link is made after the other is nothing special, nor that one of them is still dead.
-void sentinel::log_once(log_level level, std::string_view line) {
-    if (level > log_level::info && told_[asked_] != line) {
-        told_[asked_] = line;
-        log_(level, line);
-    } else {
-        log_(log_level::debug, line);
-    }
 }
 
 // What was announced may be of another master: the answer to the question tells. One that is on its
@@ -220,7 +211,6 @@ void sentinel::answered(const resp::value& reply) {
     failed_ = refused_ = 0;
     reason_ = {};
     link_.worked();
-    told_[asked_].clear();
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
              ", which is not believed");

@@ -90,7 +90,6 @@ private:
     bool believes(const wire::address& at);
     bool all_agree(const wire::address& at, bool reached);
     void turn_to_next() noexcept;
-    void log_once(log_level level, std::string_view line);
     void fail(errc why, const std::string& words);
     void next_poll(duration within);
     wire::address address_of(std::size_t which) const;
@@ -106,9 +105,8 @@ private:
     wire::link& durable_;  // to the same
     wire::link_events events_;
     stats ignored_{};
-    core::log log_of_link_;          // what is said at each look would be too much
-    std::vector<std::string> told_;  // of each of them, in the log, since it answered
-    std::size_t asked_ = 0;          // which of them is
+    core::log log_of_link_;   // that one connection is made after the other is nothing special
+    std::size_t asked_ = 0;   // which of them is
     std::size_t failed_ = 0;         // so many of them in a row, since one answered
     std::size_t refused_ = 0;        // so many of these would refuse again
     errc why_{};                     // this one would

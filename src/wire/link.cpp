@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t write_limit = 256u << 10;
 
+/// A shorter outage has no end in the log: a server that ends each connection at once would fill it.
+constexpr duration worth_telling = std::chrono::seconds{1};
+
 /// A node that describes the whole cluster may list every hash slot separately.
 resp::limits limits_of(role expected) noexcept {
     resp::limits l;
@@ -110,7 +113,9 @@ void link::on_greeted(void* self) {
     l.attempts_ = 0;
     ++l.counters_.connects;
     l.log_(log_level::info, "connected to ", l.target_.text());
-    l.told_.clear();
+    if (l.now_ - l.down_since_ >= worth_telling) {
+        l.repeated_.over(l.no_connection());
+    }
     if (l.target_ != l.served_) {
         if (l.served_.known()) {
             ++l.moves_;
@@ -145,7 +150,7 @@ void link::broken(std::string_view why, errc lasting) {
 // From any state with a connection, or with one being made.
 void link::down(std::string_view why) {
     const bool was_ready = ready();
-    log_once(why);
+    log_failure(why);
     let_go(true);
     if (was_ready) {
         events_.lost(events_.owner, errc{});
@@ -172,27 +177,18 @@ void link::let_go(bool pauses) {
     channels_.connection_lost();
 }
 
-// A failure is worth a warning once, not at each attempt to connect.
-void link::log_once(std::string_view why) {
-    const log_level level = told_ == why ? log_level::debug : log_level::warning;
-    log_(level, "no connection to ", target_.text(), ": ", why);
-    told_ = why;
+std::string link::no_connection() const { return "no connection to " + target_.text() + ": "; }
+
+void link::log_failure(std::string_view why) {
+    const std::string line = no_connection().append(why);
+    repeated_(log_level::warning, line, line);
 }
 
-// What a server refuses for now, it refuses to all: so a warning for each reason, once a minute.
+// What a server refuses for now, it refuses to all.
 void link::log_refusal(std::string_view words) {
-    constexpr duration quiet = std::chrono::minutes{1};
-    const std::string_view reason = reason_of(words);
-    const auto known = std::find_if(refusals_.begin(), refusals_.end(),
-                                    [&](const refusal_told& r) { return r.reason == reason; });
-    const bool told = known != refusals_.end() && now_ < core::after(known->at, quiet);
-    log_(told ? log_level::debug : log_level::warning, "refused for now by ", target_.text(), ": ",
-         words);
-    if (known == refusals_.end()) {
-        refusals_.push_back({reason, now_});
-    } else if (!told) {
-        known->at = now_;
-    }
+    const std::string kind = "refused for now by " + target_.text() + ": ";
+    repeated_(log_level::warning, kind + std::string{reason_of(words)},
+              std::string{kind}.append(words));
 }
 
 void link::pause() {
@@ -208,6 +204,7 @@ void link::close() {
     state_ = state::closed;
     wanted_ = 0;
     timers_.cancel(timer_);
+    repeated_.close();
     delayed_.resume();
     counters_.in_doubt += pipeline_.connection_lost(now_);
     pipeline_.drop_waiting();

@@ -5,6 +5,7 @@
 #include "core/byte_buffer.hpp"
 #include "core/log.hpp"
 #include "core/random.hpp"
+#include "core/repeated_log.hpp"
 #include "core/timer_heap.hpp"
 #include "resp/reader.hpp"
 #include "wire/delayed_calls.hpp"
@@ -22,7 +23,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace conch::wire {
 
@@ -222,7 +222,8 @@ private:
     void ask_for_address(bool was_ready);
     void let_go(bool pauses);
     bool demoted(std::string_view words);
-    void log_once(std::string_view why);
+    std::string no_connection() const;
+    void log_failure(std::string_view why);
     void log_refusal(std::string_view words);
     void protocol_violation(std::string_view what);
     void handle(const resp::value& message);
@@ -262,12 +263,7 @@ private:
     std::uint8_t moves_ = 0;
     duration round_trip_{};
     std::string& last_words_;
-    std::string told_{};  // in the log, since the last connection
-    struct refusal_told {
-        std::string_view reason;  // of a constant table
-        time_point at;
-    };
-    std::vector<refusal_told> refusals_{};  // in the log
+    core::repeated_log repeated_{log_, timers_, now_};
 
     std::list<old_connection> unfenced_{};
     time_point forgotten_ = time_point::min();  // unfenced, but no longer in the list: up to then

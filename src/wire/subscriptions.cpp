@@ -105,13 +105,13 @@ bool subscriptions::on_push(const resp::value& push) {
         return false;
     }
     if (what == "message") {
-        log_once(*s, news::message);
+        tell(*s, news::message);
         reconcile(*s);
         return true;
     }
     if (what == "unsubscribe" && s->now == subscription::state::on) {
         s->now = subscription::state::off;
-        log_once(*s, news::ended);
+        tell(*s, news::ended);
         reconcile(*s);
         return true;
     }
@@ -167,7 +167,7 @@ void subscriptions::done(call& c, const outcome& o) {
         }
     }
     if (begun) {
-        s.home.log_once(s, o.refused() ? news::failed : news::subscribed);
+        s.home.tell(s, o.refused() ? news::failed : news::subscribed);
     }
     s.home.reconcile(s);
 }
@@ -214,7 +214,7 @@ void subscriptions::reconcile(subscription& s, bool first) {
     }
 }
 
-void subscriptions::log_once(subscription& s, news what) {
+void subscriptions::tell(subscription& s, news what) {
     // A listener may leave while it hears; what follows from that waits for the end.
     s.telling = true;
     for (auto it = s.listeners.begin(); it != s.listeners.end();) {

@@ -130,7 +130,7 @@ private:
     subscription* find(std::string_view channel) const noexcept;
     // Does what the listeners and the state call for; before the other calls, if `first`.
     void reconcile(subscription& s, bool first = false);
-    void log_once(subscription& s, news what);
+    void tell(subscription& s, news what);
 
     // Finds subscriptions by their channels.
     struct hash {

@@ -85,9 +85,10 @@ TEST_F(engine_log_of_many, a_refusal_that_may_pass_is_told_once_a_minute) {
     grant_all(9s);
     play(4s, error("MISCONF no disk"));  // renewals begin after 3 s
     play(2s, error("MISCONF in other words"));
-    ASSERT_EQ(said.size(), 1u);
+    ASSERT_EQ(said.size(), 2u);
     EXPECT_TRUE(said[0].starts_with("refused for now by ")) << said[0];
     EXPECT_TRUE(said[0].ends_with(": MISCONF no disk")) << said[0];
+    EXPECT_TRUE(said[1].ends_with(" times more")) << "by its first word: " << said[1];
     EXPECT_EQ(h.counters().holds_now, many);
 }
 

@@ -42,19 +42,32 @@ TEST_F(wire_link_health, the_greeting_counts_into_that_time) {
     EXPECT_EQ(h.link.wanted(), 0u);
 }
 
-TEST_F(wire_link_health, a_failure_is_logged_with_its_place_and_once) {
+TEST_F(wire_link_health, failures_in_turn_are_logged_once_each_then_counted_and_told_to_be_over) {
+    const std::string none = "no connection to 127.0.0.1:6379: ";
     h.submit(a);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 20; ++i) {
         h.wait_for_attempt();
-        h.link.broken("refused");
+        h.link.broken(i % 2 == 0 ? "refused" : "unreachable");
+        if (i == 1) {
+            EXPECT_EQ(h.logged, (lines{none + "refused", none + "unreachable"}));
+        }
     }
-    h.wait_for_attempt();
-    h.link.broken("unreachable");
-    EXPECT_EQ(h.logged, (lines{"no connection to 127.0.0.1:6379: refused",
-                               "no connection to 127.0.0.1:6379: unreachable"}));
+    ASSERT_EQ(h.logged.size(), 4u);
+    EXPECT_TRUE(h.logged[2].starts_with(none + "refused: ")) << h.logged[2];
+    EXPECT_TRUE(h.logged[2].ends_with(" more")) << h.logged[2];
+    h.logged.clear();
     h.connect();
-    h.link.broken("unreachable");
-    EXPECT_EQ(h.logged.size(), 3U) << "a connection was there in between";
+    EXPECT_EQ(h.logged, (lines{none + "refused: no more, after 10",
+                               none + "unreachable: no more, after 10"}));
+}
+
+TEST_F(wire_link_health, a_server_that_ends_each_connection_at_once_does_not_fill_the_log) {
+    h.submit(a);
+    for (int i = 0; i < 20; ++i) {
+        h.connect();
+        h.link.broken("end of file");
+    }
+    EXPECT_LE(h.logged.size(), 2u);
 }
 
 TEST_F(wire_link_health, what_the_server_said_stays_until_it_serves_or_says_something_else) {
