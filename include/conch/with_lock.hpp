@@ -41,8 +41,7 @@ namespace conch {
 /// `co_await`: there a body must be trivially destructible (no captures, or references and plain
 /// values only) or be passed by its name. Thread safety: safe from any thread.
 template <typename Body>
-auto with_lock(const mutex& m, const lock_options& options, Body&& body)
-    -> boost::asio::awaitable<impl::section_result<std::decay_t<Body>>> {
+auto with_lock(const mutex& m, const lock_options& options, Body&& body) {
 #if defined(__GNUC__) && !defined(__clang__) && \
     (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
     static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>,

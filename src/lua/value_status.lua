@@ -10,8 +10,8 @@
 local answer = { redis.call('pttl', KEYS[1]), '' }
 if KEYS[2] then
     local text = redis.call('get', KEYS[2])
-    local last = tonumber(text or '0')
-    if not last or last % 1 ~= 0 or last >= 9007199254740991 then
+    local last = tonumber(string.match(text or '0', '^%d+$'))
+    if not last or last >= 9007199254740991 then
         return redis.error_reply('WRONGTYPE a fencing token is a whole number below 2^53 - 1')
     end
     answer[2] = text and string.format('%.0f', last) or ''
