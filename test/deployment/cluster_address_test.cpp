@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a cluster is found, and what can't be locked in one.
+#include "deployment/cluster_test.hpp"
 #include "support/name_server.hpp"
 #include "support/rights.hpp"
-#include "deployment/cluster_test.hpp"
 
 #include <map>
 #include <stdexcept>
@@ -36,6 +36,33 @@ TEST_F(cluster_address, a_seed_whose_name_server_is_silent_keeps_nobody_waiting)
     client seeded{io, c};
     run([&] { return locks_everywhere(seeded); });
     EXPECT_GE(silent.searches(), 1u);
+}
+
+TEST_F(cluster_address, a_master_whose_name_server_is_silent_stops_no_other) {
+    silent_name silent;
+    config c = group.settings("c");
+    c.operation_timeout = long_patience;
+    c.cluster->map_address = [&](const server_address& announced) {
+        const bool hidden = announced.port == group.node(1).port();
+        return server_address{hidden ? silent.text() : "127.0.0.1", announced.port};
+    };
+    client mapped{io, c};
+    const auto lock_in = [&](std::size_t node) -> asio::awaitable<void> {
+        const mutex m{mapped, group.name_in(node)};
+        hold h = co_await m.async_lock();
+        EXPECT_TRUE(h.owns_lock());
+        co_await h.async_unlock();
+    };
+    run([&]() -> asio::awaitable<void> {
+        task_group waiting{io.get_executor()};
+        waiting.spawn(lock_in(1));
+        const bool searched = co_await when([&] { return silent.searches() > 0; });
+        EXPECT_TRUE(searched);
+        co_await lock_in(0);
+        co_await lock_in(2);
+        silent.answer();
+        co_await waiting.join();
+    });
 }
 
 TEST_F(cluster_address, slow_no_seed_is_needed_any_more_once_the_cluster_is_known) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Functions of the settings that are asked while sentinels are: for passwords, and for addresses.
-#include "support/name_server.hpp"
 #include "deployment/sentinel_test.hpp"
+#include "support/name_server.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -143,6 +143,24 @@ TEST_F(sentinel_settings_test, slow_the_function_of_the_servers_is_asked_for_eac
         EXPECT_TRUE(back) << c.last_server_error();
         EXPECT_EQ(asked, 2);
         EXPECT_TRUE(h.owns_lock());
+        co_await h.async_unlock();
+        co_await c.async_shutdown();
+    });
+}
+
+TEST_F(sentinel_settings_test, a_master_by_a_name_without_answer_is_left_for_another_name) {
+    const silent_name silent;
+    config settings = group.settings("c");
+    settings.connect_timeout = 300ms;
+    settings.operation_timeout = long_patience;
+    settings.sentinel->map_address = [&](const server_address& announced) {
+        return server_address{silent.searches() == 0 ? silent.text() : "localhost", announced.port};
+    };
+    client c{io, settings};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await mutex{c, "m"}.async_lock();
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_EQ(silent.searches(), 1u);
         co_await h.async_unlock();
         co_await c.async_shutdown();
     });

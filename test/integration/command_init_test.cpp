@@ -90,6 +90,20 @@ TEST_F(init_command_test, the_command_may_be_the_first_process_of_a_namespace) {
     EXPECT_EQ(end.out, "in\n");
 }
 
+// Its workers and its server are children that are first, or have no parent, in their namespace.
+TEST_F(init_command_test, the_demo_works_where_it_has_no_parent_too) {
+    if (!may_unshare()) {
+        GTEST_SKIP() << "no PID namespaces here";
+    }
+    for (const words& options : {words{}, words{"-f", "--mount-proc"}}) {
+        program p{in_namespace(options, {CONCH_PROGRAM_PATH, "demo", "--seconds", "1"}),
+                  {{"CONCH_REDIS", ""}}};
+        const ended& end = p.finish();
+        EXPECT_EQ(end.status, 0) << end.err;
+        EXPECT_NE(end.out.find("lost updates"), std::string::npos) << end.out;
+    }
+}
+
 class passed_signal_test : public init_command_test, public testing::WithParamInterface<int> {
 protected:
     const words told = run_words({}, {"bash", "-c",

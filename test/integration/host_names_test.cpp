@@ -45,6 +45,16 @@ TEST_F(host_names_test, a_name_without_answer_stops_no_other_name) {
     });
 }
 
+TEST_F(host_names_test, a_name_without_answer_delays_no_reconnect) {
+    client c{io, at("localhost")};
+    run([&] { return lock_and_unlock(c); });
+    client waits{io, at(silent.text())};
+    ASSERT_TRUE(looks_for(io, waits));
+    raw.kill_connections("conch");
+    ASSERT_TRUE(run_until(io, [&] { return c.stats().connection_losses == 1; }));
+    run([&] { return lock_and_unlock(c); });
+}
+
 TEST_F(host_names_test, all_attempts_share_one_search_while_it_gets_no_answer) {
     config s = at(silent.text());
     s.operation_timeout = 20s;
