@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,20 +16,43 @@ using namespace conch::test;
 using namespace std::chrono_literals;
 
 std::vector<std::string> answers() {
-    const std::string text_like[] = {bulk(""), bulk("17"), bulk("x"), "+OK\r\n", "+\r\n",
-                                     "=7\r\ntxt:abc\r\n"};
-    std::vector<std::string> all{
-        integer(0), integer(1), integer(-1), integer(-2), integer(-3), integer(5),
-        integer(9223372036854775807), integer(-9223372036854775807), "_\r\n", "$-1\r\n", "*-1\r\n",
-        "#t\r\n", "#f\r\n", ",1.5\r\n", ",inf\r\n", "(12345678901234567890\r\n", "*0\r\n", "%0\r\n",
-        "~0\r\n", array(integer(1)), array(integer(-2)), array(bulk("master")),
-        array(integer(5), bulk("17")), array(bulk("a"), integer(0), array(bulk("b"))),
-        array(array(integer(1)), array(integer(1))), array(integer(-1), bulk("inf")),
-        array(integer(1), integer(1), integer(1), integer(1)),
-        array(integer(-1), integer(-1), integer(-1), integer(-1)),
-        array(integer(5), bulk("x"), bulk("holder"), bulk("1")),
-        "%1\r\n" + bulk("err") + bulk("x"), "~1\r\n" + integer(1), error("ERR no"),
-        error("WRONGTYPE no"), error("NOPERM no"), "!3\r\nbad\r\n"};
+    const std::string text_like[] = {bulk(""),  bulk("17"), bulk("x"),
+                                     "+OK\r\n", "+\r\n",    "=7\r\ntxt:abc\r\n"};
+    std::vector<std::string> all{integer(0),
+                                 integer(1),
+                                 integer(-1),
+                                 integer(-2),
+                                 integer(-3),
+                                 integer(5),
+                                 integer(9223372036854775807),
+                                 integer(-9223372036854775807),
+                                 "_\r\n",
+                                 "$-1\r\n",
+                                 "*-1\r\n",
+                                 "#t\r\n",
+                                 "#f\r\n",
+                                 ",1.5\r\n",
+                                 ",inf\r\n",
+                                 "(12345678901234567890\r\n",
+                                 "*0\r\n",
+                                 "%0\r\n",
+                                 "~0\r\n",
+                                 array(integer(1)),
+                                 array(integer(-2)),
+                                 array(bulk("master")),
+                                 array(integer(5), bulk("17")),
+                                 array(bulk("a"), integer(0), array(bulk("b"))),
+                                 array(array(integer(1)), array(integer(1))),
+                                 array(integer(-1), bulk("inf")),
+                                 array(integer(1), integer(1), integer(1), integer(1)),
+                                 array(integer(-1), integer(-1), integer(-1), integer(-1)),
+                                 array(integer(5), bulk("x"), bulk("holder"), bulk("1")),
+                                 "%1\r\n" + bulk("err") + bulk("x"),
+                                 "~1\r\n" + integer(1),
+                                 error("ERR no"),
+                                 error("WRONGTYPE no"),
+                                 error("NOPERM no"),
+                                 "!3\r\nbad\r\n"};
     all.insert(all.end(), std::begin(text_like), std::end(text_like));
     return all;
 }
@@ -47,10 +71,12 @@ void expect_failed(const operation& op) {
               !is_error(::testing::WithParamInterface<std::string>::GetParam()));
 }
 
-/// Answers each script with this, and all else well, for so long.
-class wrong_answers : public ::testing::TestWithParam<std::string> {
+/// Answers each script with one wrong answer, and all else well, for so long.
+class wrongly_answered : public ::testing::Test {
 protected:
     static constexpr int most_scripts = 400;
+
+    explicit wrongly_answered(const std::string& answer) : wrong{answer} {}
 
     void play(duration d) {
         for (const time_point end = h.now() + d; h.now() < end && scripts < most_scripts;) {
@@ -66,21 +92,27 @@ protected:
             for (const command& c : sent) {
                 if (c.name == "SUBSCRIBE" || c.name == "UNSUBSCRIBE") {
                     h.reply(c.name == "SUBSCRIBE" ? subscribed("a") : unsubscribed("a"));
-                } else if (c.name == "release" && !wrong_releases) {
+                } else if (c.name.ends_with("release") && !wrong_releases) {
                     h.reply(integer(0));
-                } else if (c.keys.empty()) {
+                } else if (c.keys.empty() && c.name != "SET") {
                     h.reply("+PONG\r\n");
                 } else {
                     ++scripts;
-                    h.reply(GetParam());
+                    h.reply(wrong);
                 }
             }
         }
     }
 
+    const std::string wrong;
     engine_harness h{};
     int scripts = 0;
     bool wrong_releases = false;
+};
+
+class wrong_answers : public wrongly_answered, public ::testing::WithParamInterface<std::string> {
+protected:
+    wrong_answers() : wrongly_answered{GetParam()} {}
 };
 
 TEST_P(wrong_answers, to_an_acquire_give_a_lock_only_if_they_are_text) {
@@ -161,5 +193,106 @@ TEST_P(wrong_answers, to_a_question_end_it) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, wrong_answers, ::testing::ValuesIn(answers()));
+
+/// A kind of lock, and what each of its scripts is answered.
+struct kind_and_answer {
+    const protocol::lock_protocol* kind;
+    std::string answer;
+
+    friend void PrintTo(const kind_and_answer& k, std::ostream* out) { *out << k.answer; }
+};
+
+std::vector<kind_and_answer> kinds_and_answers() {
+    std::vector<kind_and_answer> all;
+    for (const protocol::lock_protocol* kind :
+         {&protocol::mutex_protocol, &protocol::value_lock_protocol,
+          &protocol::shared_read_protocol, &protocol::shared_write_protocol}) {
+        for (const std::string& answer : answers()) {
+            all.push_back({kind, answer});
+        }
+    }
+    return all;
+}
+
+class wrong_answers_to_each_kind : public wrongly_answered,
+                                   public ::testing::WithParamInterface<kind_and_answer> {
+protected:
+    wrong_answers_to_each_kind() : wrongly_answered{GetParam().answer} {
+        h.use(*GetParam().kind, "a");
+    }
+    impl::view_ptr grant(const lock_options& options) {
+        operation& op = h.lock("a", options);
+        h.connect();
+        h.sent();
+        h.reply(bulk(""));
+        EXPECT_TRUE(op.granted());
+        return op.view;
+    }
+};
+
+TEST_P(wrong_answers_to_each_kind, end_an_acquire_and_a_try_in_time) {
+    operation& waits = h.lock("a", {.wait = 1s});
+    h.connect();
+    play(10s);
+    EXPECT_TRUE(waits.done());
+    EXPECT_EQ(waits.granted(), is_text(wrong));
+    operation& tries = h.try_lock("a");
+    play(10s);
+    EXPECT_TRUE(tries.done());
+}
+
+TEST_P(wrong_answers_to_each_kind, end_each_operation_on_a_hold_in_time) {
+    const owner me;
+    const lock_options mine{.wait = 1s, .lease = 3s, .owner = &me};
+    const impl::view_ptr view = grant(mine);
+    operation& deeper = h.lock("a", mine);
+    operation& longer = h.extend(view, 60s);
+    play(10s);
+    EXPECT_TRUE(deeper.done());
+    EXPECT_TRUE(longer.done());
+    wrong_releases = true;
+    operation& ends = h.unlock(view);
+    play(10s);
+    EXPECT_TRUE(ends.done());
+}
+
+TEST_P(wrong_answers_to_each_kind, end_a_question_and_a_forced_release) {
+    lock_status s;
+    operation& status = h.status("a", &s, {.clients = true});
+    operation& force = h.force_unlock("a");
+    wrong_releases = true;
+    h.connect();
+    play(10s);
+    EXPECT_TRUE(status.done());
+    EXPECT_TRUE(force.done());
+}
+
+INSTANTIATE_TEST_SUITE_P(each, wrong_answers_to_each_kind,
+                         ::testing::ValuesIn(kinds_and_answers()));
+
+/// An answer to a script of a rate limit.
+class wrong_answers_to_limits : public wrongly_answered,
+                                public ::testing::WithParamInterface<std::string> {
+protected:
+    wrong_answers_to_limits() : wrongly_answered{GetParam()} {}
+};
+
+TEST_P(wrong_answers_to_limits, give_a_permit_only_if_they_say_so_and_end_the_request) {
+    const bool allows = wrong == array(integer(1), integer(1), integer(1), integer(1));
+    h.grant("other");
+    for (const rate_algorithm how : {rate_algorithm::sliding_log, rate_algorithm::fixed_window}) {
+        const impl::rate_spec_ptr limit = new impl::rate_spec{"r", {5, 1min}, how};
+        operation& waits = h.permits(limit, 1, 1s);
+        operation& tries = h.try_permits(limit);
+        play(10s);
+        EXPECT_TRUE(waits.done());
+        EXPECT_EQ(!waits.ec, allows);
+        EXPECT_TRUE(tries.done());
+        EXPECT_EQ(!tries.ec && tries.verdict.allowed, allows);
+        scripts = 0;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(each, wrong_answers_to_limits, ::testing::ValuesIn(answers()));
 
 }  // namespace
