@@ -46,8 +46,9 @@ struct hold_span {
     error_code reason{};
 };
 
-/// Told of every wait and every hold when it ends: for traces and histograms
-/// (`config::observer`). Nested acquires wait for nobody and have a hold span only.
+/// Told of every wait and every hold when it begins and when it ends: for traces and histograms
+/// (`config::observer`). Each that began ends, before its client is gone. Nested acquires wait for
+/// nobody and are holds only, unless they queued before their owner had the lock.
 ///
 /// Called on the client's strand, in the middle of its work (at the end of the client or of its
 /// execution context: on the thread that destroys it): must not block or throw. May start
@@ -55,8 +56,12 @@ struct hold_span {
 class observer {
 public:
     virtual ~observer() = default;
+    /// An acquire began: its name and `began` are known.
+    virtual void wait_began(const wait_span&) noexcept {}
     /// An acquire was answered.
     virtual void waited(const wait_span&) noexcept {}
+    /// A hold began: its name, number, fence and `began` are known.
+    virtual void hold_began(const hold_span&) noexcept {}
     /// A hold ended.
     virtual void held(const hold_span&) noexcept {}
 };

@@ -63,7 +63,7 @@ void lock_engine::begin_turn(time_point now) {
     const duration late = now > due ? now - due : duration{};
     ctx_.now = std::max(ctx_.now, now);
     if (late >= long_standstill) {
-        ctx_.log_standstill(late);
+        ctx_.telemetry.stood_still(late);
     }
     ctx_.servers.set_now(ctx_.now);
     while (core::timer* t = ctx_.timers.pop_due(ctx_.now)) {
@@ -214,7 +214,7 @@ void lock_engine::release(impl::hold_view& view) {
 
 void lock_engine::release_dropped(impl::hold_view& view) {
     if (const lock::level* const l = lock::level_of(view)) {
-        ctx_.log_dropped(*l);
+        ctx_.telemetry.dropped(l->of->home.name(), ctx_.now - l->since);
         release(view);
     }
 }
@@ -284,7 +284,7 @@ void lock_engine::close() {
             ctx_.complete(a.releasing->unlocking, errc::client_closed);
         }
     });
-    ctx_.repeated.close();
+    ctx_.telemetry.repeated.close();
     ctx_.servers.close();
     ctx_.for_each_acquisition([&](lock::acquisition& a) {
         ctx_.timers.cancel(a.timer);
@@ -362,7 +362,7 @@ inventory lock_engine::belongings() const noexcept {
 }
 
 void lock_engine::copy_counters(stats& s) const noexcept {
-    s = ctx_.counters;
+    s = ctx_.telemetry.counters;
     s.holds_now = ctx_.level_count;
     s.waiting_now = ctx_.waiters.live() + ctx_.permit_requests.live();
     s.slots_now = ctx_.slots.live();

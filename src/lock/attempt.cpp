@@ -204,7 +204,7 @@ void slot::confirmed(acquisition& a, errc why) {
         granted(a);
         return;
     }
-    ctx.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
+    ctx.telemetry.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
     trying_ = nullptr;
     compensate(a);
     failed(why);
@@ -216,7 +216,7 @@ void slot::granted(acquisition& a) {
     set_deadline(a, a.acquiring->history.last_sent, a.extended_by);
     if (a.valid_until <= ctx.now) {
         // The answer took longer than the lease.
-        ctx.tell("granted too late", name());
+        ctx.telemetry.warn("granted too late", name());
         compensate(a);
         busy({.ttl_ms = 0});
         return;
@@ -227,11 +227,7 @@ void slot::granted(acquisition& a) {
     if (contest_) {
         contest_->turns.granted(ctx.now);
     }
-    waiter& w = head();
-    if (w.tried || w.queued) {
-        ++ctx.counters.contended;
-    }
-    leave(w, {}, begin_hold(a));
+    grant(a, head());
     nest_others(a);
     ride();
     tell(wait::wake::tried);
@@ -249,6 +245,7 @@ void slot::nest_others(acquisition& a) {
         if (w.terms.owner == a.terms.owner && (w.shared() || !protocol::is_shared(*a.spec))) {
             ctx.timers.cancel(w.deadline);
             w.unlink();
+            observe(w, {}, &a);
             const caller from = w.from;
             ctx.waiters.free(w);
             enter_level(a, from);
@@ -257,7 +254,7 @@ void slot::nest_others(acquisition& a) {
 }
 
 void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
-    ++ctx.counters.busy;
+    ++ctx.telemetry.counters.busy;
     waiter& w = head();
     // A reader that crashed is in the way of a caller that does not wait, too.
     const bool asks_again =

@@ -51,7 +51,7 @@ void slot::begin_conversation() {
     // Leaves in one write with the try that follows, so that no release is missed between them.
     link().channels().add(begin_contest().listener, spec->channel().text());
     if (!acquisitions_.held()) {
-        ++ctx.counters.wakes_by_subscribe;
+        ++ctx.telemetry.counters.wakes_by_subscribe;
     } else if (wire::subscriptions::is_on(contest_->listener)) {
         // Another name shares the channel: no confirmation will bring this about.
         check_holders();
@@ -111,7 +111,7 @@ slot::next_wake slot::release_by_others() {
 }
 
 void slot::count(wait::wake why) noexcept {
-    stats& c = ctx.counters;
+    stats& c = ctx.telemetry.counters;
     c.wakes_by_message += why == wait::wake::message ? 1 : 0;
     c.wakes_by_subscribe += why == wait::wake::news ? 1 : 0;
     c.wakes_by_poll += why == wait::wake::deadline ? 1 : 0;
@@ -168,7 +168,7 @@ void slot::on_news(void* self, wire::news what) {
             s.heard(wait::wake::news);
             return;
         case wire::news::failed:
-            s.ctx.tell("no release messages, polling", s.name());
+            s.ctx.telemetry.warn("no release messages, polling", s.name());
             s.heard(wait::wake::news);
             if (s.acquisitions_.held()) {  // asks now, and more often from now on
                 s.tell(wait::wake::deadline);

@@ -3,30 +3,19 @@
 
 #include "core/check.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <ratio>
-#include <string>
+#include <vector>
 
 namespace conch::lock {
-namespace {
-
-/// Less than any work takes that a lock is for.
-constexpr duration at_once = std::chrono::microseconds{100};
-
-}  // namespace
-
 context::context(const config& s, std::string_view client_id, std::uint64_t seed)
     : settings{s},
       id{client_id},
       field_prefix{id + ":"},
-      log{s.log, s.least_log_level},
       jitter{seed},
       servers{s,
               timers,
               jitter,
-              log,
-              counters,
+              telemetry.log,
+              telemetry.counters,
               now,
               topology::server_events{this, &context::on_ready, &context::on_lost,
                                       &context::on_regrouped}} {}
@@ -48,35 +37,6 @@ void context::complete(pending& p, error_code ec, impl::view_ptr view, bool flag
 void context::answer(caller from, error_code ec, impl::view_ptr view) {
     unlock at_once{from};  // whatever it was: nobody cancels it any more
     complete(at_once, ec, std::move(view));
-}
-
-void context::tell(std::string_view what, std::string_view which, std::string_view why,
-                   std::size_t in_full) {
-    if (!log.wants(log_level::warning)) {
-        return;
-    }
-    const std::string reason = why.empty() ? "" : std::string{": "}.append(why);
-    repeated(log_level::warning, std::string{what}.append(reason),
-             std::string{what}.append(": ").append(which).append(reason), in_full);
-}
-
-void context::log_standstill(duration length) {
-    const auto tenths = std::chrono::duration_cast<std::chrono::duration<int, std::deci>>(length);
-    const std::string seconds =
-        std::to_string(tenths.count() / 10) + '.' + std::to_string(tenths.count() % 10);
-    repeated(log_level::warning, "the event loop stood still",
-             "the event loop stood still for at least " + seconds +
-                 " s (a handler blocked it, or the machine was suspended): nothing was renewed");
-}
-
-void context::log_dropped(const level& l) {
-    if (told_dropped || now - l.since > at_once) {
-        return;
-    }
-    told_dropped = true;
-    log(log_level::warning, "released as soon as it was granted: ", l.of->home.name(),
-        ": its hold was destroyed; keep it for as long as the lock is needed (hold h = co_await "
-        "m.async_lock();)");
 }
 
 slot& context::slot_of(const impl::spec_ptr& spec) {

@@ -2,12 +2,10 @@
 #ifndef CONCH_SRC_LOCK_CONTEXT_HPP
 #define CONCH_SRC_LOCK_CONTEXT_HPP
 
-#include "core/log.hpp"
 #include "core/pool.hpp"
 #include "core/random.hpp"
-#include "core/repeated_log.hpp"
 #include "core/run_queue.hpp"
-#include "core/task.hpp"
+#include "core/telemetry.hpp"
 #include "core/timer_heap.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/attempt.hpp"
@@ -22,7 +20,6 @@
 
 #include <conch/config.hpp>
 #include <conch/error.hpp>
-#include <conch/stats.hpp>
 
 #include <boost/intrusive/list.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -98,15 +95,6 @@ struct context {
     void complete(pending& p, error_code ec, impl::view_ptr view = {}, bool flag = false);
     /// The same at once, for a caller whose operation needs no object.
     void answer(caller from, error_code ec, impl::view_ptr view = {});
-    /// Warns that this one was met by what may befall many. `why`: not of this one alone.
-    /// `in_full`: see `core::repeated_log`.
-    void tell(std::string_view what, std::string_view which, std::string_view why = {},
-              std::size_t in_full = 1);
-    /// Warns that no turn came for so long.
-    void log_standstill(duration length);
-    /// Warns once of a hold that was destroyed as soon as it was granted: most likely, nobody kept
-    /// what an acquire gave.
-    void log_dropped(const level& l);
     /// The slot of this lock; made if there is none.
     slot& slot_of(const impl::spec_ptr& spec);
     /// The hold of this owner, by whichever mutex of this lock; null if there is none.
@@ -132,16 +120,13 @@ struct context {
     const config& settings;
     const std::string id;            ///< the client's uuid
     const std::string field_prefix;  ///< uuid and colon
-    core::log log;
     core::random jitter;
-    stats counters{};
     core::timer_heap timers{};
     core::heap_of<acquisition> renewals{};
     core::run_queue awake{};
     time_point now{};
-    core::repeated_log repeated{log, timers, now};
+    core::telemetry telemetry{settings, timers, now};
     bool closing = false;
-    bool told_dropped = false;
     /// While holders may still release by themselves: when that ends, and how long before that they
     /// are told at the latest.
     time_point closes_at = time_point::max();

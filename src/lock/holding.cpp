@@ -14,8 +14,6 @@
 namespace conch::lock {
 namespace {
 
-constexpr std::size_t most_losses_by_name = 10;  // in the log, of each reason in a minute
-
 // Why the hold ends, if it does at its deadline.
 errc reason_at_deadline(const acquisition& a) noexcept {
     return a.last      ? errc::max_hold_reached
@@ -60,18 +58,6 @@ void on_soon(void* watcher_) {
 // The server said so: there is nothing to release.
 bool is_gone(errc why) noexcept { return why == errc::lock_lost || why == errc::lost_in_failover; }
 
-void count_loss(stats& counters, errc why) noexcept {
-    if (why == errc::max_hold_reached) {
-        ++counters.lost_max_hold;
-    } else if (is_gone(why)) {
-        ++counters.lost_taken;
-    } else if (why == errc::renewal_refused) {
-        ++counters.lost_refused;
-    } else if (why != errc::client_closed) {
-        ++counters.lost_expired;
-    }
-}
-
 void on_patience_over(void* extension_) {
     auto& e = *static_cast<extension*>(extension_);
     context& ctx = e.ctx;
@@ -82,22 +68,14 @@ void on_patience_over(void* extension_) {
     ctx.extensions.free(e);
 }
 
-void observe(const level& l, errc why) {
+hold_span span_of(const level& l) noexcept {
     const acquisition& a = *l.of;
-    const context& ctx = a.home.ctx;
-    if (ctx.log.wants(log_level::debug) && why == errc{}) {
-        ctx.log(log_level::debug, "released: ", a.home.name());
-    }
-    if (ctx.settings.observer) {
-        ctx.settings.observer->held(
-            {.name = a.home.name(),
-             .number = a.number,
-             .fence = a.fence,
-             .began = l.since,
-             .ended = ctx.now,
-             .renewals = a.renewals - l.renewals_before,
-             .reason = why != errc{} ? make_error_code(why) : error_code{}});
-    }
+    return {.name = a.home.name(),
+            .number = a.number,
+            .fence = a.fence,
+            .began = l.since,
+            .ended = a.home.ctx.now,
+            .renewals = a.renewals - l.renewals_before};
 }
 
 // The end of one public hold: `why` is none where it was released or detached.
@@ -111,7 +89,9 @@ void end_level(level& l, errc why) {
             tell(w, why != errc{} ? make_error_code(why) : error_code{});
         }
     });
-    observe(l, why);
+    hold_span ended = span_of(l);
+    ended.reason = why != errc{} ? make_error_code(why) : error_code{};
+    a.home.ctx.telemetry.hold_ended(ended);
     l.of = nullptr;
     a.levels.erase(a.levels.iterator_to(l));
     --a.home.ctx.level_count;
@@ -186,11 +166,11 @@ impl::view_ptr begin_hold(acquisition& a) {
 
 impl::view_ptr add_level(acquisition& a) {
     context& ctx = a.home.ctx;
-    ++ctx.counters.acquisitions;
     ++ctx.level_count;
     level* const l = new level{a, ctx.now};
     intrusive_ptr_add_ref(l);  // let go of when it ends
     a.levels.push_back(*l);
+    ctx.telemetry.hold_began(span_of(*l));
     return impl::view_ptr{l};
 }
 
@@ -201,8 +181,7 @@ void lose_gone(acquisition& a) {
 void lose(acquisition& a, errc why) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     slot& home = a.home;
-    home.ctx.tell("lost", home.name(), make_error_code(why).message(), most_losses_by_name);
-    count_loss(home.ctx.counters, why);
+    home.ctx.telemetry.lost(home.name(), why);
     home.ctx.timers.cancel(a.timer);
     home.ctx.renewing.drop(a);
     while (!a.levels.empty()) {

@@ -226,20 +226,21 @@ void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict
         log_refusal(r, verdict);
     }
     if (!why.failed()) {
-        ++(verdict.allowed ? ctx.counters.permits_granted : ctx.counters.permits_refused);
+        ++(verdict.allowed ? ctx.telemetry.counters.permits_granted
+                           : ctx.telemetry.counters.permits_refused);
     }
     end(r, why);
 }
 
 void limiter::log_refusal(const permit_request& r, const rate_verdict& verdict) const {
     const log_level level = r.log_refusal ? log_level::info : log_level::debug;
-    if (ctx.log.wants(level)) {
+    if (ctx.telemetry.log.wants(level)) {
         const auto left = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
         const std::string what = "rate limit " + std::string{spec->name()} + ": refused";
-        ctx.repeated(level, what,
-                     what + ", " + std::to_string(verdict.count) + " of " +
-                         std::to_string(spec->limit()) + " permits in use, next in " +
-                         std::to_string(left.count()) + " ms");
+        ctx.telemetry.repeated(level, what,
+                               what + ", " + std::to_string(verdict.count) + " of " +
+                                   std::to_string(spec->limit()) + " permits in use, next in " +
+                                   std::to_string(left.count()) + " ms");
     }
 }
 

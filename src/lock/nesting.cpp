@@ -96,7 +96,7 @@ void nest_done(wire::call& call, const wire::outcome& o) {
 }  // namespace
 
 const pending_kind level_change::own_kind{.cancel = [](context& ctx, pending& p, error_code why) {
-    ctx.counters.cancelled += static_cast<level_change&>(p).enters ? 1 : 0;
+    ctx.telemetry.counters.cancelled += static_cast<level_change&>(p).enters ? 1 : 0;
     ctx.complete(p, why);
 }};
 

@@ -137,7 +137,7 @@ void on_release_timer(void* acquisition_) {
 // The server answered what was to release it.
 void finish_release(acquisition& a, bool was_holder, const wire::call_history& sent) {
     context& ctx = a.home.ctx;
-    ctx.counters.releases += was_holder ? 1 : 0;
+    ctx.telemetry.counters.releases += was_holder ? 1 : 0;
     unlock& caller = a.releasing->unlocking;
     if (!caller.completed()) {
         const errc verdict = release_verdict({.was_holder = was_holder,
@@ -240,7 +240,7 @@ void end_attempt(acquisition& a) {
 }
 
 void compensate(acquisition& a) {
-    ++a.home.ctx.counters.compensations;
+    ++a.home.ctx.telemetry.counters.compensations;
     end_attempt(a);
     start_release(a);
 }

@@ -46,11 +46,6 @@ bool is_to_lower(const acquisition& a) noexcept {
            std::none_of(a.requests.begin(), a.requests.end(), &is<extension>);
 }
 
-// For the log, which tells of each server by itself.
-std::string refused_by(const wire::link& server) {
-    return "renewal refused by " + server.target().text();
-}
-
 }  // namespace
 
 const wire::call_type renewer::batch_type{
@@ -207,7 +202,7 @@ void renewer::send(std::span<acquisition* const> holds) {
         r.items[r.count++] = {a, {}};
     }
     r.wanting = r.count;
-    ++ctx_.counters.renewal_batches;
+    ++ctx_.telemetry.counters.renewal_batches;
     holds.front()->home.submit(r);
     for (const acquisition* a : holds) {
         if (a->spec->replicas() && wanted_lease(*a, ctx_.now) > duration::zero()) {
@@ -306,7 +301,7 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     a.refused = false;
     if (a.refusal_logged) {
         a.refusal_logged = false;
-        ctx_.repeated.over(refused_by(answered_on) + ": ");
+        ctx_.telemetry.renewals_accepted(answered_on.target().text());
     }
     if (&answered_on == &a.home.link()) {
         a.was_seen();
@@ -341,17 +336,12 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
 
 void renewer::count(acquisition& a, const renewal& r) noexcept {
     ++a.renewals;
-    stats& counters = ctx_.counters;
-    ++counters.renewals;
     const duration late = r.history.last_sent - core::after(a.extended, interval(a));
-    if (renews(a) && late > duration::zero()) {
-        counters.renewal_lateness += late;
-        counters.latest_renewal = std::max(counters.latest_renewal, late);
-    }
+    ctx_.telemetry.renewed(renews(a) ? late : duration{});
 }
 
 void renewer::failed(acquisition& a, std::string_view words, wire::link& answered_on) {
-    ++ctx_.counters.renewal_failures;
+    ++ctx_.telemetry.counters.renewal_failures;
     if (answered_on.part_refused(words)) {
         a.renew_again = false;
         if (&answered_on != &a.home.link()) {
@@ -359,7 +349,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
         }
         return;
     }
-    ctx_.tell(refused_by(answered_on), a.home.name(), words);
+    ctx_.telemetry.renewal_refused(answered_on.target().text(), a.home.name(), words);
     a.refusal_logged = true;
     const bool passes = wire::classify(words) == wire::refusal::passing;
     a.refused = renews(a) && !passes;

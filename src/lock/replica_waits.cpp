@@ -237,13 +237,13 @@ void replica_waits::judge(replica_wait& c, wire::call_list& judged, errc why) {
 }
 
 void replica_waits::report(const replica_wait& c, std::uint64_t renewals, const wire::outcome& o) {
-    ctx_.counters.renewals_not_replicated += renewals;
+    ctx_.telemetry.counters.renewals_not_replicated += renewals;
     const std::string acknowledged =
         o.answered() && o.reply.is_integer()
             ? std::to_string(o.reply.integer()) + " of " + std::to_string(c.replicas.at_least) +
                   " replicas acknowledged them in " + std::to_string(c.given_ms) + " ms"
             : std::string{o.reply.text()};
-    ctx_.tell("renewals not replicated", std::to_string(renewals), acknowledged);
+    ctx_.telemetry.warn("renewals not replicated", std::to_string(renewals), acknowledged);
     // What the replicas have of them may end before the next holder would know.
     ctx_.for_each_acquisition([&](acquisition& a) {
         a.under_replicated =

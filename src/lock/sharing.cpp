@@ -61,9 +61,9 @@ void slot::ride() {
     while (rides_ + 1 < ctx.settings.max_passes && has_waiters() && head().shared() &&
            head().max_hold == forever && fits_as_it_is(*a, head())) {
         ++rides_;
-        ++ctx.counters.hand_offs;
+        ++ctx.telemetry.counters.hand_offs;
         ++a->depth;
-        leave(head(), {}, add_level(*a));
+        grant(*a, head());
     }
 }
 

@@ -6,16 +6,13 @@
 #include "lock/holding.hpp"
 #include "lock/releasing.hpp"
 
-#include <conch/observer.hpp>
-
 #include <algorithm>
-#include <string>
 
 namespace conch::lock {
 
 const pending_kind waiter::own_kind{.cancel = [](context& ctx, pending& p, error_code why) {
     auto& w = static_cast<waiter&>(p);
-    ++ctx.counters.cancelled;
+    ++ctx.telemetry.counters.cancelled;
     w.home.give_up(w, why);
 }};
 
@@ -86,8 +83,9 @@ bool slot::idle() const noexcept {
 }
 
 void slot::acquire(waiter& w, duration wait) {
+    ctx.telemetry.wait_began({.name = name(), .began = w.since});
     if (w.no_wait && is_busy_for(w)) {
-        leave(w, errc::timed_out, {}, !link().ready());
+        leave(w, errc::timed_out, !link().ready());
         return;
     }
     if (follows_release() && !w.no_wait) {
@@ -109,38 +107,31 @@ void slot::acquire(waiter& w, duration wait) {
     }
 }
 
-void slot::leave(waiter& w, error_code why, impl::view_ptr view, bool unheard) {
-    if (why == errc::timed_out) {
-        ++ctx.counters.timeouts;
-        if (w.try_only) {
-            why = {};
-        }
-    }
+void slot::leave(waiter& w, error_code why, bool unheard) {
     ctx.timers.cancel(w.deadline);
-    observe(w, why, view ? level_of(*view)->of : nullptr);
-    ctx.complete(w, why, std::move(view), unheard);
+    observe(w, why, nullptr);
+    if (why == errc::timed_out && w.try_only) {
+        why = {};
+    }
+    ctx.complete(w, why, {}, unheard);
+    ctx.waiters.free(w);
+}
+
+void slot::grant(acquisition& a, waiter& w) {
+    ctx.timers.cancel(w.deadline);
+    observe(w, {}, &a);
+    ctx.complete(w, {}, a.now == acquisition::phase::held ? add_level(a) : begin_hold(a));
     ctx.waiters.free(w);
 }
 
 void slot::observe(const waiter& w, error_code why, const acquisition* granted_) {
-    stats& counters = ctx.counters;
-    const duration waited = ctx.now - w.since;
-    ++counters.waits;
-    counters.wait_time += waited;
-    counters.longest_wait = std::max(counters.longest_wait, waited);
-    if (ctx.log.wants(log_level::debug)) {
-        ctx.log(log_level::debug, granted_ ? "granted: " : "not granted: ", name(), " after ",
-                std::to_string(std::chrono::ceil<std::chrono::microseconds>(waited).count()), " us",
-                why ? ": " + why.message() : std::string{});
-    }
-    if (ctx.settings.observer) {
-        ctx.settings.observer->waited({.name = name(),
-                                       .number = granted_ ? granted_->number : 0,
-                                       .began = w.since,
-                                       .ended = ctx.now,
-                                       .contended = w.tried || w.queued,
-                                       .result = why});
-    }
+    ctx.telemetry.wait_ended({.name = name(),
+                              .number = granted_ ? granted_->number : 0,
+                              .began = w.since,
+                              .ended = ctx.now,
+                              .contended = w.tried || w.queued,
+                              .result = why},
+                             w.try_only);
 }
 
 void slot::give_up(waiter& w, error_code why) {
@@ -258,7 +249,8 @@ bool slot::in_grace() const noexcept {
 // The lock passes to a local waiter, unless others have their turn. Passes are bounded in number
 // and, for long holds, in time.
 void slot::pass_or_owe() noexcept {
-    ctx.counters.hand_offs += !contest_ || contest_->turns.pass(ctx.now, bounds()) ? 1 : 0;
+    ctx.telemetry.counters.hand_offs +=
+        !contest_ || contest_->turns.pass(ctx.now, bounds()) ? 1 : 0;
 }
 
 bool slot::streak_ends() const noexcept { return contest_->turns.streak_ends(ctx.now, bounds()); }
@@ -276,13 +268,12 @@ bool slot::pass_on(acquisition& a) {
     }
     waiter& w = head();
     contest_->turns.passed();
-    ++ctx.counters.hand_offs;
-    ++ctx.counters.releases;
-    ++ctx.counters.contended;
+    ++ctx.telemetry.counters.hand_offs;
+    ++ctx.telemetry.counters.releases;
     a.terms = w.terms;
     a.ends = core::after(ctx.now, w.max_hold);
     a.depth = 1;
-    leave(w, {}, add_level(a));
+    grant(a, w);
     if (!has_waiters()) {
         tell(wait::wake::nobody);
     }
@@ -303,7 +294,7 @@ bool slot::can_hand_over(const acquisition& a) noexcept {
 void slot::hand_over(acquisition& a) {
     acquisitions_.end_hold(a);
     contest_->turns.passed();
-    ++ctx.counters.hand_offs;
+    ++ctx.telemetry.counters.hand_offs;
     try_now(a.releasing);
     tell(wait::wake::local_release);
 }

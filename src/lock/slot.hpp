@@ -146,6 +146,7 @@ private:
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void granted(acquisition& a);
+    /// The waiter has a public hold of it.
     void grant(acquisition& a, waiter& w);
     void busy(protocol::acquire_answer&& answer, bool elsewhere = false);
     void failed(error_code why);
@@ -162,8 +163,9 @@ private:
     void end_tries();
     waiter& head() noexcept { return static_cast<waiter&>(waiters_.front()); }
     const waiter& head() const noexcept { return static_cast<const waiter&>(waiters_.front()); }
-    /// `unheard`: refused by what is known here, of a server that is not connected.
-    void leave(waiter& w, error_code why, impl::view_ptr view = {}, bool unheard = false);
+    /// The waiter has none. `unheard`: refused by what is known here, of a server that is not
+    /// connected.
+    void leave(waiter& w, error_code why, bool unheard = false);
     void observe(const waiter& w, error_code why, const acquisition* granted_);
     /// Wakes contend(), if that is what it awaits.
     void tell(wait::wake what) noexcept;

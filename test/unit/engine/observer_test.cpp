@@ -22,17 +22,26 @@ using namespace std::chrono_literals;
 /// Keeps what it was told; the names too, which end with the call.
 class recorder final : public observer {
 public:
+    void wait_began(const wait_span& w) noexcept override {
+        story.push_back("waits for " + std::string{w.name});
+    }
     void waited(const wait_span& w) noexcept override {
         waits.push_back(w);
         names.emplace_back(w.name);
+        story.push_back("waited: " + std::to_string(w.number));
+    }
+    void hold_began(const hold_span& h) noexcept override {
+        story.push_back("holds " + std::string{h.name} + ": " + std::to_string(h.number));
     }
     void held(const hold_span& h) noexcept override {
         holds.push_back(h);
         names.emplace_back(h.name);
+        story.push_back("held: " + std::to_string(h.number));
     }
     std::vector<wait_span> waits{};
     std::vector<hold_span> holds{};
     std::vector<std::string> names{};
+    std::vector<std::string> story{};  ///< all four, in their order
 };
 
 config observed(const std::shared_ptr<recorder>& r) {
@@ -67,6 +76,29 @@ TEST_F(engine_observer, a_granted_wait_and_a_released_hold_have_the_number_of_th
     EXPECT_EQ(held.renewals, 0U);
     EXPECT_FALSE(held.reason);
     EXPECT_EQ(told->names, (std::vector<std::string>{"a", "a"}));
+}
+
+TEST_F(engine_observer, each_wait_and_each_hold_is_told_when_it_begins_and_when_it_ends) {
+    const auto first = h.grant("a");
+    h.lock("a");
+    h.release(first);
+    h.try_lock("a");
+    EXPECT_EQ(told->story, (std::vector<std::string>{"waits for a", "waited: 1", "holds a: 1",
+                                                     "waits for a", "held: 1", "waited: 1",
+                                                     "holds a: 1", "waits for a", "waited: 0"}))
+        << "the second got it locally";
+}
+
+TEST_F(engine_observer, a_wait_that_ends_in_nesting_is_told_to_have_ended) {
+    const owner self;
+    h.lock("a", {.owner = &self});
+    operation& nested = h.lock("a", {.owner = &self});
+    h.connect();
+    h.reply(granted());
+    h.reply(integer(1));
+    ASSERT_TRUE(nested.granted());
+    EXPECT_EQ(told->story, (std::vector<std::string>{"waits for a", "waits for a", "waited: 1",
+                                                     "holds a: 1", "waited: 1", "holds a: 1"}));
 }
 
 TEST_F(engine_observer, a_busy_try_and_a_timeout_are_told_apart) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CORE_TELEMETRY_HPP
+#define CONCH_SRC_CORE_TELEMETRY_HPP
+
+#include "core/log.hpp"
+#include "core/repeated_log.hpp"
+#include "core/timer_heap.hpp"
+
+#include <conch/config.hpp>
+#include <conch/error.hpp>
+#include <conch/observer.hpp>
+#include <conch/stats.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace conch::core {
+
+/// What a client tells of itself: its counters, its log and the user's observer. An event that more
+/// than one of them wants has a name here.
+class telemetry {
+public:
+    /// `now`: the client's clock; `timers`: what calls the log's counts. Both outlive this.
+    telemetry(const config& settings, timer_heap& timers, const time_point& now);
+
+    /// An acquire began to wait, or to ask.
+    void wait_began(const wait_span& w);
+    /// The same was answered. Finding the lock busy is no error of one that only tries.
+    void wait_ended(const wait_span& w, bool only_tries);
+    void hold_began(const hold_span& h);
+    /// Released, detached or lost. The span's reason tells which.
+    void hold_ended(const hold_span& h);
+    /// A lock was lost, with all holds that were nested in it.
+    void lost(std::string_view name, errc why);
+    /// A hold was renewed, so much later than it was due.
+    void renewed(duration late) noexcept;
+    /// This server refused to renew a hold.
+    void renewal_refused(std::string_view server, std::string_view name, std::string_view words);
+    /// The same server renews again.
+    void renewals_accepted(std::string_view server);
+    /// No turn of the event loop came for so long.
+    void stood_still(duration length);
+    /// A hold was destroyed, without a word of its user, so long after it was granted: where that
+    /// is at once, most likely nobody kept what an acquire gave.
+    void dropped(std::string_view name, duration held);
+    /// Warns of what may befall many. `which`: this one of them. `why`: of each of them.
+    /// `in_full`: see `repeated_log`.
+    void warn(std::string_view what, std::string_view which, std::string_view why = {},
+              std::size_t in_full = 1);
+
+    stats counters{};
+    core::log log;
+    repeated_log repeated;
+
+private:
+    observer* observer_;
+    bool told_dropped_ = false;
+};
+
+}  // namespace conch::core
+
+#endif
