@@ -36,18 +36,12 @@ telemetry::telemetry(const config& settings, timer_heap& timers, const time_poin
       repeated{log, timers, now},
       observer_{settings.observer.get()} {}
 
-void telemetry::wait_began(const wait_span& w) {
-    if (observer_) {
-        observer_->wait_began(w);
-    }
-}
-
 void telemetry::wait_ended(const wait_span& w, bool only_tries) {
     const duration waited = w.ended - w.began;
     ++counters.waits;
     counters.wait_time += waited;
     counters.longest_wait = std::max(counters.longest_wait, waited);
-    const bool timed_out = w.result == errc::timed_out;
+    const bool timed_out = w.result && w.result == errc::timed_out;
     counters.timeouts += timed_out ? 1 : 0;
     counters.contended += w.contended && w.number != 0 ? 1 : 0;
     const error_code result = timed_out && only_tries ? error_code{} : w.result;
@@ -60,22 +54,6 @@ void telemetry::wait_ended(const wait_span& w, bool only_tries) {
         wait_span told = w;
         told.result = result;
         observer_->waited(told);
-    }
-}
-
-void telemetry::hold_began(const hold_span& h) {
-    ++counters.acquisitions;
-    if (observer_) {
-        observer_->hold_began(h);
-    }
-}
-
-void telemetry::hold_ended(const hold_span& h) {
-    if (!h.reason) {
-        log(log_level::debug, "released: ", h.name);
-    }
-    if (observer_) {
-        observer_->held(h);
     }
 }
 

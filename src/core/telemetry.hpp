@@ -24,12 +24,28 @@ public:
     telemetry(const config& settings, timer_heap& timers, const time_point& now);
 
     /// An acquire began to wait, or to ask.
-    void wait_began(const wait_span& w);
+    void wait_began(const wait_span& w) {
+        if (observer_) {
+            observer_->wait_began(w);
+        }
+    }
     /// The same was answered. Finding the lock busy is no error of one that only tries.
     void wait_ended(const wait_span& w, bool only_tries);
-    void hold_began(const hold_span& h);
+    void hold_began(const hold_span& h) {
+        ++counters.acquisitions;
+        if (observer_) {
+            observer_->hold_began(h);
+        }
+    }
     /// Released, detached or lost. The span's reason tells which.
-    void hold_ended(const hold_span& h);
+    void hold_ended(const hold_span& h) {
+        if (!h.reason) {
+            log(log_level::debug, "released: ", h.name);
+        }
+        if (observer_) {
+            observer_->held(h);
+        }
+    }
     /// A lock was lost, with all holds that were nested in it.
     void lost(std::string_view name, errc why);
     /// A hold was renewed, so much later than it was due.

@@ -30,9 +30,11 @@ public:
     void remove(acquisition& a) noexcept { all_.erase(all_.iterator_to(a)); }
     /// It holds the name from now on.
     void begin_hold(acquisition& a) noexcept {
-        remove(a);
-        all_.push_front(a);
         a.holds = true;
+        if (&all_.front() != &a) {
+            remove(a);
+            all_.push_front(a);
+        }
     }
     /// False if it does not hold the name.
     bool end_hold(acquisition& a) noexcept {
@@ -40,8 +42,10 @@ public:
             return false;
         }
         a.holds = false;
-        remove(a);
-        all_.push_back(a);
+        if (&all_.back() != &a) {
+            remove(a);
+            all_.push_back(a);
+        }
         return true;
     }
 

@@ -228,8 +228,10 @@ void slot::granted(acquisition& a) {
         contest_->turns.granted(ctx.now);
     }
     grant(a, head());
-    nest_others(a);
-    ride();
+    if (has_waiters()) {
+        nest_others(a);
+        ride();
+    }
     tell(wait::wake::tried);
     listen_soon();
     advance();

@@ -68,30 +68,30 @@ void on_patience_over(void* extension_) {
     ctx.extensions.free(e);
 }
 
-hold_span span_of(const level& l) noexcept {
+hold_span span_of(const level& l, error_code reason = {}) noexcept {
     const acquisition& a = *l.of;
     return {.name = a.home.name(),
             .number = a.number,
             .fence = a.fence,
             .began = l.since,
             .ended = a.home.ctx.now,
-            .renewals = a.renewals - l.renewals_before};
+            .renewals = a.renewals - l.renewals_before,
+            .reason = reason};
 }
 
 // The end of one public hold: `why` is none where it was released or detached.
 void end_level(level& l, errc why) {
     acquisition& a = *l.of;
-    if (why != errc{}) {
+    const error_code reason = why != errc{} ? make_error_code(why) : error_code{};
+    if (reason) {
         l.lost.store(static_cast<int>(why), std::memory_order_release);
     }
     for_each_of<watcher>(a.requests, [&](watcher& w) {
         if (w.of == &l) {
-            tell(w, why != errc{} ? make_error_code(why) : error_code{});
+            tell(w, reason);
         }
     });
-    hold_span ended = span_of(l);
-    ended.reason = why != errc{} ? make_error_code(why) : error_code{};
-    a.home.ctx.telemetry.hold_ended(ended);
+    a.home.ctx.telemetry.hold_ended(span_of(l, reason));
     l.of = nullptr;
     a.levels.erase(a.levels.iterator_to(l));
     --a.home.ctx.level_count;

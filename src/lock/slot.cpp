@@ -194,7 +194,7 @@ void slot::tell(wait::wake what) noexcept {
 
 // With contend() at work, that decides; else the next waiter tries at once.
 void slot::advance() {
-    if (contending_) {
+    if (contending_ || !has_waiters()) {
         return;
     }
     ride();

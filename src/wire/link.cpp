@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t write_limit = 256u << 10;
 
-/// A shorter outage has no end in the log: a server that ends each connection at once would fill it.
+/// The log tells no end of a shorter outage: a server that ends each connection would fill it.
 constexpr duration worth_telling = std::chrono::seconds{1};
 
 /// A node that describes the whole cluster may list every hash slot separately.
