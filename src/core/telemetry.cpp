@@ -19,13 +19,14 @@ std::string refused_by(std::string_view server) {
 }
 
 void count_loss(stats& counters, errc why) noexcept {
-    switch (why) {
-        case errc::max_hold_reached: ++counters.lost_max_hold; break;
-        case errc::lock_lost:
-        case errc::lost_in_failover: ++counters.lost_taken; break;
-        case errc::renewal_refused: ++counters.lost_refused; break;
-        case errc::client_closed: break;
-        default: ++counters.lost_expired; break;
+    if (why == errc::max_hold_reached) {
+        ++counters.lost_max_hold;
+    } else if (why == errc::lock_lost || why == errc::lost_in_failover) {
+        ++counters.lost_taken;
+    } else if (why == errc::renewal_refused) {
+        ++counters.lost_refused;
+    } else if (why != errc::client_closed) {
+        ++counters.lost_expired;
     }
 }
 
