@@ -153,6 +153,9 @@ scenario::scenario(dice& chance, dice more, deployment d)
     if (run_as != deployment::alone) {
         deploy(more);
     }
+    if (more.once_in(4)) {
+        settings.max_pass_time = spread(more, 1ms, 1s);
+    }
 }
 
 // What the locks of mutexes are for, and what is only known of those.
