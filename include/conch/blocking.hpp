@@ -98,8 +98,9 @@ public:
     void lock();
     /// Tries once. False: someone else has it.
     bool try_lock();
-    /// Tries for so long, the server away or not; rounds up. Who has had no answer by then gets
-    /// 100 ms more for one that is on its way. False: timed out.
+    /// Tries for so long; rounds up. Who has had no answer by then gets 100 ms more for one that is
+    /// on its way. False: timed out. Throws `errc::not_connected` if the server is away: after so
+    /// long, or `config::operation_timeout` if that is sooner.
     template <typename Rep, typename Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
         return try_for(rounded(wait));

@@ -52,9 +52,9 @@ struct mutex_options {
 struct lock_options {
     /// How long the whole call takes at most, whether others hold the lock (`errc::timed_out`) or
     /// the server is away (`errc::not_connected`); who has had no answer by then gets 100 ms more.
-    /// Zero: one try, for which the server gets `config::operation_timeout`; so does one that is
-    /// away while a call waits `forever`. Not negative. Default: `forever` for `async_lock`, zero
-    /// for `async_try_lock`.
+    /// A server that is away ends the call after `config::operation_timeout`, if that is sooner.
+    /// Zero: one try, for which the server gets `config::operation_timeout`. Not negative. Default:
+    /// `forever` for `async_lock`, zero for `async_try_lock`.
     std::optional<duration> wait{};
     /// The lease: the key's time to live, counted from the sending of the command. From
     /// 10 ms (100 ms if `renew`) to one year, and at least four times `replica_options::within`

@@ -70,17 +70,20 @@ void nest_done(wire::call& call, const wire::outcome& o) {
         finish(c);
         return;
     }
-    if (o.answered() && !a->spec->protocol().read_nest(o.reply)) {
+    const auto answer = o.answered() ? a->spec->protocol().read_nest(o.reply)
+                                     : protocol::nest_answer::unintelligible;
+    if (answer == protocol::nest_answer::gone) {
         // The outer hold is lost, and this change ends with it.
         lose_gone(*a);
         finish(c);
         return;
     }
+    const bool done = answer == protocol::nest_answer::done;
     const bool wanted = !c.completed();
-    const bool entered = c.enters && o.answered();
+    const bool entered = c.enters && done;
     const bool undo = c.enters && !(entered && wanted);
-    if (o.refused()) {
-        ctx.complete(c, wire::to_errc(o.reply.text()));
+    if (!done) {
+        ctx.complete(c, o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
     } else {
         set_deadline(*a, call.history.last_sent, c.lease);
         if (wanted) {

@@ -27,11 +27,23 @@ constexpr wire::call_type status_type{
     .done = &status_done,
 };
 
+// While its hash slot moves, a lock and its fence key may be at two servers.
+constexpr wire::call_type fenced_status_type{
+    .name = "status",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .answered_by_push = false,
+    .divisible = true,
+    .encode = &encode_status,
+    .done = &status_done,
+};
+
 void status_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
     if (o.refused() && q.with_fence && !q.completed()) {
-        // The user may have no right to the fence key, or that may hold something else: the rest is
-        // told without.
+        // The user may have no right to the fence key, or that may hold something else or be at
+        // another server: the rest is told without.
         q.with_fence = false;
         next_step(q, status_type);
         return;
@@ -66,11 +78,9 @@ const pending_kind query::own_kind{.cancel = [](context&, pending& p, error_code
     give_up_query(static_cast<query&>(p), why);
 }};
 
-// Where a cluster moves a lock, its fence key may be at another server: who needs none asks for
-// none.
 query::query(caller c, context& h, impl::spec_ptr s, continuation go_on, lock_status* out) noexcept
     : pending{own_kind, c},
-      wire::call{status_type},
+      wire::call{out && s->fenced() ? fenced_status_type : status_type},
       ctx{h},
       spec{std::move(s)},
       on_status{go_on},

@@ -103,7 +103,12 @@ void encode_nest(const wire::call& c, const nest_request& r, resp::writer& w) {
     w.arg(r.depth).arg(core::ceil_millis(r.lease));
 }
 
-bool read_nest(const resp::value& reply) { return reply.integer() == 1; }
+nest_answer read_nest(const resp::value& reply) {
+    if (!reply.is_integer() || reply.integer() < 0 || reply.integer() > 1) {
+        return nest_answer::unintelligible;
+    }
+    return reply.integer() == 1 ? nest_answer::done : nest_answer::gone;
+}
 
 void encode_status(const wire::call& c, const status_request& r, resp::writer& w) {
     wire::write_script(w, c, r.spec.protocol().status, r.with_fence ? 2 : 1, 0).arg(r.spec.name());

@@ -34,7 +34,7 @@ void renew_args(const renew_item& i, resp::writer& w);
 renew_answer read_renew(const resp::value& reply);
 
 void encode_nest(const wire::call& c, const nest_request& r, resp::writer& w);
-bool read_nest(const resp::value& reply);
+nest_answer read_nest(const resp::value& reply);
 
 void encode_status(const wire::call& c, const status_request& r, resp::writer& w);
 std::optional<lock_status> read_status(const resp::value& reply);

@@ -93,6 +93,12 @@ struct status_request {
     bool with_fence;
 };
 
+enum class nest_answer : std::uint8_t {
+    done,  ///< the field holds the lock, and has the depth that was asked for
+    gone,
+    unintelligible,
+};
+
 enum class lock_mode : std::uint8_t { exclusive, shared };
 
 /// How one kind of lock is kept on the server: its keys, its scripts with their arguments, and what
@@ -133,8 +139,7 @@ struct lock_protocol {
     renew_answer (*read_renew)(const resp::value& reply);
 
     void (*encode_nest)(const wire::call& c, const nest_request& r, resp::writer& w);
-    /// The field holds the lock, and has the depth that was asked for.
-    bool (*read_nest)(const resp::value& reply);
+    nest_answer (*read_nest)(const resp::value& reply);
 
     void (*encode_status)(const wire::call& c, const status_request& r, resp::writer& w);
     /// None: it is no answer to that question.

@@ -184,9 +184,11 @@ void link::log_failure(std::string_view why) {
     repeated_(log_level::warning, line, line);
 }
 
+std::string link::refused_for_now() const { return "refused for now by " + target_.text() + ": "; }
+
 // What a server refuses for now, it refuses to all.
 void link::log_refusal(std::string_view words) {
-    const std::string kind = "refused for now by " + target_.text() + ": ";
+    const std::string kind = refused_for_now();
     repeated_(log_level::warning, kind + std::string{reason_of(words)},
               std::string{kind}.append(words));
 }
@@ -328,6 +330,9 @@ void link::handle_push(const resp::value& push) {
 
 void link::answer(call& c, const resp::value& reply) {
     if (!reply.is_error()) {
+        if (std::exchange(c.trouble, errc{}) != errc{}) {
+            repeated_.over(refused_for_now());
+        }
         if (c.type->order != priority::greeting) {
             delayed_.answered();
             failure_ = {};

@@ -223,6 +223,7 @@ private:
     void let_go(bool pauses);
     bool demoted(std::string_view words);
     std::string no_connection() const;
+    std::string refused_for_now() const;
     void log_failure(std::string_view why);
     void log_refusal(std::string_view words);
     void protocol_violation(std::string_view what);

@@ -328,4 +328,21 @@ TEST_F(blocking_test, without_a_server_the_call_says_so) {
     EXPECT_FALSE(lonely.last_server_error().empty());
 }
 
+TEST_F(blocking_test, without_a_server_a_wait_bounds_the_call_and_is_cut_by_the_operation_timeout) {
+    config nowhere = settings();
+    nowhere.unix_path += ".none";
+    nowhere.operation_timeout = 30s;
+    blocking_client lonely{nowhere};
+    blocking_mutex lock{lonely, "lock"};
+    const time_point start = clock::now();
+    EXPECT_EQ(thrown([&] { lock.try_lock_for(200ms); }), errc::not_connected);
+    EXPECT_EQ(thrown([&] { std::unique_lock{lock, 200ms}; }), errc::not_connected);
+    EXPECT_LT(clock::now() - start, 10s);
+    nowhere.operation_timeout = 200ms;
+    blocking_client hurried{nowhere};
+    blocking_mutex other{hurried, "lock"};
+    EXPECT_EQ(thrown([&] { other.try_lock_for(60s); }), errc::not_connected);
+    EXPECT_LT(clock::now() - start, 20s);
+}
+
 }  // namespace

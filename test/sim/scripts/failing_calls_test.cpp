@@ -185,4 +185,14 @@ TEST_P(failing_calls, leave_no_key_without_expiry_and_no_lock_that_the_answer_de
 
 INSTANTIATE_TEST_SUITE_P(scripts, failing_calls, ::testing::ValuesIn(scenes()));
 
+TEST(fencing_scripts, a_clock_beyond_all_tokens_takes_no_lock) {
+    for (const script_id acquire : {script_id::acquire, script_id::value_acquire}) {
+        script_player p;
+        p.now_us = 9'007'199'254'740'991;  // in the year 2255
+        const std::string reply = p.ask(call_of(acquire, {"lock", "fence"}, {mine, lease, "0"}));
+        EXPECT_TRUE(reply.starts_with("-ERR the server's clock is beyond")) << reply;
+        EXPECT_EQ(p.ask({"EXISTS", "lock", "fence"}), ":0\r\n");
+    }
+}
+
 }  // namespace

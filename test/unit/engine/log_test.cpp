@@ -89,6 +89,10 @@ TEST_F(engine_log_of_many, a_refusal_that_may_pass_is_told_once_a_minute) {
     EXPECT_TRUE(said[0].starts_with("refused for now by ")) << said[0];
     EXPECT_TRUE(said[0].ends_with(": MISCONF no disk")) << said[0];
     EXPECT_TRUE(said[1].ends_with(" times more")) << "by its first word: " << said[1];
+    said.clear();
+    play(2s, integer(1));
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_NE(said[0].find(": no more, after "), std::string::npos) << said[0];
     EXPECT_EQ(h.counters().holds_now, many);
 }
 

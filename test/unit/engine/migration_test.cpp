@@ -111,4 +111,19 @@ TEST_F(engine_migration, so_do_releases) {
     EXPECT_EQ(engine.unsettled(), 0u);
 }
 
+TEST(engine_status, of_a_lock_that_has_left_its_fence_key_is_told_without_the_fence) {
+    engine_harness h;
+    h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
+    conch::lock_status s;
+    operation& op = h.status("a", &s);
+    h.connect();
+    EXPECT_EQ(h.sent().size(), 1u);
+    h.reply(error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(h.sent(), lines{"status a"});
+    h.reply(array(integer(500), bulk(""), bulk("other:1"), bulk("1")));
+    EXPECT_TRUE(op.ended({}));
+    EXPECT_TRUE(s.locked);
+    EXPECT_EQ(s.fence, 0u);
+}
+
 }  // namespace

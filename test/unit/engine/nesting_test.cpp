@@ -53,6 +53,19 @@ TEST_F(engine_nesting, a_change_that_a_later_one_overtook_writes_the_depth_of_no
     EXPECT_TRUE(second.granted());
 }
 
+TEST_F(engine_nesting, an_answer_that_is_none_loses_no_hold) {
+    for (const std::string& none :
+         {bulk("1"), integer(5), std::string{"_\r\n"}, array(integer(1))}) {
+        operation& op = h.lock("a", mine);
+        EXPECT_EQ(h.sent(), lines{nest_of("a", 1, 2)});
+        h.reply(none);
+        EXPECT_TRUE(op.ended(errc::protocol_error)) << none;
+        EXPECT_EQ(lost(outer), errc{}) << none;
+        EXPECT_EQ(h.sent(), lines{nest_of("a", 1, 1)}) << "it may have been entered";
+        h.reply(integer(1));
+    }
+}
+
 TEST_F(engine_nesting, a_try_nests_as_well) {
     operation& op = h.try_lock("a", mine);
     EXPECT_EQ(h.sent(), lines{nest_of("a", 1, 2)});

@@ -93,6 +93,7 @@ protected:
                 if (c.name == "SUBSCRIBE" || c.name == "UNSUBSCRIBE") {
                     h.reply(c.name == "SUBSCRIBE" ? subscribed("a") : unsubscribed("a"));
                 } else if (c.name.ends_with("release") && !wrong_releases) {
+                    released = true;
                     h.reply(integer(0));
                 } else if (c.keys.empty() && c.name != "SET") {
                     h.reply("+PONG\r\n");
@@ -108,6 +109,7 @@ protected:
     engine_harness h{};
     int scripts = 0;
     bool wrong_releases = false;
+    bool released = false;
 };
 
 class wrong_answers : public wrongly_answered, public ::testing::WithParamInterface<std::string> {
@@ -130,6 +132,10 @@ TEST_P(wrong_answers, to_a_fenced_acquire_give_a_lock_only_if_they_are_a_number_
     play(10s);
     EXPECT_TRUE(op.done()) << "it outlives its wait";
     EXPECT_EQ(op.granted(), GetParam() == bulk("17"));
+    if (is_text(GetParam()) && !op.granted()) {  // it may have taken the lock
+        EXPECT_TRUE(op.ended(errc::protocol_error));
+        EXPECT_TRUE(released);
+    }
 }
 
 TEST_P(wrong_answers, to_a_try_end_it) {
@@ -190,6 +196,21 @@ TEST_P(wrong_answers, to_a_question_end_it) {
         expect_failed(status);
         expect_failed(with_clients);
     }
+}
+
+TEST_P(wrong_answers, to_what_is_asked_of_clients_and_channels_leave_the_status) {
+    lock_status s;
+    operation& status = h.status("a", &s, {.clients = true});
+    h.connect();
+    for (int i = 0; i < 10 && !status.done(); ++i) {
+        for (const command& c : h.sent_commands()) {
+            h.reply(c.name == "status" ? array(integer(5), bulk(""), bulk("c:7"), bulk("1"))
+                                       : wrong);
+        }
+        h.advance(1s);
+    }
+    EXPECT_TRUE(status.ended({}));
+    EXPECT_EQ(s.holder, "c:7");
 }
 
 INSTANTIATE_TEST_SUITE_P(each, wrong_answers, ::testing::ValuesIn(answers()));
