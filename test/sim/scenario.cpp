@@ -153,9 +153,7 @@ scenario::scenario(dice& chance, dice more, deployment d)
     if (run_as != deployment::alone) {
         deploy(more);
     }
-    if (more.once_in(4)) {
-        settings.max_pass_time = spread(more, 1ms, 1s);
-    }
+    settings.max_pass_time = more.once_in(4) ? spread(more, 1ms, 1s) : settings.max_pass_time;
 }
 
 // What the locks of mutexes are for, and what is only known of those.
