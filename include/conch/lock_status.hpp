@@ -24,7 +24,7 @@ struct lock_status {
     bool locked = false;
     /// `<client uuid>:<number>`; empty if not locked.
     std::string holder{};
-    /// Nesting depth of the holder.
+    /// Nesting depth of the holder; 1 of a writer of a `shared_mutex`.
     std::uint64_t depth = 0;
     /// Time to live of the key; empty if not locked, or locked without expiry.
     std::optional<duration> ttl{};

@@ -20,7 +20,7 @@ struct wait_span {
     time_point began{};
     /// When it was answered.
     time_point ended{};
-    /// Another holder kept it waiting.
+    /// Another holder, or another try of this client, kept it waiting.
     bool contended = false;
     /// Why it failed. No error and no number: `async_try_lock` found the lock busy.
     error_code result{};
@@ -30,9 +30,10 @@ struct wait_span {
 struct hold_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
-    /// Of the acquisition, unique in this client; nested holds share the number of the outermost
-    /// one, and holds between which the lock passed with no word to the server that of the first
-    /// one. The holder that the server knows is `client::id()`, a colon, and this number.
+    /// Of the acquisition, unique in this client. Nested holds, read holds that share one, and
+    /// holds between which the lock passed with no word to the server have the number of the
+    /// first. The holder that the server knows is `client::id()`, a colon, and this number; of a
+    /// writer of a `shared_mutex`, ":write" behind that.
     std::uint64_t number = 0;
     /// The fencing token; 0 if the mutex is not fenced.
     std::uint64_t fence = 0;

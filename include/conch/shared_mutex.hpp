@@ -16,19 +16,22 @@ namespace conch {
 ///
 /// - Waiters of one client are served in their order: a reader waits behind a writer that came
 ///   before it.
-/// - Writers go first: while one waits, no new reader of any conch client is let in, nor for three
-///   `config::max_poll_interval` after it gave up or crashed. Redisson's readers do not look at
-///   that.
-/// - A reader that comes within `config::max_pass_time` of a grant to another reader of its client
-///   shares the hold of that one, and the server is not asked. So do `config::max_passes` at most.
-/// - A crashed reader blocks writers until its lease ends, as a crashed writer does.
-/// - A reader can't become a writer: release first. One that asks to write waits for itself until
-///   `wait` is over.
+/// - Writers go first: once one has asked the server in vain, the server lets no new reader of any
+///   conch client in until it has the lock, nor for three `config::max_poll_interval` after it
+///   gave up or crashed. Redisson's readers do not look at that.
+/// - A reader with equal options that comes within `config::max_pass_time` of a grant to another
+///   reader of its client shares the hold of that one, and the server is not asked: at most
+///   `config::max_passes` readers, the first included.
+/// - A crashed reader blocks writers until its lease ends, as a crashed writer does. Beside readers
+///   of Redisson, no lease for reading may be longer than its `lockWatchdogTimeout`: their renewals
+///   cut the lease of the whole lock to that.
+/// - A reader can't become a writer: release first. One that asks to write waits for itself, for
+///   ever unless it has a `wait`.
 /// - Whoever reads twice at a time needs an owner: without one the second read waits for a writer
 ///   that waits for the first. With an owner, a reader may nest in a reader or a writer of it.
 ///
 /// `errc::wrong_type`: the name is that of a `mutex`, of another kind of Redisson lock, or of data.
-/// No fences, no `lock_options::replicas`. Works with sentinels and clusters. A cheap,
+/// No fences, no `mutex_options::replicas`. Works with sentinels and clusters. A cheap,
 /// copyable handle, as `mutex`. Thread safety: safe from any thread, one object too.
 class shared_mutex {
 public:

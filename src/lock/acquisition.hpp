@@ -17,7 +17,7 @@ struct release;
 struct renewal;
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
-/// it: it ends owned or released. The alarm is for its next renewal.
+/// it, or until it is detached. The alarm is for its next renewal.
 struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     enum class phase : std::uint8_t {
         trying,     ///< the acquire is on its way

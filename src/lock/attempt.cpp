@@ -158,6 +158,7 @@ void slot::on_patience_over(void* acquisition_) {
 }
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
+    // A wanted acquire is replayed: only one that was abandoned ends as lost.
     CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
     o.answered_on->took(ctx.now - a.acquiring->history.last_sent);
     if (o.refused()) {

@@ -34,7 +34,7 @@ core::task contend(slot& s) {
                 s.check_holders();
             }
         } else {
-            if (!s.trying_) {  // else the last holder's release is a try
+            if (!s.trying_) {  // else hand_over() has made one
                 s.try_now();
             }
             came = co_await s.answer_to_try();
@@ -48,7 +48,8 @@ core::task contend(slot& s) {
 
 void slot::begin_conversation() {
     contending_ = true;
-    // Leaves in one write with the try that follows, so that no release is missed between them.
+    // A try that follows at once leaves in the same write, so that no release is missed between
+    // them. Else on_news() calls for one.
     link().channels().add(begin_contest().listener, spec->channel().text());
     if (!acquisitions_.held()) {
         ++ctx.telemetry.counters.wakes_by_subscribe;
@@ -83,7 +84,7 @@ slot::next_wake slot::turn_of_others() {
             {wait::wake::deadline, wait::wake::no_others, wait::wake::overdue, wait::wake::nobody}};
 }
 
-// It may be taken away too, and the message of that be lost.
+// The hold may be taken away, and the message of that be lost: so it is looked at now and then.
 slot::next_wake slot::end_of_local_hold() {
     set_timer(&slot::on_deadline, core::after(ctx.now, poll_interval()));
     return {*contest_,
@@ -139,7 +140,7 @@ void slot::regrouped() {
     heard(wait::wake::news);
 }
 
-// While this client holds the lock it is news of that hold: it may have been taken away.
+// It stays until a try has seen it, and is told to contend() if that awaits it.
 void slot::heard(wait::wake what) {
     contest_->wakeup.add(what);
     tell(what);

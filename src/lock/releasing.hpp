@@ -33,7 +33,8 @@ void compensate(acquisition& a);
 /// From now on the acquire `taking` is to release what `leaving` would.
 void join(attempt& taking, release& leaving) noexcept;
 
-/// The acquire, which replaces a release, is answered or lost: so is the release.
+/// The acquire, which replaces a release, was answered or lost. An answer is that of the release,
+/// too; else the release leaves by itself.
 void end_hand_over(attempt& taking, const wire::outcome& o);
 
 /// The acquire, which replaces a release, is not sent again: the release leaves by itself.

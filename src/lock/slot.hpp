@@ -42,7 +42,7 @@ public:
     /// The hold of this owner that one more of it may be nested in.
     acquisition* held_by(std::uint64_t owner, bool shared) noexcept;
 
-    // For the other conversations.
+    // For the rest of this folder.
 
     context& ctx;
     impl::spec_ptr spec;
@@ -98,8 +98,8 @@ private:
         wire::listener listener;
         wait::wakeup wakeup{};
         wait::turns turns{};
-        /// Behind a short hold: when the waiters begin to listen. After a release: until when this
-        /// client leaves the lock to others. Else: the deadline of what contend() awaits.
+        /// Behind a short hold: when the waiters begin to listen. After a release: until when a new
+        /// caller counts as the next of the streak. Else: the deadline of what contend() awaits.
         core::timer timer;
         std::int64_t ttl_ms = 0;  ///< what the last busy answer said
         std::unique_ptr<std::vector<std::string>> beside{};  ///< the same, for the next try

@@ -108,7 +108,8 @@ struct lock_protocol {
     std::string_view channel_prefix;    ///< with what opens a hash tag
     std::string_view fence_key_prefix;  ///< the same: of the key that is kept beside the lock
     lock_mode mode = lock_mode::exclusive;
-    /// Acquisitions of one family and one name are of one lock, and wait in one queue. Null: this.
+    /// Acquisitions of one family and one name are of one lock, and wait in one queue. Null: it is
+    /// a family of its own.
     const lock_protocol* family = nullptr;
     std::string_view field_suffix{};
     wire::script_pair acquire;

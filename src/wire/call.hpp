@@ -51,7 +51,7 @@ struct call_history {
     /// When the writes of the first and of the last copy started.
     time_point first_sent{};
     time_point last_sent{};
-    /// When a connection last broke with the call unanswered, or with what it had done there.
+    /// When a connection last broke with the call unanswered, or before replicas had confirmed it.
     time_point lost_at = never;
 
     /// A copy may have run without an answer, and may still run.

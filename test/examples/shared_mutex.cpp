@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 asio::awaitable<void> work(conch::client& redis) {
     conch::shared_mutex prices{redis, "prices"};
     conch::hold one = co_await prices.async_lock_shared({.wait = 2s});
-    conch::hold two = co_await prices.async_lock_shared({.wait = 2s});  // beside the first
-    const conch::hold none = co_await prices.async_try_lock();          // empty: somebody reads
+    conch::hold two = co_await prices.async_try_lock_shared();  // beside the first
+    const conch::hold none = co_await prices.async_try_lock();  // empty: somebody reads
     std::cout << (one && two && !none ? "two readers\n" : "a writer beside readers!\n");
     co_await one.async_unlock();
     co_await two.async_unlock();
