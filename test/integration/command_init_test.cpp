@@ -95,9 +95,10 @@ TEST_F(init_command_test, the_demo_works_where_it_has_no_parent_too) {
     if (!may_unshare()) {
         GTEST_SKIP() << "no PID namespaces here";
     }
+    const program::environment variables{{"CONCH_REDIS", ""},
+                                         {"ASAN_OPTIONS", "detect_leaks=0"}};  // as above
     for (const words& options : {words{}, words{"-f", "--mount-proc"}}) {
-        program p{in_namespace(options, {CONCH_PROGRAM_PATH, "demo", "--seconds", "1"}),
-                  {{"CONCH_REDIS", ""}}};
+        program p{in_namespace(options, {CONCH_PROGRAM_PATH, "demo", "--seconds", "1"}), variables};
         const ended& end = p.finish();
         EXPECT_EQ(end.status, 0) << end.err;
         EXPECT_NE(end.out.find("lost updates"), std::string::npos) << end.out;
