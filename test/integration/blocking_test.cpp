@@ -336,7 +336,7 @@ TEST_F(blocking_test, without_a_server_a_wait_bounds_the_call_and_is_cut_by_the_
     blocking_mutex lock{lonely, "lock"};
     const time_point start = clock::now();
     EXPECT_EQ(thrown([&] { lock.try_lock_for(200ms); }), errc::not_connected);
-    EXPECT_EQ(thrown([&] { std::unique_lock{lock, 200ms}; }), errc::not_connected);
+    EXPECT_EQ(thrown([&] { const std::unique_lock held{lock, 200ms}; }), errc::not_connected);
     EXPECT_LT(clock::now() - start, 10s);
     nowhere.operation_timeout = 200ms;
     blocking_client hurried{nowhere};
