@@ -17,10 +17,9 @@ namespace conch {
 ///
 /// - Its key is no `mutex`'s, nor Redisson's: the name in use for one is `errc::wrong_type` for the
 ///   other (a try that need not wait finds it busy).
-/// - A text of somebody else's is taken for a lock, with a time to live or, as redis-py's is
-/// without
-///   `timeout`, with none: it is waited for, and `async_force_unlock` deletes it. One of more than
-///   4,096 bytes is `errc::wrong_type`.
+/// - A text of somebody else's is taken for a lock, with a time to live or without one (as that of
+///   redis-py is without `timeout`): it is waited for, and `async_force_unlock` deletes it. One of
+///   more than 4,096 bytes is `errc::wrong_type`.
 /// - A release publishes a message, as a `mutex`'s does, so conch's waiters wake at once. Others
 ///   don't: their release is noticed within `config::max_poll_interval`, or when their lease ends.
 /// - The depth of nested acquisitions is known to this client alone; `lock_status::depth` is 1.

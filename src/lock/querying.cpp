@@ -28,16 +28,11 @@ constexpr wire::call_type status_type{
 };
 
 // While its hash slot moves, a lock and its fence key may be at two servers.
-constexpr wire::call_type fenced_status_type{
-    .name = "status",
-    .after_loss = wire::retry::replay,
-    .order = wire::priority::normal,
-    .is_script = true,
-    .answered_by_push = false,
-    .divisible = true,
-    .encode = &encode_status,
-    .done = &status_done,
-};
+constexpr wire::call_type fenced_status_type = [] {
+    wire::call_type t = status_type;
+    t.divisible = true;
+    return t;
+}();
 
 void status_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
