@@ -11,19 +11,9 @@
 namespace conch::topology {
 namespace {
 
-/// More masters than any cluster has: what a node tells is nonsense then.
-constexpr std::size_t most_masters = 1000;
-
-bool is_slot(const resp::value& v) noexcept {
-    return v.is_integer() && v.integer() >= 0 &&
-           v.integer() < static_cast<std::int64_t>(wire::hash_slots);
-}
-
 bool will_pass(std::string_view refusal) noexcept {
     return wire::classify(refusal) == wire::refusal::passing;
 }
-
-wire::address address_of(const server_address& a) { return {a.host, a.port, {}}; }
 
 }  // namespace
 
@@ -58,18 +48,17 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
       repeated_{log, timers, now_},
       last_words_{last_words},
       events_{events},
+      nodes_{options_.addresses},
       sharded_{options_.sharded == sharded_messages::on},
       sharded_known_{options_.sharded != sharded_messages::automatic},
       link_{timeouts_.settings(),
-            {address_of(options_.addresses.front()), wire::role::discovery},
+            {nodes_.asked(), wire::role::discovery},
             timers,
             jitter,
             log,
             ignored_,
             words_,
-            {this, &cluster::on_ready, [](void*, errc) {}, &cluster::on_address_needed}} {
-    know({});
-}
+            {this, &cluster::on_ready, [](void*, errc) {}, &cluster::on_address_needed}} {}
 
 cluster::~cluster() { timers_.cancel(poll_); }
 
@@ -199,50 +188,8 @@ void cluster::answered(const resp::value& reply) {
         link_.worked();
     }
     known_ = true;
-    know(ranges);
+    nodes_.know(ranges);
     events_.learned(events_.owner, ranges);
-}
-
-// A range that can't be understood is left out: its hash slots stay with their master.
-std::vector<slot_range> cluster::read(const resp::value& reply) const {
-    std::vector<slot_range> ranges;
-    std::vector<wire::address> masters;
-    reply.each([&](const resp::value& one) {
-        const std::optional<slot_range> r = read_range(one);
-        if (!r || ranges.size() == wire::hash_slots) {
-            return;
-        }
-        if (std::find(masters.begin(), masters.end(), r->master) == masters.end()) {
-            if (masters.size() == most_masters) {
-                return;
-            }
-            masters.push_back(r->master);
-        }
-        ranges.push_back(*r);
-    });
-    return ranges;
-}
-
-std::optional<slot_range> cluster::read_range(const resp::value& one) const {
-    if (one.size() < 3 || !is_slot(one.at(0)) || !is_slot(one.at(1)) ||
-        one.at(0).integer() > one.at(1).integer()) {
-        return std::nullopt;
-    }
-    const resp::value master = one.at(2);
-    const std::int64_t port =
-        master.size() >= 2 && master.at(1).is_integer() ? master.at(1).integer() : 0;
-    const std::string_view host =
-        master.size() >= 2 && master.at(0).is_text() ? master.at(0).text() : std::string_view{};
-    if (port <= 0 || port > 65535 || host == "?") {
-        return std::nullopt;
-    }
-    const std::optional<wire::address> at =
-        reached({std::string{host}, static_cast<std::uint16_t>(port), {}}, link_.target());
-    if (!at) {
-        return std::nullopt;
-    }
-    return slot_range{static_cast<std::uint16_t>(one.at(0).integer()),
-                      static_cast<std::uint16_t>(one.at(1).integer()), *at};
 }
 
 // One of these, if a replica was met there, or nobody for long.
@@ -273,43 +220,14 @@ bool cluster::contradicts_moved(const std::vector<slot_range>& ranges) {
     if (confirmed) {
         return false;
     }
-    prefer(moved.master);
+    if (moved.master != link_.target()) {
+        nodes_.prefer(moved.master);
+    }
     if (nodes_.size() == 1) {
         return false;
     }
     suspect("the node does not know what went to " + moved.master.text());
     return true;
-}
-
-void cluster::know(const std::vector<slot_range>& ranges) {
-    const wire::address at = nodes_.empty() ? wire::address{} : nodes_[asked_];
-    nodes_.clear();
-    const auto add = [&](const wire::address& a) {
-        if (nodes_.size() < most_masters &&
-            std::find(nodes_.begin(), nodes_.end(), a) == nodes_.end()) {
-            nodes_.push_back(a);
-        }
-    };
-    for (const server_address& a : options_.addresses) {
-        add(address_of(a));
-    }
-    for (const slot_range& r : ranges) {
-        add(r.master);
-    }
-    const auto where = std::find(nodes_.begin(), nodes_.end(), at);
-    asked_ = where == nodes_.end() ? 0 : static_cast<std::size_t>(where - nodes_.begin());
-}
-
-// Whoever leaves the present node goes there.
-void cluster::prefer(const wire::address& next) {
-    auto where = std::find(nodes_.begin(), nodes_.end(), next);
-    if (next == link_.target() || (where == nodes_.end() && nodes_.size() >= most_masters)) {
-        return;
-    }
-    if (where == nodes_.end()) {
-        where = nodes_.insert(where, next);
-    }
-    asked_ = (static_cast<std::size_t>(where - nodes_.begin()) + nodes_.size() - 1) % nodes_.size();
 }
 
 void cluster::fail(errc why, const std::string& words) {
@@ -336,11 +254,11 @@ void cluster::on_address_needed(void* self, bool /*was_ready*/) {
     const errc asked = std::exchange(c.why_, errc{});
     const errc why = asked != errc{} ? asked : c.link_.lasting_failure();
     c.refused_ += why != errc{} ? 1 : 0;
-    c.asked_ = (c.asked_ + 1) % all;
+    c.nodes_.turn_to_next();
     c.missed_.clear();
     c.moved_.reset();
     const bool at_once = ++c.failed_ % all != 0;
-    const wire::address& next = c.nodes_[c.asked_];
+    const wire::address& next = c.nodes_.asked();
     if (!at_once) {
         c.timeouts_.round_failed();
     }

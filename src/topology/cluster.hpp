@@ -4,6 +4,7 @@
 
 #include "core/repeated_log.hpp"
 #include "topology/discovery_timeouts.hpp"
+#include "topology/node_list.hpp"
 #include "topology/slot_map.hpp"
 #include "wire/link.hpp"
 
@@ -95,8 +96,6 @@ private:
     std::optional<slot_range> read_range(const resp::value& one) const;
     const missed* named_of_missed(const std::vector<slot_range>& ranges) const;
     bool contradicts_moved(const std::vector<slot_range>& ranges);
-    void know(const std::vector<slot_range>& ranges);
-    void prefer(const wire::address& next);
     void fail(errc why, const std::string& words);
     void suspect(const std::string& words);
     void next_poll();
@@ -110,8 +109,7 @@ private:
     std::string& last_words_;
     cluster_events events_;
     stats ignored_{};
-    std::vector<wire::address> nodes_{};  // to ask: those of the settings, then what became known
-    std::size_t asked_ = 0;               // which of them is
+    node_list nodes_;
     std::size_t failed_ = 0;              // so many of them in a row, since one answered
     std::size_t refused_ = 0;             // so many of these would refuse again
     errc why_{};                          // this one would

@@ -21,12 +21,6 @@ std::optional<Number> number_in(std::string_view text) noexcept {
     return bad == std::errc{} && last == end ? std::optional{n} : std::nullopt;
 }
 
-/// One address may be that of several, as of a service: each connection leads to any of them.
-constexpr std::size_t looks_at_one_address = 3;
-
-/// Where no master is reached, and the sentinels may name another one.
-constexpr duration soon = std::chrono::seconds{1};
-
 }  // namespace
 
 // Not replayed: the epoch and the place are of one sentinel.
@@ -76,6 +70,7 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
                        log(level > log_level::info ? level : log_level::debug, line);
                    },
                    log.wants(log_level::debug) ? log_level::debug : log_level::warning},
+      belief_{options_.addresses.size()},
       link_{timeouts_.settings(),
             {address_of(0), wire::role::sentinel},
             timers,
@@ -127,8 +122,9 @@ void sentinel::on_poll(void* self) {
     // Not before it has said all: else another's word would seem to follow its own.
     const bool said = s.its_epoch_ && s.place_question_.where == wire::call::state::idle;
     if (said && s.link_.ready()) {
-        if (s.options_.addresses.size() == 1 && s.dissent_.in_a_row != 0) {
-            s.fail({}, "as of an old configuration the master is at " + s.dissent_.at.text());
+        const wire::address* const doubted = s.belief_.doubted();
+        if (s.options_.addresses.size() == 1 && doubted) {
+            s.fail({}, "as of an old configuration the master is at " + doubted->text());
         } else {
             s.turn_to_next();
             s.go_on(true);
@@ -140,7 +136,7 @@ void sentinel::on_poll(void* self) {
 
 void sentinel::turn_to_next() noexcept {
     asked_ = (asked_ + 1) % options_.addresses.size();
-    counted_ = false;
+    belief_.asks_next();
 }
 
 // What was announced may be of another master: the answer to the question tells. One that is on its
@@ -214,9 +210,9 @@ void sentinel::answered(const resp::value& reply) {
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
              ", which is not believed");
-        const bool late = poll_.at > core::after(now_, soon);
-        if (dissent_.in_a_row != 0 && !dissent_.reached && late) {  // the others are to say, too
-            next_poll(soon);
+        const bool late = poll_.at > core::after(now_, master_belief::pause);
+        if (belief_.nobody_is_reached() && late) {  // the others are to say, too
+            next_poll(master_belief::pause);
         }
         return;
     }
@@ -225,8 +221,9 @@ void sentinel::answered(const resp::value& reply) {
     }
     if (at != master_.target()) {
         log_(log_level::info, "master ", options_.master, " is at ", at.text());
-        turns_ += master_.target().known() ? 1 : 0;
-        turned_at_ = now_;
+        if (master_.target().known()) {
+            belief_.turned(now_);
+        }
         master_.forget_failures();  // they were another server's
         master_.move_to(at);
     }
@@ -242,44 +239,12 @@ bool sentinel::believes(const wire::address& at) {
         log_(log_level::warning, "the sentinel does not tell how new its configuration is (may ",
              "the user +sentinel|master?): no other is asked as long as it answers");
     }
-    const std::int64_t its = its_epoch_.value_or(epoch_);
-    const wire::address& before = master_.target();
     const bool reached = master_.ready() || durable_.ready();
-    const bool newer = !its_epoch_ || its > epoch_ || (its == epoch_ && !reached);
-    if (its > epoch_) {
-        turns_ = 0;
+    const auto v = belief_.judge({asked_, at, its_epoch_, master_.target(), reached, now_});
+    if (v == master_belief::verdict::too_soon) {
+        timers_.set(poll_, std::min(poll_.at, belief_.next_turn()));
     }
-    // They name one after the other, and no master was met there: no turn without a pause.
-    const time_point next_turn = core::after(turned_at_, soon);
-    if (at != before && turns_ >= 2 * options_.addresses.size() && now_ < next_turn) {
-        timers_.set(poll_, std::min(poll_.at, next_turn));
-        return false;
-    }
-    if (at == before || !before.known() || newer) {
-        dissent_ = {};
-        epoch_ = std::max(epoch_, its);
-        return true;
-    }
-    if (!all_agree(at, reached)) {
-        return false;
-    }
-    dissent_ = {};
-    epoch_ = its;
-    return true;
-}
-
-bool sentinel::all_agree(const wire::address& at, bool reached) {
-    const std::size_t all = options_.addresses.size();
-    if (at != dissent_.at || reached != dissent_.reached) {
-        dissent_ = {at, reached, 0, std::vector<bool>(all)};
-        counted_ = false;
-    }
-    dissent_.named_it[asked_] = true;
-    dissent_.in_a_row += std::exchange(counted_, true) ? 0 : 1;
-    const auto who = std::count(dissent_.named_it.begin(), dissent_.named_it.end(), true);
-    const bool most = static_cast<std::size_t>(who) > all / 2;
-    const std::size_t enough = all > 1 ? all : looks_at_one_address;
-    return dissent_.in_a_row >= enough && (most || !reached);
+    return v == master_belief::verdict::believed;
 }
 
 void sentinel::fail(errc why, const std::string& words) {

@@ -5,6 +5,7 @@
 #include "core/log.hpp"
 #include "core/repeated_log.hpp"
 #include "topology/discovery_timeouts.hpp"
+#include "topology/master_belief.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -15,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace conch::topology {
 
@@ -23,16 +23,9 @@ namespace conch::topology {
 /// sentinel announces a failover, and from time to time.
 ///
 /// A sentinel that was cut off together with an old master goes on to name it. So at each look the
-/// next one is asked, and listened to, on one connection at a time. One that names another server
-/// than before is believed if its configuration is newer (`config-epoch`: each failover has a
-/// greater one), or as new and the server before is not reached, or if as many in a row as there
-/// are sentinels name the same, as when all were told to monitor another; most of them, as long as
-/// the server before is reached, so that one alone does not speak for those that are dead. Where
-/// there is one address, it may be that of a service, behind which are several: what three
-/// connections in a row lead to is believed then. One that may not tell the epoch
-/// (`+sentinel|master`) is believed, and the others are not asked as long as it answers. Where no
-/// configuration is newer than the last, and they named twice as many servers in turn as there are
-/// sentinels, none of them a master that was met, each of the next ones has a second.
+/// next one is asked, and listened to, on one connection at a time; `master_belief` says whom to
+/// believe. Where one may not tell how new its configuration is, the others are not asked as long
+/// as it answers.
 class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.
@@ -51,7 +44,7 @@ public:
     /// A master was met.
     void there() noexcept {
         missed_ = {};
-        turns_ = 0;
+        belief_.met();
     }
     /// The connection to the sentinel that is asked at present.
     wire::link& link() noexcept { return link_; }
@@ -62,14 +55,6 @@ private:
     struct question : wire::call {
         question(const wire::call_type& t, sentinel& s) noexcept : call{t}, home{s} {}
         sentinel& home;
-    };
-
-    /// What was not believed.
-    struct dissent {
-        wire::address at{};
-        bool reached = false;          // the server before is
-        std::size_t in_a_row = 0;      // so many named that
-        std::vector<bool> named_it{};  // of each of the sentinels
     };
 
     static config settings_of(const config& all);
@@ -88,7 +73,6 @@ private:
     void go_on(bool at_once);
     void blame(errc reason) noexcept;
     bool believes(const wire::address& at);
-    bool all_agree(const wire::address& at, bool reached);
     void turn_to_next() noexcept;
     void fail(errc why, const std::string& words);
     void next_poll(duration within);
@@ -115,12 +99,8 @@ private:
     wire::address missed_{};         // where no master was met
     time_point missed_since_{};
     bool is_replica_ = false;                  // there
-    std::size_t turns_ = 0;                    // to another address, and no master was met
-    time_point turned_at_{};                   // the last of them
     std::optional<std::int64_t> its_epoch_{};  // of the one that is asked, if it told
-    std::int64_t epoch_ = 0;                   // the greatest of those that were believed
-    dissent dissent_{};
-    bool counted_ = false;  // the one that is asked, in a row
+    master_belief belief_;
     bool again_ = false;    // there was news after it was asked
     bool warned_ = false;
     bool closed_ = false;

@@ -39,9 +39,7 @@ link::link(const config& settings, destination to, core::timer_heap& timers, cor
       last_words_{last_words},
       reader_{limits_of(to.expected)},
       greeting_{settings, to.expected, this, &link::on_greeted},
-      timer_{this, &link::on_timer} {
-    ping_.home = this;
-}
+      timer_{this, &link::on_timer} {}
 
 link::~link() { timers_.cancel(timer_); }
 
@@ -52,7 +50,7 @@ void link::submit(call& c) {
 
 void link::use() {
     if (state_ == state::unused) {
-        down_since_ = now_;
+        down_.since = now_;
         connect();
     }
 }
@@ -76,10 +74,8 @@ void link::connect() {
         return;
     }
     state_ = state::connecting;
-    lasting_ = {};
-    met_replica_ = false;
+    down_.trying(now_);
     wanted_ = ++epoch_;
-    tried_at_ = now_;
     timers_.set(timer_, core::after(now_, settings_.connect_timeout));
 }
 
@@ -89,7 +85,7 @@ void link::connected() {
     reader_.reset();
     input_.clear();
     unread_ = 0;
-    heard_ = now_;
+    heartbeat_.heard(now_);
     unwatched_ = false;
     greeting_.start(pipeline_);
 }
@@ -100,9 +96,9 @@ void link::on_greeted(void* self) {
     if (why != errc{}) {
         l.remember_words(l.greeting_.words());
         const bool lasting = l.greeting_.failed_for_good();
-        l.failure_ = why;
-        l.met_replica_ = why == errc::read_only;
-        l.lasting_ = lasting ? why : errc{};
+        l.down_.failure = why;
+        l.down_.met_replica = why == errc::read_only;
+        l.down_.lasting = lasting ? why : errc{};
         l.down(l.greeting_.words());
         if (lasting) {
             l.events_.lost(l.events_.owner, why);
@@ -110,10 +106,10 @@ void link::on_greeted(void* self) {
         return;
     }
     l.state_ = state::ready;
-    l.attempts_ = 0;
+    l.down_.attempts = 0;
     ++l.counters_.connects;
     l.log_(log_level::info, "connected to ", l.target_.text());
-    if (l.now_ - l.down_since_ >= worth_telling) {
+    if (l.now_ - l.down_.since >= worth_telling) {
         l.repeated_.over(l.no_connection());
     }
     if (l.target_ != l.served_) {
@@ -122,7 +118,7 @@ void link::on_greeted(void* self) {
         }
         l.served_ = l.target_;
     }
-    l.fence_old();
+    l.old_.fence(l.greeting_.run_id(), l.target_);
     l.events_.ready(l.events_.owner);
     l.channels_.connection_ready();
     l.timers_.cancel(l.timer_);
@@ -134,7 +130,7 @@ void link::broken(std::string_view why, errc lasting) {
         return;
     }
     const bool trying = state_ == state::connecting || state_ == state::greeting;
-    if (trying && failure_ == errc{}) {  // else the words stay that belong to the failure
+    if (trying && down_.failure == errc{}) {  // else the words stay that belong to the failure
         remember_words(why);
     }
     if (lasting == errc{}) {
@@ -142,7 +138,7 @@ void link::broken(std::string_view why, errc lasting) {
         return;
     }
     remember_words(why);
-    failure_ = lasting_ = lasting;
+    down_.failure = down_.lasting = lasting;
     down(why);
     events_.lost(events_.owner, lasting);
 }
@@ -154,7 +150,8 @@ void link::down(std::string_view why) {
     let_go(true);
     if (was_ready) {
         events_.lost(events_.owner, errc{});
-    } else if (++attempts_; settings_.retry_attempts && attempts_ >= *settings_.retry_attempts) {
+    } else if (++down_.attempts;
+               settings_.retry_attempts && down_.attempts >= *settings_.retry_attempts) {
         events_.lost(events_.owner, why_down());
     }
     ask_for_address(was_ready);
@@ -163,9 +160,9 @@ void link::down(std::string_view why) {
 void link::let_go(bool pauses) {
     CONCH_CHECK(state_ != state::unused && state_ != state::closed);
     if (ready()) {
-        down_since_ = now_;
+        down_.since = now_;
         ++counters_.connection_losses;
-        remember_old();
+        old_.add(now_, greeting_.client_id(), greeting_.run_id(), served_);
     }
     wanted_ = 0;
     state_ = state::pausing;
@@ -195,7 +192,7 @@ void link::log_refusal(std::string_view words) {
 
 void link::pause() {
     const duration d =
-        doubled(settings_.reconnect_delay_min, failures_++, settings_.reconnect_delay_max);
+        doubled(settings_.reconnect_delay_min, down_.pauses++, settings_.reconnect_delay_max);
     timers_.set(timer_, core::after(now_, jitter_.jitter(d)));
 }
 
@@ -238,7 +235,7 @@ void link::stage(std::string& out) {
     counters_.script_calls += pipeline_.stage(out, ready(), now_, write_limit);
     counters_.bytes_sent += out.size() - before;
     if (idle && pipeline_.awaits_answer()) {
-        heard_ = now_;
+        heartbeat_.heard(now_);
     }
 }
 
@@ -275,115 +272,21 @@ void link::go_on() {
 }
 
 void link::protocol_violation(std::string_view what) {
-    failure_ = errc::protocol_error;
+    down_.failure = errc::protocol_error;
     remember_words(what);
     down(last_words_);
 }
 
-errc link::why_unanswered(const call& c) const noexcept {
-    return c.trouble != errc{} ? c.trouble : why_down();
-}
-
-errc link::why_down() const noexcept { return failure_ != errc{} ? failure_ : errc::not_connected; }
-
-void link::handle(const resp::value& message) {
-    ++handled_;
-    if (message.type() == resp::kind::push) {
-        handle_push(message);
-        return;
-    }
-    call* const c = pipeline_.next_answered();
-    if (is_misdirected(c, message)) {
-        return;
-    }
-    heard_ = now_;
-    if (message.is_error() && events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
-        events_.hash_slots_crossed(events_.owner);
-    }
-    if (c->ask == call::asking::awaited) {
-        c->ask = call::asking::answered;  // whatever it was: the answer to the call itself tells
-        return;
-    }
-    handled_ += c->joined;
-    if (c->joined > 0) {
-        answer_joined(c->joined + std::size_t{1}, message);
+// An answer that is overdue ends the connection.
+void link::watch() {
+    if (halted()) {
+        unwatched_ = true;  // the answer may be in what was not looked at yet
+    } else if (const auto next = heartbeat_.look(now_)) {
+        timers_.set(timer_, *next);
     } else {
-        answer(*pipeline_.take_answered(), message);
+        remember_words("the server didn't answer in time");
+        down(last_words_);
     }
-}
-
-void link::handle_push(const resp::value& push) {
-    call* const c = pipeline_.next_answered();
-    if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
-        heard_ = now_;
-        pipeline_.take_answered();
-        c->end({outcome::kind::answered, push, this});
-        return;
-    }
-    if (!c) {
-        heard_ = now_;  // where an answer is awaited, only an answer is a sign of life
-    }
-    if (!channels_.on_push(push)) {
-        ++counters_.unknown_pushes;
-    }
-}
-
-void link::answer(call& c, const resp::value& reply) {
-    if (!reply.is_error()) {
-        if (std::exchange(c.trouble, errc{}) != errc{}) {
-            repeated_.over(refused_for_now());
-        }
-        if (c.type->order != priority::greeting) {
-            delayed_.answered();
-            failure_ = {};
-            if (expected_ != role::sentinel && expected_ != role::discovery) {  // may be of no use
-                failures_ = 0;
-            }
-        }
-        c.end({outcome::kind::answered, reply, this});
-        return;
-    }
-    const std::string_view words = reply.text();
-    remember_words(words);
-    if (redirect(c, words) || moved_away(c, words)) {
-        return;
-    }
-    // No replica refuses a subscription so; one that is being left is gone once the connection is.
-    if (c.type->order != priority::greeting && !c.type->answered_by_push && demoted(words)) {
-        if (!c.abandoned()) {
-            c.history.not_run();
-            pipeline_.submit_again(c);
-            return;
-        }
-    } else if (!c.abandoned() && c.type->order != priority::greeting && &c != &ping_) {
-        switch (classify(words)) {
-            case refusal::no_script:
-                if (!c.by_body) {
-                    c.by_body = true;
-                    c.history.not_run();
-                    pipeline_.submit_again(c);
-                    return;
-                }
-                break;
-            case refusal::passing:
-                if ((c.type->divisible && is_divided(words)) || expected_ == role::discovery) {
-                    break;  // the question goes to the next node
-                }
-                c.history.not_run();
-                log_refusal(words);
-                retry_later(c, to_errc(words));
-                return;
-            case refusal::lasting: break;
-        }
-    }
-    c.end({outcome::kind::refused, reply, this});
-}
-
-// By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
-void link::retry_later(call& c, errc trouble) {
-    c.ask = call::asking::no;
-    c.trouble = trouble;
-    delayed_.add(c);
 }
 
 }  // namespace conch::wire

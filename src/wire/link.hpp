@@ -10,6 +10,9 @@
 #include "resp/reader.hpp"
 #include "wire/delayed_calls.hpp"
 #include "wire/handshake.hpp"
+#include "wire/heartbeat.hpp"
+#include "wire/old_connections.hpp"
+#include "wire/outage.hpp"
 #include "wire/pipeline.hpp"
 #include "wire/redirection.hpp"
 #include "wire/subscriptions.hpp"
@@ -19,7 +22,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,17 +84,21 @@ public:
     const subscriptions& channels() const noexcept { return channels_; }
     bool ready() const noexcept { return state_ == state::ready; }
     /// When the link was last ready, or first wanted; now, if it is ready.
-    time_point down_since(time_point now) const noexcept { return ready() ? now : down_since_; }
+    time_point down_since(time_point now) const noexcept { return ready() ? now : down_.since; }
     /// A connection that broke between these may still run what was written on it.
-    bool may_still_run(time_point first, time_point last) const noexcept;
+    bool may_still_run(time_point first, time_point last) const noexcept {
+        return old_.may_still_run(first, last);
+    }
     /// What to tell who waited in vain for a connection.
-    errc why_down() const noexcept;
+    errc why_down() const noexcept { return down_.why(); }
     /// Why it isn't known where to connect; none: for no reason that lasts.
-    void presume(errc why) noexcept { failure_ = why; }
+    void presume(errc why) noexcept { down_.failure = why; }
     /// The last attempt to connect met a replica, where a master is wanted.
-    bool met_replica() const noexcept { return met_replica_; }
+    bool met_replica() const noexcept { return down_.met_replica; }
     /// What to tell who waited too long for the answer to this call.
-    errc why_unanswered(const call& c) const noexcept;
+    errc why_unanswered(const call& c) const noexcept {
+        return c.trouble != errc{} ? c.trouble : why_down();
+    }
     const std::string& last_words() const noexcept { return last_words_; }
     void remember_words(std::string_view words) { last_words_ = words; }
     /// An answer to a part of a call was this error. True if a replica gave it where a master is
@@ -131,13 +137,13 @@ public:
     /// Without a connection until the next call, and without a place. Precondition: not in use.
     void park();
     /// What failed was another server's fault: pauses and attempts are counted anew.
-    void forget_failures() noexcept;
+    void forget_failures() noexcept { down_.forget_failures(); }
     /// When it last began to connect.
-    time_point tried_at() const noexcept { return tried_at_; }
+    time_point tried_at() const noexcept { return down_.tried_at; }
     /// It answered as it should: the next pause is a short one.
-    void worked() noexcept { failures_ = 0; }
+    void worked() noexcept { down_.pauses = 0; }
     /// Why another attempt to connect would fail as the last did; none if it may not.
-    errc lasting_failure() const noexcept { return lasting_; }
+    errc lasting_failure() const noexcept { return down_.lasting; }
 
     // For the driver.
 
@@ -185,36 +191,9 @@ private:
         closed
     };
 
-    struct probe : call {
-        explicit probe(const call_type& t) noexcept : call{t} {}
-        link* home = nullptr;
-    };
-
-    /// A connection that broke while it was ready, and was not ended at the server.
-    struct old_connection : call {
-        old_connection(link& l, time_point t, std::int64_t id, std::string run, address a)
-            : call{kill_type},
-              home{l},
-              lost_at{t},
-              client_id{id},
-              run_id{std::move(run)},
-              at{std::move(a)} {}
-        link& home;
-        time_point lost_at;
-        std::int64_t client_id;
-        std::string run_id;
-        address at;
-    };
-
     static void on_greeted(void* self);
     static void on_timer(void* self);
     static void on_resumed(void* self);
-    static void encode_ping(call& c, resp::writer& w);
-    static void encode_kill(call& c, resp::writer& w);
-    static void ping_done(call& c, const outcome& o);
-    static void kill_done(call& c, const outcome& o);
-    static const call_type ping_type;
-    static const call_type kill_type;
 
     void connect();
     void pause();
@@ -235,8 +214,6 @@ private:
     void refused_together(std::size_t count, const resp::value& reply);
     bool redirect(call& c, std::string_view words);
     bool moved_away(call& c, std::string_view words);
-    void fence_old();
-    void remember_old();
     void watch();
 
     const config& settings_;
@@ -252,22 +229,12 @@ private:
     time_point now_{};
     std::uint64_t wanted_ = 0;
     std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
-    time_point down_since_{};
-    time_point tried_at_{};
-    time_point heard_{};  // when bytes last came, or an answer began to be awaited
-    unsigned failures_ = 0;
-    unsigned attempts_ = 0;  // to connect that failed since one succeeded
-    errc failure_{};         // of the last connections; none once a command was answered
-    errc lasting_{};         // of the last attempt to connect
-    bool met_replica_ = false;
+    outage down_{};
     address served_{};  // where it was last ready
     std::uint8_t moves_ = 0;
     duration round_trip_{};
     std::string& last_words_;
     core::repeated_log repeated_{log_, timers_, now_};
-
-    std::list<old_connection> unfenced_{};
-    time_point forgotten_ = time_point::min();  // unfenced, but no longer in the list: up to then
 
     core::byte_buffer input_{};
     std::size_t unread_ = 0;    // bytes of it that were there before
@@ -278,7 +245,8 @@ private:
     pipeline pipeline_{};
     subscriptions channels_{pipeline_};
     handshake greeting_;
-    probe ping_{ping_type};
+    heartbeat heartbeat_{pipeline_, settings_};
+    old_connections old_{pipeline_, log_, counters_.old_fenced};
     delayed_calls delayed_{pipeline_, timers_, jitter_,          now_,
                            settings_.reconnect_delay_max, this, &link::on_resumed};
     core::timer timer_;

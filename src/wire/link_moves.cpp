@@ -22,11 +22,6 @@ void link::move_to(const address& to) {
     }
 }
 
-void link::forget_failures() noexcept {
-    failures_ = attempts_ = 0;
-    failure_ = {};
-}
-
 void link::move_later(const address& to) {
     if (to == target_) {
         return;

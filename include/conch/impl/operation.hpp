@@ -3,10 +3,11 @@
 #define CONCH_IMPL_OPERATION_HPP
 
 #include <conch/error.hpp>
+#include <conch/impl/asked_options.hpp>
 #include <conch/impl/fwd.hpp>
+#include <conch/impl/operation_memory.hpp>
 #include <conch/impl/tracked.hpp>
 #include <conch/lock_status.hpp>
-#include <conch/options.hpp>
 #include <conch/rate.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
@@ -17,11 +18,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -51,104 +49,6 @@ struct request {
     static const request permits;
     static const request try_permits;
     static const request shutdown;
-};
-
-/// `lock_options` in less room, or `status_options`, or an amount. Trivially destructible.
-class asked_options {
-public:
-    asked_options() = default;
-    explicit asked_options(duration amount) noexcept : wait_{amount} {}
-    explicit asked_options(const status_options& o) noexcept : clients_{o.clients} {}
-    explicit asked_options(const lock_options& o) noexcept
-        : wait_{kept(o.wait)},
-          lease_{kept(o.lease)},
-          max_hold_{o.max_hold},
-          stop_before_{kept(o.stop_before)},
-          owner_{o.owner ? o.owner->id() : 0},
-          says_renew_{o.renew.has_value()},
-          renew_{o.renew.value_or(false)} {}
-
-    duration amount() const noexcept { return wait_; }
-    status_options status() const noexcept { return {.clients = clients_}; }
-    /// Without the owner, who may be gone by now.
-    lock_options get() const noexcept {
-        return {.wait = given(wait_),
-                .lease = given(lease_),
-                .renew = says_renew_ ? std::optional{renew_} : std::nullopt,
-                .max_hold = max_hold_,
-                .stop_before = given(stop_before_)};
-    }
-    /// 0: none.
-    std::uint64_t owner() const noexcept { return owner_; }
-
-private:
-    static constexpr duration none = duration::min();
-
-    // As bad a value stays a bad one.
-    static duration kept(const std::optional<duration>& d) noexcept {
-        return d ? std::max(*d, none + duration{1}) : none;
-    }
-    static std::optional<duration> given(duration d) noexcept {
-        return d == none ? std::nullopt : std::optional{d};
-    }
-
-    duration wait_{};
-    duration lease_{};
-    duration max_hold_{};
-    duration stop_before_{};
-    std::uint64_t owner_ = 0;
-    bool says_renew_ = false;
-    bool renew_ = false;
-    bool clients_ = false;
-};
-
-/// Room in an operation for what an event loop makes of its delivery: one thing at a time.
-class posting_memory {
-    static constexpr std::size_t alignment = alignof(void*);
-
-public:
-    posting_memory() = default;
-    posting_memory(const posting_memory&) = delete;
-    posting_memory& operator=(const posting_memory&) = delete;
-
-    template <typename T>
-    class allocator {
-    public:
-        using value_type = T;
-
-        explicit allocator(posting_memory& m) noexcept : memory_{&m} {}
-        template <typename U>
-        allocator(const allocator<U>& other) noexcept : memory_{other.memory_} {}
-
-        T* allocate(std::size_t n) {
-            if (fits(n)) {
-                return reinterpret_cast<T*>(memory_->space_);
-            }
-            return static_cast<T*>(allocate_operation(n * sizeof(T)));
-        }
-        void deallocate(T* p, std::size_t n) noexcept {
-            if (!fits(n)) {
-                free_operation(p, n * sizeof(T));
-            }
-        }
-        template <typename U>
-        bool operator==(const allocator<U>& other) const noexcept {
-            return memory_ == other.memory_;
-        }
-
-    private:
-        template <typename U>
-        friend class allocator;
-
-        static bool fits(std::size_t n) noexcept {
-            return alignof(T) <= alignment && n * sizeof(T) <= sizeof memory_->space_;
-        }
-
-        posting_memory* memory_;
-    };
-
-private:
-    alignas(alignment) std::byte space_[64];
 };
 
 /// One asynchronous operation between its initiating call and its handler, the handler's type
@@ -215,41 +115,6 @@ public:
 private:
     std::weak_ptr<backend> core_;
     std::uint64_t ticket_;
-};
-
-/// For what has no allocator of its own.
-template <typename T>
-class operation_allocator {
-public:
-    using value_type = T;
-
-    operation_allocator() = default;
-    template <typename U>
-    explicit operation_allocator(const std::allocator<U>&) noexcept {}
-
-    T* allocate(std::size_t n) {
-        if constexpr (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-            return std::allocator<T>{}.allocate(n);
-        } else {
-            return static_cast<T*>(allocate_operation(n * sizeof(T)));
-        }
-    }
-    void deallocate(T* p, std::size_t n) noexcept {
-        if constexpr (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-            std::allocator<T>{}.deallocate(p, n);
-        } else {
-            free_operation(p, n * sizeof(T));
-        }
-    }
-};
-
-template <typename Allocator, typename T>
-struct rebound {
-    using type = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
-};
-template <typename U, typename T>
-struct rebound<std::allocator<U>, T> {
-    using type = operation_allocator<T>;
 };
 
 /// `Result::take(Result::operation_type&)` makes the handler's arguments, as a tuple.

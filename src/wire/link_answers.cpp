@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a server says on a link's connection: answers to calls, and messages.
+#include "wire/link.hpp"
+#include "wire/server_error.hpp"
+
+#include <array>
+#include <utility>
+
+namespace conch::wire {
+
+void link::handle(const resp::value& message) {
+    ++handled_;
+    if (message.type() == resp::kind::push) {
+        handle_push(message);
+        return;
+    }
+    call* const c = pipeline_.next_answered();
+    if (is_misdirected(c, message)) {
+        return;
+    }
+    heartbeat_.heard(now_);
+    if (message.is_error() && events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
+        events_.hash_slots_crossed(events_.owner);
+    }
+    if (c->ask == call::asking::awaited) {
+        c->ask = call::asking::answered;  // whatever it was: the answer to the call itself tells
+        return;
+    }
+    handled_ += c->joined;
+    if (c->joined > 0) {
+        answer_joined(c->joined + std::size_t{1}, message);
+    } else {
+        answer(*pipeline_.take_answered(), message);
+    }
+}
+
+void link::handle_push(const resp::value& push) {
+    call* const c = pipeline_.next_answered();
+    if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
+        heartbeat_.heard(now_);
+        pipeline_.take_answered();
+        c->end({outcome::kind::answered, push, this});
+        return;
+    }
+    if (!c) {
+        heartbeat_.heard(now_);  // where an answer is awaited, only an answer is a sign of life
+    }
+    if (!channels_.on_push(push)) {
+        ++counters_.unknown_pushes;
+    }
+}
+
+void link::answer(call& c, const resp::value& reply) {
+    if (!reply.is_error()) {
+        if (std::exchange(c.trouble, errc{}) != errc{}) {
+            repeated_.over(refused_for_now());
+        }
+        if (c.type->order != priority::greeting) {
+            delayed_.answered();
+            down_.failure = {};
+            if (expected_ != role::sentinel && expected_ != role::discovery) {  // may be of no use
+                down_.pauses = 0;
+            }
+        }
+        c.end({outcome::kind::answered, reply, this});
+        return;
+    }
+    const std::string_view words = reply.text();
+    remember_words(words);
+    if (redirect(c, words) || moved_away(c, words)) {
+        return;
+    }
+    // No replica refuses a subscription so; one that is being left is gone once the connection is.
+    if (c.type->order != priority::greeting && !c.type->answered_by_push && demoted(words)) {
+        if (!c.abandoned()) {
+            c.history.not_run();
+            pipeline_.submit_again(c);
+            return;
+        }
+    } else if (!c.abandoned() && c.type->order != priority::greeting && !heartbeat_.is_ping(c)) {
+        switch (classify(words)) {
+            case refusal::no_script:
+                if (!c.by_body) {
+                    c.by_body = true;
+                    c.history.not_run();
+                    pipeline_.submit_again(c);
+                    return;
+                }
+                break;
+            case refusal::passing:
+                if ((c.type->divisible && is_divided(words)) || expected_ == role::discovery) {
+                    break;  // the question goes to the next node
+                }
+                c.history.not_run();
+                log_refusal(words);
+                retry_later(c, to_errc(words));
+                return;
+            case refusal::lasting: break;
+        }
+    }
+    c.end({outcome::kind::refused, reply, this});
+}
+
+// By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
+void link::retry_later(call& c, errc trouble) {
+    c.ask = call::asking::no;
+    c.trouble = trouble;
+    delayed_.add(c);
+}
+
+// As if each had left by itself. An answer may end the connection, and with it the others.
+void link::answer_joined(std::size_t count, const resp::value& replies) {
+    if (replies.is_error()) {
+        refused_together(count, replies);
+        return;
+    }
+    if (replies.size() != count) {
+        protocol_violation("an array of another length than asked for");
+        return;
+    }
+    const std::uint64_t epoch = wanted_;
+    for (std::size_t i = 0; i < count && wanted_ == epoch; ++i) {
+        answer(*pipeline_.take_answered(), replies.at(i));
+    }
+}
+
+// None of them ran. What is wrong with one of them, such as a name that this user may not use,
+// is no reason to refuse the others.
+void link::refused_together(std::size_t count, const resp::value& reply) {
+    const bool divided = is_divided(reply.text());
+    const refusal why = divided ? refusal::lasting : classify(reply.text());
+    remember_words(reply.text());
+    // All of them first: an answer may end the connection.
+    std::array<call*, pipeline::most_joined> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        all[i] = pipeline_.take_answered();
+    }
+    const bool of_replica = demoted(reply.text());
+    std::array<call*, pipeline::most_joined> again;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        call& c = *all[i];
+        if (!divided && redirect(c, reply.text())) {
+            continue;
+        }
+        const bool goes_again = !c.abandoned() && (of_replica || why == refusal::lasting ||
+                                                   (why == refusal::no_script && !c.by_body));
+        if (!goes_again) {
+            answer(c, reply);
+            continue;
+        }
+        c.by_body = !of_replica && why == refusal::no_script;
+        c.alone = !of_replica && why == refusal::lasting;
+        c.history.not_run();
+        again[size++] = &c;
+    }
+    pipeline_.submit_again({again.data(), size});
+}
+
+}  // namespace conch::wire
