@@ -72,7 +72,7 @@ void lock_engine::begin_turn(time_point now) {
     ctx_.renewing.tick();
     for (std::size_t i = 0; i < links(); ++i) {
         if (halted(i)) {
-            link(i).go_on();
+            connection(i).go_on();
         }
     }
 }
@@ -303,13 +303,13 @@ void lock_engine::close() {
     ctx_.retire_idle();
 }
 
-void lock_engine::connected(std::size_t i) { link(i).connected(); }
+void lock_engine::connected(std::size_t i) { connection(i).connected(); }
 
 void lock_engine::connection_broken(std::string_view why, errc lasting, std::size_t i) {
-    link(i).broken(why, lasting);
+    connection(i).broken(why, lasting);
 }
 
-void lock_engine::received(std::size_t i) { link(i).received(); }
+void lock_engine::received(std::size_t i) { connection(i).received(); }
 
 bool lock_engine::halted() const noexcept {
     for (std::size_t i = 0; i < links(); ++i) {
@@ -323,7 +323,7 @@ bool lock_engine::halted() const noexcept {
 bool lock_engine::unhurried() const noexcept {
     bool some = false;
     for (std::size_t i = 0; i < links(); ++i) {
-        if (link(i).hurries()) {
+        if (connection(i).hurries()) {
             return false;
         }
         some = some || has_output(i);
@@ -331,7 +331,7 @@ bool lock_engine::unhurried() const noexcept {
     return some;
 }
 
-void lock_engine::stage(std::string& out, std::size_t i) { link(i).stage(out); }
+void lock_engine::stage(std::string& out, std::size_t i) { connection(i).stage(out); }
 
 time_point lock_engine::next_deadline() const noexcept {
     return halted() ? ctx_.now : std::min(ctx_.timers.next(), ctx_.renewals.next());

@@ -75,23 +75,25 @@ public:
     /// How many connections there may be, a number that grows: each is known by its place, and the
     /// first is that of the server that has the locks, or of one of a cluster's.
     std::size_t links() const noexcept { return ctx_.servers.count(); }
-    std::uint64_t wanted_connection(std::size_t i = 0) const noexcept { return link(i).wanted(); }
+    std::uint64_t wanted_connection(std::size_t i = 0) const noexcept {
+        return connection(i).wanted();
+    }
     /// Where to.
-    const wire::address& target(std::size_t i = 0) const noexcept { return link(i).target(); }
+    const wire::address& target(std::size_t i = 0) const noexcept { return connection(i).target(); }
     void connected(std::size_t i = 0);
     /// The server was greeted, and is one that was looked for.
-    bool is_ready(std::size_t i) const noexcept { return link(i).ready(); }
+    bool is_ready(std::size_t i) const noexcept { return connection(i).ready(); }
     void connection_broken(std::string_view why, errc lasting = {}, std::size_t i = 0);
     /// It leads to a sentinel, which has users of its own.
     bool is_sentinel(std::size_t i) const noexcept { return ctx_.servers.is_sentinel(i); }
     /// Whom the next connection is greeted as.
-    void log_in_as(credentials c, std::size_t i = 0) { link(i).log_in_as(std::move(c)); }
-    core::byte_buffer& input(std::size_t i = 0) noexcept { return link(i).input(); }
+    void log_in_as(credentials c, std::size_t i = 0) { connection(i).log_in_as(std::move(c)); }
+    core::byte_buffer& input(std::size_t i = 0) noexcept { return connection(i).input(); }
     /// What it brought may be too much for one turn: the next begins at once then.
     void received(std::size_t i = 0);
-    bool halted(std::size_t i) const noexcept { return link(i).halted(); }
+    bool halted(std::size_t i) const noexcept { return connection(i).halted(); }
     bool halted() const noexcept;
-    bool has_output(std::size_t i = 0) const noexcept { return link(i).has_output(); }
+    bool has_output(std::size_t i = 0) const noexcept { return connection(i).has_output(); }
     /// There is something to write, and nobody waits for any of it.
     bool unhurried() const noexcept;
     void stage(std::string& out, std::size_t i = 0);
@@ -112,8 +114,10 @@ public:
     inventory belongings() const noexcept;
 
 private:
-    wire::link& link(std::size_t i) noexcept { return ctx_.servers.at(i); }
-    const wire::link& link(std::size_t i) const noexcept { return ctx_.servers.at(i); }
+    wire::connection& connection(std::size_t i) noexcept { return ctx_.servers.connection(i); }
+    const wire::connection& connection(std::size_t i) const noexcept {
+        return ctx_.servers.connection(i);
+    }
     bool admit(lock::caller from);
     /// Counts one more operation; whether there was room for it. If not, it was refused.
     bool make_room(lock::caller from);

@@ -32,8 +32,9 @@ std::uint16_t servers::add_server(const wire::address& at) {
 
 void servers::move(server& s, const wire::address& to, bool at_once) {
     const auto go = [&](server_link& l) {
-        l.link.forget_failures();  // they were another server's
-        at_once ? l.link.move_to(to) : l.link.move_later(to);
+        wire::connection& c = l.link.connection();
+        c.forget_failures();  // they were another server's
+        at_once ? c.move_to(to) : c.move_later(to);
     };
     go(s.main);
     if (s.durable) {
@@ -46,9 +47,9 @@ void servers::park(server& s) {
     if (s.main.link.in_use() || (s.durable && s.durable->link.in_use())) {
         return;
     }
-    s.main.link.park();
+    s.main.link.connection().park();
     if (s.durable) {
-        s.durable->link.park();
+        s.durable->link.connection().park();
     }
 }
 

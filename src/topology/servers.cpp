@@ -29,11 +29,11 @@ servers::server_link::server_link(servers& s, wire::address at, bool d)
             s.clustered() ? &servers::on_resumed : nullptr,
             s.clustered() ? nullptr : &servers::on_hash_slots_crossed}} {
     s.server_links_.push_back(this);
-    s.links_.push_back(&link);
-    link.set_now(s.now_);
+    s.connections_.push_back(&link.connection());
+    link.connection().set_now(s.now_);
     link.channels().shard(s.sharded_);
     if (s.fewest_joined_ != 0) {
-        link.join_from(s.fewest_joined_);
+        link.connection().calls().join_from(s.fewest_joined_);
     }
 }
 
@@ -51,14 +51,15 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
     server& first = servers_.emplace_back(
         *this, has_guide(settings) ? wire::address{} : wire::address::of(settings));
     if (settings.sentinel) {
-        sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
+        sentinel_.emplace(settings, timers, jitter, log, now, main().connection(),
+                          link_of(first, true).connection(),
                           wire::link_events{this, nullptr, &servers::on_lost_discovery});
-        links_.insert(links_.begin() + 1, &sentinel_->link());
+        connections_.insert(connections_.begin() + 1, &sentinel_->link().connection());
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
                          cluster_events{this, &servers::on_learned, &servers::on_lost_discovery,
                                         &servers::on_put_off});
-        links_.insert(links_.begin() + 1, &cluster_->link());
+        connections_.insert(connections_.begin() + 1, &cluster_->link().connection());
     }
 }
 
@@ -68,8 +69,9 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
 }
 
 bool servers::may_still_run(time_point first, time_point last) const noexcept {
-    return std::any_of(server_links_.begin(), server_links_.end(),
-                       [&](const server_link* l) { return l->link.may_still_run(first, last); });
+    return std::any_of(server_links_.begin(), server_links_.end(), [&](const server_link* l) {
+        return l->link.connection().may_still_run(first, last);
+    });
 }
 
 wire::link& servers::link_of(server& s, bool durable) {
@@ -83,15 +85,15 @@ wire::link& servers::link_of(server& s, bool durable) {
 }
 
 void servers::set_now(time_point now) noexcept {
-    for (wire::link* l : links_) {
-        l->set_now(now);
+    for (wire::connection* c : connections_) {
+        c->set_now(now);
     }
 }
 
 void servers::join_from(std::size_t fewest) noexcept {
     fewest_joined_ = fewest;
     for (server_link* l : server_links_) {
-        l->link.join_from(fewest);
+        l->link.connection().calls().join_from(fewest);
     }
 }
 
@@ -106,7 +108,7 @@ std::size_t servers::subscriptions() const noexcept {
 std::size_t servers::input_room() const noexcept {
     std::size_t sum = 0;
     for (const server_link* l : server_links_) {
-        sum += l->link.input().capacity();
+        sum += l->link.connection().input().capacity();
     }
     return sum;
 }
@@ -152,10 +154,10 @@ void servers::on_address_needed(void* self, bool was_ready) {
     const auto tend = [&](auto& discovery) {
         // Whoever refuses for good, or can't be trusted, is there. A sentinel is not to blame, and
         // the next one is asked in its turn; a node may name who was there once.
-        const bool met =
-            all.sentinel_ && l.link.lasting_failure() != errc{} && !l.link.met_replica();
+        const wire::outage& down = l.link.connection().down();
+        const bool met = all.sentinel_ && down.lasting != errc{} && !down.met_replica;
         if (!was_ready && !met && l.link.target().known()) {
-            discovery->not_there(l.link.target(), l.link.met_replica());
+            discovery->not_there(l.link.target(), down.met_replica);
         }
         discovery->ask();
     };

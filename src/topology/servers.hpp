@@ -69,9 +69,9 @@ public:
 
     wire::link& main() noexcept { return servers_.front().main.link; }
     const wire::link& main() const noexcept { return servers_.front().main.link; }
-    std::size_t count() const noexcept { return links_.size(); }
-    wire::link& at(std::size_t i) noexcept { return *links_[i]; }
-    const wire::link& at(std::size_t i) const noexcept { return *links_[i]; }
+    std::size_t count() const noexcept { return connections_.size(); }
+    wire::connection& connection(std::size_t i) noexcept { return *connections_[i]; }
+    const wire::connection& connection(std::size_t i) const noexcept { return *connections_[i]; }
     /// The one at this place logs in at a sentinel.
     bool is_sentinel(std::size_t i) const noexcept { return sentinel_ && i == 1; }
     void set_now(time_point now) noexcept;
@@ -131,7 +131,8 @@ private:
     std::string last_words_{};
     std::deque<server> servers_{};
     std::vector<server_link*> server_links_{};  // of all servers, in the order of their making
-    std::vector<wire::link*> links_{};  // the same, and second that to who knows where masters are
+    // Theirs, and second that to who knows where masters are.
+    std::vector<wire::connection*> connections_{};
     std::unique_ptr<slot_map> map_{};
     std::optional<sentinel> sentinel_{};
     std::optional<cluster> cluster_{};

@@ -8,42 +8,40 @@
 
 namespace conch::wire {
 
-void link::handle(const resp::value& message) {
-    ++handled_;
+void link::on_said(void* self, const resp::value& message) {
+    link& l = *static_cast<link*>(self);
     if (message.type() == resp::kind::push) {
-        handle_push(message);
+        l.handle_push(message);
         return;
     }
-    call* const c = pipeline_.next_answered();
-    if (is_misdirected(c, message)) {
+    call* const c = l.pipeline_.next_answered();
+    if (l.is_misdirected(c, message)) {
         return;
     }
-    heartbeat_.heard(now_);
-    if (message.is_error() && events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
-        events_.hash_slots_crossed(events_.owner);
+    l.connection_.heard();
+    if (message.is_error() && l.events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
+        l.events_.hash_slots_crossed(l.events_.owner);
     }
     if (c->ask == call::asking::awaited) {
         c->ask = call::asking::answered;  // whatever it was: the answer to the call itself tells
-        return;
-    }
-    handled_ += c->joined;
-    if (c->joined > 0) {
-        answer_joined(c->joined + std::size_t{1}, message);
+    } else if (c->joined > 0) {
+        l.connection_.handled(c->joined);
+        l.answer_joined(c->joined + std::size_t{1}, message);
     } else {
-        answer(*pipeline_.take_answered(), message);
+        l.answer(*l.pipeline_.take_answered(), message);
     }
 }
 
 void link::handle_push(const resp::value& push) {
     call* const c = pipeline_.next_answered();
     if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
-        heartbeat_.heard(now_);
+        connection_.heard();
         pipeline_.take_answered();
         c->end({outcome::kind::answered, push, this});
         return;
     }
     if (!c) {
-        heartbeat_.heard(now_);  // where an answer is awaited, only an answer is a sign of life
+        connection_.heard();  // where an answer is awaited, only an answer is a sign of life
     }
     if (!channels_.on_push(push)) {
         ++counters_.unknown_pushes;
@@ -53,20 +51,17 @@ void link::handle_push(const resp::value& push) {
 void link::answer(call& c, const resp::value& reply) {
     if (!reply.is_error()) {
         if (std::exchange(c.trouble, errc{}) != errc{}) {
-            repeated_.over(refused_for_now());
+            refusals_.over(refused_for_now());
         }
         if (c.type->order != priority::greeting) {
             delayed_.answered();
-            down_.failure = {};
-            if (expected_ != role::sentinel && expected_ != role::discovery) {  // may be of no use
-                down_.pauses = 0;
-            }
+            connection_.serves();
         }
         c.end({outcome::kind::answered, reply, this});
         return;
     }
     const std::string_view words = reply.text();
-    remember_words(words);
+    connection_.remember_words(words);
     if (redirect(c, words) || moved_away(c, words)) {
         return;
     }
@@ -77,7 +72,7 @@ void link::answer(call& c, const resp::value& reply) {
             pipeline_.submit_again(c);
             return;
         }
-    } else if (!c.abandoned() && c.type->order != priority::greeting && !heartbeat_.is_ping(c)) {
+    } else if (!c.abandoned() && c.type->order != priority::greeting && !connection_.is_ping(c)) {
         switch (classify(words)) {
             case refusal::no_script:
                 if (!c.by_body) {
@@ -88,7 +83,8 @@ void link::answer(call& c, const resp::value& reply) {
                 }
                 break;
             case refusal::passing:
-                if ((c.type->divisible && is_divided(words)) || expected_ == role::discovery) {
+                if ((c.type->divisible && is_divided(words)) ||
+                    connection_.expected() == role::discovery) {
                     break;  // the question goes to the next node
                 }
                 c.history.not_run();
@@ -101,13 +97,6 @@ void link::answer(call& c, const resp::value& reply) {
     c.end({outcome::kind::refused, reply, this});
 }
 
-// By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
-void link::retry_later(call& c, errc trouble) {
-    c.ask = call::asking::no;
-    c.trouble = trouble;
-    delayed_.add(c);
-}
-
 // As if each had left by itself. An answer may end the connection, and with it the others.
 void link::answer_joined(std::size_t count, const resp::value& replies) {
     if (replies.is_error()) {
@@ -115,11 +104,11 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
         return;
     }
     if (replies.size() != count) {
-        protocol_violation("an array of another length than asked for");
+        connection_.violated("an array of another length than asked for");
         return;
     }
-    const std::uint64_t epoch = wanted_;
-    for (std::size_t i = 0; i < count && wanted_ == epoch; ++i) {
+    const std::uint64_t epoch = connection_.wanted();
+    for (std::size_t i = 0; i < count && connection_.wanted() == epoch; ++i) {
         answer(*pipeline_.take_answered(), replies.at(i));
     }
 }
@@ -129,7 +118,7 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
 void link::refused_together(std::size_t count, const resp::value& reply) {
     const bool divided = is_divided(reply.text());
     const refusal why = divided ? refusal::lasting : classify(reply.text());
-    remember_words(reply.text());
+    connection_.remember_words(reply.text());
     // All of them first: an answer may end the connection.
     std::array<call*, pipeline::most_joined> all;
     for (std::size_t i = 0; i < count; ++i) {

@@ -56,7 +56,7 @@ bool link::is_misdirected(const call* c, const resp::value& reply) {
         });
         if (of != doubtful.end()) {
             if (c) {  // the server did nothing wrong: what is asked again is answered
-                down("whose answer an error is was in doubt");
+                connection_.leave("whose answer an error is was in doubt");
             } else {
                 doubtful.erase(doubtful.begin(), of + 1);
             }
@@ -65,11 +65,11 @@ bool link::is_misdirected(const call* c, const resp::value& reply) {
     }
     doubtful.clear();
     if (c && reply.is_error() && events_.redirected && is_of_another(*c, reply.text())) {
-        protocol_violation("a redirection that is not for the oldest command");
+        connection_.violated("a redirection that is not for the oldest command");
         return true;
     }
     if (!c || (c->type->answered_by_push && !reply.is_error())) {
-        protocol_violation("a reply that answers no command");
+        connection_.violated("a reply that answers no command");
         return true;
     }
     return false;
@@ -100,32 +100,6 @@ bool link::moved_away(call& c, std::string_view words) {
     retry_later(c, errc::server_unavailable);
     ask_for_address(true);
     return true;
-}
-
-void link::on_resumed(void* self) {
-    link& l = *static_cast<link*>(self);
-    if (l.events_.resumed) {
-        l.events_.resumed(l.events_.owner);
-    }
-}
-
-void link::adopt(call& c) {
-    pipeline_.adopt(c);
-    use();
-}
-
-void link::park() {
-    if (state_ == state::closed) {
-        return;
-    }
-    if (state_ != state::unused) {
-        log_(log_level::info, "nothing is left to ask of ", target_.text());
-        let_go(false);
-        timers_.cancel(timer_);
-        state_ = state::unused;
-    }
-    target_ = served_ = {};
-    forget_failures();
 }
 
 }  // namespace conch::wire

@@ -116,7 +116,7 @@ TEST_F(topology_mapped, a_function_that_gives_no_address_is_told_of_and_the_own_
         tell(array(part_of(0, 16383, host)));
         EXPECT_EQ(serving(7), host + ":7000");
         EXPECT_TRUE(any_has(logged, "cluster.map_address")) << others;
-        servers.main().broken("reset");
+        servers.main().connection().broken("reset");
         EXPECT_EQ(sent(asked), lines{"CLUSTER SLOTS"});
     }
 }
@@ -138,7 +138,7 @@ TEST_F(topology_mapped_sentinel, the_master_is_where_the_map_says_and_the_sentin
     EXPECT_EQ(sent(asked), lines{asked_again});
     reply(asked, just_names("m2"));
     EXPECT_EQ(target(main_link), "outside-m2:6380");
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     EXPECT_EQ(target(asked), "s2:26379");
     servers.close();
 }
@@ -147,11 +147,11 @@ TEST_F(topology_mapped_sentinel, one_that_names_a_dead_master_again_makes_way_fo
     map_by(&outside);
     submit(a);
     just_find_master("m1");
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     advance(1s);
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379");

@@ -75,15 +75,15 @@ TEST_F(topology_cluster_durable, the_successor_of_a_master_takes_both_links) {
     submit(b, 7);
     meet(main_link);
     sent(main_link);
-    const auto moves = servers.at(there).moves();
-    servers.at(there).broken("reset");
+    const auto moves = servers.connection(there).moves();
+    servers.connection(there).broken("reset");
     EXPECT_EQ(sent(asked), lines{"CLUSTER SLOTS"});
     tell(thirds("r1", "m2", "m3"));
     EXPECT_EQ(target(main_link), "r1:7000");
     EXPECT_EQ(target(there), "r1:7000");
     meet(there, "master", "2222");
     EXPECT_EQ(sent(there), lines{"a"}) << "replayed at the new master";
-    EXPECT_NE(servers.at(there).moves(), moves);
+    EXPECT_NE(servers.connection(there).moves(), moves);
     meet(main_link, "master", "2222");
     EXPECT_EQ(sent(main_link), lines{"b"});
 }
@@ -109,7 +109,7 @@ TEST_F(topology_cluster_durable, so_does_one_that_is_asked_for_elsewhere) {
     reply(there, error("ASK 7 m9:7000"));
     EXPECT_EQ(sent(next), (lines{"ASKING", "a"}));
     EXPECT_EQ(durably_serving(7), "m1:7000");
-    servers.at(next).broken("reset");
+    servers.connection(next).broken("reset");
     EXPECT_EQ(sent(there), lines{"a"}) << "by then it may be anywhere: its part's master knows";
     EXPECT_FALSE(wanted(main_link));
 }
@@ -145,7 +145,7 @@ TEST_F(topology_cluster_durable, a_master_without_parts_is_left_by_both) {
     reply(there, integer(1));
     tell_again(array(part_of(0, 10922, "m1"), part_of(10923, 16383, "m3")));
     EXPECT_FALSE(wanted(there));
-    EXPECT_FALSE(servers.at(there).target().known());
+    EXPECT_FALSE(servers.connection(there).target().known());
 }
 
 TEST_F(topology_cluster_durable, one_that_is_in_use_keeps_the_place_of_both) {
@@ -184,11 +184,11 @@ TEST_F(topology_cluster_durable, what_either_connection_may_still_run_is_in_doub
     const std::size_t there = send_first();
     submit(b, 7);
     meet(main_link);
-    servers.at(there).broken("reset");
+    servers.connection(there).broken("reset");
     EXPECT_TRUE(servers.may_still_run(now, now));
     advance(1s);
     EXPECT_FALSE(servers.may_still_run(now, now));
-    servers.at(main_link).broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_TRUE(servers.may_still_run(now, now));
 }
 

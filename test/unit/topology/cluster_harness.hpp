@@ -53,7 +53,7 @@ struct topology_cluster : topology_harness {
     /// The node that is asked accepts; what it is asked then.
     lines meet_node() {
         EXPECT_TRUE(wanted(asked));
-        servers.at(asked).connected();
+        servers.connection(asked).connected();
         EXPECT_EQ(sent(asked), lines{"HELLO 3 SETNAME conch"});
         reply(asked, hello(1));
         return sent(asked);

@@ -57,7 +57,7 @@ TEST_F(topology_cluster, a_master_that_took_the_place_of_another_takes_its_link)
     meet(main_link);
     EXPECT_EQ(sent(main_link), lines{"a"});
     const auto moves = servers.main().moves();
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), next_question);
     tell(thirds("r1", "m2", "m3"));
     EXPECT_EQ(target(main_link), "r1:7000");
@@ -115,7 +115,7 @@ TEST_F(topology_cluster, who_holds_hears_at_once_of_a_part_that_moved) {
 
 TEST_F(topology_cluster, what_was_sent_on_and_lost_asks_where_the_part_belongs) {
     const std::size_t there = sent_on("m9:7000");
-    servers.at(there).broken("reset");
+    servers.connection(there).broken("reset");
     EXPECT_EQ(sent(main_link), lines{"a"}) << "by then it may be anywhere: its part's master knows";
 }
 
@@ -136,7 +136,7 @@ TEST_F(topology_cluster, nor_for_the_next_one) {
     submit(b, 7);
     sent(main_link);
     reply(main_link, error("ASK 7 m9:7000"));
-    servers.at(place_of("m9:7000")).broken("reset");
+    servers.connection(place_of("m9:7000")).broken("reset");
     EXPECT_EQ(sent(main_link), lines{"b"});
 }
 
@@ -145,7 +145,7 @@ TEST_F(topology_cluster, who_takes_the_place_of_a_master_may_have_got_parts_of_o
     learn_three();
     const std::size_t second = place_of("m2:7000");
     meet(second);
-    servers.at(second).broken("reset");
+    servers.connection(second).broken("reset");
     EXPECT_EQ(sent(asked), lines{"CLUSTER SLOTS"});
     tell(array(part_of(0, 5400, "m1"), part_of(5401, 10922, "r2"), part_of(10923, 16383, "m3")));
     EXPECT_EQ(target(second), "r2:7000");
@@ -163,7 +163,7 @@ TEST_F(topology_cluster, a_call_that_is_sent_round_and_round_waits) {
     for (; sends < 100 && !sent(where).empty(); ++sends) {
         const std::size_t next = where == main_link ? place_of("m2:7000") : main_link;
         reply(where, error("MOVED 7 " + target(next)));
-        if (wanted(next) && !servers.at(next).ready()) {
+        if (wanted(next) && !servers.connection(next).ready()) {
             meet(next);
         }
         where = next;
@@ -196,7 +196,7 @@ TEST_F(topology_cluster, what_a_broken_connection_had_goes_to_the_present_master
     advance(2s);
     sent(asked);
     tell(array(part_of(0, 6, "m1"), part_of(7, 10922, "m2"), part_of(10923, 16383, "m3")));
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     meet(place_of("m2:7000"));
     EXPECT_EQ(sent(place_of("m2:7000")), lines{"a"});
 }
@@ -221,7 +221,7 @@ TEST_F(topology_cluster, a_master_without_parts_is_left) {
 
 TEST_F(topology_cluster, the_next_node_is_asked_where_one_is_of_no_use) {
     submit(a, 7);
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     EXPECT_EQ(target(asked), "n2:7000");
     EXPECT_EQ(meet_node(), first_questions);
     tell(error("ERR unknown command") + error("ERR This instance has cluster support disabled"));
@@ -333,9 +333,9 @@ struct topology_impatient_cluster : topology_cluster {
 TEST_F(topology_impatient_cluster, a_whole_round_of_the_nodes_is_one_attempt) {
     submit(a, 7);
     const auto fail_all = [&] {
-        servers.at(asked).broken("refused");
+        servers.connection(asked).broken("refused");
         EXPECT_EQ(news, lines{}) << "there is another";
-        servers.at(asked).broken("refused");
+        servers.connection(asked).broken("refused");
     };
     const lines told{"lost: " + make_error_code(errc::not_connected).message()};
     fail_all();
@@ -350,7 +350,7 @@ TEST_F(topology_impatient_cluster, a_whole_round_of_the_nodes_is_one_attempt) {
     news.clear();
     advance(1s);
     learn_three();
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     advance(100ms);
     EXPECT_EQ(news, lines{"regrouped"}) << "the masters are known";
 }
@@ -359,12 +359,12 @@ TEST_F(topology_impatient_cluster, a_whole_round_of_the_nodes_is_one_attempt) {
 TEST_F(topology_impatient_cluster, a_server_counts_for_itself) {
     submit(a, 7);
     learn_three();
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     news.clear();
     EXPECT_EQ(sent(asked), next_question);
     tell(thirds("m4", "m2", "m3"));
     EXPECT_EQ(target(main_link), "m4:7000");
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     EXPECT_EQ(news, lines{}) << "the first of two attempts";
 }
 

@@ -55,7 +55,7 @@ TEST_F(topology_durable, is_not_made_for_a_move) {
 TEST_F(topology_durable, pauses_where_the_master_that_is_named_refuses_it) {
     submit_durable(a);
     find_master("m1");
-    durable().broken("refused");
+    durable().connection().broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1"));
     EXPECT_FALSE(wanted(durable_link)) << "the same: after its pause";
@@ -78,13 +78,13 @@ TEST_F(topology_durable, hears_that_no_sentinel_knows_the_master) {
 TEST_F(topology_durable, the_last_words_are_those_of_either) {
     submit(a);
     find_master("m1");
-    servers.main().remember_words("of main");
+    servers.main().connection().remember_words("of main");
     EXPECT_EQ(servers.last_words(), "of main");
     advance(1ms);
-    durable().remember_words("of durable");
+    durable().connection().remember_words("of durable");
     EXPECT_EQ(servers.last_words(), "of durable");
     advance(1ms);
-    servers.main().remember_words("of main again");
+    servers.main().connection().remember_words("of main again");
     EXPECT_EQ(servers.last_words(), "of main again");
 }
 

@@ -41,23 +41,23 @@ struct topology_harness : testing::Test {
     }
     lines sent(std::size_t i) {
         std::string out;
-        while (servers.at(i).has_output()) {
-            servers.at(i).stage(out);
+        while (servers.connection(i).has_output()) {
+            servers.connection(i).stage(out);
         }
         return texts(read_commands(out));
     }
     void reply(std::size_t i, const std::string& bytes) {
-        auto& link = servers.at(i);
-        const auto room = link.input().prepare(bytes.size());
+        wire::connection& c = servers.connection(i);
+        const auto room = c.input().prepare(bytes.size());
         std::copy(bytes.begin(), bytes.end(), room.begin());
-        link.input().commit(bytes.size());
-        link.received();
+        c.input().commit(bytes.size());
+        c.received();
     }
-    std::string target(std::size_t i) { return servers.at(i).target().text(); }
-    bool wanted(std::size_t i) { return servers.at(i).wanted() != 0; }
+    std::string target(std::size_t i) { return servers.connection(i).target().text(); }
+    bool wanted(std::size_t i) { return servers.connection(i).wanted() != 0; }
     /// The server accepts; what the greeting was.
     lines meet(std::size_t i, std::string_view role = "master", std::string_view run = "1111") {
-        servers.at(i).connected();
+        servers.connection(i).connected();
         lines greeting_sent = sent(i);
         reply(i, hello(7) + (settings.database != 0 ? ok() : std::string{}) +
                      array(bulk(role), integer(0)) + info(run));

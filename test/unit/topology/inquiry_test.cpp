@@ -18,9 +18,9 @@ void pass_pause(topology_harness& h) {
 /// Lets the next one that is asked not answer; how long it was waited for.
 duration silence(topology_harness& h) {
     pass_pause(h);
-    const auto connection = h.servers.at(asked).wanted();
+    const auto connection = h.servers.connection(asked).wanted();
     const time_point from = h.now;
-    while (h.servers.at(asked).wanted() == connection) {
+    while (h.servers.connection(asked).wanted() == connection) {
         h.advance(h.timers.next() - h.now);
     }
     return h.now - from;
@@ -41,7 +41,7 @@ TEST_F(topology_sentinel, one_that_is_far_away_is_met_in_the_second_round) {
     advance(1500ms);
     find_master("m1");
     EXPECT_EQ(target(main_link), "m1:6379");
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     EXPECT_EQ(silence(*this), 2s) << "the others may be as far away";
 }
 
@@ -62,9 +62,9 @@ TEST_F(topology_sentinel, once_one_is_reached_soon_a_second_is_enough_again) {
     silence(*this);
     silence(*this);
     pass_pause(*this);
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     find_master("m1");
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     EXPECT_EQ(silence(*this), 1s);
 }
 
@@ -91,7 +91,7 @@ TEST_F(topology_sentinel, the_pause_before_it_is_not_the_time_that_one_needs) {
     ASSERT_GT(pause, 700ms);
     advance(400ms);
     find_master("m1");
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     EXPECT_EQ(silence(*this), 1s);
 }
 
@@ -102,7 +102,7 @@ TEST_F(topology_cluster, each_round_of_silent_nodes_allows_the_next_one_twice_th
     }
     pass_pause(*this);
     learn_three();
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     EXPECT_EQ(silence(*this), 1s) << "it was reached soon";
 }
 

@@ -21,8 +21,8 @@ struct topology_lone_sentinel : topology_sentinel {
     }
     /// The connection ends; the next one leads to a sentinel that names this master.
     void next_one_names(std::string_view master, int epoch) {
-        if (servers.at(asked).ready()) {
-            servers.at(asked).broken("reset");
+        if (servers.connection(asked).ready()) {
+            servers.connection(asked).broken("reset");
         }
         advance(100ms);
         find_master(master, epoch);
@@ -31,18 +31,18 @@ struct topology_lone_sentinel : topology_sentinel {
 
 TEST_F(topology_lone_sentinel, that_names_a_dead_master_is_left_for_another) {
     begin("m1", 1);
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     answer("m1", 1);
     advance(100ms);
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     answer("m1", 1);
-    EXPECT_TRUE(servers.at(asked).ready()) << "it may not know yet";
+    EXPECT_TRUE(servers.connection(asked).ready()) << "it may not know yet";
     advance(1s);
     ASSERT_TRUE(wanted(main_link));
     sent(asked);
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     reply(asked, names("m1", 1));
-    ASSERT_FALSE(servers.at(asked).ready());
+    ASSERT_FALSE(servers.connection(asked).ready());
     EXPECT_FALSE(wanted(asked)) << "after a pause";
     advance(100ms);
     find_master("m2", 2);
@@ -52,15 +52,15 @@ TEST_F(topology_lone_sentinel, that_names_a_dead_master_is_left_for_another) {
 
 TEST_F(topology_lone_sentinel, that_knows_less_is_left_for_another) {
     begin("m2", 2);
-    const auto connection = servers.main().wanted();
+    const auto connection = servers.main().connection().wanted();
     next_one_names("m1", 1);
-    EXPECT_TRUE(servers.at(asked).ready());
+    EXPECT_TRUE(servers.connection(asked).ready());
     advance(1s);
-    EXPECT_FALSE(servers.at(asked).ready());
+    EXPECT_FALSE(servers.connection(asked).ready());
     next_one_names("m2", 2);
     advance(1s);
-    EXPECT_TRUE(servers.at(asked).ready()) << "it is kept";
-    EXPECT_EQ(servers.main().wanted(), connection);
+    EXPECT_TRUE(servers.connection(asked).ready()) << "it is kept";
+    EXPECT_EQ(servers.main().connection().wanted(), connection);
 }
 
 TEST_F(topology_lone_sentinel, that_knows_less_is_not_believed_before_its_third_look) {

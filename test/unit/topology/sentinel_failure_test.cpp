@@ -8,7 +8,7 @@ using namespace conch::test;
 
 TEST_F(topology_sentinel, a_sentinel_that_fails_makes_way_for_the_next_at_once) {
     submit(a);
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     EXPECT_EQ(target(asked), "s2:26379");
     ASSERT_TRUE(wanted(asked));
     find_master("m1");
@@ -25,12 +25,12 @@ TEST_F(topology_sentinel, a_silent_sentinel_has_a_second) {
 TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_next) {
     submit(a);
     just_find_master("m1");
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s1:26379") << "it may not know yet";
     advance(1s);
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379");
@@ -42,7 +42,7 @@ TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_n
 TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_left_at_once) {
     submit(a);
     just_find_master("m1");
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     advance(500ms);
@@ -50,7 +50,7 @@ TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_lef
     advance(1s);
     sent(asked);
     reply(asked, just_names("m1"));
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s1:26379") << "it may not know yet";
@@ -77,7 +77,7 @@ TEST_F(topology_sentinel, what_was_a_replica_may_be_a_dead_master) {
     just_find_master("m1");
     advance(1s);
     ASSERT_TRUE(wanted(main_link));
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379") << "a second more";
@@ -100,7 +100,7 @@ TEST_F(topology_sentinel, what_one_of_them_refuses_the_others_may_not) {
     submit(a);
     meet_sentinel();
     reply(asked, subscribed_to("+switch-master") + knows_none());
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     EXPECT_EQ(news, lines{}) << "it may know the name";
 }
 
@@ -123,9 +123,9 @@ TEST_F(topology_sentinel, the_words_of_a_sentinel_are_not_those_of_a_master_that
     meet_master();
     sent(main_link);
     reply(main_link, error("ERR of the master"));
-    servers.at(asked).broken("refused");
-    servers.at(asked).broken("refused");
-    EXPECT_EQ(servers.main().last_words(), "ERR of the master");
+    servers.connection(asked).broken("refused");
+    servers.connection(asked).broken("refused");
+    EXPECT_EQ(servers.main().connection().last_words(), "ERR of the master");
 }
 
 TEST_F(topology_sentinel, so_has_one_that_falls_silent) {
@@ -138,10 +138,10 @@ TEST_F(topology_sentinel, so_has_one_that_falls_silent) {
 
 TEST_F(topology_sentinel, after_all_of_them_it_pauses_and_begins_again) {
     submit(a);
-    servers.at(asked).broken("refused");
-    servers.at(asked).broken("refused too");
+    servers.connection(asked).broken("refused");
+    servers.connection(asked).broken("refused too");
     EXPECT_FALSE(wanted(asked));
-    EXPECT_EQ(servers.main().last_words(), "sentinel s2:26379: refused too");
+    EXPECT_EQ(servers.main().connection().last_words(), "sentinel s2:26379: refused too");
     EXPECT_EQ(news, lines{}) << "it may pass";
     advance(200ms);
     EXPECT_TRUE(wanted(asked));
@@ -157,13 +157,14 @@ TEST_F(topology_sentinel, a_name_that_none_of_them_knows_fails_those_who_wait) {
     meet_sentinel();
     reply(asked, subscribed_to("+switch-master") + knows_none());
     EXPECT_EQ(news, lines{"lost: no sentinel knows a master of this name"});
-    EXPECT_EQ(servers.main().last_words(), "sentinel s1:26379: it knows no master named m");
+    EXPECT_EQ(servers.main().connection().last_words(),
+              "sentinel s1:26379: it knows no master named m");
 }
 
 TEST_F(topology_sentinel, a_password_that_they_refuse_fails_those_who_wait) {
     submit(a);
     for (int i = 0; i < 2; ++i) {
-        servers.at(asked).connected();
+        servers.connection(asked).connected();
         sent(asked);
         reply(asked, error("WRONGPASS invalid username-password pair"));
     }
@@ -234,9 +235,9 @@ struct topology_impatient_sentinel : topology_sentinel {
 TEST_F(topology_impatient_sentinel, a_whole_round_of_them_is_one_attempt) {
     submit(a);
     const auto fail_all = [&] {
-        servers.at(asked).broken("refused");
+        servers.connection(asked).broken("refused");
         EXPECT_EQ(news, lines{}) << "there is another";
-        servers.at(asked).broken("refused");
+        servers.connection(asked).broken("refused");
     };
     fail_all();
     EXPECT_EQ(news, lines{});
@@ -255,13 +256,13 @@ TEST_F(topology_impatient_sentinel, a_master_is_not_counted_for_its_successor) {
     note other{plain_note, "b"};
     submit_durable(other);
     find_master("m1", 1);
-    servers.main().broken("refused");
-    durable().broken("refused");
+    servers.main().connection().broken("refused");
+    durable().connection().broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 2));
     ASSERT_TRUE(wanted(main_link));
-    servers.main().broken("refused");
-    durable().broken("refused");
+    servers.main().connection().broken("refused");
+    durable().connection().broken("refused");
     EXPECT_EQ(news, lines{}) << "the first attempt there";
     EXPECT_EQ(durable_news, lines{});
     durable().withdraw(other);
@@ -270,13 +271,13 @@ TEST_F(topology_impatient_sentinel, a_master_is_not_counted_for_its_successor) {
 TEST_F(topology_impatient_sentinel,
        what_they_fail_to_answer_is_no_matter_once_the_master_is_known) {
     submit(a);
-    servers.at(asked).broken("refused");
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     advance(200ms);
     find_master("m1");
     meet_master();
     for (int i = 0; i < 8; ++i) {
-        servers.at(asked).broken("refused");
+        servers.connection(asked).broken("refused");
         advance(200ms);
     }
     EXPECT_EQ(news, lines{"ready"});

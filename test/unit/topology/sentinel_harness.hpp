@@ -62,7 +62,7 @@ struct topology_sentinel : topology_harness {
     /// The sentinel that is asked accepts; what it is asked then.
     lines meet_sentinel() {
         EXPECT_TRUE(wanted(asked));
-        servers.at(asked).connected();
+        servers.connection(asked).connected();
         EXPECT_EQ(sent(asked), lines{"HELLO 3 AUTH default of sentinels SETNAME conch"});
         reply(asked, hello(1));
         return sent(asked);

@@ -9,7 +9,7 @@ using conch::errc;
 
 struct topology_sentinel_reason : topology_sentinel {
     void refuse_password() {
-        servers.at(asked).connected();
+        servers.connection(asked).connected();
         sent(asked);
         reply(asked, error("WRONGPASS invalid username-password pair"));
     }
@@ -39,70 +39,72 @@ struct topology_sentinel_reason : topology_sentinel {
 TEST_F(topology_sentinel_reason, of_one_outlives_the_silence_of_another) {
     submit(a);
     know_nothing();
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     EXPECT_EQ(news, lines{}) << "the other may know more";
     EXPECT_EQ(servers.main().why_down(), errc::unknown_master);
     EXPECT_EQ(durable().why_down(), errc::unknown_master);
-    EXPECT_EQ(servers.main().last_words(), "sentinel s1:26379: it knows no master named m");
+    EXPECT_EQ(servers.main().connection().last_words(),
+              "sentinel s1:26379: it knows no master named m");
 }
 
 TEST_F(topology_sentinel_reason, is_the_first_that_will_not_pass) {
     submit(a);
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     refuse_password();
     EXPECT_EQ(servers.main().why_down(), errc::authentication_failed);
-    EXPECT_EQ(servers.main().last_words(),
+    EXPECT_EQ(servers.main().connection().last_words(),
               "sentinel s2:26379: WRONGPASS invalid username-password pair");
 }
 
 TEST_F(topology_sentinel_reason, is_of_the_last_round) {
     submit(a);
     refuse_password();
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     advance(100ms);
-    servers.at(asked).broken("refused");
-    servers.at(asked).broken("refused too");
+    servers.connection(asked).broken("refused");
+    servers.connection(asked).broken("refused too");
     EXPECT_EQ(servers.main().why_down(), errc::not_connected);
-    EXPECT_EQ(servers.main().last_words(), "sentinel s2:26379: refused too");
+    EXPECT_EQ(servers.main().connection().last_words(), "sentinel s2:26379: refused too");
 }
 
 TEST_F(topology_sentinel_reason, is_none_once_the_master_is_known) {
     submit(a);
     refuse_password();
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     advance(100ms);
     find_master("m1");
     EXPECT_EQ(servers.main().why_down(), errc::not_connected);
-    servers.main().broken("no route");
-    EXPECT_EQ(servers.main().last_words(), "no route");
+    servers.main().connection().broken("no route");
+    EXPECT_EQ(servers.main().connection().last_words(), "no route");
 }
 
 TEST_F(topology_sentinel_reason, of_the_master_is_not_the_sentinels_fault) {
     meet_in_vain([&] {
-        servers.main().connected();
+        servers.main().connection().connected();
         sent(main_link);
         reply(main_link, error("WRONGPASS invalid username-password pair"));
     });
     EXPECT_EQ(target(asked), "s1:26379");
-    EXPECT_TRUE(servers.at(asked).ready());
+    EXPECT_TRUE(servers.connection(asked).ready());
 }
 
 TEST_F(topology_sentinel_reason, is_not_the_sentinels_fault_where_the_master_is_not_trusted) {
-    meet_in_vain([&] { servers.main().broken("host name mismatch", errc::tls_failed); });
+    meet_in_vain(
+        [&] { servers.main().connection().broken("host name mismatch", errc::tls_failed); });
     EXPECT_EQ(target(asked), "s1:26379");
-    EXPECT_TRUE(servers.at(asked).ready());
+    EXPECT_TRUE(servers.connection(asked).ready());
 }
 
 TEST_F(topology_sentinel_reason, is_not_in_the_words_of_the_one_before) {
     submit(a);
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     EXPECT_EQ(meet_sentinel(), question);
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     advance(100ms);
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     EXPECT_EQ(meet_sentinel(), question);
-    servers.at(asked).broken("reset");
-    EXPECT_EQ(servers.main().last_words(), "sentinel s2:26379: the connection broke");
+    servers.connection(asked).broken("reset");
+    EXPECT_EQ(servers.main().connection().last_words(), "sentinel s2:26379: the connection broke");
 }
 
 }  // namespace

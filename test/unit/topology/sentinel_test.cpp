@@ -34,7 +34,7 @@ TEST_F(topology_sentinel, a_replica_is_left_and_the_sentinel_asked_again) {
     find_master("m1");
     meet_master("slave");
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(servers.main().last_words(), "the server is no master: ROLE says slave");
+    EXPECT_EQ(servers.main().connection().last_words(), "the server is no master: ROLE says slave");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 2));
     EXPECT_TRUE(wanted(main_link)) << "at once";
@@ -46,7 +46,7 @@ TEST_F(topology_sentinel, a_replica_is_left_and_the_sentinel_asked_again) {
 TEST_F(topology_sentinel, who_may_not_ask_for_the_role_goes_on) {
     submit(a);
     find_master("m1");
-    servers.main().connected();
+    servers.main().connection().connected();
     sent(main_link);
     std::string answers = hello(7) + ok() + error("NOPERM no ROLE") + info("1111");
     for (std::size_t i = 0; i < conch::wire::preloaded_scripts; ++i) {
@@ -89,11 +89,11 @@ TEST_F(topology_sentinel, the_same_answer_changes_nothing) {
     submit(a);
     find_master("m1");
     meet_master();
-    const auto connection = servers.main().wanted();
+    const auto connection = servers.main().connection().wanted();
     reply(asked, message("+switch-master", "other m1 6379 m2 6379"));
     sent(asked);
     reply(asked, names("m1"));
-    EXPECT_EQ(servers.main().wanted(), connection);
+    EXPECT_EQ(servers.main().connection().wanted(), connection);
 }
 
 TEST_F(topology_sentinel, it_asks_the_next_one_from_time_to_time) {
@@ -115,7 +115,7 @@ TEST_F(topology_sentinel, one_that_has_not_said_all_is_not_left_for_the_next) {
     reply(asked, subscribed_to("+switch-master") + as_of(1));
     advance(990ms);
     EXPECT_EQ(target(asked), "s1:26379") << "what it says next would be missed";
-    EXPECT_TRUE(servers.at(asked).ready());
+    EXPECT_TRUE(servers.connection(asked).ready());
     reply(asked, at("m1"));
     EXPECT_EQ(target(main_link), "m1:6379");
 }
@@ -124,7 +124,7 @@ TEST_F(topology_sentinel, a_lost_master_is_asked_for_at_once) {
     submit(a);
     find_master("m1");
     meet_master();
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1"));
     EXPECT_FALSE(wanted(main_link)) << "the same: after its pause";

@@ -21,7 +21,8 @@ struct topology_stale_node : topology_cluster {
     /// For so long, or until another node is asked: that one tells the same as before, and the
     /// first master refuses.
     void answer_all(duration d, const std::string& refusal) {
-        for (const auto end = now + d; now < end && servers.at(asked).ready(); advance(10ms)) {
+        for (const auto end = now + d; now < end && servers.connection(asked).ready();
+             advance(10ms)) {
             if (!sent(main_link).empty()) {
                 reply(main_link, refusal);
             }
@@ -58,12 +59,12 @@ TEST_F(topology_stale_node, stays_where_nothing_is_refused) {
 
 TEST_F(topology_stale_node, stays_where_the_master_that_was_missed_is_back) {
     send_first();
-    servers.at(main_link).broken("reset");
+    servers.connection(main_link).broken("reset");
     if (!sent(asked).empty()) {
         tell(thirds("m1", "m2", "m3"));
     }
     advance(1s);
-    servers.at(main_link).broken("refused");
+    servers.connection(main_link).broken("refused");
     if (!sent(asked).empty()) {
         tell(thirds("m1", "m2", "m3"));
     }
@@ -87,7 +88,7 @@ TEST_F(topology_stale_node, makes_way_where_two_of_its_masters_are_missed) {
     for (; now < end && target(asked) == "n1:7000"; advance(10ms)) {
         for (const std::size_t i : {main_link, second}) {
             if (wanted(i)) {
-                servers.at(i).broken("refused");
+                servers.connection(i).broken("refused");
             }
         }
         if (wanted(asked) && !sent(asked).empty()) {
@@ -177,7 +178,7 @@ TEST_F(topology_stale_node, is_not_left_without_pause_where_all_contradict) {
         if (!sent(main_link).empty()) {
             reply(main_link, error("MOVED 7 r1:7000"));
         }
-        if (wanted(asked) && !servers.at(asked).ready()) {
+        if (wanted(asked) && !servers.connection(asked).ready()) {
             meet_node();
             ++visits;
             tell(thirds("m1", "m2", "m3"));
@@ -194,9 +195,9 @@ TEST_F(topology_stale_node, is_not_left_without_pause_where_all_contradict) {
 TEST_F(topology_stale_node, makes_way_where_a_stranger_is_in_place_of_its_master) {
     submit(a, 7);
     learn_three();
-    for (const auto end = now + 5s; now < end && servers.at(asked).ready(); advance(10ms)) {
+    for (const auto end = now + 5s; now < end && servers.connection(asked).ready(); advance(10ms)) {
         if (wanted(main_link)) {
-            servers.at(main_link).connected();
+            servers.connection(main_link).connected();
             sent(main_link);
             reply(main_link, error("WRONGPASS invalid username-password pair"));
         }

@@ -25,7 +25,7 @@ struct topology_stale_sentinel : topology_sentinel {
     void look_at_the_only_one_alive(std::string_view master, int epoch) {
         advance(1s);
         for (int dead = 0; dead < 2 && target(asked) != "s2:26379"; ++dead) {
-            servers.at(asked).broken("refused");
+            servers.connection(asked).broken("refused");
         }
         find_master(master, epoch);
     }
@@ -38,8 +38,8 @@ struct topology_stale_sentinel : topology_sentinel {
     }
     /// Answers what the sentinel is asked, which names a server like itself.
     bool asks_anew() {
-        if (servers.at(asked).wanted() != connection_to_sentinel) {
-            connection_to_sentinel = servers.at(asked).wanted();
+        if (servers.connection(asked).wanted() != connection_to_sentinel) {
+            connection_to_sentinel = servers.connection(asked).wanted();
             find_master("m" + target(asked).substr(1, 1));
             return true;
         }
@@ -77,7 +77,7 @@ struct topology_stale_sentinel : topology_sentinel {
         return wanted(main_link);
     }
     bool connects_anew() {
-        const std::uint64_t wanted = servers.at(main_link).wanted();
+        const std::uint64_t wanted = servers.connection(main_link).wanted();
         return std::exchange(connection_to_master, wanted) != wanted;
     }
     void turn_to(std::string_view sentinel) {
@@ -100,20 +100,20 @@ TEST_F(topology_stale_sentinel, is_left_with_its_master_as_soon_as_another_knows
 
 TEST_F(topology_stale_sentinel, is_not_believed_by_who_knows_more) {
     begin("m2", 2);
-    const auto connection = servers.main().wanted();
+    const auto connection = servers.main().connection().wanted();
     for (int round = 0; round < 5; ++round) {
         look("s2", "m1", 1);
         EXPECT_EQ(target(asked), "s2:26379");
         look("s3", "m2", 2);
         look("s1", "m2", 2);
     }
-    EXPECT_EQ(servers.main().wanted(), connection);
+    EXPECT_EQ(servers.main().connection().wanted(), connection);
 }
 
 TEST_F(topology_stale_sentinel, is_not_believed_though_the_new_master_is_away) {
     begin("m2", 2);
     look("s2", "m1", 1);
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1", 1));
     EXPECT_EQ(target(main_link), "m2:6379");
@@ -142,7 +142,7 @@ TEST_F(topology_stale_sentinel, is_none_where_a_whole_round_of_them_agrees) {
 TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached) {
     settings.sentinel->scan_interval = 1h;
     begin("m1", 5);
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 0));
     look("s2", "m2", 0);
@@ -153,7 +153,7 @@ TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached) {
 
 TEST_F(topology_stale_sentinel, makes_way_in_time_however_often_it_is_asked) {
     begin("m1", 5);
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 0));
     for (int i = 0; i < 9; ++i) {
@@ -171,7 +171,7 @@ TEST_F(topology_stale_sentinel, that_is_dead_is_left_out_of_the_round) {
     begin("m1", 5);
     look("s2", "m2", 0);
     turn_to("s3");
-    servers.at(asked).broken("refused");
+    servers.connection(asked).broken("refused");
     find_master("m2", 0);
     look("s2", "m2", 0);
     EXPECT_EQ(target(main_link), "m2:6379");
@@ -179,12 +179,12 @@ TEST_F(topology_stale_sentinel, that_is_dead_is_left_out_of_the_round) {
 
 TEST_F(topology_stale_sentinel, alone_does_not_outvote_a_master_that_is_reached) {
     begin("m2", 2);
-    const auto connection = servers.main().wanted();
+    const auto connection = servers.main().connection().wanted();
     for (int round = 0; round < 5; ++round) {
         look_at_the_only_one_alive("m1", 1);
     }
-    EXPECT_EQ(servers.main().wanted(), connection);
-    servers.main().broken("reset");
+    EXPECT_EQ(servers.main().connection().wanted(), connection);
+    servers.main().connection().broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1", 1));
     hear_again_and_again("m1", 1);
@@ -197,19 +197,19 @@ TEST_F(topology_stale_sentinel, alone_does_not_outvote_a_master_that_is_reached)
 
 TEST_F(topology_stale_sentinel, may_be_of_the_same_configuration_and_is_not_followed_to_and_fro) {
     begin("m1", 0);
-    const auto connection = servers.main().wanted();
+    const auto connection = servers.main().connection().wanted();
     for (int round = 0; round < 5; ++round) {
         look("s2", "m2", 0);
         look("s3", "m1", 0);
         look("s1", "m1", 0);
     }
-    EXPECT_EQ(servers.main().wanted(), connection);
+    EXPECT_EQ(servers.main().connection().wanted(), connection);
 }
 
 TEST_F(topology_stale_sentinel, may_be_of_the_same_and_is_believed_where_nothing_is_reached) {
     submit(a);
     find_master("m1", 0);
-    servers.main().broken("refused");
+    servers.main().connection().broken("refused");
     sent(asked);
     reply(asked, names("m1", 0));
     look("s2", "m2", 0);
@@ -241,8 +241,8 @@ TEST_F(topology_stale_sentinel, that_was_not_believed_after_many_replicas_is_ask
     for (const conch::time_point end = now + 1s; now < end; advance(1ms)) {
         if (sent(asked) == asked_again) {
             reply(asked, names("m8", 1));
-        } else if (servers.at(asked).wanted() != connection_to_sentinel) {
-            connection_to_sentinel = servers.at(asked).wanted();
+        } else if (servers.connection(asked).wanted() != connection_to_sentinel) {
+            connection_to_sentinel = servers.connection(asked).wanted();
             find_master("m8", 1);
         }
     }
@@ -254,7 +254,7 @@ TEST_F(topology_stale_sentinel, that_leads_to_a_master_ends_those_pauses) {
     meet_replicas_for(1500ms);
     ASSERT_TRUE(wanted(main_link) || wait_for_master());
     meet_master();
-    servers.main().broken("reset");
+    servers.main().connection().broken("reset");
     hear("m8", 1);
     EXPECT_EQ(target(main_link), "m8:6379");
 }
@@ -274,7 +274,7 @@ TEST_F(topology_stale_sentinel, is_not_asked_with_the_epoch_of_another) {
     turn_to("s2");
     EXPECT_EQ(meet_sentinel(), question);
     reply(asked, subscribed_to("+switch-master") + as_of(9));
-    servers.at(asked).broken("reset");
+    servers.connection(asked).broken("reset");
     find_master("m1", 1);
     EXPECT_EQ(target(asked), "s3:26379");
     EXPECT_EQ(target(main_link), "m2:6379");
@@ -303,7 +303,7 @@ TEST_F(topology_stale_sentinel, rounds_are_not_worth_a_line_in_the_log) {
     for (int round = 0; round < 5; ++round) {
         look("s2", "m1", 1);
         turn_to("s3");
-        servers.at(asked).broken("refused");
+        servers.connection(asked).broken("refused");
         find_master("m1", 1);
     }
     EXPECT_EQ(logged.size(), before + 1) << "one of them is dead";
@@ -312,9 +312,9 @@ TEST_F(topology_stale_sentinel, rounds_are_not_worth_a_line_in_the_log) {
 TEST_F(topology_stale_sentinel, that_has_not_answered_yet_is_given_its_time) {
     begin("m1", 1);
     turn_to("s2");
-    const auto connection = servers.at(asked).wanted();
+    const auto connection = servers.connection(asked).wanted();
     advance(400ms);
-    EXPECT_EQ(servers.at(asked).wanted(), connection);
+    EXPECT_EQ(servers.connection(asked).wanted(), connection);
 }
 
 }  // namespace

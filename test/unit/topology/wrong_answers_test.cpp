@@ -33,8 +33,9 @@ TEST_P(topology_wrong_answers, where_the_master_is_are_no_address) {
     meet_sentinel();
     reply(asked, subscribed_to("+switch-master") + as_of(1) + GetParam());
     EXPECT_FALSE(wanted(main_link));
-    servers.at(asked).broken("refused");  // the other one
-    EXPECT_EQ(servers.main().last_words(), "sentinel s1:26379: its answer is no address");
+    servers.connection(asked).broken("refused");  // the other one
+    EXPECT_EQ(servers.main().connection().last_words(),
+              "sentinel s1:26379: its answer is no address");
     EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
 }
 
@@ -50,11 +51,11 @@ struct topology_wrong_roles : topology_sentinel, ::testing::WithParamInterface<s
 TEST_P(topology_wrong_roles, are_no_role) {
     submit(a);
     find_master("m1");
-    servers.main().connected();
+    servers.main().connection().connected();
     sent(main_link);
     reply(main_link, hello(7) + ok() + GetParam());
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(servers.main().last_words(), "ROLE was not answered with a role");
+    EXPECT_EQ(servers.main().connection().last_words(), "ROLE was not answered with a role");
     EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
 }
 

@@ -23,11 +23,11 @@ errc failure_after(const std::string& answer) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(answer);
     EXPECT_FALSE(h.link.ready());
-    EXPECT_EQ(h.link.wanted(), 0u) << "that connection is given up";
+    EXPECT_EQ(h.link.connection().wanted(), 0u) << "that connection is given up";
     h.link.close();
     return h.news.empty() ? errc{} : static_cast<errc>(std::stoi(h.news.back().substr(5)));
 }
@@ -63,12 +63,12 @@ TEST(wire_handshake, each_connection_may_be_anothers) {
     link_harness h{{.client_name = ""}};
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.log_in_as({"u", "first"});
+    h.link.connection().log_in_as({"u", "first"});
     EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u first", "INFO server"}));
     h.sent();
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.wait_for_attempt();
-    h.link.log_in_as({"", "second"});
+    h.link.connection().log_in_as({"", "second"});
     EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH default second", "INFO server"}));
     h.link.close();
 }
@@ -84,12 +84,12 @@ TEST(wire_handshake, a_password_that_an_old_server_repeats_is_not_told) {
     link_harness h{{.username = "u", .password = "s3cret"}};
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(
         error("ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `u`, "
               "`s3cret`, "));
-    EXPECT_EQ(h.link.last_words(), "ERR unknown command `HELLO`");
+    EXPECT_EQ(h.link.connection().last_words(), "ERR unknown command `HELLO`");
     for (const std::string& line : h.logged) {
         EXPECT_EQ(line.find("s3cret"), std::string::npos) << line;
     }
@@ -128,11 +128,11 @@ TEST(wire_handshake, a_refused_database_fails) {
     link_harness h{{.database = 99}};
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(hello(1) + error("ERR DB index is out of range"));
     EXPECT_FALSE(h.link.ready());
-    EXPECT_EQ(h.link.last_words(), "ERR DB index is out of range");
+    EXPECT_EQ(h.link.connection().last_words(), "ERR DB index is out of range");
     EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::server_error))});
     h.link.close();
 }
@@ -141,7 +141,7 @@ TEST(wire_handshake, a_lasting_failure_is_told_and_connecting_goes_on) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(error("WRONGPASS no"));
     EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::authentication_failed))});
@@ -154,7 +154,7 @@ TEST(wire_handshake, what_info_or_script_load_refuse_is_no_failure) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(hello(1) + error("NOPERM no 'info'"));
     for (std::size_t i = 0; i < loads.size(); ++i) {
@@ -171,7 +171,7 @@ TEST(wire_handshake, without_a_run_id_nothing_is_fenced) {
     h.submit(n);
     h.connect(1, "");
     h.sent();
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.connect(2, "");
     EXPECT_EQ(h.sent(), lines{"x"});
     h.link.close();
@@ -184,7 +184,7 @@ TEST(wire_handshake, a_run_id_without_bounds_is_taken_for_none) {
         h.submit(n);
         h.connect(1, std::string(size, '1'));
         h.sent();
-        h.link.broken("reset");
+        h.link.connection().broken("reset");
         h.connect(2, std::string(size, '1'));
         EXPECT_EQ(h.sent().size(), size > 64 ? 1u : 2u) << "a known server's connection is ended";
         h.link.close();
@@ -195,7 +195,7 @@ TEST(wire_handshake, each_byte_of_it_may_come_alone) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     for (const char byte : greeting(1, "1111")) {
         EXPECT_FALSE(h.link.ready());

@@ -35,7 +35,7 @@ struct wire_link_role : testing::Test {
     /// Connects, and answers as a master.
     void connect(std::int64_t id = 1) {
         h.wait_for_attempt();
-        h.link.connected();
+        h.link.connection().connected();
         h.sent();
         std::string answers =
             hello(id) + array(bulk("master"), integer(0)) + info("run " + std::to_string(id));
@@ -48,7 +48,7 @@ struct wire_link_role : testing::Test {
 };
 
 TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_again) {
-    h.link.join_from(2);
+    h.link.connection().calls().join_from(2);
     note a{joint_note, "a"}, b{joint_note, "b"}, c{joint_note, "c"};
     h.submit(a);
     h.submit(b);
@@ -57,7 +57,7 @@ TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_agai
     EXPECT_EQ(h.sent(), lines{"release_many a b c 3"});
     b.abandon();
     h.reply(read_only);
-    EXPECT_EQ(h.link.wanted(), 0u) << "left";
+    EXPECT_EQ(h.link.connection().wanted(), 0u) << "left";
     EXPECT_EQ(b.ends.size(), 1u) << "never sent again";
     connect(2);
     EXPECT_EQ(h.sent(), lines{"release_many a c 2"});
@@ -65,14 +65,14 @@ TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_agai
 }
 
 TEST_F(wire_link_role, each_of_them_may_be_refused_by_itself) {
-    h.link.join_from(2);
+    h.link.connection().calls().join_from(2);
     note a{joint_note, "a"}, b{joint_note, "b"};
     h.submit(a);
     h.submit(b);
     connect();
     h.sent();
     h.reply(array(read_only, read_only));
-    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.link.connection().wanted(), 0u);
     connect(2);
     EXPECT_EQ(h.sent(), lines{"release_many a b 2"}) << "in their order";
 }
@@ -84,7 +84,7 @@ TEST_F(wire_link_role, a_replica_without_its_master_is_left_too) {
     h.sent();
     h.reply(
         error("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."));
-    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.link.connection().wanted(), 0u);
     EXPECT_EQ(h.astray, 1);
     connect(2);
     EXPECT_EQ(h.sent(), lines{"a"});
@@ -103,7 +103,7 @@ TEST_F(wire_link_role, a_subscription_that_is_refused_as_a_write_ends_with_its_c
         h.link.channels().remove(ear);
         EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE channel"});
         h.reply(error(words));
-        h.link.broken("reset");
+        h.link.connection().broken("reset");
         EXPECT_EQ(h.link.channels().size(), 0u);
     }
 }
@@ -125,15 +125,15 @@ TEST_F(wire_link_role, moves_to_other_servers_are_counted_when_they_answer) {
     h.submit(a);
     connect();
     EXPECT_EQ(h.link.moves(), 0);
-    h.link.move_to({"other", 1, {}});
+    h.link.connection().move_to({"other", 1, {}});
     EXPECT_EQ(h.link.moves(), 0);
-    h.link.move_to(conch::wire::address::of(h.settings));
+    h.link.connection().move_to(conch::wire::address::of(h.settings));
     connect(2);
     EXPECT_EQ(h.link.moves(), 0) << "it was never met there";
-    h.link.move_to({"other", 1, {}});
+    h.link.connection().move_to({"other", 1, {}});
     connect(3);
     EXPECT_EQ(h.link.moves(), 1);
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     connect(4);
     EXPECT_EQ(h.link.moves(), 1);
 }

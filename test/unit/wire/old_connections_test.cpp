@@ -10,11 +10,11 @@ using namespace conch::test;
 using namespace std::chrono_literals;
 using conch::time_point;
 
-struct wire_link_fencing : testing::Test {
+struct wire_old_connections : testing::Test {
     link_harness h{};
     note a{plain_note, "a"};
 
-    ~wire_link_fencing() override { h.link.close(); }
+    ~wire_old_connections() override { h.link.close(); }
     void ready() {
         h.submit(a);
         h.connect();
@@ -23,16 +23,16 @@ struct wire_link_fencing : testing::Test {
         a.ends.clear();
     }
     bool may_still_run(time_point since) const {
-        return h.link.may_still_run(since, time_point::max());
+        return h.link.connection().may_still_run(since, time_point::max());
     }
     bool any_may_still_run() const { return may_still_run(time_point{}); }
 };
 
-TEST_F(wire_link_fencing, the_old_connection_of_the_same_process_is_ended_before_any_replay) {
+TEST_F(wire_old_connections, the_old_connection_of_the_same_process_is_ended_before_any_replay) {
     ready();
     h.submit(a);
     h.sent();
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.connect(2);
     EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "a"}));
     EXPECT_TRUE(any_may_still_run());
@@ -41,20 +41,20 @@ TEST_F(wire_link_fencing, the_old_connection_of_the_same_process_is_ended_before
     EXPECT_EQ(h.counters.old_fenced, 1u);
 }
 
-TEST_F(wire_link_fencing, the_id_is_not_killed_in_another_process) {
+TEST_F(wire_old_connections, the_id_is_not_killed_in_another_process) {
     ready();
     h.submit(a);
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.connect(2, "2222");
     EXPECT_EQ(h.sent(), lines{"a"});
     EXPECT_FALSE(any_may_still_run()) << "that process is gone";
 }
 
-TEST_F(wire_link_fencing, a_process_elsewhere_may_still_run_it_and_ends_it_when_met_again) {
+TEST_F(wire_old_connections, a_process_elsewhere_may_still_run_it_and_ends_it_when_met_again) {
     ready();
     h.submit(a);
     h.sent();
-    h.link.move_to({"other", 1, {}});
+    h.link.connection().move_to({"other", 1, {}});
     h.connect(7, "2222");
     EXPECT_EQ(h.sent(), lines{"a"});
     h.reply(ok());
@@ -62,34 +62,34 @@ TEST_F(wire_link_fencing, a_process_elsewhere_may_still_run_it_and_ends_it_when_
     h.advance(1s);
     EXPECT_FALSE(may_still_run(h.now)) << "it has nothing that was sent since";
     const time_point then = h.now;
-    h.link.move_to(conch::wire::address::of(h.settings));
+    h.link.connection().move_to(conch::wire::address::of(h.settings));
     h.connect(8);
-    EXPECT_TRUE(h.link.may_still_run(then, then)) << "so may the second one";
-    EXPECT_TRUE(h.link.may_still_run(then - 1s, then - 1s)) << "and the first one yet";
+    EXPECT_TRUE(h.link.connection().may_still_run(then, then)) << "so may the second one";
+    EXPECT_TRUE(h.link.connection().may_still_run(then - 1s, then - 1s)) << "and the first one yet";
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
     h.reply(integer(1));
     EXPECT_EQ(h.counters.old_fenced, 1u);
     EXPECT_TRUE(may_still_run(then)) << "that was the first one's";
-    EXPECT_FALSE(h.link.may_still_run(then - 1s, then - 1s));
+    EXPECT_FALSE(h.link.connection().may_still_run(then - 1s, then - 1s));
 }
 
-TEST_F(wire_link_fencing, a_process_that_took_the_place_of_another_ends_the_doubt_however_late) {
+TEST_F(wire_old_connections, a_process_that_took_the_place_of_another_ends_the_doubt_however_late) {
     ready();
-    h.link.move_to({"other", 1, {}});
+    h.link.connection().move_to({"other", 1, {}});
     h.wait_for_attempt();
-    h.link.broken("refused");
+    h.link.connection().broken("refused");
     EXPECT_TRUE(any_may_still_run());
-    h.link.move_to(conch::wire::address::of(h.settings));
+    h.link.connection().move_to(conch::wire::address::of(h.settings));
     h.connect(8, "3333");
     EXPECT_EQ(h.sent(), lines{});
     EXPECT_FALSE(any_may_still_run());
 }
 
-TEST_F(wire_link_fencing, of_very_many_the_oldest_are_never_known_to_be_ended) {
+TEST_F(wire_old_connections, of_very_many_the_oldest_are_never_known_to_be_ended) {
     ready();
     const time_point first = h.now;
     for (int n = 0; n < 65; ++n) {
-        h.link.broken("reset");
+        h.link.connection().broken("reset");
         h.connect(n + 2);
     }
     EXPECT_EQ(h.sent().size(), 64u);
@@ -100,10 +100,10 @@ TEST_F(wire_link_fencing, of_very_many_the_oldest_are_never_known_to_be_ended) {
     EXPECT_FALSE(may_still_run(first + 1ns));
 }
 
-TEST_F(wire_link_fencing, where_the_server_refuses_to_kill_it_goes_on) {
+TEST_F(wire_old_connections, where_the_server_refuses_to_kill_it_goes_on) {
     ready();
     h.submit(a);
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.connect(2);
     h.sent();
     h.reply(error("NOPERM this user has no permissions to run the 'client|kill' command") + ok());
@@ -112,12 +112,12 @@ TEST_F(wire_link_fencing, where_the_server_refuses_to_kill_it_goes_on) {
     EXPECT_TRUE(any_may_still_run());
 }
 
-TEST_F(wire_link_fencing, a_connection_that_was_never_ready_is_not_killed) {
+TEST_F(wire_old_connections, a_connection_that_was_never_ready_is_not_killed) {
     h.submit(a);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(hello(7));
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.connect(8);
     EXPECT_EQ(h.sent(), lines{"a"});
 }

@@ -11,11 +11,11 @@ namespace {
 using namespace conch::test;
 using namespace std::chrono_literals;
 
-struct wire_link_health : testing::Test {
+struct wire_connection : testing::Test {
     link_harness h{};
     note a{plain_note, "a"};
 
-    ~wire_link_health() override { h.link.close(); }
+    ~wire_connection() override { h.link.close(); }
     void ready() {
         h.submit(a);
         h.connect();
@@ -24,30 +24,30 @@ struct wire_link_health : testing::Test {
     }
 };
 
-TEST_F(wire_link_health, a_connection_that_is_not_made_in_time_is_given_up) {
+TEST_F(wire_connection, a_connection_that_is_not_made_in_time_is_given_up) {
     h.submit(a);
     h.advance(4999ms);
-    EXPECT_NE(h.link.wanted(), 0u);
+    EXPECT_NE(h.link.connection().wanted(), 0u);
     h.advance(1ms);
-    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.link.connection().wanted(), 0u);
 }
 
-TEST_F(wire_link_health, the_greeting_counts_into_that_time) {
+TEST_F(wire_connection, the_greeting_counts_into_that_time) {
     h.submit(a);
     h.advance(4s);
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(hello(1));
     h.advance(1s);
-    EXPECT_EQ(h.link.wanted(), 0u);
+    EXPECT_EQ(h.link.connection().wanted(), 0u);
 }
 
-TEST_F(wire_link_health, failures_in_turn_are_logged_once_each_then_counted_and_told_to_be_over) {
+TEST_F(wire_connection, failures_in_turn_are_logged_once_each_then_counted_and_told_to_be_over) {
     const std::string none = "no connection to 127.0.0.1:6379: ";
     h.submit(a);
     for (int i = 0; i < 20; ++i) {
         h.wait_for_attempt();
-        h.link.broken(i % 2 == 0 ? "refused" : "unreachable");
+        h.link.connection().broken(i % 2 == 0 ? "refused" : "unreachable");
         if (i == 1) {
             EXPECT_EQ(h.logged, (lines{none + "refused", none + "unreachable"}));
         }
@@ -61,26 +61,26 @@ TEST_F(wire_link_health, failures_in_turn_are_logged_once_each_then_counted_and_
                                none + "unreachable: no more, after 10"}));
 }
 
-TEST_F(wire_link_health, a_server_that_ends_each_connection_at_once_does_not_fill_the_log) {
+TEST_F(wire_connection, a_server_that_ends_each_connection_at_once_does_not_fill_the_log) {
     h.submit(a);
     for (int i = 0; i < 20; ++i) {
         h.connect();
-        h.link.broken("end of file");
+        h.link.connection().broken("end of file");
     }
     EXPECT_LE(h.logged.size(), 2u);
 }
 
-TEST_F(wire_link_health, what_the_server_said_stays_until_it_serves_or_says_something_else) {
+TEST_F(wire_connection, what_the_server_said_stays_until_it_serves_or_says_something_else) {
     h.submit(a);
     const auto end_of_file = [&] {
         h.wait_for_attempt();
-        h.link.connected();
-        h.link.broken("end of file");
-        return h.link.last_words();
+        h.link.connection().connected();
+        h.link.connection().broken("end of file");
+        return h.link.connection().last_words();
     };
     EXPECT_EQ(end_of_file(), "end of file");
     h.wait_for_attempt();
-    h.link.connected();
+    h.link.connection().connected();
     h.sent();
     h.reply(error("ERR max number of clients reached"));
     EXPECT_EQ(end_of_file(), "ERR max number of clients reached");
@@ -88,11 +88,11 @@ TEST_F(wire_link_health, what_the_server_said_stays_until_it_serves_or_says_some
     h.connect();
     h.sent();
     h.reply(ok());
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     EXPECT_EQ(end_of_file(), "end of file");
 }
 
-TEST_F(wire_link_health, a_silent_connection_is_probed) {
+TEST_F(wire_connection, a_silent_connection_is_probed) {
     ready();
     h.advance(9999ms);
     EXPECT_EQ(h.sent(), lines{});
@@ -104,7 +104,7 @@ TEST_F(wire_link_health, a_silent_connection_is_probed) {
     EXPECT_EQ(h.sent(), lines{});
 }
 
-TEST_F(wire_link_health, a_probe_that_is_refused_is_answered) {
+TEST_F(wire_connection, a_probe_that_is_refused_is_answered) {
     ready();
     h.advance(10s);
     EXPECT_EQ(h.sent(), lines{"PING"});
@@ -114,7 +114,7 @@ TEST_F(wire_link_health, a_probe_that_is_refused_is_answered) {
     EXPECT_EQ(h.sent(), lines{}) << "the next one is due after 10 s";
 }
 
-TEST_F(wire_link_health, a_probe_without_an_answer_ends_it) {
+TEST_F(wire_connection, a_probe_without_an_answer_ends_it) {
     ready();
     h.advance(10s);
     EXPECT_EQ(h.sent(), lines{"PING"});
@@ -124,7 +124,7 @@ TEST_F(wire_link_health, a_probe_without_an_answer_ends_it) {
     EXPECT_FALSE(h.link.ready());
 }
 
-TEST_F(wire_link_health, an_answer_that_is_overdue_ends_it) {
+TEST_F(wire_connection, an_answer_that_is_overdue_ends_it) {
     ready();
     h.advance(1s);
     h.submit(a);
@@ -135,7 +135,7 @@ TEST_F(wire_link_health, an_answer_that_is_overdue_ends_it) {
     EXPECT_FALSE(h.link.ready()) << "at most one response_timeout after it was due";
 }
 
-TEST_F(wire_link_health, messages_are_no_sign_of_life_where_an_answer_is_overdue) {
+TEST_F(wire_connection, messages_are_no_sign_of_life_where_an_answer_is_overdue) {
     ready();
     h.submit(a);
     h.sent();
@@ -147,7 +147,7 @@ TEST_F(wire_link_health, messages_are_no_sign_of_life_where_an_answer_is_overdue
     EXPECT_FALSE(h.link.ready()) << "what it sends may not arrive";
 }
 
-TEST_F(wire_link_health, messages_are_a_sign_of_life_where_no_answer_is_due) {
+TEST_F(wire_connection, messages_are_a_sign_of_life_where_no_answer_is_due) {
     ready();
     for (int i = 0; i < 20; ++i) {
         h.advance(1s);
@@ -156,7 +156,7 @@ TEST_F(wire_link_health, messages_are_a_sign_of_life_where_no_answer_is_due) {
     EXPECT_EQ(h.sent(), lines{}) << "there is nothing to probe";
 }
 
-TEST_F(wire_link_health, a_busy_connection_is_not_probed) {
+TEST_F(wire_connection, a_busy_connection_is_not_probed) {
     ready();
     for (int i = 0; i < 60; ++i) {
         h.submit(a);
@@ -167,11 +167,11 @@ TEST_F(wire_link_health, a_busy_connection_is_not_probed) {
     EXPECT_TRUE(h.link.ready());
 }
 
-TEST_F(wire_link_health, the_pause_grows_is_jittered_and_has_a_limit) {
+TEST_F(wire_connection, the_pause_grows_is_jittered_and_has_a_limit) {
     h.submit(a);
     std::vector<conch::duration> pauses;
     for (int i = 0; i < 40; ++i) {
-        h.link.broken("refused");
+        h.link.connection().broken("refused");
         pauses.push_back(h.wait_for_attempt());
     }
     for (std::size_t i = 0; i < pauses.size(); ++i) {
@@ -183,27 +183,27 @@ TEST_F(wire_link_health, the_pause_grows_is_jittered_and_has_a_limit) {
     EXPECT_GT(distinct.size(), 20u);
 }
 
-TEST_F(wire_link_health, after_a_success_the_pause_is_short_again) {
+TEST_F(wire_connection, after_a_success_the_pause_is_short_again) {
     h.submit(a);
     for (int i = 0; i < 10; ++i) {
-        h.link.broken("refused");
+        h.link.connection().broken("refused");
         h.wait_for_attempt();
     }
     h.connect();
     h.sent();
     h.reply(ok());
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     EXPECT_LE(h.wait_for_attempt(), 20ms);
 }
 
-TEST_F(wire_link_health, it_tells_since_when_it_is_down) {
+TEST_F(wire_connection, it_tells_since_when_it_is_down) {
     ready();
     EXPECT_EQ(h.link.down_since(h.now), h.now);
     h.advance(1s);
     const auto broke = h.now;
-    h.link.broken("reset");
+    h.link.connection().broken("reset");
     h.advance(3s);
-    h.link.broken("refused");
+    h.link.connection().broken("refused");
     EXPECT_EQ(h.link.down_since(h.now), broke);
 }
 
