@@ -14,6 +14,9 @@ struct rate {
     std::uint64_t limit = 1;
     /// In so much time. From 1 ms to one year; counted in whole milliseconds, rounded up.
     duration window = std::chrono::seconds{1};
+    /// With `rate_algorithm::gcra`: how many of them may be taken at once. From 1 to `limit`; 0,
+    /// the default: `limit`. The other algorithms have none.
+    std::uint64_t burst = 0;
 };
 
 /// What "in a window" means.
@@ -28,17 +31,24 @@ enum class rate_algorithm {
     /// counter on the server, but an interval that contains the seam of two windows may see up to
     /// twice the limit.
     fixed_window,
+    /// Permits come back one by one at an even pace, `limit` of them in a window, until there are
+    /// `burst` of them (the generic cell rate algorithm, a token bucket). One short string on the
+    /// server, however many ask. In any interval at most `burst` and what comes back meanwhile is
+    /// granted: with a burst of 1 the calls are spread evenly; with the whole limit, an interval of
+    /// the window's length may see up to twice the limit.
+    gcra,
 };
 
 /// What the server said of a request for permits.
 struct rate_verdict {
     /// The permits were granted, and count from now on.
     bool allowed = false;
-    /// Permits in the window, with those that were just granted.
+    /// Permits in the window, with those that were just granted; with `gcra`, those that are not
+    /// back.
     std::uint64_t count = 0;
-    /// The limit that was applied.
+    /// The limit that was applied; with `gcra`, the burst.
     std::uint64_t limit = 0;
-    /// Permits that are left in the window.
+    /// Permits that may be taken now.
     std::uint64_t remaining = 0;
     /// All permits are free again after so long, if nobody takes any: a window and 1 ms at most.
     duration reset_after{};

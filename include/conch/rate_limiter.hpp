@@ -49,16 +49,16 @@ class rate_limiter {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB; no lock's, nor anything else's: a key of another
     /// kind is an error of the server. But a whole number of up to 15 digits is a counter to
-    /// `fixed_window`, which gives it a time to live, and, if it has one, to `sliding_log`, which
-    /// makes a log of it. Sends nothing.
-    /// Throws `std::invalid_argument` for a bad name, limit or window.
+    /// `fixed_window`, which gives it a time to live, and, if it has one, to the others, which make
+    /// what they keep of it. Sends nothing.
+    /// Throws `std::invalid_argument` for a bad name, limit, window or burst.
     rate_limiter(const client& redis, std::string_view name, const rate& allowed,
                  rate_algorithm algorithm = rate_algorithm::sliding_log);
 
     /// Asks once. A refusal is an answer, not an error. A try never overtakes who waits in this
     /// client: behind them it is refused, whatever is left.
     ///
-    /// `permits`: from 1 to the limit; all of them or none.
+    /// `permits`: from 1 to the limit (with `gcra`, the burst); all of them or none.
     ///
     /// Completion signature: `void(error_code, rate_verdict)`. Executor: the handler's associated
     /// executor, by default the client's; the handler never runs inside this call.

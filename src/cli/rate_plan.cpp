@@ -24,11 +24,19 @@ void read_rate(const po::variables_map& values, rate_plan& plan) {
     }
     const std::uint32_t most = parse_count("--limit", limit, highest_limit);
     plan.allowed = {.limit = most, .window = *window};
-    if (values.count("permits") != 0) {
-        plan.permits = parse_count("--permits", text_option(values, "permits"), most);
+    std::uint32_t at_once = most;
+    if (values.count("fixed") != 0 && values.count("burst") != 0) {
+        throw usage_error("--fixed and --burst exclude each other");
     }
     if (values.count("fixed") != 0) {
         plan.algorithm = rate_algorithm::fixed_window;
+    } else if (values.count("burst") != 0) {
+        at_once = parse_count("--burst", text_option(values, "burst"), most);
+        plan.algorithm = rate_algorithm::gcra;
+        plan.allowed.burst = at_once;
+    }
+    if (values.count("permits") != 0) {
+        plan.permits = parse_count("--permits", text_option(values, "permits"), at_once);
     }
 }
 
@@ -44,6 +52,8 @@ po::options_description rate_plan_options() {
     add("fixed",
         "count in windows that begin with their first permit (default: in the time that "
         "ends now, whenever now is)");
+    add("burst", text("N"),
+        "hand them out at an even pace, SECS/limit apart; but after a pause so many at once");
     add("wait,timeout,w", text("SECS"), "wait for permits, so long at most (default: 0, ask once)");
     add_command_options(options, "the limit is reached");
     add_server_options(options);

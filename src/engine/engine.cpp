@@ -190,7 +190,7 @@ void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller from) {
 void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
                           bool try_only, lock::caller from, rate_verdict* result,
                           bool log_refusal) {
-    if (permits == 0 || permits > spec->limit()) {
+    if (permits == 0 || permits > spec->burst()) {
         refuse(from, errc::invalid_permits);
     } else if (wait < duration::zero()) {
         refuse(from, errc::invalid_wait);

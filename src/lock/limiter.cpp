@@ -219,8 +219,8 @@ void limiter::lost() {
 void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict) {
     if (r.result) {
         *r.result = verdict;
-        r.result->limit = spec->limit();
-        r.result->remaining = spec->limit() - std::min(spec->limit(), verdict.count);
+        r.result->limit = spec->burst();
+        r.result->remaining = spec->burst() - std::min(spec->burst(), verdict.count);
     }
     if (!verdict.allowed) {
         log_refusal(r, verdict);
@@ -239,7 +239,7 @@ void limiter::log_refusal(const permit_request& r, const rate_verdict& verdict) 
         const std::string what = "rate limit " + std::string{spec->name()} + ": refused";
         ctx.telemetry.repeated(level, what,
                                what + ", " + std::to_string(verdict.count) + " of " +
-                                   std::to_string(spec->limit()) + " permits in use, next in " +
+                                   std::to_string(spec->burst()) + " permits in use, next in " +
                                    std::to_string(left.count()) + " ms");
     }
 }

@@ -2,8 +2,8 @@
 -- Counts permits in the window that ends now: as many requests as fit, in order.
 --
 -- KEYS[1]  the log: a sorted set of "<time>:<permits>" by time in microseconds, and of "" with the
---          sum of all permits in it; before, it may have been the counter of rate_window.lua:
---          what that has counted is over when it would be
+--          sum of all permits in it; before, it may have been the counter of rate_window.lua, or
+--          the time of rate_gcra.lua: what they have counted is over when all of it would be
 -- ARGV[1]  limit, in permits; not above 1,000,000,000, so that the sum is below any time
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  and on: permits of each request, none above the limit
@@ -33,6 +33,13 @@ end
 -- The counter becomes a log of one entry, which is over when the counter would be.
 local function of_counter()
     local counter, rest = redis.pcall('get', KEYS[1]), redis.call('pttl', KEYS[1])
+    local of_time = '^(%d+):%d+:([1-9]%d*):([1-9]%d*)$'
+    if type(counter) == 'string' and #counter < 60 and string.match(counter, of_time) then
+        local at, of, within = string.match(counter, of_time)
+        local ahead = math.max(tonumber(at) - now, 0) / 1000
+        counter = math.ceil(ahead / tonumber(within) * tonumber(of) - 0.001)
+        counter = text(math.max(math.min(counter, limit), 0))
+    end
     if type(counter) ~= 'string' or #counter > 15 or rest < 0 or
         counter ~= '0' and not string.match(counter, '^[1-9]%d*$') then
         return redis.error_reply('WRONGTYPE the key of the rate limit holds no log of permits')

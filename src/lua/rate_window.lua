@@ -2,7 +2,8 @@
 -- Counts permits in a window that begins with its first permit: as many requests as fit, in order.
 --
 -- KEYS[1]  the counter; before, it may have been the log of rate_log.lua: what is in that counts
---          until the newest of it would be over
+--          until the newest of it would be over. Or the time of rate_gcra.lua: what is not back by
+--          then counts until all is
 -- ARGV[1]  limit, in permits
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  and on: permits of each request, none above the limit
@@ -16,6 +17,18 @@ local requests = {}
 for i = 3, #ARGV do
     requests[i - 2] = tonumber(ARGV[i])
 end
+local function now()
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local function of_time(at, of, within)
+    local rest = (tonumber(at) - now()) / 1000
+    if rest <= 0 then
+        return 0, window
+    end
+    return math.min(math.ceil(rest / tonumber(within) * tonumber(of) - 0.001), limit),
+        math.min(math.ceil(rest), window)
+end
 local function of_log()
     local newest = redis.pcall('zrange', KEYS[1], -1, -1)
     local at = not newest.err and string.match(newest[1], '^(%d+):%d+$')
@@ -23,9 +36,7 @@ local function of_log()
     if not sum then
         return nil
     end
-    local time = redis.call('time')
-    local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-    local rest = math.ceil((tonumber(at) - now) / 1000) + window
+    local rest = math.ceil((tonumber(at) - now()) / 1000) + window
     if rest <= 0 then
         return 0, window
     end
@@ -44,6 +55,9 @@ elseif not text then
     before = 0
 elseif text == '0' or string.match(text, '^[1-9]%d*$') and #text < 16 then
     before = tonumber(text)
+elseif #text < 60 and string.match(text, '^%d+:%d+:[1-9]%d*:[1-9]%d*$') then
+    before, length = of_time(string.match(text, '^(%d+):%d+:(%d+):(%d+)$'))
+    text = false
 end
 local left = redis.call('pttl', KEYS[1])
 -- A number without a TTL is somebody's data.

@@ -10,10 +10,13 @@ static constexpr milliseconds longest_answer = std::chrono::hours{24 * 366};
 
 void encode_permits(const wire::call& c, const impl::rate_spec& spec,
                     std::span<const std::uint64_t> permits, resp::writer& w) {
-    wire::write_script(w, c, spec.script(), 1, 2 + permits.size())
+    wire::write_script(w, c, spec.script(), 1, (spec.paced() ? 3 : 2) + permits.size())
         .arg(spec.name())
         .arg(spec.limit())
         .arg(spec.window_ms());
+    if (spec.paced()) {
+        w.arg(spec.burst());
+    }
     for (const std::uint64_t n : permits) {
         w.arg(n);
     }

@@ -18,17 +18,20 @@ namespace conch::impl {
 /// What a rate limit is on the server. Immutable and shared by rate limiters and requests.
 class rate_spec {
 public:
-    /// Throws `std::invalid_argument` for a bad name, limit or window.
+    /// Throws `std::invalid_argument` for a bad name, limit, window or burst.
     rate_spec(std::string_view name, const rate& allowed, rate_algorithm algorithm);
 
     const std::string& name() const noexcept { return name_; }
     std::uint64_t limit() const noexcept { return limit_; }
+    /// So many may be granted at once.
+    std::uint64_t burst() const noexcept { return burst_; }
+    bool paced() const noexcept { return script_ == wire::script_id::rate_gcra; }
     std::int64_t window_ms() const noexcept { return window_ms_; }
     wire::script_id script() const noexcept { return script_; }
     /// Requests by one and by the other may go in one call.
     friend bool operator==(const rate_spec& a, const rate_spec& b) noexcept {
         return a.name_ == b.name_ && a.script_ == b.script_ && a.limit_ == b.limit_ &&
-               a.window_ms_ == b.window_ms_;
+               a.burst_ == b.burst_ && a.window_ms_ == b.window_ms_;
     }
 
 private:
@@ -37,6 +40,7 @@ private:
 
     std::string name_;
     std::uint64_t limit_;
+    std::uint64_t burst_;
     std::int64_t window_ms_;
     wire::script_id script_;
     mutable std::atomic<std::uint32_t> references_{0};

@@ -27,6 +27,7 @@ enum class script_id : std::uint8_t {
     value_status,
     rate_window,
     rate_log,
+    rate_gcra,
     shared_read,
     shared_write,
     shared_release,
@@ -34,7 +35,7 @@ enum class script_id : std::uint8_t {
     shared_status,
 };
 
-inline constexpr std::size_t script_count = 21;
+inline constexpr std::size_t script_count = 22;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

@@ -24,6 +24,18 @@ asio::awaitable<void> by_hand(conch::client& redis) {
     std::cout << (v.allowed ? "call 3 goes out\n" : "refused!\n");
 }
 
+asio::awaitable<void> evenly(conch::client& redis) {
+    // One call each 100 ms; after a pause, three at once.
+    conch::rate_limiter paced{redis,
+                              "supplier:paced",
+                              {.limit = 10, .window = 1s, .burst = 3},
+                              conch::rate_algorithm::gcra};
+    for (int i = 1; i <= 4; ++i) {
+        const conch::rate_verdict v = co_await paced.async_acquire({.wait = 5s});
+        std::cout << (v.allowed ? "paced call " : "refused call ") << i << '\n';
+    }
+}
+
 asio::awaitable<int> fetch_price(std::string item) { co_return static_cast<int>(item.size()); }
 
 asio::awaitable<void> wrapped(conch::client& redis) {
@@ -39,6 +51,7 @@ asio::awaitable<void> wrapped(conch::client& redis) {
 
 asio::awaitable<void> run(conch::client& redis) {
     co_await by_hand(redis);
+    co_await evenly(redis);
     co_await wrapped(redis);
     co_await redis.async_shutdown();
 }

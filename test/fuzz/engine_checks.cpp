@@ -102,6 +102,7 @@ void engine_world::note(const words& w) {
         case wire::script_id::status: return;
         case wire::script_id::rate_window:
         case wire::script_id::rate_log:
+        case wire::script_id::rate_gcra:
             FUZZ_CHECK(std::any_of(open_.begin(), open_.end(), [](const request* r) {
                 return r->what == request::kind::permits;
             }));

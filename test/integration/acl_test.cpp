@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The user of the ACL that conch needs: no right too few, none too many.
+#include "support/rate_algorithms.hpp"
 #include "support/redis_test.hpp"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ asio::awaitable<void> acl_test::contend(const mutex& m, const mutex& other) {
 }
 
 asio::awaitable<void> acl_test::use_rates(client& c) {
-    for (const rate_algorithm kind : {rate_algorithm::fixed_window, rate_algorithm::sliding_log}) {
+    for (const rate_algorithm kind : rate_algorithms) {
         const std::string name = "rate:" + std::to_string(static_cast<int>(kind));
         const rate_limiter calls{c, name, {5, 1h}, kind};
         for (int i = 0; i < 2; ++i) {
@@ -221,6 +222,7 @@ struct row {
     bool shared = true;
     bool windows = true;
     bool logs = true;
+    bool times = true;  ///< of `gcra`
 };
 
 void PrintTo(const row& r, std::ostream* out) { *out << r.what; }
@@ -236,7 +238,8 @@ std::vector<row> rows() {
                    .plain = false,
                    .shared = false,
                    .windows = false,
-                   .logs = false});
+                   .logs = false,
+                   .times = false});
     all.push_back(
         {.what = "status", .missing = {"+hlen", "+hgetall"}, .status = false, .shared = false});
     all.push_back(
@@ -321,6 +324,9 @@ TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
         const rate_limiter log{c, "log", {5, 1h}, rate_algorithm::sliding_log};
         const auto [log_error, v] = co_await log.async_try_acquire(1, as_result);
         EXPECT_EQ(log_error, expected(r.logs));
+        const rate_limiter paced{c, "paced", {5, 1h}, rate_algorithm::gcra};
+        const auto [pace_error, w] = co_await paced.async_try_acquire(1, as_result);
+        EXPECT_EQ(pace_error, expected(r.times));
     });
 }
 

@@ -142,6 +142,13 @@ TEST_F(rate_command_test, fixed_windows_are_counted_by_one_number) {
     expect_refused(rate({"2", "3600"}, {"--fixed"}));
 }
 
+TEST_F(rate_command_test, a_burst_is_all_that_an_even_pace_gives_at_once) {
+    EXPECT_EQ(rate({"5", "3600"}, {"--burst", "2", "--permits", "2"}).status, 0);
+    const ended end = rate({"5", "3600"}, {"--burst", "2"});
+    expect_refused(end);
+    expect_in("2 of 2 in use, next in ", end.err);
+}
+
 TEST_F(rate_command_test, a_wait_lasts_until_a_permit_is_free) {
     const auto start = clock::now();
     EXPECT_EQ(rate({"1", "1"}, {}).status, 0);

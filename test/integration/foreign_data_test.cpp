@@ -2,6 +2,7 @@
 // Data under the name of a lock or a limit that is none: it is an error, at once, and stays as it
 // is, whatever is asked of it.
 #include "support/command_fixture.hpp"
+#include "support/rate_algorithms.hpp"
 
 #include <string>
 #include <vector>
@@ -139,7 +140,7 @@ TEST_F(foreign_data_test, is_no_rate_limit) {
         SCOPED_TRACE(d.what);
         make(d);
         const std::string before = bytes();
-        for (const auto kind : {rate_algorithm::fixed_window, rate_algorithm::sliding_log}) {
+        for (const rate_algorithm kind : rate_algorithms) {
             const rate_limiter limit{c, "cart:9", {5, 1h}, kind};
             run([&]() -> asio::awaitable<void> {
                 const auto [ec, v] = co_await limit.async_try_acquire(1, as_result);

@@ -2,6 +2,7 @@
 // One rate limit for many processes: 12 that share 2,000 calls a minute, a minute being a second.
 #include "support/child_process.hpp"
 #include "support/proxy.hpp"
+#include "support/rate_algorithms.hpp"
 #include "support/redis_test.hpp"
 
 #include <conch/rate_limiter.hpp>
@@ -16,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <iomanip>
@@ -93,6 +95,19 @@ public:
         std::uint64_t permits;
     };
     const std::vector<counter>& windows() const { return windows_; }
+    /// The most permits that were ever missing, where they come back at this pace.
+    double most_missing(const rate& allowed) const {
+        double most = 0;
+        double missing = 0;
+        std::int64_t before = 0;
+        for (const auto& [at, permits] : counted_) {
+            missing = std::max(missing - in_permits(at - before, allowed), 0.0) +
+                      static_cast<double>(permits);
+            most = std::max(most, missing);
+            before = at;
+        }
+        return most;
+    }
 
 private:
     /// `SECONDS.MICROSECONDS [0 lua] "command" "key" "argument"...`
@@ -116,6 +131,8 @@ private:
             const std::int64_t when = std::stoll(words.at(2));
             counted_.erase(counted_.lower_bound(when), counted_.end());  // they are in this one
             counted_[when] = std::stoull(words.at(3).substr(words.at(3).find(':') + 1));
+        } else if (what == "set" && words.at(2).find(':') != std::string::npos) {
+            add_time(words.at(2));
         } else if (what == "set" || what == "incrby") {
             const std::uint64_t permits = std::stoull(words.at(2));
             if (what == "set") {
@@ -126,8 +143,29 @@ private:
         }
     }
 
+    static double in_permits(std::int64_t us, const rate& r) {
+        const std::chrono::duration<double, std::micro> window = r.window;
+        return static_cast<double>(us) / window.count() * static_cast<double>(r.limit);
+    }
+    /// `WHEN ALL ARE BACK:REST:LIMIT:WINDOW`
+    void add_time(const std::string& state) {
+        std::istringstream in{state};
+        std::int64_t all_back = 0;
+        std::int64_t rest = 0;
+        std::int64_t window_ms = 0;
+        rate allowed{};
+        char colon = 0;
+        in >> all_back >> colon >> rest >> colon >> allowed.limit >> colon >> window_ms;
+        allowed.window = std::chrono::milliseconds{window_ms};
+        const std::int64_t from = std::max(all_back_, asked_);
+        counted_[asked_] +=
+            static_cast<std::uint64_t>(std::llround(in_permits(all_back - from, allowed)));
+        all_back_ = all_back;
+    }
+
     raw_client monitor_;
     std::map<std::int64_t, std::uint64_t> counted_{};
+    std::int64_t all_back_ = 0;
     std::vector<counter> windows_{};
     std::int64_t asked_ = 0;
 };
@@ -209,9 +247,14 @@ protected:
     void judge(tally& all, const rate& allowed) {
         all.read(raw);
         EXPECT_EQ(book->failures, 0);
-        EXPECT_LE(book->granted, all.total());
+        EXPECT_LE(book->granted, all.total() + unsure());
         if (GetParam() == rate_algorithm::sliding_log) {
             EXPECT_LE(all.most_within(allowed.window), allowed.limit);
+            return;
+        }
+        if (GetParam() == rate_algorithm::gcra) {
+            // On a busy machine MONITOR's clock is milliseconds behind that of the script.
+            EXPECT_LE(all.most_missing(allowed), 1.1 * static_cast<double>(allowed.limit));
             return;
         }
         EXPECT_LE(book->most_of_one_count(), all.windows().size()) << "twice in a window";
@@ -223,6 +266,9 @@ protected:
             EXPECT_GE(std::chrono::microseconds{w.begun - last}, allowed.window - 1ms);
         }
     }
+
+    /// How many of the first permits MONITOR may not tell: those of `gcra` are known by a time.
+    std::uint64_t unsure() const { return GetParam() == rate_algorithm::gcra ? 4 : 0; }
 
     shared_value<ledger> book;
 };
@@ -242,7 +288,8 @@ TEST_P(rate_processes, twelve_of_them_share_a_limit_exactly) {
         }
     }
     judge(all, allowed);
-    EXPECT_EQ(book->granted, all.total()) << "no answer was lost";
+    EXPECT_LE(book->granted, all.total() + unsure());
+    EXPECT_GE(book->granted + unsure(), all.total()) << "no answer was lost";
     EXPECT_GT(book->granted, 0u);
 }
 
@@ -316,11 +363,7 @@ TEST_P(rate_processes, sixteen_at_once_get_the_limit_and_no_more) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(algorithms, rate_processes,
-                         testing::Values(rate_algorithm::sliding_log, rate_algorithm::fixed_window),
-                         [](const auto& one) {
-                             return one.param == rate_algorithm::sliding_log ? "sliding_log"
-                                                                             : "fixed_window";
-                         });
+INSTANTIATE_TEST_SUITE_P(algorithms, rate_processes, testing::ValuesIn(rate_algorithms),
+                         [](const auto& one) { return name_of(one.param); });
 
 }  // namespace

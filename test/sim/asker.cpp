@@ -47,7 +47,7 @@ void asker::ask() {
     want.limit = limit;
     want.by = this;
     // No two requests are for the same number, so that the server is seen to count each.
-    const auto most = static_cast<std::int64_t>(all_.how().limits[limit].most);
+    const auto most = static_cast<std::int64_t>(all_.how().limits[limit].at_once());
     want.permits = static_cast<std::uint64_t>(chance_.once_in(3) ? chance_.between(1, most) : 1) *
                        limit_terms::unit -
                    asked_->place;

@@ -205,7 +205,11 @@ void scenario::set_limits(dice& chance) {
     for (limit_terms& l : limits) {
         l.most = 1 + chance.below(4);
         l.window_ms = chance.spread(20, 2000);
-        l.sliding = chance.once_in(2);
+        l.kind = chance.once_in(2) ? rate_algorithm::sliding_log : rate_algorithm::fixed_window;
+        if (l.window_ms % 3 == 0) {  // no draw, which would change all that follow
+            l.kind = rate_algorithm::gcra;
+            l.burst = static_cast<std::uint64_t>(l.window_ms / 3) % (l.most + 1);
+        }
     }
     if (limits.size() == 2 && chance.once_in(2)) {  // it is being changed
         limits[1] = limits[0];

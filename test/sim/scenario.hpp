@@ -8,6 +8,7 @@
 
 #include <conch/config.hpp>
 #include <conch/options.hpp>
+#include <conch/rate.hpp>
 
 #include <bitset>
 #include <cstddef>
@@ -74,12 +75,14 @@ struct limit_terms {
     static constexpr std::uint64_t unit = 1'000'000;
 
     std::uint64_t permits() const noexcept { return most * unit; }
+    std::uint64_t at_once() const noexcept { return burst == 0 ? most : burst; }
     std::string key() const { return "limit:" + std::to_string(number_of_key); }
 
     std::size_t number_of_key = 0;  ///< two limits may share one
     std::uint64_t most = 1;         ///< usual requests in a window
     std::int64_t window_ms = 0;
-    bool sliding = false;
+    rate_algorithm kind = rate_algorithm::fixed_window;
+    std::uint64_t burst = 0;  ///< usual requests at once; 0: `most`
 };
 
 /// What the seed of a run chose.

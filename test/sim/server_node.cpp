@@ -192,7 +192,7 @@ void server_node::tell_count(const script_run& r) {
                    .granted = static_cast<std::size_t>(r.answer.items[0].integer),
                    .used = static_cast<std::uint64_t>(r.answer.items[1].integer),
                    .retry_ms = r.answer.items[2].integer};
-    for (const std::string_view permits : r.args.subspan(2)) {
+    for (const std::string_view permits : r.args.subspan(r.script == "rate_gcra" ? 3 : 2)) {
         c.asked.push_back(static_cast<std::uint64_t>(to_integer(permits).value_or(0)));
     }
     counted_(c);

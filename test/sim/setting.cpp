@@ -93,10 +93,11 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
 
 void simulation::set_limits() {
     for (const limit_terms& l : how_.limits) {
-        limits_.emplace_back(new impl::rate_spec{
-            l.key(),
-            {.limit = l.permits(), .window = std::chrono::milliseconds{l.window_ms}},
-            l.sliding ? rate_algorithm::sliding_log : rate_algorithm::fixed_window});
+        limits_.emplace_back(new impl::rate_spec{l.key(),
+                                                 {.limit = l.permits(),
+                                                  .window = std::chrono::milliseconds{l.window_ms},
+                                                  .burst = l.burst * limit_terms::unit},
+                                                 l.kind});
     }
     server_.watch(how_.limits, [this](const permit_count& c) {
         for (const auto& check : checkers_) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// A rate limit grants no more than it allows, in any window by the server's clock or in each that
-// begins with a permit, and refuses nobody for whom there is room; it counts no try twice; what a
-// client tells is what the server said; and within one client, first come is first served.
+// A rate limit grants no more than it allows, in any window by the server's clock, or in each that
+// begins with a permit, or than has come back, and refuses nobody for whom there is room; it counts
+// no try twice; what a client tells is what the server said; and within one client, first come is
+// first served.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace conch::sim {
 namespace {
@@ -20,10 +23,10 @@ public:
     void counted(const permit_count& c) override {
         log& l = logs_[limit(c).number_of_key];
         forget(l, c);
-        if (limit(c).sliding) {
-            judge_sliding(l, c);
-        } else {
-            judge_fixed(l, c);
+        switch (limit(c).kind) {
+            case rate_algorithm::sliding_log: judge_sliding(l, c); break;
+            case rate_algorithm::fixed_window: judge_fixed(l, c); break;
+            case rate_algorithm::gcra: judge_paced(l, c); break;
         }
         l.last_wall_us = c.wall_us;
         for (std::size_t i = 0; i < c.granted; ++i) {
@@ -60,6 +63,8 @@ public:
     }
 
 private:
+    static constexpr std::int64_t full = std::numeric_limits<std::int64_t>::max() / 2;
+
     struct grant {
         std::int64_t wall_us;
         std::uint64_t permits;
@@ -72,6 +77,9 @@ private:
         bool sure = true;                  ///< fixed: what follows is known
         std::int64_t began_ms = -1;        ///< fixed: the window; -1: none
         std::uint64_t used = 0;            ///< in it
+        std::size_t last_limit = 0;        ///< paced: what the bounds are of
+        std::int64_t least = full;         ///< paced: so much is there at least, and at most; of a
+        std::int64_t most = full;          ///< permit as many as the window has microseconds
         std::vector<permit_count> runs{};
     };
 
@@ -92,6 +100,8 @@ private:
             l.grants.clear();
             l.unsure_until_us = std::max(c.wall_us, l.last_wall_us) + limit(c).window_ms * 1000;
             l.sure = false;
+            l.least = -full;
+            l.most = full;
         }
     }
 
@@ -132,6 +142,39 @@ private:
         l.used = l.began_ms < 0 ? taken : l.used + taken;
         l.began_ms = l.began_ms < 0 && taken > 0 ? now_ms : l.began_ms;
         judge(c, l.used, true);
+    }
+
+    /// A token bucket. What others than this limit left there is not known.
+    void judge_paced(log& l, const permit_count& c) {
+        const limit_terms& t = limit(c);
+        const std::int64_t window_us = t.window_ms * 1000;
+        const auto all = static_cast<std::int64_t>(t.at_once() * limit_terms::unit) * window_us;
+        const std::int64_t passed =
+            std::clamp<std::int64_t>(c.wall_us - l.last_wall_us, 0, window_us);
+        const std::int64_t back = passed * static_cast<std::int64_t>(t.permits());
+        l.least = std::clamp<std::int64_t>(l.least + back, 0, all);
+        l.most = std::min(l.most + back, all);
+        if (std::exchange(l.last_limit, c.limit) != c.limit && !l.runs.empty()) {
+            l.least = 0;
+            l.most = all;
+        }
+        const auto price = [&](std::size_t i) {
+            return static_cast<std::int64_t>(c.asked[i]) * window_us;
+        };
+        for (std::size_t i = 0; i < c.granted; ++i) {
+            if (price(i) > l.most) {
+                violate("limit " + std::to_string(c.limit) + " grants " +
+                        std::to_string(c.asked[i]) + " permits of " +
+                        std::to_string(l.most / window_us));
+            }
+            l.most -= price(i);
+            l.least = std::max<std::int64_t>(l.least - price(i), 0);
+        }
+        if (c.granted < c.asked.size() && price(c.granted) <= l.least) {
+            violate("limit " + std::to_string(c.limit) + " refuses " +
+                    std::to_string(c.asked[c.granted]) + " permits of " +
+                    std::to_string(l.least / window_us));
+        }
     }
 
     void judge(const permit_count& c, std::uint64_t used, bool sure) {

@@ -128,7 +128,8 @@ std::vector<scene> scenes() {
            script_id::value_release_many, script_id::value_renew, script_id::value_nest,
            script_id::value_status);
     add_read_write_locks(all);
-    for (const script_id rate : {script_id::rate_window, script_id::rate_log}) {
+    for (const script_id rate :
+         {script_id::rate_window, script_id::rate_log, script_id::rate_gcra}) {
         const words args{"5", "60000", "2", "1"};
         all.push_back({"first permits", rate, {}, {"calls"}, args});
         all.push_back({"more permits", rate, {call_of(rate, {"calls"}, args)}, {"calls"}, args});

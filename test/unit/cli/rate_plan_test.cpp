@@ -66,6 +66,19 @@ TEST(cli_rate, has_options_of_its_own) {
     EXPECT_TRUE(plan.quiet);
 }
 
+TEST(cli_rate, hands_them_out_at_an_even_pace_with_a_burst) {
+    const rate_plan plan = plan_with({"--burst", "3", "--permits", "3"});
+    EXPECT_EQ(plan.algorithm, rate_algorithm::gcra);
+    EXPECT_EQ(plan.allowed.burst, 3u);
+    EXPECT_EQ(refusal_with({"--burst", "6"}),
+              "--burst must be a whole number from 1 to 5, not \"6\"");
+    EXPECT_EQ(refusal_with({"--burst", "0"}),
+              "--burst must be a whole number from 1 to 5, not \"0\"");
+    EXPECT_EQ(refusal_with({"--burst", "3", "--permits", "4"}),
+              "--permits must be a whole number from 1 to 3, not \"4\"");
+    EXPECT_EQ(refusal_with({"--burst", "3", "--fixed"}), "--fixed and --burst exclude each other");
+}
+
 TEST(cli_rate, needs_limit_and_window) {
     EXPECT_EQ(refused_rate({"--per", "1"}), "--limit N is missing");
     EXPECT_EQ(refused_rate({"--limit", "1"}), "--per SECS is missing");

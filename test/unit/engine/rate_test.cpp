@@ -47,6 +47,26 @@ TEST_F(engine_rate, a_fixed_window_has_its_own_script) {
     EXPECT_EQ(h.sent(), lines{"rate_window r 5 2 1"}) << "milliseconds, rounded up";
 }
 
+TEST_F(engine_rate, an_even_pace_has_its_own_script_and_counts_of_the_burst) {
+    const rate_spec_ptr paced{new rate_spec{"r", {5, 1min, 2}, rate_algorithm::gcra}};
+    operation& op = h.try_permits(paced, 2);
+    EXPECT_EQ(h.sent(), lines{"rate_gcra r 5 60000 2 2"});
+    h.reply(counted(1, 2, 0, 24'000));
+    EXPECT_TRUE(op.verdict.allowed);
+    EXPECT_EQ(op.verdict.limit, 2u);
+    EXPECT_EQ(op.verdict.remaining, 0u);
+    EXPECT_TRUE(h.try_permits(paced, 3).ended(errc::invalid_permits)) << "never so many at once";
+    EXPECT_TRUE(h.sent().empty());
+}
+
+TEST_F(engine_rate, who_asks_by_another_burst_has_a_queue_of_its_own) {
+    const rate_spec_ptr two{new rate_spec{"r", {5, 1min, 2}, rate_algorithm::gcra}};
+    const rate_spec_ptr all{new rate_spec{"r", {5, 1min}, rate_algorithm::gcra}};
+    h.try_permits(two);
+    h.try_permits(all);
+    EXPECT_EQ(h.sent(), (lines{"rate_gcra r 5 60000 2 1", "rate_gcra r 5 60000 5 1"}));
+}
+
 TEST_F(engine_rate, requests_of_one_turn_leave_together_and_each_has_its_count) {
     operation* ops[3] = {};
     h.turn([&] {
@@ -278,6 +298,21 @@ TEST(rate_spec_test, bad_names_limits_and_windows_are_refused) {
     EXPECT_THROW(make("r", 1, -1s), std::invalid_argument);
     EXPECT_THROW(make("r", 1, 24h * 365 + 1ns), std::invalid_argument);
     EXPECT_THROW(make("r", 1, conch::forever), std::invalid_argument);
+}
+
+TEST(rate_spec_test, only_an_even_pace_has_a_burst_and_none_above_the_limit) {
+    const auto make = [](std::uint64_t burst, rate_algorithm how) {
+        return rate_spec{"r", {5, 1s, burst}, how}.burst();
+    };
+    EXPECT_EQ(make(0, rate_algorithm::gcra), 5u);
+    EXPECT_EQ(make(1, rate_algorithm::gcra), 1u);
+    EXPECT_EQ(make(5, rate_algorithm::gcra), 5u);
+    EXPECT_THROW(make(6, rate_algorithm::gcra), std::invalid_argument);
+    for (const rate_algorithm how : {rate_algorithm::fixed_window, rate_algorithm::sliding_log}) {
+        EXPECT_EQ(make(0, how), 5u);
+        EXPECT_THROW(make(5, how), std::invalid_argument);
+    }
+    EXPECT_THROW(make(0, static_cast<rate_algorithm>(3)), std::invalid_argument);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A server that answers anything: each call ends in time, nothing loops, and nobody gets a lock
 // that the answer doesn't give.
+#include "support/rate_algorithms.hpp"
 #include "unit/engine/harness.hpp"
 
 #include <gtest/gtest.h>
@@ -301,7 +302,7 @@ protected:
 TEST_P(wrong_answers_to_limits, give_a_permit_only_if_they_say_so_and_end_the_request) {
     const bool allows = wrong == array(integer(1), integer(1), integer(1), integer(1));
     h.grant("other");
-    for (const rate_algorithm how : {rate_algorithm::sliding_log, rate_algorithm::fixed_window}) {
+    for (const rate_algorithm how : rate_algorithms) {
         const impl::rate_spec_ptr limit = new impl::rate_spec{"r", {5, 1min}, how};
         operation& waits = h.permits(limit, 1, 1s);
         operation& tries = h.try_permits(limit);

@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Grants permits at an even pace, as many requests as fit, in order. Each permit takes window/limit
+-- of time to come back, one after the other (GCRA: the generic cell rate algorithm).
+--
+-- KEYS[1]  "<time>:<rest>:<limit>:<window>": when all permits are back, in microseconds, and
+--          rest/limit of one more; before, it may have been the counter of rate_window.lua, or the
+--          log of rate_log.lua. What they counted, or this one by another limit or window, comes
+--          back at the pace of now
+-- ARGV[1]  limit: so many permits come back in a window; not above 1,000,000,000
+-- ARGV[2]  length of the window in ms
+-- ARGV[3]  burst: so many permits there are; not above the limit
+-- ARGV[4]  and on: permits of each request, none above the burst
+--
+-- Reply: array of integers: requests granted, permits that are not back, time in ms until the next
+--        request can be granted (0 if none was refused) and until all permits are back.
+-- Not idempotent: a repeated run counts again.
+local limit, window, burst = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000, tonumber(ARGV[3])
+local requests = {}
+for i = 4, #ARGV do
+    requests[i - 3] = tonumber(ARGV[i])
+end
+local function text(number)
+    return string.format('%.0f', number)
+end
+-- The time that permits take: whole microseconds, and `rest`/limit of one. No product here is above
+-- 2^53, below which a number is exact.
+local function time_of(permits)
+    local high, low = math.floor(permits / 32768), permits % 32768
+    local more = high * (window % limit)
+    local rest = (more % limit) * 32768 + low * (window % limit)
+    return permits * math.floor(window / limit) + math.floor(more / limit) * 32768 +
+        math.floor(rest / limit), rest % limit
+end
+local function is_above(time, rest, other_time, other_rest)
+    return time > other_time or time == other_time and rest > other_rest
+end
+
+local clock = redis.call('time')
+local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+local most, most_rest = time_of(burst)
+-- What others counted, in permits; none if it is not theirs.
+local function counted_otherwise(value)
+    if type(value) == 'string' then
+        return #value < 16 and string.match(value, '^%d+$') and redis.call('pttl', KEYS[1]) >= 0 and
+            tonumber(value)
+    end
+    local newest = redis.pcall('zrange', KEYS[1], -1, -1)
+    local at = not newest.err and newest[1] and string.match(newest[1], '^(%d+):%d+$')
+    local sum = at and redis.call('zscore', KEYS[1], '')
+    return sum and (tonumber(at) > now - window and tonumber(sum) or 0)
+end
+-- How far ahead of now all permits are back.
+local ahead, rest, changed = 0, 0, false
+local value = redis.pcall('get', KEYS[1])
+if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE') then
+    return value
+elseif value then
+    local time, part, of, within
+    if type(value) == 'string' and #value < 60 then
+        time, part, of, within = string.match(value, '^(%d+):(%d+):([1-9]%d*):([1-9]%d*)$')
+    end
+    if time then
+        ahead, rest = tonumber(time) - now, tonumber(part)
+        if of ~= ARGV[1] or within ~= ARGV[2] then
+            local missing = ahead / (tonumber(within) * 1000) * tonumber(of)
+            ahead, rest, changed = math.floor(missing / limit * window + 0.001), 0, true
+        end
+    else
+        local counted = counted_otherwise(value)
+        if not counted then
+            return redis.error_reply('WRONGTYPE the key of the rate limit holds no time')
+        end
+        ahead, rest = time_of(math.min(counted, burst))
+        changed = true
+    end
+end
+if ahead < 0 then
+    ahead, rest = 0, 0
+elseif is_above(ahead, rest, most, most_rest) then
+    -- The server's clock went back, or there were more: no more than all can be missing.
+    ahead, rest, changed = most, most_rest, true
+end
+
+local granted, retry = 0, 0
+for _, permits in ipairs(requests) do
+    local time, part = time_of(permits)
+    time, part = ahead + time, rest + part
+    if part >= limit then
+        time, part = time + 1, part - limit
+    end
+    if is_above(time, part, most, most_rest) then
+        retry = math.ceil((time - most + (part > most_rest and 1 or 0)) / 1000)
+        break
+    end
+    ahead, rest, changed = time, part, true
+    granted = granted + 1
+end
+local reset = math.ceil((ahead + (rest > 0 and 1 or 0)) / 1000)
+if changed then
+    local state = table.concat({text(now + ahead), text(rest), ARGV[1], ARGV[2]}, ':')
+    redis.call('set', KEYS[1], state, 'px', text(reset + 1))
+end
+
+-- As many as fit; the quotient may be one off.
+local left, left_rest = most - ahead, most_rest - rest
+if left_rest < 0 then
+    left, left_rest = left - 1, left_rest + limit
+end
+local function fits(permits)
+    local time, part = time_of(permits)
+    return permits <= burst and not is_above(time, part, left, left_rest)
+end
+local remaining = math.min(math.floor(left / window * limit), burst)
+while remaining > 0 and not fits(remaining) do
+    remaining = remaining - 1
+end
+while fits(remaining + 1) do
+    remaining = remaining + 1
+end
+return {granted, burst - remaining, retry, reset}
