@@ -63,7 +63,7 @@ class Layering(Case):
     def test_no_system_below_the_sans_io_line(self):
         for name in ('boost/asio.hpp', 'boost/asio/post.hpp', 'thread', 'mutex', 'random', 'ctime',
                      'unistd.h', 'sys/socket.h'):
-            self.finds('layering', 'src/lock/a.cpp', f'#include <{name}>\n')
+            self.finds('layering', 'src/hold/a.cpp', f'#include <{name}>\n')
             self.accepts('src/driver/a.cpp', f'#include <{name}>\n')
 
     def test_no_clock_is_read_below_the_sans_io_line(self):
