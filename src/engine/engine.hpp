@@ -4,7 +4,7 @@
 
 #include "core/environment.hpp"
 #include "engine/inventory.hpp"
-#include "hold/completions.hpp"
+#include "hold/pending.hpp"
 #include "hold/querying.hpp"
 #include "topology/servers.hpp"
 #include "wait/limiters.hpp"

@@ -2,7 +2,6 @@
 #include "hold/acquisition.hpp"
 
 #include "core/time.hpp"
-#include "hold/attempt.hpp"
 #include "hold/holds.hpp"
 
 #include <algorithm>

@@ -2,10 +2,12 @@
 #ifndef CONCH_SRC_HOLD_ATTEMPT_HPP
 #define CONCH_SRC_HOLD_ATTEMPT_HPP
 
+#include "hold/pending.hpp"
 #include "wire/call.hpp"
 
 #include <conch/clock.hpp>
 
+#include <cstdint>
 #include <optional>
 
 namespace conch::lock {
@@ -37,6 +39,24 @@ struct attempt : wire::call {
 inline bool is_unconfirmed(const attempt& c) noexcept {
     return c.where == wire::call::state::idle && c.is_linked();
 }
+
+/// Waits for the answer to a release.
+struct unlock : pending {
+    explicit unlock(caller c) noexcept : pending{own_kind, c} {}
+
+    static const pending_kind own_kind;
+};
+
+/// The release of an acquisition, and its caller.
+struct release : wire::call {
+    explicit release(acquisition& a) noexcept;
+
+    acquisition& of;
+    std::optional<lost_copies> acquires{};  ///< of its acquire
+    attempt* replaced_by = nullptr;         ///< the acquire of the next: one script does both
+    std::uint32_t rounds = 0;               ///< answered, but not the last
+    unlock unlocking{caller{}};
+};
 
 inline attempt& attempt_of(wire::call& c) noexcept { return static_cast<attempt&>(c); }
 inline const attempt& attempt_of(const wire::call& c) noexcept {

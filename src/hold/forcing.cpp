@@ -38,7 +38,6 @@ constexpr wire::call_type force_type{
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
-    .answered_by_push = false,
     .encode = &encode_force,
     .done = &force_done,
 };

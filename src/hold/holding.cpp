@@ -152,8 +152,10 @@ void keeper::end_hold(acquisition& a, caller from) {
 
 // Nobody wants it any more.
 void keeper::end_quietly(acquisition& a) {
-    nesting_.end_changes(a, {});
-    fail_extensions(a, errc::already_released);
+    if (!a.requests.empty()) {
+        nesting_.end_changes(a, {});
+        fail_extensions(a, errc::already_released);
+    }
     env_.timers.cancel(a.timer);
     renewals_.drop(a);
 }

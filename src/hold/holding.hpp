@@ -5,8 +5,8 @@
 #include "core/environment.hpp"
 #include "core/pool.hpp"
 #include "hold/acquisition.hpp"
-#include "hold/completions.hpp"
 #include "hold/events.hpp"
+#include "hold/pending.hpp"
 #include "topology/servers.hpp"
 
 #include <conch/error.hpp>
@@ -64,8 +64,6 @@ public:
           releases_{releases},
           nesting_{nesting},
           events_{events} {}
-    keeper(const keeper&) = delete;
-    keeper& operator=(const keeper&) = delete;
 
     /// The server has it, by a command sent at `sent` with this lease. The deadline never goes
     /// back.

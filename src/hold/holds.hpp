@@ -4,11 +4,11 @@
 
 #include "core/environment.hpp"
 #include "hold/acquisition_pool.hpp"
-#include "hold/completions.hpp"
 #include "hold/events.hpp"
 #include "hold/holding.hpp"
-#include "hold/name_table.hpp"
+#include "hold/names.hpp"
 #include "hold/nesting.hpp"
+#include "hold/pending.hpp"
 #include "hold/releasing.hpp"
 #include "hold/renewal.hpp"
 #include "hold/replica_waits.hpp"

@@ -3,7 +3,7 @@
 
 #include "core/check.hpp"
 #include "hold/holding.hpp"
-#include "hold/lock_name.hpp"
+#include "hold/names.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -15,7 +15,6 @@ const wire::call_type nester::type{
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
     .is_script = true,
-    .answered_by_push = false,
     .encode = &nester::encode_nest,
     .done =
         [](wire::call& call, const wire::outcome& o) {

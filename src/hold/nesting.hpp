@@ -5,7 +5,7 @@
 #include "core/environment.hpp"
 #include "core/pool.hpp"
 #include "hold/acquisition.hpp"
-#include "hold/completions.hpp"
+#include "hold/pending.hpp"
 #include "wire/call.hpp"
 
 #include <conch/error.hpp>
@@ -35,8 +35,6 @@ class nester {
 public:
     nester(core::environment& env, completions& done, keeper& holds) noexcept
         : env_{env}, done_{done}, holds_{holds} {}
-    nester(const nester&) = delete;
-    nester& operator=(const nester&) = delete;
 
     /// One level deeper, past the local queue; completes with a hold of the same acquisition.
     void enter_level(acquisition& a, caller from);

@@ -21,7 +21,6 @@ constexpr wire::call_type status_type{
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
-    .answered_by_push = false,
     .encode = &encode_status,
     .done = &status_done,
 };

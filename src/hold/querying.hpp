@@ -4,8 +4,8 @@
 
 #include "core/environment.hpp"
 #include "core/pool.hpp"
-#include "hold/completions.hpp"
-#include "hold/name_table.hpp"
+#include "hold/names.hpp"
+#include "hold/pending.hpp"
 #include "protocol/lock_protocol.hpp"
 #include "topology/servers.hpp"
 #include "wire/call.hpp"
@@ -46,8 +46,6 @@ public:
     queries(core::environment& env, completions& done, topology::servers& servers,
             const name_table& held) noexcept
         : env_{env}, done_{done}, servers_{servers}, held_{held} {}
-    queries(const queries&) = delete;
-    queries& operator=(const queries&) = delete;
 
     /// Asks who holds the lock; writes the answer to `*result`.
     void query_status(const impl::spec_ptr& spec, const status_options& options, caller from,

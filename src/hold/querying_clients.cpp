@@ -30,8 +30,6 @@ constexpr wire::call_type clients_type{
     .name = "client list",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &encode_clients,
     .done = &clients_done,
 };
@@ -57,8 +55,6 @@ constexpr wire::call_type waiting_type{
     .name = "pubsub numsub",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &encode_waiting,
     .done = &waiting_done,
 };

@@ -27,24 +27,6 @@ protocol::release_request request_of(const wire::call& c) noexcept {
     return {.spec = *a.spec, .holder = field_of(a), .sharded = a.home.client.servers.sharded()};
 }
 
-constexpr wire::joint_form joint_release{
-    .script =
-        [](const wire::call& c) {
-            const protocol::release_request r = request_of(c);
-            return r.spec.protocol().release_form(r);
-        },
-    .keys =
-        [](const wire::call& c, resp::writer& w) {
-            const protocol::release_request r = request_of(c);
-            r.spec.protocol().release_keys(r, w);
-        },
-    .args =
-        [](const wire::call& c, resp::writer& w) {
-            const protocol::release_request r = request_of(c);
-            r.spec.protocol().release_args(r, w);
-        },
-};
-
 // When the key must have expired by itself, whatever became of the release.
 time_point gone_by(const acquisition& a) noexcept {
     const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
@@ -70,10 +52,11 @@ const wire::call_type releaser::type{
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
     .is_script = true,
-    .answered_by_push = false,
     .encode = [](wire::call& c, resp::writer& w) { protocol::encode_release(c, request_of(c), w); },
     .done = &releaser::release_done,
-    .joint = &joint_release,
+    .joint = &protocol::joint<&request_of, &protocol::lock_protocol::release_form,
+                              &protocol::lock_protocol::release_keys,
+                              &protocol::lock_protocol::release_args>,
 };
 
 const pending_kind unlock::own_kind{

@@ -3,9 +3,9 @@
 #define CONCH_SRC_HOLD_RELEASING_HPP
 
 #include "core/environment.hpp"
-#include "hold/completions.hpp"
+#include "hold/attempt.hpp"
 #include "hold/events.hpp"
-#include "hold/release.hpp"
+#include "hold/pending.hpp"
 #include "topology/servers.hpp"
 
 namespace conch::lock {
@@ -18,8 +18,6 @@ public:
     releaser(core::environment& env, completions& done, const topology::servers& servers,
              acquisition_pool& pool, const hold_events& events) noexcept
         : env_{env}, done_{done}, servers_{servers}, pool_{pool}, events_{events} {}
-    releaser(const releaser&) = delete;
-    releaser& operator=(const releaser&) = delete;
 
     /// Sends the release, and the next waiter's try behind it, or as one. `from` (if anybody) is
     /// completed with the verdict, at `valid_until` at the latest.

@@ -3,7 +3,7 @@
 
 #include "core/check.hpp"
 #include "hold/holding.hpp"
-#include "hold/lock_name.hpp"
+#include "hold/names.hpp"
 #include "hold/replica_waits.hpp"
 #include "wire/server_error.hpp"
 
@@ -47,23 +47,21 @@ bool is_to_lower(const acquisition& a) noexcept {
 
 }  // namespace
 
-const wire::call_type renewer::batch_type{
-    .name = "renew",
-    .after_loss = wire::retry::never,
-    .order = wire::priority::urgent,
-    .is_script = true,
-    .answered_by_push = false,
-    .divisible = true,
-    .encode = &renewer::encode,
-    .done = &renewer::done,
-};
-
 const wire::call_type renewer::type{
     .name = "renew",
     .after_loss = wire::retry::never,
     .order = wire::priority::urgent,
     .is_script = true,
-    .answered_by_push = false,
+    .encode = &renewer::encode,
+    .done = &renewer::done,
+};
+
+const wire::call_type renewer::batch_type{
+    .name = "renew",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .divisible = true,
     .encode = &renewer::encode,
     .done = &renewer::done,
 };

@@ -50,8 +50,6 @@ public:
     renewer(core::environment& env, topology::servers& servers, replica_waits& replicas,
             keeper& holds) noexcept
         : env_{env}, servers_{servers}, replicas_{replicas}, holds_{holds} {}
-    renewer(const renewer&) = delete;
-    renewer& operator=(const renewer&) = delete;
     ~renewer();
 
     /// Decides when the hold is renewed next.

@@ -2,7 +2,7 @@
 #include "hold/replica_waits.hpp"
 
 #include "core/check.hpp"
-#include "hold/name_table.hpp"
+#include "hold/names.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -31,8 +31,6 @@ const wire::call_type replica_waits::type{
     .name = "wait",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &replica_waits::encode,
     .done = &replica_waits::done,
 };

@@ -45,8 +45,6 @@ public:
     replica_waits(core::environment& env, const topology::servers& servers, const name_table& names,
                   const hold_events& events) noexcept
         : env_{env}, servers_{servers}, names_{names}, events_{events} {}
-    replica_waits(const replica_waits&) = delete;
-    replica_waits& operator=(const replica_waits&) = delete;
     ~replica_waits();
 
     /// What was submitted to this link last asks by these terms: a WAIT leaves behind it.

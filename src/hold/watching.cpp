@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Callers who want to hear of the end of a hold, and those who want it later.
 #include "hold/holding.hpp"
-#include "hold/lock_name.hpp"
+#include "hold/names.hpp"
 #include "hold/renewal.hpp"
 
 #include <algorithm>

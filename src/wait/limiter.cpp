@@ -23,7 +23,6 @@ const wire::call_type limiter::type_of_call{
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
     .is_script = true,
-    .answered_by_push = false,
     .encode = &limiter::encode,
     .done = &limiter::done,
 };

@@ -4,7 +4,7 @@
 
 #include "core/environment.hpp"
 #include "core/pool.hpp"
-#include "hold/completions.hpp"
+#include "hold/pending.hpp"
 #include "topology/servers.hpp"
 #include "wait/limiter.hpp"
 
@@ -22,8 +22,6 @@ class limiters {
 public:
     limiters(core::environment& e, completions& d, topology::servers& s) noexcept
         : env{e}, done{d}, servers{s} {}
-    limiters(const limiters&) = delete;
-    limiters& operator=(const limiters&) = delete;
     ~limiters();
 
     /// Queues the caller at its limit; `wait` is for those that do.

@@ -17,7 +17,11 @@ turns::bounds bounds_of(const config& c) noexcept {
 
 slot::slot(slots& a, impl::spec_ptr s) noexcept : lock_name{a, std::move(s)} {}
 
-slot::~slot() { end_contest(); }
+slot::~slot() {
+    if (contest_) {
+        end_contest();
+    }
+}
 
 const hold_events slot::on_holds{
     .confirmed = [](acquisition& a, errc why) { static_cast<slot&>(a.home).confirmed(a, why); },
@@ -42,10 +46,6 @@ const hold_events slot::on_holds{
         },
 };
 
-slots& slot::all() const noexcept { return static_cast<slots&>(client); }
-
-core::environment& slot::env() const noexcept { return all().env; }
-
 contest& slot::begin_contest() {
     if (!contest_) {
         contest_ = &all().contests.make(*this, &slot::on_news);
@@ -57,10 +57,8 @@ contest& slot::begin_contest() {
 }
 
 void slot::end_contest() noexcept {
-    if (contest_) {
-        contest_->stop_listening();
-        all().contests.free(*std::exchange(contest_, nullptr));
-    }
+    contest_->stop_listening();
+    all().contests.free(*std::exchange(contest_, nullptr));
 }
 
 bool slot::idle() const noexcept {
@@ -189,7 +187,7 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     }
     if (passed_on && has_waiters()) {
         pass_or_owe();
-    } else if (!has_waiters() && !contending_ && !others_wait()) {
+    } else if (contest_ && !has_waiters() && !contending_ && !others_wait()) {
         end_contest();
     } else if (contest_ && !passed_on) {
         contest_->turns.begin_streak();

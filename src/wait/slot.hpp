@@ -6,7 +6,7 @@
 #include "core/task.hpp"
 #include "hold/attempt.hpp"
 #include "hold/events.hpp"
-#include "hold/lock_name.hpp"
+#include "hold/names.hpp"
 #include "wait/contest.hpp"
 #include "wait/queue.hpp"
 
@@ -41,8 +41,8 @@ public:
 
     static const hold_events on_holds;
 
-    slots& all() const noexcept;
-    core::environment& env() const noexcept;
+    inline slots& all() const noexcept;
+    inline core::environment& env() const noexcept;
     /// What to ask the server for.
     protocol::acquire_request request_of(const attempt& t) const;
     /// The try was answered, or lost.

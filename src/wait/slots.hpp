@@ -22,8 +22,6 @@ class slots : public holds {
 public:
     slots(core::environment& env, completions& done, topology::servers& servers,
           std::string_view client_id);
-    slots(const slots&) = delete;
-    slots& operator=(const slots&) = delete;
     ~slots();
 
     /// Queues the caller at the slot of this lock, or answers it.
@@ -54,6 +52,9 @@ private:
     core::pool<slot> slots_{};
     std::vector<slot*> idle_{};
 };
+
+inline slots& slot::all() const noexcept { return static_cast<slots&>(client); }
+inline core::environment& slot::env() const noexcept { return all().env; }
 
 }  // namespace conch::lock
 

@@ -20,34 +20,17 @@ protocol::acquire_request request_of(const wire::call& c) {
     return slot_of(t).request_of(t);
 }
 
-constexpr wire::joint_form joint_acquire{
-    .script =
-        [](const wire::call& c) {
-            const protocol::acquire_request r = request_of(c);
-            return r.spec.protocol().acquire_form(r);
-        },
-    .keys =
-        [](const wire::call& c, resp::writer& w) {
-            const protocol::acquire_request r = request_of(c);
-            r.spec.protocol().acquire_keys(r, w);
-        },
-    .args =
-        [](const wire::call& c, resp::writer& w) {
-            const protocol::acquire_request r = request_of(c);
-            r.spec.protocol().acquire_args(r, w);
-        },
-};
-
 constexpr wire::call_type acquire_type{
     .name = "acquire",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
-    .answered_by_push = false,
     .encode = [](wire::call& c, resp::writer& w) { protocol::encode_acquire(c, request_of(c), w); },
     .done = [](wire::call& c,
                const wire::outcome& o) { slot_of(attempt_of(c)).answered(attempt_of(c), o); },
-    .joint = &joint_acquire,
+    .joint = &protocol::joint<&request_of, &protocol::lock_protocol::acquire_form,
+                              &protocol::lock_protocol::acquire_keys,
+                              &protocol::lock_protocol::acquire_args>,
 };
 
 // As a release, it doesn't wait behind the acquires of others.
@@ -58,10 +41,9 @@ constexpr wire::call_type take_over_type = [] {
     return t;
 }();
 
-time_point patience(const waiter& w, time_point now) noexcept {
-    const slot& s = w.home;
-    const time_point since = std::max(w.since, s.link().down_since(now));
-    return core::after(since, s.env().settings.operation_timeout);
+time_point patience(const waiter& w, const wire::link& to, const core::environment& env) noexcept {
+    const time_point since = std::max(w.since, to.down_since(env.now));
+    return core::after(since, env.settings.operation_timeout);
 }
 
 }  // namespace
@@ -113,8 +95,9 @@ void slot::try_now(release* leaving) {
     if (contest_) {
         contest_->try_began();
     }
-    link().use();  // patience with a connection counts from when it was wanted
-    env().timers.set(a.timer, patience(w, env().now));
+    wire::link& to = link();
+    to.use();  // patience with a connection counts from when it was wanted
+    env().timers.set(a.timer, patience(w, to, env()));
     submit(*a.acquiring);
     if (a.spec->replicas()) {
         client.replicas.follow(link(), a.spec->replicas());

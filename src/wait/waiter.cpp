@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "wait/waiter.hpp"
 
-#include "hold/attempt.hpp"
-#include "hold/holding.hpp"
-#include "wait/slot.hpp"
+#include "wait/slots.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_HOLD_NAME_TABLE_HPP
-#define CONCH_SRC_HOLD_NAME_TABLE_HPP
+#ifndef CONCH_SRC_HOLD_NAMES_HPP
+#define CONCH_SRC_HOLD_NAMES_HPP
 
-#include "hold/lock_name.hpp"
+#include "hold/acquisitions.hpp"
+#include "wire/hash_slot.hpp"
+#include "wire/link.hpp"
+
+#include <conch/error.hpp>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
@@ -10,9 +14,47 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::lock {
+
+struct holds;
+
+/// One lock name in this client (one more, if some of its mutexes wait for replicas and others do
+/// not): which server has it, and its acquisitions.
+class lock_name {
+public:
+    lock_name(holds& h, impl::spec_ptr s) noexcept : client{h}, spec{std::move(s)} {}
+    lock_name(const lock_name&) = delete;
+    lock_name& operator=(const lock_name&) = delete;
+
+    std::string_view name() const noexcept { return spec->name(); }
+    wire::link& link() const noexcept;
+    /// Sends a call to the server that has the lock.
+    void submit(wire::call& c);
+    /// That of the name, where the servers want to know.
+    std::uint16_t hash_slot() const noexcept;
+    /// The hold of this owner that one more of it may be nested in.
+    acquisition* held_by(std::uint64_t owner, bool shared) noexcept;
+    /// What this client holds may have been taken away: asks the server.
+    void check_holders();
+    /// The acquisition is gone from the server.
+    void forget(acquisition& a);
+    template <typename Function>
+    void for_each_acquisition(Function f) {
+        acquisitions_.for_each(f);
+    }
+
+    holds& client;
+    const impl::spec_ptr spec;
+
+protected:
+    acquisitions acquisitions_{};
+
+private:
+    mutable std::uint16_t hash_slot_ = wire::no_hash_slot;  ///< until somebody wants to know
+};
 
 /// The names of one client.
 class name_table {
@@ -74,7 +116,10 @@ private:
         bool operator()(const lock_name* n, const key& k) const noexcept { return k == key{*n}; }
     };
 
-    lock_name* find(const impl::lock_spec& spec, bool durable) const noexcept;
+    lock_name* find(const impl::lock_spec& spec, bool durable) const noexcept {
+        const auto it = all_.find(key{spec, durable});
+        return it != all_.end() ? *it : nullptr;
+    }
 
     boost::unordered_flat_set<lock_name*, hash, equal> all_{};
 };

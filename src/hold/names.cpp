@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "hold/lock_name.hpp"
+#include "hold/names.hpp"
 
 #include "hold/holds.hpp"
 
@@ -38,6 +38,28 @@ void lock_name::forget(acquisition& a) {
     acquisitions_.remove(a);
     client.pool.free(a);
     client.events.forgotten(*this);
+}
+
+acquisition* name_table::held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept {
+    if (owner == 0) {
+        return nullptr;
+    }
+    for (const bool durable : {false, true}) {
+        lock_name* const n = find(spec, durable);
+        acquisition* const a = n ? n->held_by(owner, protocol::is_shared(spec)) : nullptr;
+        if (a) {
+            return a;
+        }
+    }
+    return nullptr;
+}
+
+void name_table::check_holds(const impl::lock_spec& spec) const {
+    for (const bool durable : {false, true}) {
+        if (lock_name* const n = find(spec, durable)) {
+            n->check_holders();
+        }
+    }
 }
 
 }  // namespace conch::lock

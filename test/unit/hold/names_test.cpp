@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "hold/name_table.hpp"
+#include "hold/names.hpp"
 
 #include "unit/hold/holds_fixture.hpp"
 

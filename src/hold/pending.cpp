@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "hold/completions.hpp"
+#include "hold/pending.hpp"
 
 #include "core/check.hpp"
 
@@ -7,11 +7,7 @@
 
 namespace conch::lock {
 
-void completions::complete(pending& p, error_code ec, impl::view_ptr view, bool flag) {
-    answer(std::exchange(p.from, {}), ec, std::move(view), flag);
-}
-
-void completions::answer(caller from, error_code ec, impl::view_ptr view, bool flag) {
+void completions::answer(caller from, error_code ec, impl::view_ptr&& view, bool flag) {
     if (!from.tag) {
         return;
     }

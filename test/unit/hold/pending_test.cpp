@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "hold/completions.hpp"
+#include "hold/pending.hpp"
 
-#include "hold/release.hpp"
+#include "hold/attempt.hpp"
 
 #include <gtest/gtest.h>
 
