@@ -2,8 +2,8 @@
 #include "comeback.hpp"
 
 #include "connection.hpp"
+#include "hold/renewal.hpp"
 #include "hold_keeper.hpp"
-#include "lock/renewal.hpp"
 #include "name_waiters.hpp"
 #include "raw_command.hpp"
 #include "raw_names.hpp"

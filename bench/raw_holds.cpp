@@ -2,7 +2,7 @@
 #include "raw_holds.hpp"
 
 #include "greeting.hpp"
-#include "lock/renewal.hpp"
+#include "hold/renewal.hpp"
 #include "raw_command.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "core/hold_view.hpp"
 #include "driver/backend.hpp"
-#include "lock/composite_view.hpp"
+#include "hold/composite_view.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include "api/quorum_core.hpp"
 #include "api/vote.hpp"
-#include "lock/composite_view.hpp"
+#include "hold/composite_view.hpp"
 
 #include <conch/hold.hpp>
 #include <conch/options.hpp>

@@ -2,8 +2,13 @@
 #ifndef CONCH_SRC_ENGINE_ENGINE_HPP
 #define CONCH_SRC_ENGINE_ENGINE_HPP
 
+#include "core/environment.hpp"
 #include "engine/inventory.hpp"
-#include "lock/context.hpp"
+#include "hold/pending.hpp"
+#include "hold/querying.hpp"
+#include "topology/servers.hpp"
+#include "wait/limiters.hpp"
+#include "wait/slots.hpp"
 
 #include <conch/config.hpp>
 #include <conch/options.hpp>
@@ -64,17 +69,17 @@ public:
     /// or its own time before, if that is less. Called again, it may only shorten the drain.
     void shutdown(duration drain = {});
     /// After `shutdown()`: nothing is left to be released.
-    bool drained() const noexcept { return ctx_.closing && ctx_.acquisition_pool.live() == 0; }
+    bool drained() const noexcept { return env_.closing && unsettled() == 0; }
     /// The end: no I/O any more, whatever is left is forgotten.
     void close();
 
     // The driver's side.
 
     /// So many acquires, or releases, of one write at least leave as one script.
-    void join_from(std::size_t fewest) noexcept { ctx_.servers.join_from(fewest); }
+    void join_from(std::size_t fewest) noexcept { servers_.join_from(fewest); }
     /// How many connections there may be, a number that grows: each is known by its place, and the
     /// first is that of the server that has the locks, or of one of a cluster's.
-    std::size_t links() const noexcept { return ctx_.servers.count(); }
+    std::size_t links() const noexcept { return servers_.count(); }
     std::uint64_t wanted_connection(std::size_t i = 0) const noexcept {
         return connection(i).wanted();
     }
@@ -85,7 +90,7 @@ public:
     bool is_ready(std::size_t i) const noexcept { return connection(i).ready(); }
     void connection_broken(std::string_view why, errc lasting = {}, std::size_t i = 0);
     /// It leads to a sentinel, which has users of its own.
-    bool is_sentinel(std::size_t i) const noexcept { return ctx_.servers.is_sentinel(i); }
+    bool is_sentinel(std::size_t i) const noexcept { return servers_.is_sentinel(i); }
     /// Whom the next connection is greeted as.
     void log_in_as(credentials c, std::size_t i = 0) { connection(i).log_in_as(std::move(c)); }
     core::byte_buffer& input(std::size_t i = 0) noexcept { return connection(i).input(); }
@@ -98,7 +103,7 @@ public:
     bool unhurried() const noexcept;
     void stage(std::string& out, std::size_t i = 0);
     time_point next_deadline() const noexcept;
-    std::vector<lock::completion>& completions() noexcept { return ctx_.completions; }
+    std::vector<lock::completion>& completions() noexcept { return done_.queued(); }
 
     stats counters() const noexcept {
         stats s;
@@ -106,29 +111,36 @@ public:
         return s;
     }
     void copy_counters(stats& s) const noexcept;
-    const std::string& last_words() const noexcept { return ctx_.servers.last_words(); }
+    const std::string& last_words() const noexcept { return servers_.last_words(); }
     /// Acquisitions that the server has or may still get.
-    std::size_t unsettled() const noexcept { return ctx_.acquisition_pool.live(); }
+    std::size_t unsettled() const noexcept { return slots_.pool.live(); }
     /// The one of this number is among them.
     bool tends(std::uint64_t number) const noexcept;
     inventory belongings() const noexcept;
 
 private:
-    wire::connection& connection(std::size_t i) noexcept { return ctx_.servers.connection(i); }
+    wire::connection& connection(std::size_t i) noexcept { return servers_.connection(i); }
     const wire::connection& connection(std::size_t i) const noexcept {
-        return ctx_.servers.connection(i);
+        return servers_.connection(i);
     }
     bool admit(lock::caller from);
     /// Counts one more operation; whether there was room for it. If not, it was refused.
     bool make_room(lock::caller from);
-    void refuse(lock::caller from, errc why);
 
+    static void on_ready(void* self, wire::link& l);
+    static void on_lost(void* self, wire::link& l, errc lasting_reason);
+    static void on_regrouped(void* self);
     static void on_drained(void* self);
     void turn_away();
     void close_at(time_point end, duration drain);
     void lose_all();
 
-    lock::context ctx_;
+    core::environment env_;
+    lock::completions done_{};
+    topology::servers servers_;
+    lock::slots slots_;
+    lock::limiters limiters_{env_, done_, servers_};
+    lock::queries queries_{env_, done_, servers_, slots_.names};
     core::timer drain_{this, &lock_engine::on_drained};
 };
 

@@ -167,6 +167,27 @@ inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::valu
     return spec.protocol().read_acquire(spec, reply);
 }
 
+/// How calls leave as one script, whose requests `request_of` makes, and these members of their
+/// protocols write.
+template <auto request_of, auto form, auto write_keys, auto write_args>
+inline constexpr wire::joint_form joint{
+    .script =
+        [](const wire::call& c) {
+            const auto r = request_of(c);
+            return (r.spec.protocol().*form)(r);
+        },
+    .keys =
+        [](const wire::call& c, resp::writer& w) {
+            const auto r = request_of(c);
+            (r.spec.protocol().*write_keys)(r, w);
+        },
+    .args =
+        [](const wire::call& c, resp::writer& w) {
+            const auto r = request_of(c);
+            (r.spec.protocol().*write_args)(r, w);
+        },
+};
+
 void write_name(resp::writer& w, const impl::derived_name& n);
 
 /// One that leaves by itself.

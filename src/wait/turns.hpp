@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace conch::wait {
+namespace conch::lock {
 
 /// Whose turn a lock is, that waiters of this client and of other clients want. A *streak* is a row
 /// of holds of this client. When it is long enough, the others get a *turn*: this client waits for
@@ -103,6 +103,6 @@ private:
     bool others_ : 1 = false;
 };
 
-}  // namespace conch::wait
+}  // namespace conch::lock
 
 #endif

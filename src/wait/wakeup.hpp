@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace conch::wait {
+namespace conch::lock {
 
 /// What ends an await of the conversation of a contended name.
 enum class wake : std::uint8_t {
@@ -57,6 +57,6 @@ private:
     bool head_ = false;
 };
 
-}  // namespace conch::wait
+}  // namespace conch::lock
 
 #endif

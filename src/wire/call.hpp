@@ -90,9 +90,9 @@ struct call_type {
     const char* name;
     retry after_loss;
     priority order;
-    bool is_script;
+    bool is_script = false;
     /// The success answer is a push (SUBSCRIBE and its kin under RESP3).
-    bool answered_by_push;
+    bool answered_by_push = false;
     /// It has several keys, and its sender makes it anew for each: it ends as refused by TRYAGAIN
     /// and ASK, which say that some of the keys are elsewhere, but not which.
     bool divisible = false;

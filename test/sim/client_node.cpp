@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/client_node.hpp"
 
-#include "lock/acquisition.hpp"
+#include "hold/acquisition.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 #include "sim/simulation.hpp"
 
 #include "core/time.hpp"
-#include "lock/acquisition.hpp"
+#include "hold/acquisition.hpp"
 #include "sim/closer.hpp"
 #include "sim/faults.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/user.hpp"
 
-#include "lock/acquisition.hpp"
-#include "lock/holding.hpp"
+#include "hold/acquisition.hpp"
+#include "hold/holding.hpp"
 #include "sim/simulation.hpp"
 
 #include <chrono>
@@ -260,7 +260,7 @@ void user::watch_more(const held& h) {
     call& c = call_now();
     c.watches = h.view;
     node().turn([&] {
-        c.reserved = !lock::is_watched(*h.view);
+        c.reserved = !lock::keeper::is_watched(*h.view);
         all_.asks(c);
         node().engine().wait_lost(h.view, {}, {&c, &c.running});
     });

@@ -7,8 +7,8 @@ from typing import Iterator
 from cpp_text import line_of, without_comments
 from source_file import Finding, SourceFile
 
-RANK = {'core': 0, 'resp': 1, 'wire': 2, 'protocol': 3, 'topology': 3, 'wait': 3, 'lock': 4,
-        'engine': 5, 'driver': 6, 'api': 7}
+RANK = {'core': 0, 'resp': 1, 'wire': 2, 'protocol': 3, 'topology': 3, 'hold': 4, 'wait': 5,
+        'engine': 6, 'driver': 7, 'api': 8}
 # The last layer below the sans-io line.
 SANS_IO = RANK['engine']
 

@@ -34,7 +34,7 @@ class Case(unittest.TestCase):
 
 class Layering(Case):
     def test_a_lower_layer_does_not_see_a_higher_one(self):
-        order = ['core', 'resp', 'wire', 'lock', 'engine', 'driver', 'api']
+        order = ['core', 'resp', 'wire', 'hold', 'wait', 'engine', 'driver', 'api']
         for low, high in zip(order, order[1:]):
             self.finds('layering', f'src/{low}/a.cpp', f'#include "{high}/b.hpp"\n')
             self.accepts(f'src/{high}/a.cpp', f'#include "{low}/b.hpp"\n#include "{high}/b.hpp"\n')
@@ -49,7 +49,7 @@ class Layering(Case):
             self.accepts('src/core/a.cpp', f'#include <conch/{name}.hpp>\n')
 
     def test_handles_are_for_the_api(self):
-        for layer in ('core', 'lock', 'engine', 'driver'):
+        for layer in ('core', 'hold', 'wait', 'engine', 'driver'):
             self.finds('layering', f'src/{layer}/a.cpp', '#include <conch/client.hpp>\n')
         self.accepts('src/api/a.cpp', '#include <conch/client.hpp>\n')
 
@@ -63,7 +63,7 @@ class Layering(Case):
     def test_no_system_below_the_sans_io_line(self):
         for name in ('boost/asio.hpp', 'boost/asio/post.hpp', 'thread', 'mutex', 'random', 'ctime',
                      'unistd.h', 'sys/socket.h'):
-            self.finds('layering', 'src/lock/a.cpp', f'#include <{name}>\n')
+            self.finds('layering', 'src/hold/a.cpp', f'#include <{name}>\n')
             self.accepts('src/driver/a.cpp', f'#include <{name}>\n')
 
     def test_no_clock_is_read_below_the_sans_io_line(self):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // When all has settled, a lock whose expiry a stranger took away doesn't last for ever: a renewal
 // gives it one again, and one that isn't renewed is gone with its hold.
-#include "lock/acquisition.hpp"
+#include "hold/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // When the faults are over, a holder learns within a third of the lease that the server doesn't
 // have it any more, whether or not its lease is renewed.
-#include "lock/acquisition.hpp"
+#include "hold/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // As long as a client is connected, a hold that is renewed is asked for before more than a third of
 // its lease has passed: also one that was granted late.
-#include "lock/acquisition.hpp"
+#include "hold/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <map>

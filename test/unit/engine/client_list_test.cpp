@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Where the holder of a lock is, and how many wait: what `status_options::clients` asks for.
-#include "lock/client_list.hpp"
+#include "hold/client_list.hpp"
 #include "unit/engine/harness.hpp"
 
 namespace {

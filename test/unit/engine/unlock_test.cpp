@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "unit/engine/harness.hpp"
 
-#include "lock/verdict.hpp"
+#include "hold/verdict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using conch::time_point;
-using conch::wait::turns;
+using conch::lock::turns;
 
 constexpr turns::bounds three{.passes = 3, .time = 100ms};
 constexpr time_point start{10s};

@@ -5,8 +5,8 @@
 
 namespace {
 
-using conch::wait::wake;
-using conch::wait::wakeup;
+using conch::lock::wake;
+using conch::lock::wakeup;
 
 struct wait_wakeup : testing::Test {
     wakeup w{};

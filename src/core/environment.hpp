@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_CORE_ENVIRONMENT_HPP
+#define CONCH_SRC_CORE_ENVIRONMENT_HPP
+
+#include "core/random.hpp"
+#include "core/run_queue.hpp"
+#include "core/telemetry.hpp"
+#include "core/timer_heap.hpp"
+
+#include <conch/config.hpp>
+
+#include <cstdint>
+
+namespace conch::core {
+
+/// What everything in one client shares: its settings, the time of this turn, what is to happen
+/// later, and what the client tells of itself. One thread at a time.
+struct environment {
+    environment(const config& c, std::uint64_t seed) : settings{c}, jitter{seed} {}
+    environment(const environment&) = delete;
+    environment& operator=(const environment&) = delete;
+
+    const config& settings;
+    random jitter;
+    timer_heap timers{};
+    run_queue awake{};
+    time_point now{};
+    core::telemetry telemetry{settings, timers, now};
+    bool closing = false;  ///< nobody new is let in
+};
+
+}  // namespace conch::core
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "hold/acquisition.hpp"
+
+#include "core/time.hpp"
+#include "hold/holds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::lock {
+
+duration clamped_lease(duration lease, duration left) noexcept {
+    return std::min(lease, std::max(left, core::shortest_lease));
+}
+
+duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept {
+    return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
+}
+
+std::optional<lost_copies> attempt::lost() const noexcept {
+    if (!history.in_doubt()) {
+        return std::nullopt;
+    }
+    return lost_copies{.first_sent = history.first_sent,
+                       .last_lost = history.lost_at,
+                       .until = core::after(history.lost_at, of.extended_by)};
+}
+
+acquisition::acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t,
+                         duration max_hold)
+    : home{n},
+      spec{std::move(s)},
+      number{no},
+      terms{t},
+      timer{this, nullptr},
+      extended_by{clamped_lease(t.lease, max_hold)} {}
+
+void acquisition::was_seen() noexcept {
+    moves = home.link().moves();
+    server_moved = false;
+}
+
+bool acquisition::failed_over() const noexcept {
+    return !server_moved && moves != home.link().moves();
+}
+
+protocol::field field_of(const acquisition& a) noexcept {
+    return {.text = a.home.client.field_prefix,
+            .number = a.number,
+            .suffix = a.spec->protocol().field_suffix};
+}
+
+}  // namespace conch::lock

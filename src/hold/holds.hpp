@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_HOLD_HOLDS_HPP
+#define CONCH_SRC_HOLD_HOLDS_HPP
+
+#include "core/environment.hpp"
+#include "hold/acquisition_pool.hpp"
+#include "hold/events.hpp"
+#include "hold/holding.hpp"
+#include "hold/names.hpp"
+#include "hold/nesting.hpp"
+#include "hold/pending.hpp"
+#include "hold/releasing.hpp"
+#include "hold/renewal.hpp"
+#include "hold/replica_waits.hpp"
+#include "topology/servers.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace conch::lock {
+
+/// Who tends to the acquisitions of one client: each name knows it, and so each acquisition.
+struct holds {
+    /// `client_id`: unique among all clients of the servers.
+    holds(core::environment& env, completions& done, topology::servers& s,
+          std::string_view client_id, const hold_events& e)
+        : servers{s},
+          events{e},
+          field_prefix{std::string{client_id} + ":"},
+          releasing{env, done, s, pool, e},
+          replicas{env, s, names, e},
+          renewing{env, s, replicas, keeping},
+          nesting{env, done, keeping},
+          keeping{env, done, s, pool, renewing, releasing, nesting, e} {}
+
+    topology::servers& servers;
+    const hold_events& events;
+    const std::string field_prefix;
+    name_table names{};
+    acquisition_pool pool{};
+    releaser releasing;
+    replica_waits replicas;
+    renewer renewing;
+    nester nesting;
+    keeper keeping;
+};
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "hold/names.hpp"
+
+#include "hold/holds.hpp"
+
+namespace conch::lock {
+
+std::uint16_t lock_name::hash_slot() const noexcept {
+    if (hash_slot_ == wire::no_hash_slot && client.servers.by_hash_slot()) {
+        hash_slot_ = spec->hash_slot();
+    }
+    return hash_slot_;
+}
+
+wire::link& lock_name::link() const noexcept {
+    return client.servers.serving(hash_slot(), static_cast<bool>(spec->replicas()));
+}
+
+void lock_name::submit(wire::call& c) {
+    client.servers.submit(c, hash_slot(), static_cast<bool>(spec->replicas()));
+}
+
+acquisition* lock_name::held_by(std::uint64_t owner, bool shared) noexcept {
+    acquisition* found = nullptr;
+    acquisitions_.for_each_holder([&](acquisition& a) {
+        found = owner != 0 && a.terms.owner == owner && (shared || !protocol::is_shared(*a.spec))
+                    ? &a
+                    : found;
+    });
+    return found;
+}
+
+void lock_name::check_holders() {
+    acquisitions_.for_each_holder([&](acquisition& a) { client.renewing.check(a); });
+}
+
+void lock_name::forget(acquisition& a) {
+    acquisitions_.remove(a);
+    client.pool.free(a);
+    client.events.forgotten(*this);
+}
+
+acquisition* name_table::held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept {
+    if (owner == 0) {
+        return nullptr;
+    }
+    for (const bool durable : {false, true}) {
+        lock_name* const n = find(spec, durable);
+        acquisition* const a = n ? n->held_by(owner, protocol::is_shared(spec)) : nullptr;
+        if (a) {
+            return a;
+        }
+    }
+    return nullptr;
+}
+
+void name_table::check_holds(const impl::lock_spec& spec) const {
+    for (const bool durable : {false, true}) {
+        if (lock_name* const n = find(spec, durable)) {
+            n->check_holders();
+        }
+    }
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "hold/releasing.hpp"
+
+#include "core/check.hpp"
+#include "hold/holds.hpp"
+#include "hold/verdict.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::lock {
+namespace {
+
+using release_kind = protocol::release_answer::kind;
+
+constexpr duration round_delay_min = std::chrono::milliseconds{50};
+constexpr duration round_delay_max = std::chrono::seconds{1};
+
+acquisition& owner_of(wire::call& c) noexcept { return static_cast<release&>(c).of; }
+const acquisition& owner_of(const wire::call& c) noexcept {
+    return static_cast<const release&>(c).of;
+}
+
+protocol::release_request request_of(const wire::call& c) noexcept {
+    const acquisition& a = owner_of(c);
+    return {.spec = *a.spec, .holder = field_of(a), .sharded = a.home.client.servers.sharded()};
+}
+
+// When the key must have expired by itself, whatever became of the release.
+time_point gone_by(const acquisition& a) noexcept {
+    const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
+    const time_point by_itself = core::after(a.extended, twice);
+    const auto& lost = a.releasing->acquires;
+    return lost ? std::max(by_itself, lost->until) : by_itself;
+}
+
+void part(attempt& taking, release& leaving) noexcept {
+    taking.replaces = nullptr;
+    leaving.replaced_by = nullptr;
+}
+
+errc why_unanswered(const release& r) noexcept {
+    const wire::link& link = r.of.home.link();
+    return r.replaced_by ? link.why_unanswered(*r.replaced_by) : link.why_unanswered(r);
+}
+
+}  // namespace
+
+const wire::call_type releaser::type{
+    .name = "release",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .encode = [](wire::call& c, resp::writer& w) { protocol::encode_release(c, request_of(c), w); },
+    .done = &releaser::release_done,
+    .joint = &protocol::joint<&request_of, &protocol::lock_protocol::release_form,
+                              &protocol::lock_protocol::release_keys,
+                              &protocol::lock_protocol::release_args>,
+};
+
+const pending_kind unlock::own_kind{
+    .cancel = [](completions& done, pending& p, error_code why) { done.complete(p, why); }};
+
+release::release(acquisition& a) noexcept : wire::call{releaser::type}, of{a} {}
+
+void releaser::start_release(acquisition& a, caller from) {
+    release& r = pool_.release_of(a);
+    CONCH_CHECK(!a.acquiring && r.where == wire::call::state::idle);
+    a.now = acquisition::phase::releasing;
+    r.unlocking.serve(from);
+    a.timer.fire = &on_release_timer;
+    a.extended = std::max(a.extended, env_.now);
+    const time_point patience = core::after(env_.now, env_.settings.operation_timeout);
+    env_.timers.set(a.timer,
+                    r.unlocking.completed() ? gone_by(a) : std::min(patience, a.valid_until));
+    if (events_.hand_over(a)) {
+        return;
+    }
+    a.home.submit(r);
+    events_.ended(a, true);
+}
+
+void releaser::compensate(acquisition& a) {
+    ++env_.telemetry.counters.compensations;
+    pool_.end_attempt(a);
+    start_release(a);
+}
+
+void releaser::on_release_timer(void* acquisition_) {
+    auto& a = *static_cast<acquisition*>(acquisition_);
+    a.home.client.releasing.due(a);
+}
+
+void releaser::due(acquisition& a) {
+    release& r = *a.releasing;
+    // Its caller was patient enough. The release goes on; the acquire of the next may be it.
+    if (env_.now < a.valid_until && (!r.unlocking.completed() || r.replaced_by)) {
+        done_.complete(r.unlocking, why_unanswered(r));
+        env_.timers.set(a.timer, a.valid_until);
+        return;
+    }
+    if (env_.now >= a.valid_until) {
+        done_.complete(r.unlocking, errc::lease_expired);
+    }
+    const time_point gone = gone_by(a);
+    if (r.where == wire::call::state::idle) {
+        if (r.replaced_by) {
+            part(*r.replaced_by, r);
+        }
+        if (env_.now < gone) {
+            a.home.submit(r);
+            env_.timers.set(a.timer, gone);
+        } else {
+            finish(a);
+        }
+        return;
+    }
+    if (env_.now < gone) {
+        env_.timers.set(a.timer, gone);
+    } else if (r.where == wire::call::state::waiting) {
+        a.home.link().withdraw(r);
+        finish(a);
+    } else {
+        r.abandon();  // its answer, or the loss of its connection, ends it
+    }
+}
+
+void releaser::release_done(wire::call& c, const wire::outcome& o) {
+    acquisition& a = owner_of(c);
+    a.home.client.releasing.answered(a, c.history, o);
+}
+
+void releaser::answered(acquisition& a, const wire::call_history& sent, const wire::outcome& o) {
+    if (o.lost()) {
+        finish(a);
+        return;
+    }
+    const protocol::release_answer answer =
+        o.refused() ? protocol::release_answer{} : a.spec->protocol().read_release(o.reply);
+    if (answer.what == release_kind::unintelligible) {  // nothing is confirmed
+        done_.complete(a.releasing->unlocking,
+                       o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
+        next_round_later(a);
+        return;
+    }
+    const bool released = answer.what == release_kind::released;
+    if (released) {
+        events_.release_reached(a.home, answer.told);
+    }
+    finish_release(a, released, sent);
+}
+
+// The server answered what was to release it.
+void releaser::finish_release(acquisition& a, bool was_holder, const wire::call_history& sent) {
+    env_.telemetry.counters.releases += was_holder ? 1 : 0;
+    unlock& caller = a.releasing->unlocking;
+    if (!caller.completed()) {
+        const errc verdict = release_verdict({.was_holder = was_holder,
+                                              .may_have_run = sent.in_doubt(),
+                                              .first_sent = sent.first_sent,
+                                              .valid_until = a.valid_until});
+        done_.complete(caller, verdict != errc{} ? make_error_code(verdict) : error_code{});
+    }
+    if (may_come_back(a)) {
+        next_round_later(a);
+    } else {
+        finish(a);
+    }
+}
+
+void releaser::finish(acquisition& a) {
+    CONCH_CHECK(!a.releasing || a.releasing->unlocking.completed());
+    env_.timers.cancel(a.timer);
+    a.home.forget(a);
+}
+
+// A lost copy of the acquire may still be in the buffers of a connection that could not be ended.
+bool releaser::may_come_back(const acquisition& a) const noexcept {
+    if (!a.releasing || !a.releasing->acquires) {
+        return false;
+    }
+    const lost_copies& lost = *a.releasing->acquires;
+    return env_.now < lost.until && servers_.may_still_run(lost.first_sent, lost.last_lost);
+}
+
+void releaser::next_round_later(acquisition& a) {
+    const unsigned doublings = std::min<unsigned>(a.releasing->rounds++, 6);
+    const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));
+    env_.timers.set(a.timer, core::after(env_.now, d));
+}
+
+void releaser::join(attempt& taking, release& leaving) noexcept {
+    taking.replaces = &leaving;
+    leaving.replaced_by = &taking;
+}
+
+void releaser::end_hand_over(attempt& taking, const wire::outcome& o) {
+    using kind = protocol::acquire_answer::kind;
+    const kind answer =
+        o.answered() ? protocol::read_acquire(*taking.of.spec, o.reply).what : kind::unintelligible;
+    if (answer == kind::unintelligible) {
+        release_apart(taking);
+        return;
+    }
+    release& leaving = *taking.replaces;
+    part(taking, leaving);
+    finish_release(leaving.of, answer == kind::granted, taking.history);
+}
+
+void releaser::release_apart(attempt& taking) {
+    release& leaving = *taking.replaces;
+    part(taking, leaving);
+    leaving.of.home.submit(leaving);
+    leaving.history = taking.history;  // as if it had been written by itself
+}
+
+void releaser::end_refused(acquisition& a) {
+    if (a.acquiring->history.in_doubt()) {
+        compensate(a);
+    } else {
+        end_untaken(a);
+    }
+}
+
+void releaser::end_untaken(acquisition& a) {
+    env_.timers.cancel(a.timer);
+    if (a.acquiring) {
+        pool_.end_attempt(a);
+    }
+    if (may_come_back(a)) {
+        start_release(a);
+    } else {
+        a.home.forget(a);
+    }
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "hold/renewal.hpp"
+
+#include "core/check.hpp"
+#include "hold/holding.hpp"
+#include "hold/names.hpp"
+#include "hold/replica_waits.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::lock {
+namespace {
+
+constexpr duration retry_delay_min = std::chrono::milliseconds{20};
+
+bool renews(const acquisition& a) noexcept { return a.terms.renew && !a.last; }
+
+// Between two renewals, or two looks at a hold that isn't renewed.
+duration interval(const acquisition& a) noexcept {
+    return (renews(a) ? a.terms.lease : std::min(a.terms.lease, a.extended_by)) / 3;
+}
+
+// The lease to send for this hold now; zero where nothing is to be extended.
+duration wanted_lease(const acquisition& a, time_point now) {
+    duration lease{};
+    if (renews(a)) {
+        lease = a.terms.lease;
+    }
+    for (const pending& p : a.requests) {
+        if (is<extension>(p)) {
+            lease = std::max(lease, static_cast<const extension&>(p).lease);
+        }
+    }
+    // A server that took over may have the key, but not the last that was done to it.
+    const bool restores = a.server_moved || a.failed_over();
+    return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
+}
+
+// What is asked for by then goes first. On another server than the one that told of it, the TTL may
+// be another.
+bool is_to_lower(const acquisition& a) noexcept {
+    return a.overlong && !a.server_moved && !a.failed_over() &&
+           std::none_of(a.requests.begin(), a.requests.end(), &is<extension>);
+}
+
+}  // namespace
+
+const wire::call_type renewer::type{
+    .name = "renew",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .encode = &renewer::encode,
+    .done = &renewer::done,
+};
+
+const wire::call_type renewer::batch_type{
+    .name = "renew",
+    .after_loss = wire::retry::never,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .divisible = true,
+    .encode = &renewer::encode,
+    .done = &renewer::done,
+};
+
+renewal::renewal(renewer& h) noexcept : wire::call{renewer::type}, home{h} {}
+
+renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
+
+void renewer::schedule(acquisition& a) {
+    if (!renews(a)) {
+        // Somebody may take it away, and this is how its holder gets to know.
+        renewals_.set(a, core::after(env_.now, interval(a)));
+        return;
+    }
+    const duration left = a.valid_until - env_.now;
+    if (left < a.terms.lease / 3 * 2) {
+        renewals_.set(a, env_.now);
+    } else {
+        renewals_.set(a, core::after(a.extended, interval(a)));
+    }
+}
+
+void renewer::check(acquisition& a) {
+    if (a.due || a.renewing || a.now != acquisition::phase::held) {
+        return;
+    }
+    a.due = true;
+    due_.push_back(&a);
+}
+
+// What the other server did last for it, or for the one whose place it took, isn't known.
+void renewer::check_elsewhere(acquisition& a) {
+    a.server_moved = true;
+    a.renew_again = a.renewing != nullptr;
+    check(a);
+}
+
+void renewer::drop(acquisition& a) {
+    renewals_.cancel(a);
+    if (a.renewing) {
+        leave(*std::exchange(a.renewing, nullptr), a);
+    }
+    if (a.due) {
+        a.due = false;
+        std::erase(due_, &a);
+    }
+}
+
+// What renews nothing any more isn't sent, nor sent again.
+void renewer::leave(renewal& r, acquisition& a) {
+    r.items[a.place].of = nullptr;
+    if (--r.wanting > 0) {
+        return;
+    }
+    if (r.where == wire::call::state::waiting) {
+        servers_.withdraw(r);
+        pool_.free(r);
+    } else {
+        r.abandon();
+    }
+}
+
+void renewer::tick() {
+    acquisition* const first = renewals_.pop_due(env_.now);
+    if (!first) {
+        return;
+    }
+    const duration soon = interval(*first) / 4;
+    check(*first);
+    while (acquisition* const a = renewals_.pop_due(core::after(env_.now, soon))) {
+        check(*a);
+    }
+}
+
+// Holds of one hash slot, of one protocol and on one connection leave together.
+void renewer::flush() {
+    if (servers_.by_hash_slot()) {
+        flush_by_hash_slot();
+    } else {
+        send_all(due_);
+    }
+    due_.clear();
+}
+
+void renewer::flush_by_hash_slot() {
+    std::stable_sort(due_.begin(), due_.end(), [](const acquisition* a, const acquisition* b) {
+        return a->home.hash_slot() < b->home.hash_slot();
+    });
+    for (auto from = due_.begin(); from != due_.end();) {
+        const auto end = std::find_if(from, due_.end(), [&](const acquisition* a) {
+            return a->home.hash_slot() != (*from)->home.hash_slot();
+        });
+        send_all({from, end});
+        from = end;
+    }
+}
+
+void renewer::send_all(std::span<acquisition*> due) {
+    while (!due.empty()) {
+        wire::link& link = due.front()->home.link();
+        const protocol::lock_protocol* const protocol = &due.front()->spec->protocol();
+        const auto others =
+            std::stable_partition(due.begin(), due.end(), [&](const acquisition* a) {
+                return &a->home.link() == &link && &a->spec->protocol() == protocol;
+            });
+        const std::span<acquisition*> same{due.begin(), others};
+        due = due.subspan(same.size());
+        if (!link.ready()) {
+            // The next connection begins with a check of all: nothing else may call for one.
+            link.use();
+            std::for_each(same.begin(), same.end(), [](acquisition* a) { a->due = false; });
+            continue;
+        }
+        for (std::size_t from = 0; from < same.size(); from += renewal::most) {
+            send(same.subspan(from, std::min(same.size() - from, renewal::most)));
+        }
+    }
+}
+
+void renewer::send(std::span<acquisition* const> holds) {
+    renewal& r = pool_.make(*this);
+    r.protocol = &holds.front()->spec->protocol();
+    for (acquisition* a : holds) {
+        a->due = false;
+        a->renewing = &r;
+        a->place = static_cast<std::uint8_t>(r.count);
+        r.items[r.count++] = {a, {}};
+    }
+    r.wanting = r.count;
+    ++env_.telemetry.counters.renewal_batches;
+    holds.front()->home.submit(r);
+    for (const acquisition* a : holds) {
+        if (a->spec->replicas() && wanted_lease(*a, env_.now) > duration::zero()) {
+            replicas_.follow(a->home.link(), a->spec->replicas());
+        }
+    }
+}
+
+void renewer::encode(wire::call& c, resp::writer& w) {
+    auto& r = static_cast<renewal&>(c);
+    // Holds that ended since are left out; the rest keep the order of their answers.
+    const auto items = std::span{r.items}.first(r.count);
+    const auto ended =
+        std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
+    r.count = static_cast<std::uint32_t>(ended - items.begin());
+    r.type = r.count > 1 ? &batch_type : &type;
+    const protocol::lock_protocol& p = *r.protocol;
+    wire::write_script(w, c, p.renew, r.count * p.renew_keys_each, r.count * p.renew_args_each);
+    const auto request_of = [](const renewal::item& i) -> protocol::renew_item {
+        return {.spec = *i.of->spec,
+                .holder = field_of(*i.of),
+                .lease = i.lowers ? i.of->extended_by : i.lease,
+                .lowers = i.lowers};
+    };
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        renewal::item& item = r.items[i];
+        acquisition& a = *item.of;
+        a.place = static_cast<std::uint8_t>(i);
+        item.lowers = is_to_lower(a);
+        item.lease = item.lowers ? duration{} : wanted_lease(a, r.home.env_.now);
+        a.overlong = false;
+        // The server may set it, whether or not the answer arrives.
+        a.extended_by = std::max(a.extended_by, item.lease);
+        p.renew_keys(request_of(item), w);
+    }
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        p.renew_args(request_of(r.items[i]), w);
+    }
+}
+
+void renewer::done(wire::call& c, const wire::outcome& o) {
+    auto& r = static_cast<renewal&>(c);
+    renewer& self = r.home;
+    if (!o.lost()) {
+        if (o.refused() && r.count > 1) {
+            self.retry_singly(r);
+        } else {
+            self.judge(r, o);
+        }
+    }
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        if (acquisition* a = r.items[i].of) {
+            a->renewing = nullptr;
+            a->renew_again = false;
+            if (r.items[i].lowers && o.lost()) {
+                self.holds_.forbid_growth(*a);
+            }
+            self.check(*a);  // where it belongs now, that may be a connection that nobody used yet
+        }
+    }
+    self.pool_.free(r);
+}
+
+void renewer::judge(renewal& r, const wire::outcome& o) {
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        acquisition* const a = std::exchange(r.items[i].of, nullptr);
+        if (!a) {
+            continue;
+        }
+        a->renewing = nullptr;
+        if (o.refused()) {
+            failed(*a, o.reply.text(), *o.answered_on);
+        } else if (i >= o.reply.size()) {
+            failed(*a, "ERR the renewal was not answered for each key", *o.answered_on);
+        } else {
+            answered(*a, r.items[i], r, r.protocol->read_renew(o.reply.at(i)), *o.answered_on);
+        }
+    }
+}
+
+void renewer::answered(acquisition& a, const renewal::item& item, const renewal& r,
+                       const protocol::renew_answer& answer, wire::link& answered_on) {
+    switch (answer.what) {
+        case protocol::renew_answer::kind::refused: failed(a, answer.words, answered_on); return;
+        case protocol::renew_answer::kind::gone: holds_.lose_gone(a); return;
+        case protocol::renew_answer::kind::held:
+            // Told again, of a server that doesn't lower it, it waits for the next renewal.
+            a.overlong = !item.lowers && answer.longer_ms > core::ceil_millis(a.extended_by);
+            a.renew_again = a.renew_again || a.overlong;
+            renewed(a, r, item.lease, answered_on);
+            return;
+    }
+}
+
+void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on) {
+    a.refused = false;
+    if (a.refusal_logged) {
+        a.refusal_logged = false;
+        env_.telemetry.renewals_accepted(answered_on.target().text());
+    }
+    if (&answered_on == &a.home.link()) {
+        a.was_seen();
+    }
+    if (lease > duration::zero()) {
+        count(a, r);
+        holds_.set_deadline(a, r.history.last_sent, lease);
+        if (a.spec->replicas()) {
+            replicas_.renewed(a, answered_on);
+        }
+    }
+    const bool more = holds_.extended(a, r.history.last_sent, lease);
+    if (more || a.renew_again) {
+        check(a);
+    }
+    a.renew_again = false;
+    schedule(a);
+}
+
+void renewer::count(acquisition& a, const renewal& r) noexcept {
+    ++a.renewals;
+    const duration late = r.history.last_sent - core::after(a.extended, interval(a));
+    env_.telemetry.renewed(renews(a) ? late : duration{});
+}
+
+void renewer::failed(acquisition& a, std::string_view words, wire::link& answered_on) {
+    ++env_.telemetry.counters.renewal_failures;
+    if (answered_on.part_refused(words)) {
+        a.renew_again = false;
+        if (&answered_on != &a.home.link()) {
+            check(a);  // else the next connection begins with that
+        }
+        return;
+    }
+    env_.telemetry.renewal_refused(answered_on.target().text(), a.home.name(), words);
+    a.refusal_logged = true;
+    const bool passes = wire::classify(words) == wire::refusal::passing;
+    a.refused = renews(a) && !passes;
+    duration pause = renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);
+    pause = std::min(pause, holds_.not_extended(a, wire::to_errc(words), passes));
+    renewals_.set(a, core::after(env_.now, pause));
+}
+
+// One refusal for a whole batch says nothing of any one hold.
+void renewer::retry_singly(renewal& r) {
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        acquisition* const a = std::exchange(r.items[i].of, nullptr);
+        if (a) {
+            a->renewing = nullptr;
+            send({&a, 1});
+        }
+    }
+}
+
+}  // namespace conch::lock

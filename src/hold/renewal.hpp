@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_HOLD_RENEWAL_HPP
+#define CONCH_SRC_HOLD_RENEWAL_HPP
+
+#include "core/environment.hpp"
+#include "core/pool.hpp"
+#include "hold/acquisition.hpp"
+#include "protocol/lock_protocol.hpp"
+#include "topology/servers.hpp"
+#include "wire/call.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace conch::lock {
+
+class keeper;
+class renewer;
+class replica_waits;
+
+/// One script that renews (or checks) up to 100 holds of one protocol.
+struct renewal : wire::call {
+    static constexpr std::size_t most = 100;
+
+    struct item {
+        acquisition* of = nullptr;  ///< null once that ended
+        duration lease{};           ///< zero: only check
+        bool lowers = false;        ///< a TTL that is longer than any lease that it asked for
+    };
+
+    explicit renewal(renewer& h) noexcept;
+
+    renewer& home;
+    const protocol::lock_protocol* protocol = nullptr;
+    static_assert(most <= std::numeric_limits<decltype(acquisition::place)>::max());
+    std::array<item, most> items{};
+    std::uint32_t count = 0;
+    std::uint32_t wanting = 0;  ///< how many of them have not ended
+};
+
+/// The watchdog of all holds: each is renewed every third of its lease; those that are due at about
+/// the same time share a script.
+class renewer {
+public:
+    renewer(core::environment& env, topology::servers& servers, replica_waits& replicas,
+            keeper& holds) noexcept
+        : env_{env}, servers_{servers}, replicas_{replicas}, holds_{holds} {}
+    ~renewer();
+
+    /// Decides when the hold is renewed next.
+    void schedule(acquisition& a);
+    /// Asks the server about this hold in this turn: renews it if it shall be renewed.
+    void check(acquisition& a);
+    /// The same for one that another server has from now on.
+    void check_elsewhere(acquisition& a);
+    /// The hold ended.
+    void drop(acquisition& a);
+
+    /// Takes what is due by now, and what would be soon.
+    void tick();
+    /// Submits the scripts for what is due.
+    void flush();
+
+    /// When something is due.
+    time_point next_deadline() const noexcept { return renewals_.next(); }
+    /// How many holds are to be renewed, or looked at.
+    std::size_t scheduled() const noexcept { return renewals_.size(); }
+    /// Scripts that aren't answered.
+    std::size_t on_their_way() const noexcept { return pool_.live(); }
+
+private:
+    static void encode(wire::call& c, resp::writer& w);
+    static void done(wire::call& c, const wire::outcome& o);
+    static const wire::call_type type;
+    static const wire::call_type batch_type;
+    friend struct renewal;
+
+    void flush_by_hash_slot();
+    void send_all(std::span<acquisition*> due);
+    void send(std::span<acquisition* const> holds);
+    void leave(renewal& r, acquisition& a);
+    void judge(renewal& r, const wire::outcome& o);
+    void answered(acquisition& a, const renewal::item& item, const renewal& r,
+                  const protocol::renew_answer& answer, wire::link& answered_on);
+    void renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on);
+    void count(acquisition& a, const renewal& r) noexcept;
+    void failed(acquisition& a, std::string_view words, wire::link& answered_on);
+    void retry_singly(renewal& r);
+
+    core::environment& env_;
+    topology::servers& servers_;
+    replica_waits& replicas_;
+    keeper& holds_;
+    core::heap_of<acquisition> renewals_{};
+    std::vector<acquisition*> due_{};
+    core::pool<renewal> pool_{};
+};
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wait/contest.hpp"
+
+#include "wait/slot.hpp"
+#include "wait/slots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::lock {
+namespace {
+
+constexpr duration listening_delay = std::chrono::milliseconds{10};
+
+/// How long others get to take the lock when this client has passed it on locally often enough:
+/// some of this client's round trips, but no less than this.
+constexpr duration shortest_turn = std::chrono::milliseconds{1};
+
+/// However often nobody took it, unless that is less than some round trips.
+constexpr duration longest_turn = std::chrono::milliseconds{200};
+
+/// Without messages, a waiter asks more often.
+constexpr duration poll_without_messages = std::chrono::milliseconds{100};
+
+/// The waiters of a client together poll less than 5,000 times a second: each asks by itself, and
+/// nearly always in vain.
+constexpr duration between_polls = std::chrono::microseconds{300};
+
+}  // namespace
+
+slot& contest::home() const noexcept { return *static_cast<slot*>(listener_.owner); }
+
+void contest::set_timer(core::timer::function fire, duration d) {
+    core::environment& env = home().env();
+    timer_.fire = fire;
+    env.timers.set(timer_, core::after(env.now, d));
+}
+
+contest::next_wake contest::turn_of_others(bool overdue) {
+    // Twice as long after each turn that nobody took: theirs may be the slower way to the server.
+    const duration round_trip = home().link().round_trip();
+    const duration theirs = 2 * round_trip + home().env().jitter.jitter(2 * round_trip);
+    const duration d = std::max(shortest_turn, theirs) * (1 << turns.unused());
+    set_timer(&on_deadline, std::max(theirs, std::min(d, longest_turn)));
+    // The release that leaves now is heard too, by who listens already.
+    turns.begin_turn(hears_now());
+    if (overdue) {
+        return {*this, wake::head};
+    }
+    return {*this, {wake::deadline, wake::no_others, wake::overdue, wake::nobody}};
+}
+
+// The hold may be taken away, and the message of that be lost: so it is looked at now and then.
+contest::next_wake contest::end_of_local_hold() {
+    set_timer(&on_deadline, poll_interval());
+    return {*this, {wake::local_release, wake::deadline, wake::head_left, wake::nobody}};
+}
+
+contest::next_wake contest::release_by_others() {
+    if (wakeup_.pending()) {
+        return {*this, wakeup_.first()};
+    }
+    duration d = home().env().jitter.jitter(poll_interval());
+    if (ttl_ms_ >= 0) {
+        // A key whose PTTL is 0 is still locked.
+        const auto left = std::chrono::milliseconds{std::min<std::int64_t>(ttl_ms_, 1'000'000'000)};
+        d = std::min<duration>(d, left + std::chrono::milliseconds{1});
+    }
+    set_timer(&on_deadline, d);
+    return {*this,
+            {wake::message, wake::news, wake::head, wake::overdue, wake::deadline, wake::nobody}};
+}
+
+duration contest::poll_interval() const noexcept {
+    const slots& all = home().all();
+    const duration cap = all.env.settings.max_poll_interval;
+    const auto names = static_cast<duration::rep>(all.contests.live());
+    return std::max(hears() ? cap : std::min(cap, poll_without_messages), names * between_polls);
+}
+
+void contest::tell(wake what) noexcept {
+    if ((awaited_ & bit(what)) != 0) {
+        awaited_ = 0;
+        came_ = what;
+        home().env().awake.wake(contender_);
+    }
+}
+
+void contest::try_was_busy(protocol::acquire_answer&& answer, bool elsewhere) {
+    ttl_ms_ = answer.ttl_ms;
+    beside_ = answer.beside.empty()
+                  ? nullptr
+                  : std::make_unique<std::vector<std::string>>(std::move(answer.beside));
+    wakeup_.try_was_busy(elsewhere);
+    turns.busy();
+    turns.begin_streak();
+}
+
+void contest::listen() { home().link().channels().add(listener_, home().spec->channel().text()); }
+
+bool contest::listen_elsewhere() {
+    if (!listener_.to || home().link().channels().has(listener_)) {
+        return false;
+    }
+    wire::subscriptions::leave(listener_);
+    listen();
+    return true;
+}
+
+void contest::stop_listening() noexcept {
+    home().env().timers.cancel(timer_);
+    wire::subscriptions::leave(listener_);
+}
+
+void contest::listen_later() {
+    if (!timer_.armed() || in_grace()) {
+        set_timer(&on_listening_due, listening_delay);
+    }
+}
+
+// A caller that locks again as soon as its release is answered would win without end against
+// others, which take longer to hear of it.
+void contest::begin_grace() noexcept {
+    set_timer(&on_grace_over, std::max(shortest_turn, 2 * home().link().round_trip()));
+}
+
+void contest::end_grace() noexcept {
+    if (in_grace()) {
+        home().env().timers.cancel(timer_);
+    }
+}
+
+void contest::on_deadline(void* self) { static_cast<contest*>(self)->tell(wake::deadline); }
+
+void contest::on_listening_due(void* self) { static_cast<contest*>(self)->home().listening_due(); }
+
+}  // namespace conch::lock

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WAIT_CONTEST_HPP
+#define CONCH_SRC_WAIT_CONTEST_HPP
+
+#include "core/run_queue.hpp"
+#include "core/timer_heap.hpp"
+#include "protocol/lock_protocol.hpp"
+#include "wait/turns.hpp"
+#include "wait/wakeup.hpp"
+#include "wire/subscriptions.hpp"
+
+#include <coroutine>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace conch::lock {
+
+class slot;
+
+/// What only a slot has that contends, or whose waiters wait behind a hold: always there where
+/// they do, and until that hold ends; or that was told of others who wait. It listens to the
+/// lock's channel, and wakes contend().
+class contest {
+public:
+    /// contend() sleeps until one of these comes, and is told which; or one has come already.
+    class next_wake {
+    public:
+        next_wake(contest& c, std::initializer_list<wake> kinds) noexcept : contest_{c} {
+            for (const wake w : kinds) {
+                c.awaited_ |= bit(w);
+            }
+        }
+        next_wake(contest& c, wake came) noexcept : contest_{c} { c.came_ = came; }
+        bool await_ready() const noexcept { return contest_.awaited_ == 0; }
+        void await_suspend(std::coroutine_handle<> h) noexcept {
+            contest_.contender_.sleep().await_suspend(h);
+        }
+        wake await_resume() const noexcept { return contest_.came_; }
+
+    private:
+        contest& contest_;
+    };
+
+    /// `hear`: what the slot does about news of its channel.
+    contest(slot& s, wire::listener::function hear) noexcept
+        : listener_{&s, hear}, timer_{this, nullptr} {}
+
+    // What contend() awaits.
+
+    /// `overdue`: the first waiter can't give them one.
+    next_wake turn_of_others(bool overdue);
+    next_wake end_of_local_hold();
+    next_wake answer_to_try() noexcept { return {*this, {wake::busy, wake::tried}}; }
+    next_wake release_by_others();
+
+    /// Wakes contend(), if that is what it awaits.
+    void tell(wake what) noexcept;
+    /// The same, for a reason to try: it stays until a try has seen it.
+    void heard(wake what) {
+        wakeup_.add(what);
+        tell(what);
+    }
+
+    void try_began() noexcept { wakeup_.try_began(); }
+    void try_was_busy(protocol::acquire_answer&& answer, bool elsewhere);
+    /// What the last busy answer said, for the next try; may be null.
+    const std::vector<std::string>* beside() const noexcept { return beside_.get(); }
+
+    void listen();
+    /// At the link that the slot has now; false if it is the one that it listens to.
+    bool listen_elsewhere();
+    void stop_listening() noexcept;
+    /// Messages come, or will.
+    bool hears() const noexcept { return wire::subscriptions::works(listener_); }
+    /// Messages come already.
+    bool hears_now() const noexcept { return wire::subscriptions::is_on(listener_); }
+    /// Order of the subscription among all writes.
+    std::uint64_t serial() const noexcept { return wire::subscriptions::serial(listener_); }
+
+    /// Behind a short hold, the waiters don't listen yet.
+    void listen_later();
+    /// After a release: for a moment, a new caller counts as the next of the streak.
+    void begin_grace() noexcept;
+    void end_grace() noexcept;
+    bool in_grace() const noexcept {
+        return timer_.armed() && timer_.fire == &contest::on_grace_over;
+    }
+
+    lock::turns turns{};
+
+private:
+    static void on_deadline(void* self);
+    static void on_listening_due(void* self);
+    static void on_grace_over(void* self) { on_listening_due(self); }
+
+    slot& home() const noexcept;
+    void set_timer(core::timer::function fire, duration d);
+    duration poll_interval() const noexcept;
+
+    wire::listener listener_;
+    wakeup wakeup_{};
+    /// Behind a short hold: when the waiters begin to listen. After a release: the grace. Else: the
+    /// deadline of what contend() awaits.
+    core::timer timer_;
+    std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
+    std::unique_ptr<std::vector<std::string>> beside_{};
+
+    core::sleeper contender_{};
+    std::uint16_t awaited_ = 0;  ///< what it sleeps for: a bit for each `wake`
+    wake came_{};                ///< and what it was woken by
+};
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who may hold a name beside whom.
+#include "wait/slot.hpp"
+#include "wait/slots.hpp"
+
+namespace conch::lock {
+
+bool slot::blocked() const noexcept {
+    return has_waiters() && !acquisitions_.admit(queue_.head().shared());
+}
+
+// Who comes before a caller that does not wait. A reader may share the answer to a try of readers.
+bool slot::is_busy_for(const waiter& w) const noexcept {
+    if (!acquisitions_.admit(w.shared())) {
+        return true;
+    }
+    if (!w.shared()) {
+        return has_waiters() || trying_;
+    }
+    return contending_ || !queue_.all_share();
+}
+
+// The lock is busy for the first waiter, and so for all that would have it beside that one.
+void slot::end_tries() {
+    queue_.for_each([&](waiter& w) {
+        if (w.no_wait) {
+            leave(w, errc::timed_out);
+        }
+    });
+}
+
+// Readers of this client join one that the server has just confirmed, with no word to it. They do
+// so for as long as local waiters pass a lock on: a writer elsewhere may wait. A waiter that a try
+// is made for waits for its answer.
+void slot::ride() {
+    acquisition* const a = acquisitions_.last_reader();
+    const config& settings = env().settings;
+    if (!a || trying_ || a->ends != core::never ||
+        env().now - a->granted_at >= settings.max_pass_time) {
+        return;
+    }
+    while (rides_ + 1 < settings.max_passes && has_waiters() && queue_.head().shared() &&
+           queue_.head().max_hold == forever && queue_.head().would_take_as_it_is(*a, env().now)) {
+        ++rides_;
+        ++env().telemetry.counters.hand_offs;
+        ++a->depth;
+        grant(*a, queue_.head());
+    }
+}
+
+// Waiters of the same owner would wait for themselves.
+void slot::nest_others(acquisition& a) {
+    if (a.terms.owner == 0) {
+        return;
+    }
+    queue_.for_each([&](waiter& w) {
+        if (w.terms.owner == a.terms.owner && (w.shared() || !protocol::is_shared(*a.spec))) {
+            left(w, {}, &a);
+            const caller from = w.from;
+            all().waiters.free(w);
+            client.nesting.enter_level(a, from);
+        }
+    });
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wait/slot.hpp"
+
+#include "core/check.hpp"
+#include "wait/slots.hpp"
+
+#include <utility>
+
+namespace conch::lock {
+namespace {
+
+turns::bounds bounds_of(const config& c) noexcept {
+    return {.passes = c.max_passes, .time = c.max_pass_time};
+}
+
+}  // namespace
+
+slot::slot(slots& a, impl::spec_ptr s) noexcept : lock_name{a, std::move(s)} {}
+
+slot::~slot() {
+    if (contest_) {
+        end_contest();
+    }
+}
+
+const hold_events slot::on_holds{
+    .confirmed = [](acquisition& a, errc why) { static_cast<slot&>(a.home).confirmed(a, why); },
+    .pass_on = [](acquisition& a) { return static_cast<slot&>(a.home).pass_on(a); },
+    .hand_over =
+        [](acquisition& a) {
+            slot& s = static_cast<slot&>(a.home);
+            const bool can = s.can_hand_over(a);
+            if (can) {
+                s.hand_over(a);
+            }
+            return can;
+        },
+    .ended = [](acquisition& a,
+                bool releasing) { static_cast<slot&>(a.home).hold_ended(a, releasing); },
+    .release_reached = [](lock_name& n,
+                          std::int64_t clients) { static_cast<slot&>(n).release_reached(clients); },
+    .forgotten =
+        [](lock_name& n) {
+            slot& s = static_cast<slot&>(n);
+            s.all().may_be_idle(s);
+        },
+};
+
+contest& slot::begin_contest() {
+    if (!contest_) {
+        contest_ = &all().contests.make(*this, &slot::on_news);
+        if (const acquisition* const a = acquisitions_.alone()) {
+            contest_->turns.begin_streak(a->levels.empty() ? env().now : a->levels.front().since);
+        }
+    }
+    return *contest_;
+}
+
+void slot::end_contest() noexcept {
+    contest_->stop_listening();
+    all().contests.free(*std::exchange(contest_, nullptr));
+}
+
+bool slot::idle() const noexcept {
+    return queue_.empty() && acquisitions_.empty() && !contending_ && !in_grace();
+}
+
+void slot::acquire(waiter& w, duration wait) {
+    env().telemetry.wait_began({.name = name(), .began = w.since});
+    if (w.no_wait && is_busy_for(w)) {
+        leave(w, errc::timed_out, !link().ready());
+        return;
+    }
+    if (follows_release() && !w.no_wait) {
+        pass_or_owe();
+    }
+    if (contest_) {
+        contest_->end_grace();
+    }
+    w.queued = has_waiters() || !acquisitions_.admit(w.shared());
+    queue_.join(w, wait, env().timers);
+    if (!contending_) {
+        advance();
+        listen_soon();
+    } else if (&queue_.head() == &w) {
+        try_for_head(wake::head);  // contend() still sleeps for one who left
+    }
+}
+
+void slot::leave(waiter& w, error_code why, bool unheard) {
+    left(w, why, nullptr);
+    if (why == errc::timed_out && w.try_only) {
+        why = {};
+    }
+    all().done.complete(w, why, {}, unheard);
+    all().waiters.free(w);
+}
+
+void slot::grant(acquisition& a, waiter& w) {
+    left(w, {}, &a);
+    all().done.complete(w, {}, client.keeping.add_level(a));
+    all().waiters.free(w);
+}
+
+void slot::left(waiter& w, error_code why, const acquisition* granted_) {
+    queue::leave(w, env().timers);
+    env().telemetry.wait_ended({.name = name(),
+                                .number = granted_ ? granted_->number : 0,
+                                .began = w.since,
+                                .ended = env().now,
+                                .contended = w.tried || w.queued,
+                                .result = why},
+                               w.try_only);
+}
+
+void slot::give_up(waiter& w, error_code why) {
+    const bool was_head = &queue_.head() == &w;
+    leave(w, why);
+    if (was_head && trying_) {
+        if (!has_waiters() || !queue_.head().would_take(*trying_)) {
+            abandon(*std::exchange(trying_, nullptr));
+            tell(wake::tried);
+        }
+    }
+    tell(has_waiters() ? wake::head_left : wake::nobody);
+    advance();
+    all().may_be_idle(*this);
+}
+
+void slot::give_up_all(error_code why) {
+    while (has_waiters()) {
+        // From the back: what is tried for the head is abandoned once.
+        give_up(queue_.last(), why);
+    }
+}
+
+// Those who wait behind a local hold listen too, so that they and the holder hear of a forced
+// release; but not if the hold is short.
+void slot::listen_soon() {
+    if (!blocked() || contending_) {
+        return;
+    }
+    begin_contest().listen_later();
+}
+
+void slot::listening_due() {
+    if (blocked() && !contending_) {
+        contend(*this);
+    } else {
+        all().may_be_idle(*this);
+    }
+}
+
+// No-op where a try is on its way, or will be when the local hold ends.
+void slot::try_for_head(wake why) {
+    if (contest_) {
+        contest_->heard(why);
+    }
+    advance();
+}
+
+void slot::tell(wake what) noexcept {
+    if (contest_) {
+        contest_->tell(what);
+    }
+}
+
+// With contend() at work, that decides; else the next waiter tries at once.
+void slot::advance() {
+    if (contending_ || !has_waiters()) {
+        return;
+    }
+    ride();
+    if (trying_ || !has_waiters() || blocked()) {
+        return;
+    }
+    if (owes_turn() && !queue_.head().no_wait) {
+        contend(*this);
+        return;
+    }
+    try_now();
+}
+
+void slot::hold_ended(acquisition& a, bool passed_on) {
+    if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
+        return;
+    }
+    if (passed_on && has_waiters()) {
+        pass_or_owe();
+    } else if (contest_ && !has_waiters() && !contending_ && !others_wait()) {
+        end_contest();
+    } else if (contest_ && !passed_on) {
+        contest_->turns.begin_streak();
+    }
+    tell(wake::local_release);
+    advance();
+}
+
+// A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
+// or behind it; or its answer just came: those who hear of the release come too late.
+bool slot::follows_release() const noexcept {
+    return others_wait() && !acquisitions_.held() && !trying_ && !owes_turn() &&
+           (!acquisitions_.empty() || in_grace());
+}
+
+bool slot::in_grace() const noexcept { return contest_ && contest_->in_grace() && !env().closing; }
+
+// The lock passes to a local waiter, unless others have their turn. Passes are bounded in number
+// and, for long holds, in time.
+void slot::pass_or_owe() noexcept {
+    env().telemetry.counters.hand_offs +=
+        !contest_ || contest_->turns.pass(env().now, bounds_of(env().settings)) ? 1 : 0;
+}
+
+bool slot::streak_ends() const noexcept {
+    return contest_->turns.streak_ends(env().now, bounds_of(env().settings));
+}
+
+// What the server had confirmed for the last holder is as good for the next. Others hear of it when
+// the streak ends, with a release that also tells whether there are any.
+bool slot::pass_on(acquisition& a) {
+    if (acquisitions_.alone() != &a || !has_waiters() || streak_ends() ||
+        !queue_.head().would_take_as_it_is(a, env().now)) {
+        return false;
+    }
+    waiter& w = queue_.head();
+    contest_->turns.passed();
+    ++env().telemetry.counters.hand_offs;
+    ++env().telemetry.counters.releases;
+    a.terms = w.terms;
+    a.ends = core::after(env().now, w.max_hold);
+    a.depth = 1;
+    grant(a, w);
+    if (!has_waiters()) {
+        tell(wake::nobody);
+    }
+    return true;
+}
+
+bool slot::can_hand_over(const acquisition& a) noexcept {
+    if (acquisitions_.alone() != &a || queue_.empty() || streak_ends()) {
+        return false;
+    }
+    // Where a cluster moves the lock from one server to another, both of its keys must be on one:
+    // what releases it must not wait for that.
+    return a.spec->fenced() && a.spec->takes_as(*queue_.head().spec) && !a.spec->replicas() &&
+           !client.servers.clustered() && a.valid_until > env().now && link().ready() &&
+           !a.releasing->acquires;
+}
+
+void slot::hand_over(acquisition& a) {
+    acquisitions_.end_hold(a);
+    contest_->turns.passed();
+    ++env().telemetry.counters.hand_offs;
+    try_now(a.releasing);
+    tell(wake::local_release);
+}
+
+// A streak for which nobody else waited begins anew. Where others wait it is counted from now on,
+// even if nobody waits here.
+void slot::release_reached(std::int64_t clients) {
+    const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
+    if (clients > (us ? 1 : 0)) {
+        begin_contest().turns.others_wait(true);
+        if (!acquisitions_.held() && !contending_) {
+            contest_->begin_grace();
+        }
+        return;
+    }
+    if (contest_) {
+        contest_->turns.others_wait(false);
+        contest_->turns.begin_streak(env().now);
+    }
+    tell(wake::no_others);
+}
+
+void slot::on_wait_over(void* waiter_) {
+    auto& w = *static_cast<waiter*>(waiter_);
+    slot& s = w.home;
+    const bool unanswered = !w.tried && &s.queue_.head() == &w && !s.blocked();
+    // At least one try is made, and perhaps a connection for it; a local hold is an answer.
+    if (unanswered && !w.overdue) {
+        w.overdue = true;
+        s.env().timers.set(w.deadline, core::after(s.env().now, answer_grace));
+        s.try_for_head(wake::overdue);
+        return;
+    }
+    const bool unreachable = unanswered || s.link().down_since(s.env().now) <= w.since;
+    const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->acquiring);
+    s.give_up(w, !unreachable || s.blocked() || waits_for_replicas ? errc::timed_out
+                 : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->acquiring)
+                                           : s.link().why_down());
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WAIT_SLOT_HPP
+#define CONCH_SRC_WAIT_SLOT_HPP
+
+#include "core/environment.hpp"
+#include "core/task.hpp"
+#include "hold/attempt.hpp"
+#include "hold/events.hpp"
+#include "hold/names.hpp"
+#include "wait/contest.hpp"
+#include "wait/queue.hpp"
+
+#include <cstdint>
+
+namespace conch::lock {
+
+class slots;
+
+/// The waiters of one name, which get its lock one after the other: their queue, their one
+/// contender, their subscription.
+///
+/// At most one try is on its way and wanted. A try is made directly while it may succeed at once;
+/// when one was answered "busy", a contend() conversation takes over, until nobody waits.
+class slot : public lock_name {
+public:
+    slot(slots& all, impl::spec_ptr spec) noexcept;
+    ~slot();
+
+    // For callers.
+
+    /// Queues the waiter, or answers it; `wait` is how long it waits for others.
+    void acquire(waiter& w, duration wait);
+    /// The waiter leaves with this error; what was tried for it goes to the next, or back.
+    void give_up(waiter& w, error_code why);
+    /// Every waiter leaves.
+    void give_up_all(error_code why);
+    /// Its wait is over.
+    static void on_wait_over(void* waiter_);
+
+    // For what it consists of.
+
+    static const hold_events on_holds;
+
+    inline slots& all() const noexcept;
+    inline core::environment& env() const noexcept;
+    /// What to ask the server for.
+    protocol::acquire_request request_of(const attempt& t) const;
+    /// The try was answered, or lost.
+    void answered(attempt& t, const wire::outcome& o);
+    /// Another server has the lock from now on: listens there, and looks at what it has.
+    void regrouped();
+    /// If waiters are still behind a local hold, they begin to listen.
+    void listening_due();
+    bool idle() const noexcept;
+
+private:
+    friend core::task contend(slot& s);
+    friend class slots;
+
+    static void on_news(void* self, wire::news what);
+    static void on_patience_over(void* acquisition_);
+
+    // Tries.
+    void advance();  // lets the next waiter try, if it can
+    void try_now(release* leaving = nullptr);
+    void tried(acquisition& a, const wire::outcome& o);
+    void tried_in_vain(acquisition& a, const wire::outcome& o);
+    void confirmed(acquisition& a, errc why);
+    void granted(acquisition& a);
+    void busy(protocol::acquire_answer&& answer, bool elsewhere = false);
+    void failed(error_code why);
+    void abandon(acquisition& a);
+    time_point patience_with(const acquisition& a) const noexcept;
+
+    // Holders, and who comes next.
+    bool pass_on(acquisition& a);
+    bool can_hand_over(const acquisition& a) noexcept;
+    void hand_over(acquisition& a);
+    void hold_ended(acquisition& a, bool passed_on);
+    void release_reached(std::int64_t clients);
+    void nest_others(acquisition& a);
+    void ride();
+    /// The first waiter waits for a holder of this client.
+    bool blocked() const noexcept;
+    bool is_busy_for(const waiter& w) const noexcept;
+
+    // Waiters.
+    bool has_waiters() const noexcept { return !queue_.empty(); }
+    /// The waiter has a public hold of it.
+    void grant(acquisition& a, waiter& w);
+    /// The waiter has none. `unheard`: refused by what is known here, of a server that is not
+    /// connected.
+    void leave(waiter& w, error_code why, bool unheard = false);
+    void left(waiter& w, error_code why, const acquisition* granted_);
+    void end_tries();
+
+    // The contest.
+    contest& begin_contest();
+    void end_contest() noexcept;
+    void begin_conversation();
+    void end_conversation();
+    void count(wake why) noexcept;
+    void tell(wake what) noexcept;
+    /// The head needs a try of its own, for this reason.
+    void try_for_head(wake why);
+    void listen_soon();
+    bool follows_release() const noexcept;
+    bool in_grace() const noexcept;
+    void pass_or_owe() noexcept;
+    bool streak_ends() const noexcept;
+    bool others_wait() const noexcept { return contest_ && contest_->turns.others_wait(); }
+    bool owes_turn() const noexcept { return contest_ && contest_->turns.owed(); }
+
+    bool contending_ : 1 = false;  ///< contend() runs
+    bool listed_idle_ : 1 = false;
+    std::uint32_t rides_ = 0;  ///< of readers that joined the last acquisition
+    queue queue_{};
+    acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
+    contest* contest_ = nullptr;
+};
+
+/// Gets the lock for the slot's waiters, one after the other, until none is left: subscribes,
+/// tries, waits for a release, a poll or a local hand-off, and tries again.
+core::task contend(slot& s);
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wait/slots.hpp"
+
+#include "core/check.hpp"
+
+namespace conch::lock {
+
+slots::slots(core::environment& e, completions& d, topology::servers& s, std::string_view client_id)
+    : holds{e, d, s, client_id, slot::on_holds}, env{e}, done{d} {}
+
+slots::~slots() { CONCH_CHECK(names.empty()); }
+
+slot& slots::slot_of(const impl::spec_ptr& spec) {
+    if (lock_name* const n = names.find(*spec)) {
+        return static_cast<slot&>(*n);
+    }
+    slot& s = slots_.make(*this, spec);
+    names.add(s);
+    return s;
+}
+
+void slots::acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from) {
+    slot& s = slot_of(spec);
+    s.acquire(waiters.make(from, s, spec, terms, env.now), terms.wait);
+    may_be_idle(s);
+}
+
+void slots::give_up_all(error_code why, const wire::link* at) {
+    for (lock_name* const n : names.list()) {
+        if (!at || &n->link() == at) {
+            static_cast<slot&>(*n).give_up_all(why);
+        }
+    }
+}
+
+void slots::regrouped() {
+    names.for_each([&](lock_name& n) {
+        if (servers.moved(n.hash_slot())) {
+            static_cast<slot&>(n).regrouped();
+        }
+    });
+    replicas.regrouped();
+}
+
+void slots::may_be_idle(slot& s) {
+    if (!s.listed_idle_) {
+        s.listed_idle_ = true;
+        idle_.push_back(&s);
+    }
+}
+
+void slots::retire_idle() {
+    for (slot* s : idle_) {
+        s->listed_idle_ = false;
+        if (s->idle()) {
+            names.remove(*s);
+            slots_.free(*s);
+        }
+    }
+    idle_.clear();
+}
+
+void slots::close() {
+    names.for_each_acquisition([&](acquisition& a) {
+        env.timers.cancel(a.timer);
+        const auto withdraw = [&](wire::call* c) {
+            if (c && c->where == wire::call::state::waiting) {
+                servers.withdraw(*c);
+            }
+        };
+        withdraw(a.acquiring);
+        withdraw(a.releasing);
+        a.home.forget(a);
+    });
+    names.for_each([&](lock_name& n) { may_be_idle(static_cast<slot&>(n)); });
+    retire_idle();
+}
+
+}  // namespace conch::lock

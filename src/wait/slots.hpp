@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WAIT_SLOTS_HPP
+#define CONCH_SRC_WAIT_SLOTS_HPP
+
+#include "core/environment.hpp"
+#include "core/pool.hpp"
+#include "hold/holds.hpp"
+#include "wait/contest.hpp"
+#include "wait/slot.hpp"
+#include "wait/waiter.hpp"
+
+#include <conch/error.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace conch::lock {
+
+/// The slots of one client, with all that is held in them.
+class slots : public holds {
+public:
+    slots(core::environment& env, completions& done, topology::servers& servers,
+          std::string_view client_id);
+    ~slots();
+
+    /// Queues the caller at the slot of this lock, or answers it.
+    void acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from);
+    /// Every waiter leaves; or those whose lock this link leads to.
+    void give_up_all(error_code why, const wire::link* at = nullptr);
+    /// Hash slots have other links than before.
+    void regrouped();
+    /// The slot may have nothing left to do: looked at when the turn ends.
+    void may_be_idle(slot& s);
+    /// Frees the slots that have nothing left to do.
+    void retire_idle();
+    /// All acquisitions and slots are forgotten, whatever the servers have.
+    void close();
+
+    std::size_t size() const noexcept { return slots_.live(); }
+
+    // For the slots.
+
+    core::environment& env;
+    completions& done;
+    core::pool<waiter> waiters{};
+    core::pool<contest> contests{};
+
+private:
+    slot& slot_of(const impl::spec_ptr& spec);
+
+    core::pool<slot> slots_{};
+    std::vector<slot*> idle_{};
+};
+
+inline slots& slot::all() const noexcept { return static_cast<slots&>(client); }
+inline core::environment& slot::env() const noexcept { return all().env; }
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/check.hpp"
+#include "wait/slot.hpp"
+#include "wait/slots.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// One try of a slot: from the script to a grant, a "busy" or an error.
+namespace conch::lock {
+namespace {
+
+using acquire_kind = protocol::acquire_answer::kind;
+
+slot& slot_of(const attempt& t) noexcept { return static_cast<slot&>(t.of.home); }
+
+protocol::acquire_request request_of(const wire::call& c) {
+    const attempt& t = attempt_of(c);
+    return slot_of(t).request_of(t);
+}
+
+constexpr wire::call_type acquire_type{
+    .name = "acquire",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .encode = [](wire::call& c, resp::writer& w) { protocol::encode_acquire(c, request_of(c), w); },
+    .done = [](wire::call& c,
+               const wire::outcome& o) { slot_of(attempt_of(c)).answered(attempt_of(c), o); },
+    .joint = &protocol::joint<&request_of, &protocol::lock_protocol::acquire_form,
+                              &protocol::lock_protocol::acquire_keys,
+                              &protocol::lock_protocol::acquire_args>,
+};
+
+// As a release, it doesn't wait behind the acquires of others.
+constexpr wire::call_type take_over_type = [] {
+    wire::call_type t = acquire_type;
+    t.name = "take over";
+    t.order = wire::priority::urgent;
+    return t;
+}();
+
+time_point patience(const waiter& w, const wire::link& to, const core::environment& env) noexcept {
+    const time_point since = std::max(w.since, to.down_since(env.now));
+    return core::after(since, env.settings.operation_timeout);
+}
+
+}  // namespace
+
+protocol::acquire_request slot::request_of(const attempt& t) const {
+    const acquisition& a = t.of;
+    const bool first = t.history.copies <= 1 && !t.history.in_doubt();
+    protocol::acquire_request r{.spec = *a.spec,
+                                .mine = field_of(a),
+                                .lease = a.extended_by,
+                                .plainly = first && !contending_ && acquisitions_.only_one()};
+    if (has_waiters() && !queue_.head().no_wait) {
+        r.waits_for = 3 * env().settings.max_poll_interval;  // and then it asks again
+    }
+    if (contest_) {
+        r.beside = contest_->beside();
+    }
+    if (t.replaces) {
+        r.from = field_of(t.replaces->of);
+    }
+    return r;
+}
+
+void slot::answered(attempt& t, const wire::outcome& o) {
+    acquisition& a = t.of;
+    env().timers.cancel(a.timer);
+    if (t.replaces) {
+        client.releasing.end_hand_over(t, o);
+    }
+    if (a.now == acquisition::phase::abandoned) {
+        tried_in_vain(a, o);
+    } else {
+        tried(a, o);
+    }
+}
+
+void slot::try_now(release* leaving) {
+    CONCH_CHECK(!trying_ && has_waiters() && !blocked());
+    const waiter& w = queue_.head();
+    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
+                                      leaving ? take_over_type : acquire_type);
+    if (leaving) {
+        releaser::join(*a.acquiring, *leaving);
+    }
+    a.timer.fire = &slot::on_patience_over;
+    acquisitions_.add(a);
+    trying_ = &a;
+    a.acquiring->begun = env().now;
+    if (contest_) {
+        contest_->try_began();
+    }
+    wire::link& to = link();
+    to.use();  // patience with a connection counts from when it was wanted
+    env().timers.set(a.timer, patience(w, to, env()));
+    submit(*a.acquiring);
+    if (a.spec->replicas()) {
+        client.replicas.follow(link(), a.spec->replicas());
+    }
+}
+
+// A younger waiter may have inherited the try; a copy that was just sent may yet be answered, but a
+// server that drops each connection doesn't prolong this for ever.
+time_point slot::patience_with(const acquisition& a) const noexcept {
+    const duration timeout = env().settings.operation_timeout;
+    const time_point until = core::after(queue_.head().since, timeout);
+    if (a.acquiring->where != wire::call::state::written && !is_unconfirmed(*a.acquiring)) {
+        return until;
+    }
+    return std::max(until,
+                    std::min(core::after(a.acquiring->history.last_sent, timeout),
+                             core::after(core::after(a.acquiring->begun, timeout), timeout)));
+}
+
+void slot::on_patience_over(void* acquisition_) {
+    auto& a = *static_cast<acquisition*>(acquisition_);
+    slot& s = slot_of(*a.acquiring);
+    CONCH_CHECK(s.trying_ == &a);
+    waiter& w = s.queue_.head();
+    const time_point until = s.patience_with(a);
+    if (until > s.env().now) {
+        s.env().timers.set(a.timer, until);
+        return;
+    }
+    const std::uint64_t number = a.number;
+    s.give_up(w, s.link().why_unanswered(*a.acquiring));
+    // By the number: another try may be in the place of this one.
+    if (s.trying_ && s.trying_->number == number) {
+        s.env().timers.set(a.timer, s.env().now);  // it goes on for the next waiter
+    }
+}
+
+void slot::tried(acquisition& a, const wire::outcome& o) {
+    // A wanted acquire is replayed: only one that was abandoned ends as lost.
+    CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
+    o.answered_on->took(env().now - a.acquiring->history.last_sent);
+    if (o.refused()) {
+        trying_ = nullptr;
+        const errc why = wire::to_errc(o.reply.text());
+        client.releasing.end_refused(a);
+        failed(why);
+        return;
+    }
+    const bool elsewhere = o.answered_on != &link();
+    const bool was_taking_over = a.acquiring->type == &take_over_type;
+    protocol::acquire_answer answer = protocol::read_acquire(*a.spec, o.reply);
+    a.fence = answer.fence;
+    if (answer.what == acquire_kind::granted && (a.fence != 0 || !a.spec->fenced())) {
+        a.was_seen();
+        a.server_moved = elsewhere;
+        if (a.spec->replicas()) {
+            client.replicas.granted(a, *o.answered_on);
+            env().timers.set(a.timer, patience_with(a));
+        } else {
+            granted(a);
+        }
+        return;
+    }
+    trying_ = nullptr;
+    if (answer.what == acquire_kind::busy) {
+        client.releasing.end_untaken(a);
+        busy(std::move(answer), elsewhere);
+    } else if (answer.what == acquire_kind::gone && was_taking_over) {
+        client.releasing.end_untaken(a);
+        tell(wake::tried);
+        advance();
+    } else {
+        // It may have taken the lock; a grant without a fence would be let in by any resource.
+        client.releasing.compensate(a);
+        failed(errc::protocol_error);
+    }
+}
+
+void slot::confirmed(acquisition& a, errc why) {
+    CONCH_CHECK(trying_ == &a && has_waiters());
+    env().timers.cancel(a.timer);
+    if (why == errc{}) {
+        granted(a);
+        return;
+    }
+    env().telemetry.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
+    trying_ = nullptr;
+    client.releasing.compensate(a);
+    failed(why);
+}
+
+void slot::granted(acquisition& a) {
+    CONCH_CHECK(a.spec->takes_as(*queue_.head().spec));
+    trying_ = nullptr;
+    client.keeping.set_deadline(a, a.acquiring->history.last_sent, a.extended_by);
+    if (a.valid_until <= env().now) {
+        // The answer took longer than the lease.
+        env().telemetry.warn("granted too late", name());
+        client.releasing.compensate(a);
+        busy({.ttl_ms = 0});
+        return;
+    }
+    acquisitions_.begin_hold(a);
+    a.granted_at = env().now;
+    rides_ = 0;
+    if (contest_) {
+        contest_->turns.granted(env().now);
+    }
+    grant(a, queue_.head());
+    if (has_waiters()) {
+        nest_others(a);
+        ride();
+    }
+    tell(wake::tried);
+    listen_soon();
+    advance();
+}
+
+void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
+    ++env().telemetry.counters.busy;
+    waiter& w = queue_.head();
+    // A reader that crashed is in the way of a caller that does not wait, too.
+    const bool asks_again =
+        !std::exchange(w.tried, true) && w.no_wait && !contending_ && !answer.beside.empty();
+    if (contest_ || asks_again || !w.no_wait) {
+        begin_contest().try_was_busy(std::move(answer), elsewhere);
+    }
+    if (asks_again) {
+        advance();
+        return;
+    }
+    const bool to_read = w.shared();
+    const bool over = w.no_wait || w.overdue;
+    if (over) {
+        leave(w, errc::timed_out);
+    }
+    if (to_read) {
+        end_tries();
+    }
+    if (over) {
+        if (!contending_ && has_waiters()) {
+            advance();
+            return;
+        }
+    }
+    if (contending_) {
+        tell(wake::busy);
+    } else if (has_waiters()) {
+        contend(*this);
+    }
+}
+
+void slot::failed(error_code why) {
+    leave(queue_.head(), why);
+    tell(wake::tried);
+    advance();
+    all().may_be_idle(*this);
+}
+
+// An acquire that nobody wants any more is never sent again. What of it may have reached the server
+// is released once its fate is known.
+void slot::abandon(acquisition& a) {
+    env().timers.cancel(a.timer);
+    a.now = acquisition::phase::abandoned;
+    a.acquiring->abandon();
+    if (is_unconfirmed(*a.acquiring)) {
+        a.acquiring->unlink();
+        client.releasing.compensate(a);
+        return;
+    }
+    if (a.acquiring->where != wire::call::state::waiting) {
+        return;  // written: the answer, or the loss of the connection, will tell
+    }
+    link().withdraw(*a.acquiring);
+    if (a.acquiring->replaces) {
+        releaser::release_apart(*a.acquiring);
+    }
+    if (a.acquiring->history.copies == 0) {
+        client.releasing.end_untaken(a);
+    } else {
+        client.releasing.compensate(a);
+    }
+}
+
+void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
+    if (o.refused()) {
+        client.releasing.end_refused(a);
+        return;
+    }
+    const acquire_kind answer =
+        o.answered() ? protocol::read_acquire(*a.spec, o.reply).what : acquire_kind::unintelligible;
+    if (answer == acquire_kind::busy || answer == acquire_kind::gone) {
+        client.releasing.end_untaken(a);
+    } else {
+        client.releasing.compensate(a);
+    }
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wait/waiter.hpp"
+
+#include "wait/slots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::lock {
+
+const pending_kind waiter::own_kind{.cancel = [](completions&, pending& p, error_code why) {
+    auto& w = static_cast<waiter&>(p);
+    ++w.home.env().telemetry.counters.cancelled;
+    w.home.give_up(w, why);
+}};
+
+waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, time_point now)
+    : pending{own_kind, c},
+      try_only{w.try_only},
+      no_wait{w.wait == duration::zero()},
+      home{s},
+      spec{std::move(sp)},
+      terms{w},
+      max_hold{w.max_hold},
+      since{now},
+      deadline{this, &slot::on_wait_over} {}
+
+bool waiter::would_take(const acquisition& a) const noexcept {
+    return a.terms == terms && a.acquiring->max_hold == max_hold && a.spec->takes_as(*spec);
+}
+
+// Not if a resource or another process shall see the change; nor if the hold is in doubt or due to
+// be renewed, or a new grant would be; nor if it is not where the next holder wants it to be.
+bool waiter::would_take_as_it_is(const acquisition& a, time_point now) const noexcept {
+    return a.spec->takes_as(*spec) && !a.spec->fenced() && !a.under_replicated && a.terms.renew &&
+           terms.renew && a.terms.owner == 0 && terms.owner == 0 && a.terms.lease == terms.lease &&
+           max_hold > terms.lease && !a.last && !a.refused && !a.due && !a.renewing &&
+           std::all_of(a.requests.begin(), a.requests.end(), &is<watcher>) &&
+           a.home.link().ready() &&
+           core::lease_end(now, terms.lease) - a.valid_until <= terms.lease / 3 &&
+           a.valid_until <= core::after(now, max_hold);
+}
+
+}  // namespace conch::lock

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "hold/names.hpp"
+
+#include "unit/hold/holds_fixture.hpp"
+
+namespace conch::test {
+namespace {
+
+struct name_table : holds_fixture {
+    lock::name_table names{};
+};
+
+TEST_F(name_table, a_name_is_found_by_another_spec_of_the_same_lock) {
+    lock::lock_name a{slots, exclusive("a")};
+    lock::lock_name b{slots, exclusive("b")};
+    EXPECT_EQ(names.find(*exclusive("a")), nullptr);
+    names.add(a);
+    names.add(b);
+    EXPECT_EQ(names.find(*exclusive("a")), &a);
+    EXPECT_EQ(names.find(*exclusive("b")), &b);
+    names.remove(a);
+    EXPECT_EQ(names.find(*exclusive("a")), nullptr);
+    EXPECT_FALSE(names.empty());
+}
+
+TEST_F(name_table, readers_and_writers_have_a_name_in_common) {
+    lock::lock_name a{slots, reader("a")};
+    names.add(a);
+    EXPECT_EQ(names.find(*writer("a")), &a);
+    EXPECT_EQ(names.find(*exclusive("a")), nullptr);
+}
+
+TEST_F(name_table, those_who_wait_for_replicas_have_a_name_apart) {
+    const auto durable =
+        exclusive("a", {.replicas = {.at_least = 1, .within = std::chrono::milliseconds{100}}});
+    lock::lock_name a{slots, exclusive("a")};
+    lock::lock_name d{slots, durable};
+    names.add(a);
+    names.add(d);
+    EXPECT_EQ(names.find(*exclusive("a")), &a);
+    EXPECT_EQ(names.find(*durable), &d);
+}
+
+}  // namespace
+}  // namespace conch::test
