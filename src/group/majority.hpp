@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_API_MAJORITY_HPP
-#define CONCH_SRC_API_MAJORITY_HPP
+#ifndef CONCH_SRC_GROUP_MAJORITY_HPP
+#define CONCH_SRC_GROUP_MAJORITY_HPP
 
 #include <conch/clock.hpp>
 
@@ -10,7 +10,10 @@
 #include <span>
 
 // What a number of votes means.
-namespace conch::impl {
+namespace conch::group {
+
+/// A group has no more.
+inline constexpr std::size_t most_members = 31;
 
 /// Of so many servers. Any two majorities have one in common.
 constexpr std::size_t majority_of(std::size_t servers) noexcept { return servers / 2 + 1; }
@@ -85,6 +88,6 @@ constexpr bool is_decided(std::size_t free, std::size_t locked, std::size_t serv
     return free + locked >= majority && (free >= majority || servers - locked < majority);
 }
 
-}  // namespace conch::impl
+}  // namespace conch::group
 
 #endif
