@@ -52,7 +52,10 @@ public:
 private:
     void needless(const call& c) {
         const bool greeted = c.asked_at > c.by->home().began_at() + 2 * seconds;
-        if (c.what != call::kind::watch && all_.how().has_a_sound_majority() && greeted &&
+        // The others ask those that have a part in the hold.
+        const bool asks_all = c.what == call::kind::acquire || c.what == call::kind::status ||
+                              c.what == call::kind::force;
+        if (asks_all && all_.how().has_a_sound_majority() && greeted &&
             c.ec == errc::not_connected) {
             violate("a call does not find the majority that is there: " +
                     std::to_string(static_cast<int>(c.what)));
