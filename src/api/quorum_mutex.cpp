@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <conch/quorum_mutex.hpp>
 
-#include "api/quorum_core.hpp"
+#include "driver/quorum_core.hpp"
 #include "protocol/lock_protocol.hpp"
 
 #include <memory>
@@ -49,11 +49,15 @@ quorum_mutex::quorum_mutex(std::span<const std::reference_wrapper<const client>>
                 std::vector<impl::quorum_member> members;
                 members.reserve(clients.size());
                 for (const client& c : clients) {
-                    members.push_back({c.core_, spec, mutex{c, name}});
+                    static_cast<void>(mutex{c, name});  // its client's settings suit the name
+                    members.push_back({c.core_, spec});
                 }
+                const impl::context_use use{members.front().core};
                 return std::make_shared<impl::quorum_core>(std::move(members),
                                                            options.answer_timeout);
             }(),
-            impl::lock_spec::make(protocol::mutex_protocol, name, {})} {}
+            impl::lock_spec::make(protocol::mutex_protocol, name, {})} {
+    static_assert(max_clients == group::most_members);
+}
 
 }  // namespace conch

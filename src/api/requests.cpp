@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // How each kind of operation begins: in the engine of a client, or at a majority of servers.
-#include "api/quorum_attempt.hpp"
-#include "api/quorum_core.hpp"
-#include "api/quorum_holding.hpp"
-#include "api/quorum_query.hpp"
 #include "driver/client_core.hpp"
+#include "driver/quorum_core.hpp"
 
 #include <conch/impl/operation.hpp>
 
@@ -25,31 +22,20 @@ void ask_limit(client_core& c, operation& op, bool try_only) {
                        p.flag);
 }
 
-void acquire_at_majority(quorum_core& c, operation& op) {
-    quorum_attempt::start(c.shared_from_this(), op);
-}
-
-template <void (quorum_holding::*begin)(operation&)>
-void at_holding(quorum_core&, operation& op) {
-    const view_ptr view = std::move(op.view);
-    if (view) {
-        (static_cast<quorum_holding&>(*view).*begin)(op);
-    } else {
-        op.ec = errc::not_owner;
-        op.finish(&op, true);
-    }
+void acquire_at_majority(quorum_core& c, operation& op, bool try_only) {
+    c.group().acquire(op.options.get(), try_only, &op, op.options.owner());
 }
 
 }  // namespace
 
 constinit const request request::lock{
     .begin = [](client_core& c, operation& op) { acquire(c, op, false); },
-    .begin_at_majority = &acquire_at_majority,
+    .begin_at_majority = [](quorum_core& c, operation& op) { acquire_at_majority(c, op, false); },
 };
 
 constinit const request request::try_lock{
     .begin = [](client_core& c, operation& op) { acquire(c, op, true); },
-    .begin_at_majority = &acquire_at_majority,
+    .begin_at_majority = [](quorum_core& c, operation& op) { acquire_at_majority(c, op, true); },
 };
 
 constinit const request request::unlock{
@@ -57,7 +43,10 @@ constinit const request request::unlock{
         [](client_core& c, operation& op) {
             c.engine().unlock(std::exchange(op.view, nullptr), caller_of(op));
         },
-    .begin_at_majority = &at_holding<&quorum_holding::unlock>,
+    .begin_at_majority =
+        [](quorum_core& c, operation& op) {
+            c.group().unlock(std::exchange(op.view, nullptr), &op);
+        },
 };
 
 constinit const request request::extend{
@@ -65,7 +54,10 @@ constinit const request request::extend{
         [](client_core& c, operation& op) {
             c.engine().extend(std::exchange(op.view, nullptr), op.options.amount(), caller_of(op));
         },
-    .begin_at_majority = &at_holding<&quorum_holding::extend>,
+    .begin_at_majority =
+        [](quorum_core& c, operation& op) {
+            c.group().extend(std::exchange(op.view, nullptr), op.options.amount(), &op);
+        },
 };
 
 constinit const request request::wait_lost{
@@ -74,7 +66,10 @@ constinit const request request::wait_lost{
             c.engine().wait_lost(std::exchange(op.view, nullptr), op.options.amount(),
                                  caller_of(op));
         },
-    .begin_at_majority = &at_holding<&quorum_holding::wait_lost>,
+    .begin_at_majority =
+        [](quorum_core& c, operation& op) {
+            c.group().wait_lost(std::exchange(op.view, nullptr), op.options.amount(), &op);
+        },
 };
 
 constinit const request request::status{
@@ -83,14 +78,15 @@ constinit const request request::status{
             c.engine().status(op.spec, op.options.status(), caller_of(op),
                               &static_cast<status_operation&>(op).status);
         },
-    .begin_at_majority = [](quorum_core& c,
-                            operation& op) { start_status(c.shared_from_this(), op); },
+    .begin_at_majority =
+        [](quorum_core& c, operation& op) {
+            c.group().status(op.options.status(), &op, &static_cast<status_operation&>(op).status);
+        },
 };
 
 constinit const request request::force_unlock{
     .begin = [](client_core& c, operation& op) { c.engine().force_unlock(op.spec, caller_of(op)); },
-    .begin_at_majority = [](quorum_core& c,
-                            operation& op) { start_force_unlock(c.shared_from_this(), op); },
+    .begin_at_majority = [](quorum_core& c, operation& op) { c.group().force_unlock(&op); },
 };
 
 constinit const request request::permits{

@@ -3,13 +3,8 @@
 #define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 
 #include "driver/address_turns.hpp"
-#include "driver/backend.hpp"
-#include "driver/client_service.hpp"
-#include "driver/context_gate.hpp"
-#include "driver/handler_memory.hpp"
-#include "driver/inbox.hpp"
 #include "driver/name_lookup.hpp"
-#include "driver/strand_queue.hpp"
+#include "driver/strand_core.hpp"
 #include "driver/stream.hpp"
 #include "driver/tls.hpp"
 #include "engine/engine.hpp"
@@ -18,13 +13,9 @@
 #include <conch/impl/operation.hpp>
 #include <conch/stats.hpp>
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,9 +23,8 @@
 
 namespace conch::impl {
 
-/// One client at work: runs the engine on its strand, with a socket and one timer. Shared by the
-/// public handles and by its own pending handlers.
-class client_core final : public backend, public std::enable_shared_from_this<client_core> {
+/// One client at work: runs the engine on its strand, with its sockets.
+class client_core final : public strand_core {
 public:
     /// `settings` must have been checked.
     client_core(boost::asio::any_io_executor executor, config settings, std::string_view id,
@@ -43,30 +33,16 @@ public:
 
     // From any thread.
 
-    void submit(operation& op) noexcept override;
-    void cancel(std::uint64_t ticket) noexcept override;
-    void look_at(hold_view& view) noexcept override;
     /// The client's handle is gone: shut down in the background.
     void abandon() noexcept;
     const config& settings() const noexcept override { return settings_; }
     std::string servers() const override { return settings_.url(); }
-    boost::asio::any_io_executor executor() const noexcept override;
-    bool enter_context() noexcept override { return gate_.enter(); }
-    void leave_context() noexcept override { gate_.leave(); }
     const std::string& id() const noexcept { return id_; }
     stats counters() const;
     std::string last_words() const;
 
     void context_gone() noexcept override;
     void leave_to_parent() noexcept override;
-    core_ptr keep() noexcept override { return weak_from_this().lock(); }
-
-    /// From a handler that keeps this. Nothing goes on in a forked child.
-    void pass(event& e) {
-        if (!inherited()) {
-            strand_queue_.pass(e);
-        }
-    }
 
     // From an operation that begins, on the strand.
 
@@ -76,7 +52,7 @@ public:
 
     // From the stream, on the strand.
 
-    const boost::asio::any_io_executor& io_executor() const noexcept { return executor_; }
+    const boost::asio::any_io_executor& io_executor() const noexcept { return own_executor(); }
     std::span<char> input_space(const stream& s, std::size_t n) {
         return engine_.input(s.place()).prepare(n);
     }
@@ -91,16 +67,6 @@ public:
     void on_broken(stream& s, error_code why, std::string_view words = {}, errc lasting = {});
 
 private:
-    using timer_type =
-        boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                          boost::asio::wait_traits<std::chrono::steady_clock>>;
-
-    /// Of the client as a whole.
-    struct client_event : event {
-        client_event(client_core& c, function f) noexcept : event{f}, of{c} {}
-        client_core& of;
-    };
-
     /// The connection of one link of the engine, or the attempt to make it.
     struct connection {
         std::shared_ptr<stream> at{};
@@ -111,15 +77,15 @@ private:
         wire::address to{};
     };
 
-    /// Whether a wake-up comes.
-    bool wake() noexcept;
+    void woken(bool asked) override;
+    void on_time() override;
+    void begin(operation& op) override;
+    void cancel_running(operation& op) override;
+    void asked_of(hold_view& view, hold_request what) override;
+
     bool asks_behind();
     void begin_turn();
     void end_turn();
-    void take_inbox();
-    void start(operation& op);
-    /// Whether it runs.
-    bool cancel_now(std::uint64_t ticket);
     /// Called again, it may only shorten the time that holders have.
     void begin_shutdown(duration drain);
     void end_shutdown();
@@ -135,23 +101,15 @@ private:
         return connections_[s.place()].at.get() == &s;
     }
     bool is_wanted(const stream& s) const noexcept;
-    static void on_woken(event& e);
     static void on_back(event& e);
-    static void on_timer(event& e);
     void publish();
     void discard() noexcept;
-    void drop_inbox() noexcept;
 
-    boost::asio::any_io_executor executor_;
-    std::optional<timer_type> timer_;  // none once the execution context is gone
-    std::shared_ptr<client_service::registry> peers_{};
-    mutable context_gate gate_{};  // whoever is inside may use executor_
     const std::string id_;
     const config settings_;
     const std::unique_ptr<tls> tls_;  // none: not wanted
     engine::lock_engine engine_;
     time_point now_{};
-    time_point timer_at_ = time_point::max();  // when it will fire; max: not armed
     std::vector<connection> connections_;
     address_turns turns_{};
     name_lookups lookups_{};
@@ -164,15 +122,8 @@ private:
     bool shutting_down_ = false;
     time_point shutdown_by_ = time_point::max();
     std::vector<operation*> shutdowns_{};
-    boost::unordered_flat_map<std::uint64_t, operation*> cancellable_{};
-    inbox inbox_{};
-    strand_queue strand_queue_{};
-    client_event woken_{*this, &client_core::on_woken};
-    client_event back_{*this, &client_core::on_back};
-    client_event timed_{*this, &client_core::on_timer};
-    handler_memory wake_memory_{};
+    core_event back_{*this, &client_core::on_back};
     handler_memory back_memory_{};
-    handler_memory timer_memory_{};
 
     mutable std::mutex published_mutex_{};
     stats published_{};

@@ -11,13 +11,11 @@ client_core::~client_core() {
     engine_.close();
     discard();
     connections_.clear();
-    timer_.reset();
-    executor_ = {};
-    peers_->remove(*this);
+    leave_context_service();
 }
 
 void client_core::context_gone() noexcept {
-    gate_.close();
+    close_gate();
     closed_ = true;
     engine_.close();
     for (connection& c : connections_) {
@@ -27,8 +25,7 @@ void client_core::context_gone() noexcept {
         c = {};
     }
     discard();
-    timer_.reset();
-    executor_ = {};
+    give_context_up();
 }
 
 void client_core::leave_to_parent() noexcept {
@@ -39,33 +36,11 @@ void client_core::leave_to_parent() noexcept {
     }
 }
 
-// Destroys the handlers of all operations. They may own holds and clients, which leave their
-// farewell in the inbox: nobody reads it any more.
 void client_core::discard() noexcept {
-    std::vector<lock::completion> ended;
-    ended.swap(engine_.completions());
-    for (lock::completion& c : ended) {
-        c.view.reset();
-        operation& op = *static_cast<operation*>(c.tag);
-        op.finish(&op, false);
-    }
     for (operation* op : std::exchange(shutdowns_, {})) {
         op->finish(op, false);
     }
-    drop_inbox();
-}
-
-void client_core::drop_inbox() noexcept {
-    inbox::contents in = inbox_.take();
-    while (in.operations) {
-        operation& op = *in.operations;
-        in.operations = op.next;
-        op.finish(&op, false);
-    }
-    while (in.holds) {
-        const view_ptr view{in.holds, false};
-        in.holds = view->next;
-    }
+    strand_core::discard(engine_.completions());
 }
 
 }  // namespace conch::impl

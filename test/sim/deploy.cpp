@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A scenario with several servers, and what takes its time.
-#include "sim/scenario.hpp"
+#include "sim/majority/scenario.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +11,9 @@ using namespace std::chrono_literals;
 
 bool happens_in(fault f, deployment d) noexcept {
     using enum fault;
+    if (d == deployment::majority) {
+        return majority::knows(f);
+    }
     const bool alone = d == deployment::alone || d == deployment::read_write;
     switch (f) {
         case migration: return d == deployment::cluster;

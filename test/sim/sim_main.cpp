@@ -172,9 +172,9 @@ int main(int argc, char* argv[]) {
         "count", po::value<std::uint64_t>()->default_value(1000), "how many seeds")(
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
         "server", po::value<std::string>()->default_value("alone"),
-        "how it is run: alone, sentinel (a replica, and sentinels) or cluster")(
-        "trace", "print what happens")("keep-going", "don't end at the first violation")(
-        "json", "the result as JSON");
+        "how it is run: alone, sentinel (a replica, and sentinels), cluster; or which locks: "
+        "read-write, majority (of several servers)")("trace", "print what happens")(
+        "keep-going", "don't end at the first violation")("json", "the result as JSON");
 #ifdef CONCH_MUTANTS
     known.add_options()("mutant", po::value<std::string>(), "with this rule broken")(
         "mutants", "each mutant in turn: how many seeds until one fails")(
@@ -210,7 +210,8 @@ int main(int argc, char* argv[]) {
 #endif
         const auto server = sim::deployment_named(options["server"].as<std::string>());
         if (!server) {
-            std::cerr << "conch_sim: the server is alone, sentinel or cluster\n";
+            std::cerr
+                << "conch_sim: the server is alone, sentinel, cluster, read-write or majority\n";
             return bad_usage;
         }
         return run(argv[0], *server, options);

@@ -9,6 +9,7 @@
 #include "sim/effect.hpp"
 #include "sim/held.hpp"
 #include "sim/network.hpp"
+#include "sim/outcome.hpp"
 #include "sim/scenario.hpp"
 #include "sim/server_node.hpp"
 #include "sim/user.hpp"
@@ -31,20 +32,6 @@
 #include <vector>
 
 namespace conch::sim {
-
-/// What came out of a run.
-struct outcome {
-    std::uint64_t seed = 0;
-    std::uint64_t trace_hash = 0;
-    std::uint64_t events = 0;
-    std::vector<std::string> violations{};  ///< "checker: what it saw", the first ones
-    std::array<std::uint64_t, fault_count> attempts{};
-    std::array<std::uint64_t, fault_count> faults{};  ///< those whose effect was felt
-    std::uint64_t grants = 0;
-    std::uint64_t losses = 0;    ///< told
-    std::uint64_t permits = 0;   ///< requests for some, granted
-    std::uint64_t closings = 0;  ///< clients shut down or destroyed
-};
 
 /// The key with a reader's deadline.
 inline std::string timeout_key(std::string_view lock, std::string_view field) {

@@ -89,7 +89,8 @@ def _default_labels(f: SourceFile) -> Iterator[Finding]:
 
 
 def _heavy_types(f: SourceFile) -> Iterator[Finding]:
-    if RANK.get(f.layer, SANS_IO + 1) > SANS_IO:
+    """A group waits for several servers at a time: its path is not hot."""
+    if RANK.get(f.layer, SANS_IO + 1) > RANK['engine']:
         return
     forbidden = r'\b(?:shared_ptr|weak_ptr|make_shared|virtual)\b'
     yield from f.matches(forbidden, f.code, 'hot path', '{} below the driver')

@@ -8,16 +8,16 @@ from cpp_text import line_of, without_comments
 from source_file import Finding, SourceFile
 
 RANK = {'core': 0, 'resp': 1, 'wire': 2, 'protocol': 3, 'topology': 3, 'hold': 4, 'wait': 5,
-        'engine': 6, 'driver': 7, 'api': 8}
+        'engine': 6, 'group': 7, 'driver': 8, 'api': 9}
 # The last layer below the sans-io line.
-SANS_IO = RANK['engine']
+SANS_IO = RANK['group']
 
 # Public headers of plain values and text, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
               'lock_status.hpp', 'observer.hpp', 'printable.hpp', 'rate.hpp', 'stats.hpp',
               'tls.hpp'}
 # Public headers that reach Asio, for the driver.
-FOR_THE_DRIVER = {'impl/fwd.hpp', 'impl/operation.hpp'}
+FOR_THE_DRIVER = {'impl/fwd.hpp', 'impl/operation.hpp', 'impl/tracked.hpp'}
 
 # Sockets, clocks, devices and threads stay above the sans-io line.
 FORBIDDEN_BELOW = re.compile(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_API_MAJORITY_HPP
-#define CONCH_SRC_API_MAJORITY_HPP
+#ifndef CONCH_SRC_GROUP_MAJORITY_HPP
+#define CONCH_SRC_GROUP_MAJORITY_HPP
 
 #include <conch/clock.hpp>
 
@@ -10,10 +10,13 @@
 #include <span>
 
 // What a number of votes means.
-namespace conch::impl {
+namespace conch::group {
+
+/// A group has no more.
+inline constexpr std::size_t most_members = 31;
 
 /// Of so many servers. Any two majorities have one in common.
-constexpr std::size_t majority_of(std::size_t servers) noexcept { return servers / 2 + 1; }
+inline std::size_t majority_of(std::size_t servers) noexcept { return servers / 2 + 1; }
 
 /// Until when `majority` of these are ahead; the epoch if there are fewer. Reorders them.
 inline time_point majority_until(std::span<time_point> ends, std::size_t majority) noexcept {
@@ -44,7 +47,7 @@ enum class verdict {
     failed        ///< so many errors that no majority is left
 };
 
-constexpr verdict judge(std::span<const answer> answers) noexcept {
+inline verdict judge(std::span<const answer> answers) noexcept {
     const auto count = [&](answer a) {
         return static_cast<std::size_t>(std::count(answers.begin(), answers.end(), a));
     };
@@ -80,11 +83,11 @@ constexpr bool first_is_open(std::span<const answer> answers) noexcept {
 
 /// So many have told that the lock is free, or locked: a majority, and the rest can't change
 /// whether it is known to be free.
-constexpr bool is_decided(std::size_t free, std::size_t locked, std::size_t servers) noexcept {
+inline bool is_decided(std::size_t free, std::size_t locked, std::size_t servers) noexcept {
     const std::size_t majority = majority_of(servers);
     return free + locked >= majority && (free >= majority || servers - locked < majority);
 }
 
-}  // namespace conch::impl
+}  // namespace conch::group
 
 #endif

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_API_QUORUM_TALLY_HPP
-#define CONCH_SRC_API_QUORUM_TALLY_HPP
+#ifndef CONCH_SRC_GROUP_TALLY_HPP
+#define CONCH_SRC_GROUP_TALLY_HPP
 
-#include "api/quorum_task.hpp"
 #include "core/timer_heap.hpp"
-
-#include <boost/asio/cancellation_signal.hpp>
+#include "group/task.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
-namespace conch::impl {
+namespace conch::group {
 
-/// An operation of a quorum that counts what its members answer to it.
-class quorum_tally : public quorum_task {
+/// An operation of a group that counts what its members answer to it.
+class tally : public task {
 public:
     enum class kind {
         majority,  ///< done when one has confirmed it, or none can any more
         all        ///< done when all have answered; well if a majority has
     };
 
-    static std::shared_ptr<quorum_tally> start(const std::shared_ptr<quorum_core>& core,
-                                               operation& op, kind k);
-    quorum_tally(const std::shared_ptr<quorum_core>& core, operation& op, kind k);
-    ~quorum_tally() override;
+    tally(context& ctx, void* tag, kind k);
+    ~tally() override;
 
     /// Who has not answered by then ends it, with `late` for an error.
     void expect_by(time_point at, error_code late);
-    void expect_one() noexcept { ++open_; }
-    void told(error_code ec);
+    /// One more is asked: the id of the question.
+    std::uint64_t expect(std::size_t member);
     /// All have been asked.
     void look();
     void end(error_code ec);
-    void cancel() override;
+    void cancel(error_code why) override { end(why); }
 
 protected:
+    /// A member has; what it says of an error is counted anyway.
+    virtual void answered(std::size_t /*member*/, reply&) {}
     /// A majority has answered: the result is wanted.
     virtual void conclude() {}
     virtual void over() {}
 
 private:
+    void told(std::size_t member, std::uint64_t, reply& r);
     static void on_late(void* self);
 
     const kind kind_;
@@ -50,6 +50,6 @@ private:
     core::timer late_at_;
 };
 
-}  // namespace conch::impl
+}  // namespace conch::group
 
 #endif

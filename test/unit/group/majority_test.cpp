@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "api/majority.hpp"
-#include "api/quorum_query.hpp"
+#include "group/majority.hpp"
+#include "group/query.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace {
 
 using namespace conch;
-using namespace conch::impl;
+using namespace conch::group;
 using namespace std::chrono_literals;
 
 time_point at(int seconds) { return time_point{std::chrono::seconds{seconds}}; }
@@ -26,28 +26,28 @@ constexpr answer open = answer::pending;
 constexpr answer silent = answer::silent;
 constexpr answer failed = answer::failed;
 
-TEST(api_majority_test, any_two_majorities_have_one_in_common) {
+TEST(group_majority_test, any_two_majorities_have_one_in_common) {
     for (std::size_t n = 1; n <= 31; ++n) {
         EXPECT_GT(2 * majority_of(n), n);
         EXPECT_LE(2 * (majority_of(n) - 1), n);
     }
 }
 
-TEST(api_majority_test, a_majority_lasts_until_its_first_member_ends) {
+TEST(group_majority_test, a_majority_lasts_until_its_first_member_ends) {
     EXPECT_EQ(until({at(5), at(1), at(9), at(7), at(3)}, 3), at(5));
     EXPECT_EQ(until({at(9), at(7), at(3)}, 3), at(3));
     EXPECT_EQ(until({at(9), at(7)}, 3), time_point{});
     EXPECT_EQ(until({at(9)}, 1), at(9));
 }
 
-TEST(api_majority_test, a_majority_of_grants_is_one_whatever_the_rest_says) {
+TEST(group_majority_test, a_majority_of_grants_is_one_whatever_the_rest_says) {
     EXPECT_EQ(of({yes, yes, yes, open, open}), verdict::granted);
     EXPECT_EQ(of({yes, busy, yes, failed, yes}), verdict::granted);
     EXPECT_EQ(of({yes, yes, open, open, open}), verdict::open);
     EXPECT_EQ(of({yes, yes, open, busy, busy}), verdict::open);
 }
 
-TEST(api_majority_test, a_round_ends_when_no_majority_is_possible) {
+TEST(group_majority_test, a_round_ends_when_no_majority_is_possible) {
     EXPECT_EQ(of({yes, yes, busy, busy, busy}), verdict::busy);
     EXPECT_EQ(of({open, open, busy, busy, busy}), verdict::busy);
     EXPECT_EQ(of({yes, yes, busy, silent, silent}), verdict::busy) << "three are there";
@@ -60,7 +60,7 @@ TEST(api_majority_test, a_round_ends_when_no_majority_is_possible) {
     EXPECT_EQ(of({yes, failed}), verdict::failed);
 }
 
-TEST(api_majority_test, a_majority_refuses_when_it_has_answered) {
+TEST(group_majority_test, a_majority_refuses_when_it_has_answered) {
     EXPECT_EQ(of({silent, open, busy}), verdict::open) << "one alone is no majority";
     EXPECT_EQ(of({busy, open, busy}), verdict::busy);
     EXPECT_EQ(of({open, open, busy, busy, silent}), verdict::open);
@@ -68,13 +68,13 @@ TEST(api_majority_test, a_majority_refuses_when_it_has_answered) {
     EXPECT_EQ(of({silent, silent, busy, yes, silent}), verdict::unreachable);
 }
 
-TEST(api_majority_test, the_first_to_answer_is_the_first_in_the_order_given) {
+TEST(group_majority_test, the_first_to_answer_is_the_first_in_the_order_given) {
     EXPECT_EQ(first_to_answer(std::vector{silent, failed, busy, yes}), 2u);
     EXPECT_EQ(first_to_answer(std::vector{yes, busy}), 0u);
     EXPECT_EQ(first_to_answer(std::vector{silent, open}), 2u) << "none";
 }
 
-TEST(api_majority_test, the_first_is_open_while_one_before_it_has_not_answered) {
+TEST(group_majority_test, the_first_is_open_while_one_before_it_has_not_answered) {
     EXPECT_TRUE(first_is_open(std::vector{open, busy, busy}));
     EXPECT_TRUE(first_is_open(std::vector{silent, open, failed, busy, busy}));
     EXPECT_FALSE(first_is_open(std::vector{busy, open, busy}));
@@ -82,7 +82,7 @@ TEST(api_majority_test, the_first_is_open_while_one_before_it_has_not_answered) 
     EXPECT_FALSE(first_is_open(std::vector{silent, busy, busy, open}));
 }
 
-TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
+TEST(group_majority_test, a_status_is_made_of_those_of_the_members) {
     const lock_status free;
     const lock_status a{.locked = true, .holder = "a:1", .depth = 1, .ttl = 3s};
     const lock_status b{.locked = true, .holder = "b:1", .depth = 2, .ttl = 9s};
@@ -97,7 +97,7 @@ TEST(api_majority_test, a_status_is_made_of_those_of_the_members) {
     EXPECT_FALSE(merged(std::vector{a, endless, a}, 2).ttl);
 }
 
-TEST(api_majority_test, a_status_has_the_place_that_a_member_knows_and_the_most_that_wait) {
+TEST(group_majority_test, a_status_has_the_place_that_a_member_knows_and_the_most_that_wait) {
     const lock_status unknown{.locked = true, .holder = "a:1"};
     lock_status known = unknown;
     known.holder_host = "web";
@@ -114,7 +114,7 @@ TEST(api_majority_test, a_status_has_the_place_that_a_member_knows_and_the_most_
     EXPECT_EQ(merged(std::vector{unknown, unknown}, 2).waiting_clients, std::nullopt);
 }
 
-TEST(api_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
+TEST(group_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
     EXPECT_TRUE(is_decided(2, 0, 3));
     EXPECT_TRUE(is_decided(0, 2, 3));
     EXPECT_FALSE(is_decided(1, 1, 3)) << "the third may be free";
@@ -126,7 +126,7 @@ TEST(api_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
     EXPECT_TRUE(is_decided(0, 1, 1));
 }
 
-TEST(api_majority_test, what_is_decided_stays_so_whatever_the_rest_says) {
+TEST(group_majority_test, what_is_decided_stays_so_whatever_the_rest_says) {
     for (std::size_t n = 1; n <= 31; ++n) {
         for (std::size_t free = 0; free <= n; ++free) {
             for (std::size_t locked = 0; free + locked <= n; ++locked) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_GROUP_CONTEXT_HPP
+#define CONCH_SRC_GROUP_CONTEXT_HPP
+
+#include "core/random.hpp"
+#include "core/timer_heap.hpp"
+#include "group/majority.hpp"
+#include "group/questions.hpp"
+#include "hold/pending.hpp"
+
+#include <conch/config.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace conch::group {
+
+class holding;
+class members;
+class task;
+
+/// What the tasks and holds of a group share.
+struct context {
+    duration jitter(duration d) noexcept { return random.jitter(d); }
+    std::size_t majority() const noexcept { return majority_of(size); }
+
+    members& all;
+    const std::size_t size;
+    const config& settings;
+    const duration answer_timeout;  ///< what one member has for its answer
+    core::random random;
+    time_point now{};
+    core::timer_heap timers{};
+    std::vector<lock::completion> completions{};
+    questions asked{};
+    boost::unordered_flat_map<void*, std::shared_ptr<task>> tasks{};  // by the caller's tag
+    boost::unordered_flat_map<holding*, std::shared_ptr<holding>> holdings{};
+};
+
+}  // namespace conch::group
+
+#endif

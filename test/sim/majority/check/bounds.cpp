@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every call ends once, in the time that it has, and with an answer that fits.
+#include "sim/majority/simulation.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace conch::sim::majority {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For what is on its way between strands, and clocks that drift.
+constexpr duration slack = 100ms;
+
+class bounds final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "bounds"; }
+
+    void completed(const call& c) override {
+        if (c.completions != 1) {
+            violate("a call ended twice");
+        }
+        if (c.what == call::kind::acquire && c.view && c.ec) {
+            violate("a hold comes with an error");
+        }
+        if (c.what == call::kind::acquire && !c.view && !c.ec && !c.try_only) {
+            violate("neither a hold nor an error");
+        }
+        needless(c);
+        if (c.view && c.by->home().local_now() >= impl::end_of(*c.view)) {
+            violate("what is granted is over");
+        }
+    }
+
+    // Calls end in about the order in which they began.
+    void inspected() override {
+        const auto& calls = all_.calls();
+        while (done_ < calls.size() && (calls[done_].completions > 0 || is_dead(calls[done_]))) {
+            ++done_;
+        }
+        for (std::size_t i = done_; i < calls.size(); ++i) {
+            const call& c = calls[i];
+            if (c.completions == 0 && !is_dead(c) && is_late(c)) {
+                violate("a call is late: " + std::to_string(static_cast<int>(c.what)));
+                return;
+            }
+        }
+    }
+
+private:
+    void needless(const call& c) {
+        const bool greeted = c.asked_at > c.by->home().began_at() + 2 * seconds;
+        // The others ask those that have a part in the hold.
+        const bool asks_all = c.what == call::kind::acquire || c.what == call::kind::status ||
+                              c.what == call::kind::force;
+        if (asks_all && all_.how().has_a_sound_majority() && greeted &&
+            c.ec == errc::not_connected) {
+            violate("a call does not find the majority that is there: " +
+                    std::to_string(static_cast<int>(c.what)));
+        }
+    }
+
+    static bool is_dead(const call& c) { return c.by->home().dead(); }
+
+    bool is_late(const call& c) const {
+        const duration t = all_.how().answer_timeout;
+        const process& home = c.by->home();
+        const instant now = all_.the_world().now();
+        if (now < home.paused_until() + slack.count() + 8 * t.count()) {
+            return false;  // it has as much time as that took, too
+        }
+        const duration passed{now - c.asked_at};
+        switch (c.what) {
+            case call::kind::acquire: {
+                const duration wait = c.options.wait.value_or(c.try_only ? 0s : forever);
+                // The first round and what settles it are given their time.
+                return wait != forever && passed > wait + wait / 50 + 4 * t + slack;
+            }
+            case call::kind::extend:
+                return passed > all_.how().settings.operation_timeout * 102 / 100 + slack;
+            case call::kind::unlock: return home.local_now() > c.until + slack;
+            case call::kind::status:
+            case call::kind::force: return passed > t + slack;
+            case call::kind::watch: return false;  // loss_in_time knows
+        }
+        return false;
+    }
+
+    std::size_t done_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_bounds(simulation& s) { return std::make_unique<bounds>(s); }
+
+}  // namespace conch::sim::majority

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// A hold that has lost its majority is told so in time, and so is whoever watches it.
+#include "sim/majority/simulation.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace conch::sim::majority {
+namespace {
+
+/// A member's word comes later than it is seen, and the group's own word a moment behind its time.
+constexpr instant tolerance = 25 * millis;
+constexpr duration moment{10 * millis};
+
+class loss_in_time final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "loss_in_time"; }
+
+    void turned(process& p) override {
+        for (const held& h : all_.holds()) {
+            if (h.home == &p && h.lost() && h.watch && h.watch->completions == 0) {
+                violate("who watches a hold is not told of its loss");
+            }
+        }
+    }
+
+    void completed(const call& c) override {
+        if (c.what != call::kind::watch || !c.ec || c.given_up) {
+            return;
+        }
+        if (c.watches->lost.load() == 0 && (c.before == duration{} || lasts(c))) {
+            violate("who watches a hold is told of a loss that is none");
+        }
+    }
+
+    void inspected() override {
+        std::map<const impl::hold_view*, instant> still;
+        for (const held& h : all_.holds()) {
+            if (h.lost() || h.believes()) {
+                continue;
+            }
+            const auto seen = since_.find(h.view.get());
+            const instant first = seen != since_.end() ? seen->second : all_.the_world().now();
+            const instant since = std::max(first, h.home->paused_until());
+            if (all_.the_world().now() > since + tolerance) {
+                violate("a hold that nobody believes in is not lost");
+            }
+            still.emplace(h.view.get(), first);
+        }
+        since_ = std::move(still);
+    }
+
+private:
+    // By members that joined before this turn: one that came behind the word may have mended it.
+    bool lasts(const call& c) const {
+        const process& home = c.by->home();
+        const auto& parts = static_cast<const group::view&>(*c.watches).parts;
+        const instant joined = all_.the_world().now() - 3 * all_.how().answer_timeout.count();
+        std::size_t lasting = 0;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const bool counts = parts[i] && parts[i]->lost.load() == 0 &&
+                                home.born(i, *parts[i]) < joined &&
+                                impl::end_of(*parts[i]) > home.local_now() + c.before + moment;
+            lasting += counts ? 1u : 0u;
+        }
+        return lasting > parts.size() / 2;
+    }
+
+    std::map<const impl::hold_view*, instant> since_{};  // when it was seen to be over
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_loss_in_time(simulation& s) {
+    return std::make_unique<loss_in_time>(s);
+}
+
+}  // namespace conch::sim::majority

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who may believe that it owns the lock has it on a majority of the servers; and a hold has no part
+// that another has, or that was given back.
+#include "sim/majority/simulation.hpp"
+
+#include <algorithm>
+
+namespace conch::sim::majority {
+namespace {
+
+class ownership final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "ownership"; }
+
+    void turned(process& p) override {
+        for (const held& h : all_.holds()) {
+            if (h.home == &p && h.believes()) {
+                look(h);
+            }
+        }
+    }
+
+private:
+    void look(const held& h) {
+        std::size_t alive = 0;
+        std::size_t owned = 0;
+        bool forgotten = false;
+        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+            const impl::view_ptr& part = h.seen().parts[i];
+            if (!part) {
+                continue;
+            }
+            if (part->asked.load() != impl::hold_request::none) {
+                violate("a hold counts a part that was given back");
+            }
+            alive += part->lost.load() == 0 && h.home->local_now() < impl::end_of(*part) ? 1u : 0u;
+            owned += is_there(h, i, *part) ? 1u : 0u;
+            forgotten = forgotten || all_.forgot(i, h.name, h.since());
+            for (const held& other : all_.holds()) {
+                if (&other != &h && other.name == h.name && other.seen().parts[i] == part) {
+                    violate("two holds count the same part");
+                }
+            }
+        }
+        const std::size_t minority = all_.how().servers / 2;
+        if (alive <= minority) {
+            violate("a hold counts members that have lost it");
+        }
+        if (!forgotten && !all_.forced(h.name, h.since()) && owned <= minority) {
+            violate("a hold has " + std::to_string(owned) + " of " +
+                    std::to_string(all_.how().servers) + " servers");
+        }
+    }
+
+    bool is_there(const held& h, std::size_t i, impl::hold_view& part) {
+        server_node& s = all_.server(i);
+        const auto fields = s.redis().fields(all_.spec(h.name)->name(), s.wall_clock());
+        const std::string own =
+            h.home->node(i).id() + ":" + std::to_string(process::number_of(part));
+        return std::find(fields.begin(), fields.end(), own) != fields.end();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_ownership(simulation& s) { return std::make_unique<ownership>(s); }
+
+}  // namespace conch::sim::majority

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_MAJORITY_FAULTS_HPP
+#define CONCH_TEST_SIM_MAJORITY_FAULTS_HPP
+
+#include "sim/scenario.hpp"
+#include "sim/world.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace conch::sim::majority {
+
+class simulation;
+
+/// Lets the faults of a scenario happen, one after the other, until it heals them all.
+class fault_injector {
+public:
+    explicit fault_injector(simulation& s);
+    fault_injector(const fault_injector&) = delete;
+    fault_injector& operator=(const fault_injector&) = delete;
+
+    void start();
+    void heal();
+
+private:
+    void next(std::uint64_t, std::uint64_t);
+    void happen(fault f);
+    void refuse(fault f, std::size_t server, effect* e);
+    void end_refusal(std::uint64_t server, std::uint64_t);
+    void on_link(fault f, std::size_t server, std::uint64_t client, effect* e);
+    instant until();
+
+    simulation& all_;
+    std::vector<fault> kinds_{};
+    bool over_ = false;
+};
+
+}  // namespace conch::sim::majority
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_MAJORITY_GROUP_NODE_HPP
+#define CONCH_TEST_SIM_MAJORITY_GROUP_NODE_HPP
+
+#include "group/lock_group.hpp"
+#include "sim/world.hpp"
+
+#include <conch/lock_status.hpp>
+#include <conch/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace conch::sim::majority {
+
+class process;
+class user;
+
+/// One call of a user to a group, and how it ended.
+struct call {
+    enum class kind : std::uint8_t { acquire, unlock, extend, watch, status, force };
+
+    kind what = kind::acquire;
+    user* by = nullptr;
+    std::size_t name = 0;
+    instant asked_at = 0;
+    lock_options options{};  ///< of an acquire
+    bool try_only = false;
+    time_point until{};        ///< by which an unlock ends, by its own clock
+    duration before{};         ///< of a watch
+    impl::view_ptr watches{};  ///< what it tells the end of
+    int completions = 0;
+    error_code ec{};
+    impl::view_ptr view{};
+    bool flag = false;
+    lock_status status{};
+    bool given_up = false;  ///< its user cancelled it
+};
+
+/// A group in a process, with a driver on virtual time: it asks the engines of its process, and
+/// what they answer reaches it in a later turn.
+class group_node final : private group::members {
+public:
+    group_node(process& home, std::size_t name, std::uint64_t seed);
+    group_node(const group_node&) = delete;
+    group_node& operator=(const group_node&) = delete;
+    ~group_node();
+
+    /// A turn in which `input` is called; not while the process stands still.
+    template <typename Input>
+    void turn(Input&& input) {
+        begin();
+        input();
+        end();
+    }
+    group::lock_group& group() noexcept { return group_; }
+    const group::lock_group& group() const noexcept { return group_; }
+    std::size_t name() const noexcept { return name_; }
+    /// At the end of a pause that is over before its time.
+    void go_on();
+    /// A member's answer, which is taken in a turn of its own.
+    void answered(std::uint64_t id, group::reply r);
+
+private:
+    struct plain_view;
+
+    void try_lock(std::size_t member, std::uint64_t id, const lock_options& o) override;
+    void unlock(std::size_t member, std::uint64_t id, const impl::view_ptr& hold) override;
+    void extend(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
+                duration lease) override;
+    void wait_lost(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
+                   duration before) override;
+    void status(std::size_t member, std::uint64_t id, const status_options& o) override;
+    void force_unlock(std::size_t member, std::uint64_t id) override;
+    void withdraw(std::uint64_t id) noexcept override;
+    void release(std::size_t member, const impl::view_ptr& hold) noexcept override;
+    void detach(std::size_t member, const impl::view_ptr& hold) noexcept override;
+    group::view* make_view() override;
+
+    void begin();
+    void end();
+    void arm_timer();
+    void wake(std::uint64_t, std::uint64_t);
+    void on_timer(std::uint64_t generation, std::uint64_t);
+    void hand_out();
+    void run_handler(std::uint64_t, std::uint64_t);
+
+    process& home_;
+    const std::size_t name_;
+    group::lock_group group_;
+    std::deque<std::pair<std::uint64_t, group::reply>> answers_{};
+    std::deque<call*> ended_{};
+    bool woken_ = false;
+    instant timer_at_ = -1;  // -1: not armed
+    std::uint64_t timer_generation_ = 0;
+};
+
+}  // namespace conch::sim::majority
+
+#endif

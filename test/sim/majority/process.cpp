@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/majority/process.hpp"
+
+#include "hold/acquisition.hpp"
+#include "hold/level.hpp"
+#include "sim/majority/simulation.hpp"
+
+namespace conch::sim::majority {
+namespace {
+
+std::string id_of(std::size_t process, std::size_t member) {
+    return "00000000-0000-0000-0000-0000000000" + std::to_string(process) + std::to_string(member);
+}
+
+const error_code withdrawn = std::make_error_code(std::errc::operation_canceled);
+
+}  // namespace
+
+process::process(simulation& all, std::size_t index)
+    : all_{all}, index_{index}, began_at_{all.the_world().now()}, inboxes_(all.how().servers) {
+    dice& chance = all.the_world().chance;
+    const std::int64_t drift = chance.between(-10'000, 10'000);
+    const client_node::clock_settings clock{
+        .drift_ppm = chance.once_in(3) ? 0 : drift,
+        .ahead = std::chrono::seconds{3600 + 100 * static_cast<std::int64_t>(index)}};
+    for (std::size_t i = 0; i < all.how().servers; ++i) {
+        ports_.emplace_back(*this, i);
+        nodes_.push_back(std::make_unique<client_node>(all.the_world(), all.net(i), ports_.back(),
+                                                       all.how().settings, clock, id_of(index, i),
+                                                       chance.seed()));
+    }
+    for (std::size_t i = 0; i < all.how().names * all.how().groups; ++i) {
+        groups_.push_back(std::make_unique<group_node>(*this, i % all.how().names, chance.seed()));
+    }
+}
+
+process::~process() {
+    ending_ = true;
+    groups_.clear();
+}
+
+std::uint64_t process::number_of(impl::hold_view& part) noexcept {
+    const lock::level* const l = lock::level_of(part);
+    return l ? l->of->number : 0;
+}
+
+instant process::born(std::size_t member, impl::hold_view& part) const {
+    const auto it = born_.find({member, number_of(part)});
+    return it != born_.end() ? it->second : all_.the_world().now();
+}
+
+void process::port::turned(std::uint64_t) { home.all_.turned(home); }
+
+void process::pause(instant until, effect* e) {
+    for (const auto& n : nodes_) {
+        n->pause(until, e);
+    }
+}
+
+void process::die(bool heard) {
+    for (const auto& n : nodes_) {
+        n->die(heard);
+    }
+}
+
+// What was put off goes on now.
+void process::heal() {
+    if (dead() || running()) {
+        return;
+    }
+    for (const auto& n : nodes_) {
+        n->heal();
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        all_.the_world().plan<&process::deliver>(all_.the_world().now(), this, i);
+    }
+    for (const auto& g : groups_) {
+        g->go_on();
+    }
+}
+
+question& process::ask(group_node& by, std::size_t member, std::uint64_t id, question::kind what) {
+    question& q = questions_.emplace_back(question{what, &by, member, id});
+    q.of.place = questions_.size() - 1;
+    q.asked_at = all_.the_world().now();
+    open_.emplace(std::pair{&by, id}, &q);
+    inboxes_[member].asked.push_back(&q);
+    wake(member);
+    return q;
+}
+
+void process::withdraw(group_node& by, std::uint64_t id) noexcept {
+    const auto it = open_.find({&by, id});
+    if (!ending_ && it != open_.end()) {
+        inboxes_[it->second->member].cancelled.push_back(it->second);
+        wake(it->second->member);
+    }
+}
+
+void process::give_up(std::size_t member, const impl::view_ptr& hold,
+                      impl::hold_request how) noexcept {
+    if (!ending_) {
+        hold->asked.store(how);
+        inboxes_[member].holds.emplace_back(hold, how);
+        wake(member);
+    }
+}
+
+void process::wake(std::size_t member) noexcept {
+    if (!std::exchange(inboxes_[member].woken, true)) {
+        world& w = all_.the_world();
+        const instant later = w.chance.once_in(4) ? w.chance.between(0, 3 * millis) : instant{0};
+        w.plan<&process::deliver>(w.now() + later, this, member);
+    }
+}
+
+void process::deliver(std::uint64_t member, std::uint64_t) {
+    if (dead()) {
+        return;
+    }
+    if (!running()) {
+        all_.the_world().plan<&process::deliver>(put_off(), this, member);
+        return;
+    }
+    const inbox in = std::exchange(inboxes_[member], {});
+    client_node& to = node(member);
+    to.turn([&] {
+        for (const auto& [hold, how] : in.holds) {
+            if (how == impl::hold_request::detach) {
+                to.engine().detach(*hold);
+            } else {
+                to.engine().release(*hold);
+            }
+        }
+        for (question* q : in.asked) {
+            start(to, *q);
+        }
+        for (question* q : in.cancelled) {
+            if (q->of.completions == 0 && q->of.running) {
+                to.engine().cancel(*q->of.running, withdrawn);
+            }
+        }
+    });
+}
+
+void process::start(client_node& to, question& q) {
+    const lock::caller from{&q.of, &q.of.running};
+    engine::lock_engine& e = to.engine();
+    const impl::spec_ptr& spec = all_.spec(q.by->name());
+    switch (q.what) {
+        case question::kind::try_lock: e.acquire(spec, q.options, true, from); return;
+        case question::kind::unlock: e.unlock(q.hold, from); return;
+        case question::kind::extend: e.extend(q.hold, q.amount, from); return;
+        case question::kind::wait_lost: e.wait_lost(q.hold, q.amount, from); return;
+        case question::kind::status: e.status(spec, {}, from, &q.of.status); return;
+        case question::kind::force: e.force_unlock(spec, from); return;
+    }
+}
+
+void process::answered(sim::call& c) {
+    question& q = questions_[c.place];
+    open_.erase({q.by, q.id});
+    q.hold.reset();
+    if (c.view) {
+        born_.emplace(std::pair{q.member, c.number}, q.asked_at);
+    }
+    q.by->answered(q.id, {c.ec, std::move(c.view), c.flag, std::move(c.status)});
+}
+
+}  // namespace conch::sim::majority

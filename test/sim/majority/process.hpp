@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_MAJORITY_PROCESS_HPP
+#define CONCH_TEST_SIM_MAJORITY_PROCESS_HPP
+
+#include "sim/client_node.hpp"
+#include "sim/majority/group_node.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace conch::sim::majority {
+
+class simulation;
+
+/// What a group asks the engine of a member.
+struct question {
+    enum class kind : std::uint8_t { try_lock, unlock, extend, wait_lost, status, force };
+
+    kind what;
+    group_node* by;
+    std::size_t member;
+    std::uint64_t id;  ///< the group's
+    lock_options options{};
+    duration amount{};
+    impl::view_ptr hold{};
+    sim::call of{};
+    instant asked_at = 0;
+};
+
+/// A client's process: an engine for each server, each on a strand of its own, and groups of them.
+/// What goes from one strand to another arrives later.
+class process {
+public:
+    process(simulation& all, std::size_t index);
+    process(const process&) = delete;
+    process& operator=(const process&) = delete;
+    ~process();
+
+    simulation& all() noexcept { return all_; }
+    std::size_t index() const noexcept { return index_; }
+    instant began_at() const noexcept { return began_at_; }
+    std::size_t members() const noexcept { return nodes_.size(); }
+    const config& settings() const noexcept { return nodes_.front()->settings(); }
+    client_node& node(std::size_t member) noexcept { return *nodes_[member]; }
+    const client_node& node(std::size_t member) const noexcept { return *nodes_[member]; }
+    std::vector<std::unique_ptr<group_node>>& groups() noexcept { return groups_; }
+    const std::vector<std::unique_ptr<group_node>>& groups() const noexcept { return groups_; }
+    time_point local_now() const noexcept { return nodes_.front()->local_now(); }
+    instant true_time(time_point t) const noexcept { return nodes_.front()->true_time(t); }
+    bool running() const noexcept { return nodes_.front()->running(); }
+    bool dead() const noexcept { return nodes_.front()->dead(); }
+    instant paused_until() const noexcept { return nodes_.front()->paused_until(); }
+    instant put_off() noexcept { return nodes_.front()->put_off(); }
+
+    /// The acquisition of this member that `part` is of: its number, 0 once it ended.
+    static std::uint64_t number_of(impl::hold_view& part) noexcept;
+    /// When that was asked for first: it may have been passed on since.
+    instant born(std::size_t member, impl::hold_view& part) const;
+
+    void pause(instant until, effect* e);
+    void die(bool heard);
+    void heal();
+
+    // The groups'.
+
+    question& ask(group_node& by, std::size_t member, std::uint64_t id, question::kind what);
+    void withdraw(group_node& by, std::uint64_t id) noexcept;
+    void give_up(std::size_t member, const impl::view_ptr& hold, impl::hold_request how) noexcept;
+
+private:
+    /// The driver of one engine.
+    struct port final : client_events {
+        port(process& p, std::size_t m) : home{p}, member{m} {}
+        void ended(std::uint64_t, sim::call& c) override { home.answered(c); }
+        void turned(std::uint64_t) override;
+
+        process& home;
+        const std::size_t member;
+    };
+    /// As the inbox of the real one: what is in it is taken in one turn, in this order.
+    struct inbox {
+        std::vector<std::pair<impl::view_ptr, impl::hold_request>> holds{};
+        std::vector<question*> cancelled{};
+        std::vector<question*> asked{};
+        bool woken = false;
+    };
+
+    void wake(std::size_t member) noexcept;
+    void deliver(std::uint64_t member, std::uint64_t);
+    void start(client_node& to, question& q);
+    void answered(sim::call& c);
+
+    simulation& all_;
+    const std::size_t index_;
+    const instant began_at_;
+    std::deque<port> ports_{};
+    std::vector<std::unique_ptr<client_node>> nodes_{};
+    std::vector<inbox> inboxes_{};
+    std::deque<question> questions_{};
+    std::map<std::pair<group_node*, std::uint64_t>, question*> open_{};
+    std::map<std::pair<std::size_t, std::uint64_t>, instant> born_{};  // acquisitions
+    std::vector<std::unique_ptr<group_node>> groups_{};
+    bool ending_ = false;
+};
+
+}  // namespace conch::sim::majority
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_MAJORITY_SCENARIO_HPP
+#define CONCH_TEST_SIM_MAJORITY_SCENARIO_HPP
+
+#include "sim/network.hpp"
+#include "sim/scenario.hpp"
+#include "sim/world.hpp"
+
+#include <conch/config.hpp>
+
+#include <bitset>
+#include <chrono>
+#include <cstddef>
+
+namespace conch::sim::majority {
+
+/// It can happen here.
+bool knows(fault f) noexcept;
+
+/// What the seed of a run chose.
+struct scenario {
+    explicit scenario(dice& chance);
+
+    bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
+    /// Its faults are those of servers, and of connections to them.
+    bool spares(std::size_t server) const noexcept { return server >= victims; }
+    /// A majority of servers is always there, and answers in time.
+    bool has_a_sound_majority() const noexcept {
+        return victims <= (servers - 1) / 2 && net.spike_once_in == 0 && !has(fault::pause) &&
+               answer_timeout >= sound_answer_timeout();
+    }
+    duration sound_answer_timeout() const noexcept {
+        return duration{8 * net.latency} + std::chrono::milliseconds{40};
+    }
+    /// So long after the last fault, every client is connected and listens again.
+    instant settling() const noexcept;
+    /// When all has settled, somebody gets a free lock in this time.
+    instant patience() const noexcept;
+
+    std::bitset<fault_count> faults{};
+    std::size_t servers = 3;
+    std::size_t victims = 0;  ///< the first so many servers are what faults happen to
+    std::size_t processes = 0;
+    std::size_t users = 0;  ///< per process
+    std::size_t names = 0;
+    std::size_t groups = 1;  ///< per process and name
+    instant fault_pause = 0;
+    instant chaos = 0;
+    instant calm = 0;
+    instant think = 0;
+    duration longest_lease{};
+    duration answer_timeout{};
+    bool fixed_leases = false;
+    bool detaching = false;
+    network::settings net{};
+    conch::config settings{};
+};
+
+}  // namespace conch::sim::majority
+
+#endif

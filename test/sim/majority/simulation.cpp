@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/majority/simulation.hpp"
+
+#include "protocol/lock_protocol.hpp"
+#include "sim/majority/faults.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace conch::sim::majority {
+namespace {
+
+constexpr std::size_t most_violations = 8;
+/// Some hundred times as many as usual: a client that spins.
+constexpr std::uint64_t most_events = 8'000'000;
+/// Between two looks at what goes on by itself.
+constexpr instant inspection = 10 * millis;
+
+constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
+    make_exclusion,        make_ownership, make_loss_in_time,
+    make_no_needless_loss, make_bounds,    make_healing,
+    make_liveness,         make_terms,     make_rest,
+};
+
+}  // namespace
+
+instant held::since() const {
+    instant first = asked_at;
+    for (std::size_t i = 0; i < seen().parts.size(); ++i) {
+        if (const impl::view_ptr& part = seen().parts[i]) {
+            first = std::min(first, home->born(i, *part));
+        }
+    }
+    return first;
+}
+
+void checker::violate(std::string_view what) { all_.violate(name(), what); }
+
+simulation::simulation(std::uint64_t seed, bool print)
+    : world_{seed, print}, how_{world_.chance}, forces_(how_.names) {
+    outcome_.seed = seed;
+    for (std::size_t i = 0; i < how_.names; ++i) {
+        specs_.push_back(
+            impl::lock_spec::make(protocol::mutex_protocol, "lock:" + std::to_string(i), {}));
+    }
+    for (std::size_t i = 0; i < how_.servers; ++i) {
+        machine& m = machines_.emplace_back();
+        m.server = std::make_unique<server_node>(
+            world_, fake_redis::settings{.seed = world_.chance.seed()});
+        m.net = std::make_unique<network>(world_, *m.server, how_.net);
+        m.server->use(*m.net);
+    }
+    for (std::size_t i = 0; i < how_.processes; ++i) {
+        add_process();
+    }
+    for (const auto make : makers) {
+        checkers_.push_back(make(*this));
+    }
+    faults_ = std::make_unique<fault_injector>(*this);
+}
+
+simulation::~simulation() { processes_.clear(); }
+
+void simulation::add_process() {
+    processes_.push_back(std::make_unique<process>(*this, processes_.size()));
+    for (std::size_t i = 0; i < how_.users; ++i) {
+        users_.push_back(std::make_unique<user>(*this, *processes_.back(), users_.size()));
+        users_.back()->start();
+    }
+}
+
+instant simulation::leases_end() const noexcept {
+    instant behind = 0;
+    for (const machine& m : machines_) {
+        behind = std::max(behind, m.server->set_back());
+    }
+    return settled_at_ + longest_extension * how_.longest_lease.count() * 103 / 100 + behind;
+}
+
+call& simulation::begin_call(user& by, call::kind what, std::size_t name) {
+    call& c = calls_.emplace_back();
+    c.what = what;
+    c.by = &by;
+    c.name = name;
+    c.asked_at = world_.now();
+    forces_[name].running += what == call::kind::force ? 1 : 0;
+    return c;
+}
+
+held& simulation::granted(call& c, group_node& at) {
+    ++outcome_.grants;
+    held& h = holds_.emplace_back();
+    h.home = &c.by->home();
+    h.by = c.by;
+    h.at = &at;
+    h.name = c.name;
+    h.view = std::move(c.view);
+    h.options = c.options;
+    h.lease = *c.options.lease;
+    h.asked_at = c.asked_at;
+    h.granted_at = world_.now();
+    for (const auto& check : checkers_) {
+        check->granted(h);
+    }
+    return h;
+}
+
+bool simulation::forgot(std::size_t server, std::size_t name, instant since) {
+    const server_node& s = *machines_[server].server;
+    return std::max(s.last_loss(specs_[name]->name()), s.set_forward_at()) >= since;
+}
+
+bool simulation::forced(std::size_t name, instant since) const noexcept {
+    return forces_[name].running > 0 || forces_[name].last_end >= since;
+}
+
+void simulation::replace(process& p, bool heard, effect* e) {
+    if (p.dead() || !may_crash()) {
+        return;
+    }
+    for (const auto& u : users_) {
+        if (&u->home() == &p) {
+            feel(u->idle() ? nullptr : e);
+            u->die();
+        }
+    }
+    // What it has sent to take a lock away knows only holders of that time.
+    for (const call& c : calls_) {
+        if (&c.by->home() == &p && c.what == call::kind::force && c.completions == 0) {
+            --forces_[c.name].running;
+            forces_[c.name].last_end = world_.now();
+        }
+    }
+    std::erase_if(holds_, [&](const held& h) { return h.home == &p; });
+    p.die(heard);
+    add_process();
+}
+
+void simulation::violate(std::string_view checker, std::string_view what) {
+    world_.note("VIOLATION");
+    if (outcome_.violations.size() < most_violations) {
+        outcome_.violations.push_back(std::string{checker} + ": " + std::string{what} + ", at " +
+                                      std::to_string(world_.now() / micros) + " us");
+    }
+}
+
+void simulation::turned(process& p) {
+    for (const auto& check : checkers_) {
+        check->turned(p);
+    }
+}
+
+void simulation::completed(call& c) {
+    world_.note("ended", static_cast<std::uint64_t>(c.what),
+                static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.view ? 1 : 0));
+    if (c.what == call::kind::force) {
+        --forces_[c.name].running;
+        forces_[c.name].last_end = world_.now();
+    }
+    outcome_.losses += c.what == call::kind::watch && c.ec && !c.given_up ? 1 : 0;
+    for (const auto& check : checkers_) {
+        check->completed(c);
+    }
+}
+
+void simulation::ended(call& c) { c.by->ended(c); }
+
+bool simulation::enough() const noexcept {
+    return outcome_.violations.size() >= most_violations || world_.events() > most_events;
+}
+
+void simulation::run_until(instant until) {
+    while (!enough() && world_.step(until)) {
+    }
+}
+
+void simulation::inspect(std::uint64_t, std::uint64_t) {
+    for (const auto& check : checkers_) {
+        check->inspected();
+    }
+    world_.plan<&simulation::inspect>(world_.now() + inspection, this);
+}
+
+outcome simulation::run() {
+    settled_at_ = how_.chaos + how_.settling();
+    end_of_work_ = leases_end() + how_.calm;
+    faults_->start();
+    inspect(0, 0);
+    run_until(how_.chaos);
+    faults_->heal();
+    run_until(end_of_work_);
+    wind_down();
+    if (world_.events() > most_events) {
+        violate("bounds", "it never ends");
+    }
+    for (const auto& [f, what_came_of_it] : attempts_) {
+        ++outcome_.attempts[static_cast<std::size_t>(f)];
+        outcome_.faults[static_cast<std::size_t>(f)] += what_came_of_it.was_felt() ? 1 : 0;
+    }
+    outcome_.trace_hash = world_.trace_hash();
+    outcome_.events = world_.events();
+    return std::move(outcome_);
+}
+
+bool simulation::busy() const noexcept {
+    return std::any_of(users_.begin(), users_.end(),
+                       [](const auto& u) { return !u->home().dead() && !u->idle(); });
+}
+
+// Users leave what they have; then everything must come to rest. Whoever asks then gets the lock.
+void simulation::wind_down() {
+    stopped_ = true;
+    world_.note("stop");
+    for (const auto& u : users_) {
+        u->stop();
+    }
+    come_to_rest();
+    probe();
+}
+
+void simulation::come_to_rest() {
+    const instant last = world_.now() + 20 * seconds;
+    while (busy() && world_.now() < last && !enough()) {
+        run_until(world_.now() + 100 * millis);
+    }
+    if (busy()) {
+        violate("rest", "a user still waits for an answer");
+    }
+    // Keys that were left behind on purpose last for a lease.
+    const instant left = how_.detaching ? leases_end() - settled_at_ : 0;
+    run_until(world_.now() + left + how_.patience());
+    for (const auto& check : checkers_) {
+        check->rested();
+    }
+}
+
+void simulation::probe() {
+    for (std::size_t name = 0; name < how_.names; ++name) {
+        const auto alive = std::find_if(users_.begin(), users_.end(),
+                                        [](const auto& u) { return !u->home().dead(); });
+        const std::uint64_t before = outcome_.grants;
+        (*alive)->probe(name, duration{how_.patience()});
+        come_to_rest();
+        if (outcome_.grants == before) {
+            violate("liveness", "a free lock is not granted to the only one who asks");
+        }
+    }
+}
+
+}  // namespace conch::sim::majority

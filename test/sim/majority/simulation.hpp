@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_MAJORITY_SIMULATION_HPP
+#define CONCH_TEST_SIM_MAJORITY_SIMULATION_HPP
+
+#include "sim/majority/check/checker.hpp"
+#include "sim/majority/group_node.hpp"
+#include "sim/majority/process.hpp"
+#include "sim/majority/scenario.hpp"
+#include "sim/majority/user.hpp"
+#include "sim/network.hpp"
+#include "sim/outcome.hpp"
+#include "sim/server_node.hpp"
+#include "sim/world.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace conch::sim::majority {
+
+/// A hold in a user's hands, as the public handle would be.
+struct held {
+    process* home = nullptr;
+    user* by = nullptr;
+    group_node* at = nullptr;
+    std::size_t name = 0;
+    impl::view_ptr view{};
+    lock_options options{};
+    instant asked_at = 0;
+    instant granted_at = 0;
+    call* watch = nullptr;
+    duration lease{};       ///< the longest that it was ever asked for
+    bool extended = false;  ///< or may have been
+
+    const group::view& seen() const noexcept { return static_cast<const group::view&>(*view); }
+    time_point valid_until() const noexcept { return impl::end_of(*view); }
+    bool lost() const noexcept { return view->lost.load() != 0; }
+    /// When the oldest of its parts was asked for.
+    instant since() const;
+    /// What `hold::owns_lock()` says now.
+    bool believes() const noexcept { return !lost() && home->local_now() < valid_until(); }
+};
+
+/// One run: processes with users, independent servers, a network to each, the faults of a scenario,
+/// and the checkers that watch them.
+class simulation {
+public:
+    explicit simulation(std::uint64_t seed, bool print = false);
+    simulation(const simulation&) = delete;
+    simulation& operator=(const simulation&) = delete;
+    ~simulation();
+
+    outcome run();
+
+    // For users, faults and checkers.
+
+    world& the_world() noexcept { return world_; }
+    const scenario& how() const noexcept { return how_; }
+    server_node& server(std::size_t i) noexcept { return *machines_[i].server; }
+    network& net(std::size_t i) noexcept { return *machines_[i].net; }
+    const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    std::vector<std::unique_ptr<process>>& processes() noexcept { return processes_; }
+    const std::vector<std::unique_ptr<user>>& users() const noexcept { return users_; }
+    std::list<held>& holds() noexcept { return holds_; }
+    const std::deque<call>& calls() const noexcept { return calls_; }
+
+    bool working() const noexcept { return world_.now() < end_of_work_; }
+    bool stopped() const noexcept { return stopped_; }
+    bool settled() const noexcept { return world_.now() >= settled_at_; }
+    instant settled_at() const noexcept { return settled_at_; }
+    /// By then, keys that nobody tends are gone: of those who crashed, detached, or were forgotten.
+    instant leases_end() const noexcept;
+
+    call& begin_call(user& by, call::kind what, std::size_t name);
+    held& granted(call& c, group_node& at);
+    void gone(std::list<held>::iterator h) { holds_.erase(h); }
+    /// This server forgot what it had of this name since then, or may have.
+    bool forgot(std::size_t server, std::size_t name, instant since);
+    /// Somebody took this name's lock away since then, or is about to.
+    bool forced(std::size_t name, instant since) const noexcept;
+    bool may_crash() const noexcept { return processes_.size() < most_processes; }
+    void replace(process& p, bool heard, effect* e);
+    effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
+    void violate(std::string_view checker, std::string_view what);
+
+    // The processes'.
+
+    /// One of its engines or groups had a turn.
+    void turned(process& p);
+    /// A call has ended; its handler runs later.
+    void completed(call& c);
+    void ended(call& c);
+
+private:
+    struct machine {
+        std::unique_ptr<server_node> server;
+        std::unique_ptr<network> net;
+    };
+    struct forces {
+        std::size_t running = 0;
+        instant last_end = -1;
+    };
+
+    static constexpr std::size_t most_processes = 8;
+
+    void add_process();
+    bool enough() const noexcept;
+    void run_until(instant until);
+    void inspect(std::uint64_t, std::uint64_t);
+    void wind_down();
+    void come_to_rest();
+    void probe();
+    bool busy() const noexcept;
+
+    world world_;
+    const scenario how_;
+    std::deque<std::pair<fault, effect>> attempts_{};
+    std::vector<machine> machines_{};
+    std::vector<impl::spec_ptr> specs_{};
+    std::vector<forces> forces_{};
+    std::deque<call> calls_{};
+    std::list<held> holds_{};
+    std::vector<std::unique_ptr<process>> processes_{};
+    std::vector<std::unique_ptr<user>> users_{};
+    std::vector<std::unique_ptr<checker>> checkers_{};
+    std::unique_ptr<class fault_injector> faults_;
+    instant end_of_work_ = 0;
+    instant settled_at_ = 0;
+    bool stopped_ = false;
+    outcome outcome_{};
+};
+
+}  // namespace conch::sim::majority
+
+#endif
