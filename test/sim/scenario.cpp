@@ -68,6 +68,8 @@ std::string_view name_of(fault f) noexcept {
         case fault::migration: return "migration";
         case fault::role_swap: return "role_swap";
         case fault::cut_off: return "cut_off";
+        case fault::split_brain: return "split_brain";
+        case fault::deletion: return "deletion";
         case fault::count: break;
     }
     return "?";
@@ -154,6 +156,12 @@ scenario::scenario(dice& chance, dice more, deployment d)
         deploy(more);
     }
     settings.max_pass_time = more.once_in(4) ? spread(more, 1ms, 1s) : settings.max_pass_time;
+    if (more.once_in(8) && happens_in(fault::deletion, d) && !same_key) {
+        faults[static_cast<std::size_t>(fault::deletion)] = true;
+    }
+    if (run_as != deployment::alone) {
+        part_masters(more);
+    }
 }
 
 // What the locks of mutexes are for, and what is only known of those.
