@@ -180,6 +180,7 @@ struct scenario {
     conch::config settings{};
 
 private:
+    void choose_settings(dice& chance);
     void name_locks(dice& chance);
     void lock_for_reading();
     void set_limits(dice& chance);
