@@ -221,6 +221,10 @@ void fake_redis::run(session& s, arguments a) {
 }
 
 const std::string* fake_redis::refused(const command& c, bool in_script, bool wrote) noexcept {
+    static const std::string no_replicas{"NOREPLICAS Not enough good replicas to write."};
+    if (refuses_writes_ == now_at_ && (c.flags & command::writes) != 0 && !wrote) {
+        return &no_replicas;
+    }
     if (!refusal_) {
         return nullptr;
     }

@@ -157,6 +157,9 @@ public:
     /// These are cut off from all others, until they rejoin.
     void cut_off(std::set<fleet::process> some) { fleet_.cut_off(std::move(some)); }
     void rejoin() noexcept { fleet_.rejoin(); }
+    /// A master without replicas, or without the others of its cluster, refuses what writes, until
+    /// it learns of another one.
+    void refuse_writes(fleet::process p) noexcept { refuses_writes_ = p; }
     /// They have other keys, values or deadlines than each other.
     bool differ(fleet::process p, fleet::process q, std::int64_t now_us);
     fleet::process master_of(std::string_view key) const noexcept;
@@ -290,6 +293,7 @@ private:
     std::int64_t now_us_ = 0;
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
+    std::optional<fleet::process> refuses_writes_{};
     bool batches_refused_ = false;
     bool subscriptions_refused_ = false;
     bool kills_refused_ = false;

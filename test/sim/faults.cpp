@@ -202,6 +202,9 @@ void fault_injector::split(std::size_t shard, effect* e) {
     s.promoted = w.now() + w.chance.spread(millis, 1 * seconds);
     s.over = s.promoted + w.chance.spread(10 * millis, 5 * seconds);
     s.hangs_up = w.chance.once_in(2);
+    if (w.chance.once_in(3)) {
+        s.gives_up = w.chance.between(w.now(), s.over);
+    }
     if (f.kind() == deployment::sentinel && !w.chance.once_in(3)) {
         s.with_old = 2 + w.chance.below(2);
     } else if (f.clustered() && w.chance.once_in(2)) {  // a replica of another shard

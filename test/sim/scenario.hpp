@@ -113,10 +113,11 @@ struct scenario {
     }
     /// It may be met as a replica.
     bool may_say_read_only() const noexcept { return has(fault::read_only) || replaces_servers(); }
-    /// Loading; or a part of a cluster has no master, or its keys are on two of them.
+    /// Loading; or a part of a cluster has no master, or its keys are on two of them; or a master
+    /// has no replica.
     bool may_say_unavailable() const noexcept {
         return has(fault::loading) || has(fault::migration) ||
-               (run_as == deployment::cluster && replaces_servers());
+               (run_as == deployment::cluster && replaces_servers()) || has(fault::split_brain);
     }
     /// A client may be without a server that answers. Where a master is wanted, one that may not
     /// write is left.

@@ -122,7 +122,8 @@ public:
         instant promoted = 0;
         instant over = 0;
         std::optional<fleet::process> with_old{};
-        bool hangs_up = false;  ///< the old master ends its connections then
+        instant gives_up = -1;  ///< the old master refuses what writes from then on; -1: it doesn't
+        bool hangs_up = false;  ///< it ends its connections when it hears of the new one
     };
     bool split(const parting& s, effect* e = nullptr);
     /// A part of the cluster goes to another shard, one key after each pause. False if one is on
@@ -239,6 +240,7 @@ private:
     void settle_processes();
     bool is_torn(std::size_t shard) const noexcept;
     void promote_beside(std::uint64_t number, std::uint64_t);
+    void give_up(std::uint64_t number, std::uint64_t);
     void rejoin(std::uint64_t number, std::uint64_t);
     void demote(std::uint64_t number, std::uint64_t);
     void end_split();

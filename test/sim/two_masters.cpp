@@ -24,7 +24,17 @@ bool server_node::split(const parting& s, effect* e) {
     note_copies(f.replica(s.shard));
     world_.plan<&server_node::promote_beside>(s.promoted, this, splits_);
     world_.plan<&server_node::rejoin>(s.over, this, splits_);
+    if (s.gives_up >= 0) {
+        world_.plan<&server_node::give_up>(s.gives_up, this, splits_);
+    }
     return true;
+}
+
+void server_node::give_up(std::uint64_t number, std::uint64_t) {
+    if (split_ && split_->number == number) {
+        world_.note("gives up", split_->old);
+        redis_.refuse_writes(split_->old);
+    }
 }
 
 bool server_node::is_torn(std::size_t shard) const noexcept {

@@ -4,7 +4,9 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 namespace conch::sim {
 namespace {
@@ -15,10 +17,13 @@ public:
     std::string_view name() const noexcept override { return "holds_first"; }
     bool of_one_holder() const noexcept override { return true; }
 
+    void granted(const held& h) override { last_[{h.client, h.name}] = all_.field_of(h); }
+
     void ran(const script_run& r) override {
         const auto lock = all_.name_in(r);
-        // One that takes a lock over releases it, too; and where hash slots move, locks do.
-        if (!lock || !r.is("acquire") || r.args.size() > 3 || all_.how().has(fault::migration)) {
+        // Where hash slots move, locks do.
+        if (!lock || !r.is("acquire") || may_hand_over(r.client, *lock) ||
+            all_.how().has(fault::migration)) {
             return;
         }
         for (const held& h : all_.holds()) {
@@ -32,6 +37,18 @@ public:
     }
 
 private:
+    /// An acquire that hands a lock over goes with the releases, also where it finds nothing to
+    /// release any more.
+    bool may_hand_over(std::uint64_t client, std::size_t lock) const {
+        const auto last = last_.find({client, lock});
+        if (!all_.fenced(lock) || last == last_.end()) {
+            return false;
+        }
+        const auto& seen = all_.server().sightings(last->second);
+        return std::none_of(seen.begin(), seen.end(),
+                            [](const auto& s) { return s.what == server_node::sight::deleted; });
+    }
+
     /// A lock that waits for replicas has a connection of its own.
     bool is_there(const held& h, std::size_t lock) const {
         const server_node& server = all_.server();
@@ -53,6 +70,8 @@ private:
                std::any_of(seen.rbegin(), seen.rend(),
                            [&](const auto& s) { return s.line == line; });
     }
+
+    std::map<std::pair<std::uint64_t, std::size_t>, std::string> last_{};  // holder, by client
 };
 
 }  // namespace

@@ -72,7 +72,7 @@ std::optional<std::string> fake_redis::sent_on(const session& s, const command& 
                     [&](std::string_view k) { return wire::hash_slot_of(k) != slot; })) {
         return "CROSSSLOT Keys in request don't hash to the same slot";
     }
-    if (fleet_.down()) {
+    if (fleet_.down() || refuses_writes_ == s.at) {
         return "CLUSTERDOWN The cluster is down";
     }
     const bool moves = fleet_.moving() && fleet_.moving()->slot == slot;
@@ -178,6 +178,7 @@ void fake_redis::learn(fleet::process p) {
     const bool resyncs = is_to_resync(p);
     fleet_.learn(p);
     if (resyncs) {
+        refuses_writes_.reset();
         data_.resync(p, fleet_.master(fleet_.shard_of(p)));
     }
     if (fleet_.is_sentinel(p) && fleet_.master_seen(p, 0) != before) {

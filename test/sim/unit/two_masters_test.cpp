@@ -74,6 +74,17 @@ TEST_F(two_masters_test, the_old_one_discards_what_it_has_when_it_hears_of_the_o
     EXPECT_EQ(get(heir), "$1\r\n2\r\n");
 }
 
+TEST_F(two_masters_test, the_old_one_may_refuse_what_writes_until_it_hears_of_the_other) {
+    split(0);
+    server.refuse_writes(0);
+    EXPECT_TRUE(ask(old, {"SET", "k", "1"}).starts_with("-NOREPLICAS"));
+    EXPECT_EQ(set(heir, "2"), "+OK\r\n");
+    EXPECT_EQ(get(old), "$-1\r\n");
+    server.rejoin();
+    server.learn(0);
+    EXPECT_TRUE(get(old).starts_with("-READONLY"));
+}
+
 TEST_F(two_masters_test, no_replica_acknowledges_a_write_to_either) {
     split(0);
     for (int i = 0; i < 20; ++i) {
