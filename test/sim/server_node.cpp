@@ -119,9 +119,7 @@ void server_node::saw(std::int64_t connection, std::string_view field, sight wha
     const fleet::process p = process_of(line->second);
     sightings_[std::string{field}].push_back(
         {world_.now(), network_->client_of(line->second), line->second, what});
-    if (what == sight::there) {
-        standings_.found(redis_.data_set_of(p), field);
-    } else if (split_) {
+    if (what != sight::there && split_) {
         note_left(p, field);
     }
 }
@@ -162,6 +160,7 @@ void server_node::tell_run(std::uint64_t line, std::string_view name, arguments 
                        .args = args,
                        .answer = answer};
     tell_count(r);
+    note_renewals(r);
     if (ran_) {
         ran_(r);
     }

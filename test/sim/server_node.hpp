@@ -247,6 +247,7 @@ private:
     void learn(fleet::process p);
     void note_copies(fleet::process replica);
     void note_standings(fleet::process p);
+    void note_renewals(const script_run& r);
     static std::int64_t deadline_of(const fake_redis::placed_field& h) noexcept;
     void note_left(fleet::process by, std::string_view field);
     standings::data_sets standing(std::string_view key, std::string_view field) const;

@@ -22,7 +22,7 @@ public:
     void has(unsigned set, std::string_view field, std::int64_t deadline_ms);
     /// So has this one, which was just copied.
     void copied(unsigned set, std::string_view field, std::int64_t deadline_ms);
-    /// A command of its client found it there, and prolonged its lease if that was to be done.
+    /// A renewal of its client found it there, and prolonged its lease if that was to be done.
     void found(unsigned set, std::string_view field);
     /// Null if there were never two masters while it was there.
     const data_sets* of(std::string_view field) const noexcept;

@@ -126,6 +126,16 @@ void server_node::note_standings(fleet::process p) {
     }
 }
 
+// What is left of its lease there is as much as its client believes, then.
+void server_node::note_renewals(const script_run& r) {
+    for (std::size_t i = 0; r.is("renew") && i < r.answer.items.size(); ++i) {
+        const reply& one = r.answer.items[i];
+        if (one.what == reply::kind::integer && one.integer > 0) {
+            standings_.found(redis_.data_set_of(process_of(r.line)), r.args[2 * i]);
+        }
+    }
+}
+
 std::int64_t server_node::deadline_of(const fake_redis::placed_field& h) noexcept {
     return h.expires_ms < 0 ? standings::no_expiry : h.expires_ms;
 }
