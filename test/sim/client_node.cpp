@@ -251,9 +251,11 @@ void client_node::go_on(std::uint64_t, std::uint64_t) {
     if (!reads_first) {
         turn([] {});
     }
+    catching_up_ = true;
     for (const arrival& a : std::exchange(waiting_, {})) {
         take(a);
     }
+    catching_up_ = false;
     turn([] {});
     for (std::size_t i = 0; i < ended_.size(); ++i) {
         world_.plan<&client_node::run_handler>(world_.now(), this);

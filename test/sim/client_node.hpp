@@ -128,6 +128,8 @@ public:
         feel(paused_.by);
         return paused_.until;
     }
+    /// Something has come to it that it hasn't taken yet.
+    bool has_unread() const noexcept { return catching_up_ || !waiting_.empty(); }
     /// When the process next looks by itself, on true time.
     instant wakes_at() const noexcept { return timer_at_; }
 
@@ -209,6 +211,7 @@ private:
     bool drained_ = false;
     bool closed_ = false;
     std::vector<arrival> waiting_{};  // came while it was paused
+    bool catching_up_ = false;        // takes these
     std::deque<call*> ended_{};       // their handlers are to run
 };
 

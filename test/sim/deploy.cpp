@@ -18,11 +18,13 @@ bool happens_in(fault f, deployment d) noexcept {
     switch (f) {
         case migration: return d == deployment::cluster;
         case role_swap:
+        case split_brain:
         case cut_off: return !alone;
         case server_clock: return d != deployment::cluster;
         case force:
         case vandal:
         case persist:
+        case deletion:
         case batch_refused: return d != deployment::read_write;
         default: return true;
     }
@@ -84,10 +86,32 @@ void scenario::deploy(dice& chance) {
     let(fault::cut_off, (replaces_servers() || has(fault::migration)) && chance.once_in(3));
 }
 
+// Where the servers' clocks step, or a lock takes the place of one of another kind, what is lost
+// with a master is told in other ways.
+void scenario::part_masters(dice& chance) {
+    if (!chance.once_in(4) || has(fault::server_clock) || has(fault::no_kill) || same_key) {
+        return;
+    }
+    if (chance.once_in(2)) {  // nothing else goes wrong
+        faults.reset();
+        together = lingering = fixed_leases = false;
+    }
+    faults[static_cast<std::size_t>(fault::split_brain)] = true;
+    clients = std::max<std::size_t>(clients, 2);
+    chaos += chance.spread(2 * seconds, 8 * seconds);
+    if (chance.once_in(2)) {
+        longest_lease = duration{chance.spread(duration{1s}.count(), duration{8s}.count())};
+    }
+    if (limits.empty() && chance.once_in(2)) {
+        const std::int64_t apart = chance.spread(100, 200'000);
+        replicas_ahead_us = chance.once_in(2) ? apart : -apart;
+    }
+}
+
 instant scenario::settling() const noexcept {
     // Connections that ended unheard.
     const bool deaf = has(fault::silent_cut) || has(fault::restart) || has(fault::restart_empty) ||
-                      has(fault::failover) || has(fault::crash);
+                      has(fault::failover) || has(fault::crash) || has(fault::split_brain);
     const duration notice = deaf ? settings.ping_interval + settings.response_timeout : duration{};
     const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
     const duration poll = misses_messages() ? settings.max_poll_interval : duration{};

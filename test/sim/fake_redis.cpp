@@ -150,8 +150,8 @@ void fake_redis::disconnect(connection c) { sessions_.erase(c); }
 
 void fake_redis::set_now(std::int64_t now_us) {
     now_us_ = now_us;
-    for (keyspace& k : data_) {
-        k.set_now(now_us / 1000);
+    for (fleet::process p = 0; p < data_.count(); ++p) {
+        data_.of(p).set_now(now_us / 1000);
     }
 }
 
@@ -221,6 +221,10 @@ void fake_redis::run(session& s, arguments a) {
 }
 
 const std::string* fake_redis::refused(const command& c, bool in_script, bool wrote) noexcept {
+    static const std::string no_replicas{"NOREPLICAS Not enough good replicas to write."};
+    if (refuses_writes_ == now_at_ && (c.flags & command::writes) != 0 && !wrote) {
+        return &no_replicas;
+    }
     if (!refusal_) {
         return nullptr;
     }
@@ -281,13 +285,17 @@ bool fake_redis::any_script() const noexcept {
 }
 
 bool fake_redis::any_expires(std::int64_t now_us) const {
-    return std::any_of(data_.begin(), data_.end(),
-                       [&](const keyspace& k) { return k.any_expires(now_us / 1000); });
+    for (fleet::process p = 0; p < data_.count(); ++p) {
+        if (data_.of(p).any_expires(now_us / 1000)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void fake_redis::begin_command() noexcept {
-    for (keyspace& k : data_) {
-        k.begin_command();
+    for (fleet::process p = 0; p < data_.count(); ++p) {
+        data_.of(p).begin_command();
     }
 }
 
@@ -301,7 +309,7 @@ void fake_redis::restart(bool keep_data, fleet::process at) {
         last_id_ = 0;
     }
     if (!keep_data) {
-        data_[fleet_.shard_of(at)].clear();
+        data_.of(at).clear();
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/effect.hpp"
 #include "sim/redis/command.hpp"
+#include "sim/redis/data_sets.hpp"
 #include "sim/redis/fleet.hpp"
 #include "sim/redis/keyspace.hpp"
 #include "sim/redis/lua_host.hpp"
@@ -66,6 +67,7 @@ public:
         deployment run_as = deployment::alone;
         bool sharded = true;               ///< knows the messages of a cluster's parts
         bool tries_again_at_once = false;  ///< which node answers TRYAGAIN: the old one
+        std::int64_t replicas_ahead_us = 0;  ///< by their clocks: those of the beginning
     };
 
     explicit fake_redis(const settings& s);
@@ -91,7 +93,7 @@ public:
     /// The last `k` commands that wrote never happened: a replica that lagged took over. The keys
     /// that they wrote to.
     std::set<std::string> lose_last_writes(std::size_t k, std::size_t shard = 0) {
-        return data_[shard].undo(k);
+        return data_.of(fleet_.master(shard)).undo(k);
     }
     void script_flush() { scripts_.assign(scripts_.size(), {}); }
     bool any_script() const noexcept;
@@ -145,6 +147,23 @@ public:
     /// This process hears of all changes: subscriptions to parts that it lost end.
     void learn(fleet::process p);
     void set_cluster_down(bool yes) noexcept { fleet_.set_down(yes); }
+    /// The replica of this shard has its own data from now on, without the last `lacks` commands
+    /// that wrote.
+    void divide(std::size_t shard, std::size_t lacks, std::int64_t now_us);
+    /// Its master, or the one before, has other data than the other process.
+    bool divided(std::size_t shard) const noexcept;
+    /// What it has is discarded when it learns of its master.
+    bool is_to_resync(fleet::process p) const noexcept;
+    /// These are cut off from all others, until they rejoin.
+    void cut_off(std::set<fleet::process> some) { fleet_.cut_off(std::move(some)); }
+    void rejoin() noexcept { fleet_.rejoin(); }
+    /// A master without replicas, or without the others of its cluster, refuses what writes, until
+    /// it learns of another one.
+    void refuse_writes(fleet::process p) noexcept { refuses_writes_ = p; }
+    /// They have other keys, values or deadlines than each other.
+    bool differ(fleet::process p, fleet::process q, std::int64_t now_us);
+    fleet::process master_of(std::string_view key) const noexcept;
+    unsigned data_set_of(fleet::process p) const noexcept { return data_.number(p); }
 
     /// Another client's PERSIST; false if there is no expiry to take away.
     bool persist(std::string_view key, std::int64_t now_us);
@@ -153,6 +172,8 @@ public:
     /// Another client's SET or LPUSH in place of what was there, and its DEL of what is no lock.
     void put_foreign(std::string_view key, bool as_list, std::int64_t now_us);
     void remove_foreign(std::string_view key, std::int64_t now_us);
+    /// Another client's DEL of anything.
+    void remove(std::string_view key, std::int64_t now_us);
 
     // What tests and checkers look at.
 
@@ -180,6 +201,16 @@ public:
     const std::string* holder(std::string_view key, std::int64_t now_us);
     /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
+    /// The same of this process alone, each with the end of its lease; -1: there is none.
+    struct placed_field {
+        std::string field;
+        std::int64_t expires_ms;
+    };
+    std::vector<placed_field> holders_at(fleet::process p, std::string_view key,
+                                         std::int64_t now_us);
+    /// The same as without "anyone", where masters may have different data.
+    bool anyone_has(std::string_view key, std::int64_t now_us);
+    bool anyone_has_field(std::string_view key, std::string_view field, std::int64_t now_us);
     std::string dump(std::int64_t now_us);
     /// Those that this process has, as a master or its replica.
     std::set<std::string> keys_at(fleet::process p, std::int64_t now_us);
@@ -191,8 +222,12 @@ public:
     // For the commands.
 
     /// Those of the process that runs a command.
-    keyspace& data() noexcept { return data_[fleet_.shard_of(now_at_)]; }
+    keyspace& data() noexcept { return data_.of(now_at_); }
     std::int64_t now_us() const noexcept { return now_us_; }
+    /// As TIME tells, of the process that runs a command. (Keys expire by one clock.)
+    std::int64_t clock_us() const noexcept {
+        return now_us_ + (now_at_ < fleet_.shards() ? 0 : how_.replicas_ahead_us);
+    }
     const settings& how() const noexcept { return how_; }
     const std::string& run_id() const noexcept { return run_ids_[now_at_]; }
     std::map<connection, session>& sessions() noexcept { return sessions_; }
@@ -232,6 +267,8 @@ private:
     void ready(session& s);
 
     keyspace& home_of(std::string_view key);
+    static std::vector<std::string> fields_in(const entry* e);
+    bool is_told_by(fleet::process p, fleet::process by) const noexcept;
     void begin_command() noexcept;
     std::int64_t deliver(std::string_view kind, std::string_view channel, std::string_view text,
                          bool (*hears)(const fake_redis&, const session&, std::string_view));
@@ -247,7 +284,7 @@ private:
     std::vector<std::string> run_ids_{};
     fleet::process now_at_ = 0;  // runs a command
     std::map<std::uint16_t, effect*> moved_by_{};
-    std::vector<keyspace> data_{fleet_.shards()};
+    data_sets data_{fleet_};
     std::map<connection, session> sessions_{};
     // The SHA1 of those that are loaded, by process.
     std::vector<std::set<std::string, std::less<>>> scripts_{fleet_.processes()};
@@ -256,6 +293,7 @@ private:
     std::int64_t now_us_ = 0;
     std::uint64_t messages_to_lose_ = 0;
     std::optional<std::string> refusal_{};
+    std::optional<fleet::process> refuses_writes_{};
     bool batches_refused_ = false;
     bool subscriptions_refused_ = false;
     bool kills_refused_ = false;

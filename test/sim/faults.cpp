@@ -24,7 +24,9 @@ const char* words_of(fault refusal) noexcept {
 }
 
 /// Those that a client gets over at once, connected as it is.
-bool goes_on(fault f) noexcept { return f == fault::persist || f == fault::unsubscribed; }
+bool goes_on(fault f) noexcept {
+    return f == fault::persist || f == fault::unsubscribed || f == fault::deletion;
+}
 
 /// Those that don't happen here: users bring them about, or they are there all the time.
 bool by_others(fault f) noexcept {
@@ -107,6 +109,7 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
         case fault::restart_empty:
         case fault::failover:
         case fault::migration:
+        case fault::split_brain:
         case fault::role_swap: act_on_process(f, heard, e); return;
         case fault::script_flush:
             feel(server.redis().any_script() ? e : nullptr);
@@ -122,7 +125,8 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
         }
         case fault::pause: all_.clients()[client]->pause(until(), e); return;
         case fault::crash: all_.replace_client(client, heard, e); return;
-        case fault::persist: feel(persist_any() ? e : nullptr); return;
+        case fault::persist: feel(any_name(&simulation::persist) ? e : nullptr); return;
+        case fault::deletion: feel(any_name(&simulation::delete_lock) ? e : nullptr); return;
         case fault::vandal: vandalize_any(e); return;
         case fault::cancel:
         case fault::drop:
@@ -158,6 +162,10 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
         server.swap_roles(shard, e);
         return;
     }
+    if (f == fault::split_brain) {
+        split(shard, e);
+        return;
+    }
     if (f == fault::failover && !alone()) {
         if (server.may_take_over(shard)) {
             const std::size_t lost = w.chance.below(8);
@@ -182,6 +190,48 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
         server.fail_over(1 + w.chance.below(8), heard, back, e);
     } else {
         server.restart(false, heard, back, e, p);
+    }
+}
+
+// The old master may have another process with it, of those that know where masters are; a sentinel
+// that is, too, where there are any.
+void fault_injector::split(std::size_t shard, effect* e) {
+    world& w = all_.the_world();
+    const fleet& f = all_.server().redis().processes();
+    server_node::parting s{.shard = shard, .lost_writes = w.chance.below(8)};
+    s.promoted = w.now() + w.chance.spread(millis, 1 * seconds);
+    s.over = s.promoted + w.chance.spread(10 * millis, 5 * seconds);
+    s.hangs_up = w.chance.once_in(2);
+    if (w.chance.once_in(3)) {
+        s.gives_up = w.chance.between(w.now(), s.over);
+    }
+    if (f.kind() == deployment::sentinel && !w.chance.once_in(3)) {
+        s.with_old = 2 + w.chance.below(2);
+    } else if (f.clustered() && w.chance.once_in(2)) {  // a replica of another shard
+        s.with_old = f.replica((shard + 1 + w.chance.below(2)) % f.shards());
+    }
+    const fleet::process old = f.master(shard);
+    if (!all_.server().split(s, e)) {
+        return;
+    }
+    std::set<fleet::process> old_side{old};
+    if (s.with_old) {
+        old_side.insert(*s.with_old);
+    }
+    for (std::uint64_t client = 0; client < all_.clients().size(); ++client) {
+        keep_apart(client, old_side, s.over, e);
+    }
+}
+
+// With the old master alone, with the others alone, or with all.
+void fault_injector::keep_apart(std::uint64_t client, const std::set<fleet::process>& old_side,
+                                instant until, effect* e) {
+    const std::uint64_t side = all_.the_world().chance.below(3);
+    const fleet& f = all_.server().redis().processes();
+    for (fleet::process p = 0; side < 2 && p < f.processes(); ++p) {
+        if (old_side.contains(p) == (side == 1)) {
+            all_.net().separate(client, fleet::port_of(p), until, e);
+        }
     }
 }
 
@@ -240,11 +290,11 @@ void fault_injector::end_batch_refusal(std::uint64_t, std::uint64_t) {
     }
 }
 
-bool fault_injector::persist_any() {
+bool fault_injector::any_name(bool (simulation::*what)(std::size_t name)) {
     const std::size_t names = all_.how().names;
     const std::size_t first = all_.the_world().chance.below(names);
     for (std::size_t i = 0; i < names; ++i) {
-        if (all_.persist((first + i) % names)) {
+        if ((all_.*what)((first + i) % names)) {
             return true;
         }
     }

@@ -30,7 +30,7 @@ void network::connect(std::uint64_t client, std::uint64_t number, std::uint16_t 
 
 void network::knock(std::uint64_t id, std::uint64_t) {
     line& l = *lines_[id];
-    if (const standstill& clog = clogged(l.client, way::up); clog.until > world_.now()) {
+    if (const standstill clog = barred(l, way::up); clog.until > world_.now()) {
         feel(l.client_open ? clog.by : nullptr);
         world_.plan<&network::knock>(clog.until, this, id);
         return;
@@ -45,7 +45,7 @@ void network::knock(std::uint64_t id, std::uint64_t) {
 
 void network::let_in(std::uint64_t id, std::uint64_t accepted) {
     line& l = *lines_[id];
-    if (const standstill& clog = clogged(l.client, way::down); clog.until > world_.now()) {
+    if (const standstill clog = barred(l, way::down); clog.until > world_.now()) {
         feel(l.client_open && !l.dead ? clog.by : nullptr);
         world_.plan<&network::let_in>(clog.until, this, id, accepted);
         return;
@@ -188,9 +188,16 @@ void network::break_client(std::uint64_t id, std::uint64_t) {
 
 void network::give_up_server(std::uint64_t id, std::uint64_t) { drop_server(id); }
 
-standstill network::held(const line& l, way w) noexcept {
+// None if there is nothing in the way of all connections like this one.
+standstill network::barred(const line& l, way w) noexcept {
     const standstill& clog = clogged(l.client, w);
-    return clog.until > l.held.until ? clog : l.held;
+    const auto apart = separated_.find({l.client, l.port});
+    return apart != separated_.end() && apart->second.until > clog.until ? apart->second : clog;
+}
+
+standstill network::held(const line& l, way w) noexcept {
+    const standstill all = barred(l, w);
+    return all.until > l.held.until ? all : l.held;
 }
 
 bool network::carries(const line& l, way w) const noexcept {
@@ -209,6 +216,10 @@ void network::hold_up(std::uint64_t client, instant until, effect* e) {
 
 void network::clog(std::uint64_t client, way w, instant until, effect* e) {
     clogged(client, w).prolong(until, e);
+}
+
+void network::separate(std::uint64_t client, std::uint16_t port, instant until, effect* e) {
+    separated_[{client, port}].prolong(until, e);
 }
 
 void network::reset(std::uint64_t client, bool delivered, effect* e) {
@@ -281,6 +292,7 @@ void network::heal() {
     for (auto& c : clogs_) {
         c = {};
     }
+    separated_.clear();
     for (const auto& l : lines_) {
         l->held = {};
     }

@@ -8,10 +8,12 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::sim {
@@ -78,6 +80,8 @@ public:
 
     /// What is under way in this direction comes no sooner than then; connecting neither.
     void clog(std::uint64_t client, way w, instant until, effect* e = nullptr);
+    /// The same for all that is, or is to be, between it and this port, either way.
+    void separate(std::uint64_t client, std::uint16_t port, instant until, effect* e = nullptr);
     /// What is under way on the client's present connection comes no sooner than then; what is on
     /// its next ones isn't held up.
     void hold_up(std::uint64_t client, instant until, effect* e = nullptr);
@@ -98,6 +102,11 @@ public:
 
     std::uint64_t client_of(std::uint64_t id) const noexcept { return lines_[id]->client; }
     std::uint16_t port_of(std::uint64_t id) const noexcept { return lines_[id]->port; }
+    /// All that was sent to the client on this line has come, which is open.
+    bool has_delivered(std::uint64_t id) const noexcept {
+        const line& l = *lines_[id];
+        return l.client_open && !l.dead && in(l, way::down).under_way.empty();
+    }
     /// When the client's end of this line closed; -1 while it is open.
     instant closed_at(std::uint64_t id) const noexcept { return lines_[id]->closed_at; }
     /// The client is connected, and no connection of it is a victim of a silent cut.
@@ -135,6 +144,7 @@ private:
     standstill& clogged(std::uint64_t client, way w) noexcept {
         return clogs_[client][static_cast<std::size_t>(w)];
     }
+    standstill barred(const line& l, way w) noexcept;
     standstill held(const line& l, way w) noexcept;
     bool has_receiver(const line& l, way w) const noexcept {
         return w == way::up ? l.server_open : l.client_open;
@@ -161,6 +171,7 @@ private:
     std::optional<std::uint16_t> aim_{};
     std::vector<client_end*> clients_{};
     std::vector<std::array<standstill, 2>> clogs_{};
+    std::map<std::pair<std::uint64_t, std::uint16_t>, standstill> separated_{};  // client and port
     std::vector<std::unique_ptr<line>> lines_{};
 };
 

@@ -68,6 +68,8 @@ std::string_view name_of(fault f) noexcept {
         case fault::migration: return "migration";
         case fault::role_swap: return "role_swap";
         case fault::cut_off: return "cut_off";
+        case fault::split_brain: return "split_brain";
+        case fault::deletion: return "deletion";
         case fault::count: break;
     }
     return "?";
@@ -106,30 +108,7 @@ scenario::scenario(dice& chance, dice more, deployment d)
         users = std::max<std::size_t>(users, 2);
         names = std::max<std::size_t>(names, 2);
     }
-    net.latency = chance.spread(20 * micros, 5 * millis);
-    net.jitter = chance.between(0, net.latency);
-    net.spike_once_in = chance.once_in(3) ? 20 : 0;
-    if (chance.once_in(6)) {
-        net.piece = static_cast<std::uint64_t>(chance.once_in(8) ? chance.spread(1, 8)
-                                                                 : chance.spread(16, 512));
-    }
-    net.keepalive = 3 * seconds;
-
-    settings.connect_timeout = spread(chance, 300ms, 2s);
-    settings.response_timeout = spread(chance, 300ms, 2s);
-    settings.ping_interval = spread(chance, 500ms, 3s);
-    settings.reconnect_delay_max = spread(chance, 50ms, 1s);
-    settings.reconnect_delay_min = std::min<duration>(20ms, settings.reconnect_delay_max);
-    settings.operation_timeout = spread(chance, 500ms, 5s);
-    // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
-    // lost.
-    settings.max_poll_interval =
-        misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
-    settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
-    if (chance.once_in(6)) {
-        settings.max_pending = 1 + chance.below(2 * users);
-    }
-
+    choose_settings(chance);
     // What must come about promptly has the time to, and to be seen not to.
     calm = 2 * promptness() + chance.spread(1 * seconds, 4 * seconds);
     if (lingering) {
@@ -154,6 +133,38 @@ scenario::scenario(dice& chance, dice more, deployment d)
         deploy(more);
     }
     settings.max_pass_time = more.once_in(4) ? spread(more, 1ms, 1s) : settings.max_pass_time;
+    if (more.once_in(8) && happens_in(fault::deletion, d) && !same_key) {
+        faults[static_cast<std::size_t>(fault::deletion)] = true;
+    }
+    if (run_as != deployment::alone) {
+        part_masters(more);
+    }
+}
+
+void scenario::choose_settings(dice& chance) {
+    net.latency = chance.spread(20 * micros, 5 * millis);
+    net.jitter = chance.between(0, net.latency);
+    net.spike_once_in = chance.once_in(3) ? 20 : 0;
+    if (chance.once_in(6)) {
+        net.piece = static_cast<std::uint64_t>(chance.once_in(8) ? chance.spread(1, 8)
+                                                                 : chance.spread(16, 512));
+    }
+    net.keepalive = 3 * seconds;
+
+    settings.connect_timeout = spread(chance, 300ms, 2s);
+    settings.response_timeout = spread(chance, 300ms, 2s);
+    settings.ping_interval = spread(chance, 500ms, 3s);
+    settings.reconnect_delay_max = spread(chance, 50ms, 1s);
+    settings.reconnect_delay_min = std::min<duration>(20ms, settings.reconnect_delay_max);
+    settings.operation_timeout = spread(chance, 500ms, 5s);
+    // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
+    // lost.
+    settings.max_poll_interval =
+        misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
+    settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
+    if (chance.once_in(6)) {
+        settings.max_pending = 1 + chance.below(2 * users);
+    }
 }
 
 // What the locks of mutexes are for, and what is only known of those.

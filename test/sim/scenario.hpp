@@ -54,6 +54,8 @@ enum class fault : std::uint8_t {
     migration,      ///< a part of a cluster goes to another master, one key after the other
     role_swap,      ///< a master and its replica change places
     cut_off,        ///< all the time: one process hears only of what concerns itself
+    split_brain,    ///< a master is cut off and goes on, and its replica takes over beside it
+    deletion,       ///< a stranger deletes a lock, and tells nobody
     count,
 };
 
@@ -93,7 +95,8 @@ struct scenario {
     bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
     /// A server that may forget what it confirmed: overlaps are declared, only fences protect.
     bool may_forget() const noexcept {
-        return has(fault::restart_empty) || has(fault::failover) || has(fault::server_clock);
+        return has(fault::restart_empty) || has(fault::failover) || has(fault::server_clock) ||
+               has(fault::split_brain);
     }
     /// Waiters that may not hear of a release.
     bool misses_messages() const noexcept {
@@ -108,14 +111,16 @@ struct scenario {
     }
     /// Another server may take the place of one.
     bool replaces_servers() const noexcept {
-        return run_as != deployment::alone && (has(fault::failover) || has(fault::role_swap));
+        return run_as != deployment::alone &&
+               (has(fault::failover) || has(fault::role_swap) || has(fault::split_brain));
     }
     /// It may be met as a replica.
     bool may_say_read_only() const noexcept { return has(fault::read_only) || replaces_servers(); }
-    /// Loading; or a part of a cluster has no master, or its keys are on two of them.
+    /// Loading; or a part of a cluster has no master, or its keys are on two of them; or a master
+    /// has no replica.
     bool may_say_unavailable() const noexcept {
         return has(fault::loading) || has(fault::migration) ||
-               (run_as == deployment::cluster && replaces_servers());
+               (run_as == deployment::cluster && replaces_servers()) || has(fault::split_brain);
     }
     /// A client may be without a server that answers. Where a master is wanted, one that may not
     /// write is left.
@@ -124,7 +129,8 @@ struct scenario {
                has(fault::clog_up) || has(fault::clog_down) || has(fault::partition) ||
                has(fault::straggle) || has(fault::stall) || has(fault::restart) ||
                has(fault::restart_empty) || has(fault::failover) || has(fault::pause) ||
-               has(fault::role_swap) || (run_as != deployment::alone && has(fault::read_only));
+               has(fault::role_swap) || has(fault::split_brain) ||
+               (run_as != deployment::alone && has(fault::read_only));
     }
     /// Nothing goes wrong but that parts of a cluster move: no hold may be lost to that.
     bool only_moves() const noexcept {
@@ -167,6 +173,8 @@ struct scenario {
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
     fleet::process cut_off = 0;        ///< which one is
+    /// By so much the clocks of those that are replicas in the beginning tell a later time.
+    std::int64_t replicas_ahead_us = 0;
     /// What most locks want; `at_least` is zero if they want nothing, and on one server.
     replica_options replicas{};
     /// Between two keys of a part that moves, about, at most: it may take longer than a lease.
@@ -176,10 +184,12 @@ struct scenario {
     conch::config settings{};
 
 private:
+    void choose_settings(dice& chance);
     void name_locks(dice& chance);
     void lock_for_reading();
     void set_limits(dice& chance);
     void deploy(dice& chance);
+    void part_masters(dice& chance);
 };
 
 }  // namespace conch::sim

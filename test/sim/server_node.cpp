@@ -65,6 +65,9 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
         const bool over = network_->closed_at(line) >= 0;
         const std::set<std::string> before = over ? all_fields() : std::set<std::string>{};
         redis_.receive(it->second, bytes, wall_clock());
+        if (split_) {
+            note_standings(process_of(line));
+        }
         if (over) {
             note_late(line, before);
         }
@@ -110,9 +113,14 @@ void server_node::note_late(std::uint64_t line, const std::set<std::string>& bef
 
 void server_node::saw(std::int64_t connection, std::string_view field, sight what) {
     const auto line = by_connection_.find(connection);
-    if (line != by_connection_.end()) {
-        sightings_[std::string{field}].push_back(
-            {world_.now(), network_->client_of(line->second), what});
+    if (line == by_connection_.end()) {
+        return;
+    }
+    const fleet::process p = process_of(line->second);
+    sightings_[std::string{field}].push_back(
+        {world_.now(), network_->client_of(line->second), line->second, what});
+    if (what != sight::there && split_) {
+        note_left(p, field);
     }
 }
 
@@ -152,6 +160,7 @@ void server_node::tell_run(std::uint64_t line, std::string_view name, arguments 
                        .args = args,
                        .answer = answer};
     tell_count(r);
+    note_renewals(r);
     if (ran_) {
         ran_(r);
     }
@@ -318,7 +327,7 @@ void server_node::come_back(std::uint64_t process, std::uint64_t) {
     machine& m = machines_[process];
     if (m.back.until <= world_.now() && !m.awaits_heir) {
         m.down = false;
-        redis_.learn(process);
+        learn(process);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "sim/fake_redis.hpp"
 #include "sim/network.hpp"
 #include "sim/scenario.hpp"
+#include "sim/standings.hpp"
 #include "sim/world.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -69,6 +70,7 @@ public:
     struct sighting {
         instant at;
         std::uint64_t client;
+        std::uint64_t line;
         sight what;
     };
 
@@ -110,6 +112,20 @@ public:
     bool may_restart(fleet::process p) const noexcept { return !machines_[p].awaits_heir; }
     /// A master and its replica change places; nothing is lost. Felt if somebody was connected.
     bool swap_roles(std::size_t shard, effect* e = nullptr);
+    /// A master, and another process with it, is cut off from the others and goes on; its replica
+    /// takes over at `promoted`, without the last writes of before the split, and without those
+    /// that came later. When that is over, the old master hears of it and discards what it has.
+    /// False if that can't be now. Felt if that is not what the new one has.
+    struct parting {
+        std::size_t shard = 0;
+        std::size_t lost_writes = 0;
+        instant promoted = 0;
+        instant over = 0;
+        std::optional<fleet::process> with_old{};
+        instant gives_up = -1;  ///< the old master refuses what writes from then on; -1: it doesn't
+        bool hangs_up = false;  ///< it ends its connections when it hears of the new one
+    };
+    bool split(const parting& s, effect* e = nullptr);
     /// A part of the cluster goes to another shard, one key after each pause. False if one is on
     /// its way already. Felt once a client is sent on because of it.
     bool migrate(std::uint16_t slot, std::size_t to, instant pause, effect* e = nullptr);
@@ -132,13 +148,32 @@ public:
     /// It came with a line that its client had closed a lease ago: nobody answers for it any more.
     bool came_late(const std::string& field) const { return late_.contains(field); }
     /// It was released, and a failover lost that: nobody knows of it any more.
+    /// So it is of one that was released at one of two masters.
     bool brought_back(const std::string& field) const { return brought_back_.contains(field); }
+    /// There are two masters; or when there were last; -1: never.
+    instant last_split() const noexcept { return split_ ? world_.now() : split_ended_at_; }
+    /// One and the same master may have had the fields of both, as their clients believe. Else they
+    /// may overlap.
+    bool share_data(std::string_view key, std::string_view a, std::string_view b) const;
+    /// No master has what its client was told: who had it has discarded it.
+    bool discarded(std::string_view field) const;
     /// When writes to this key were lost last, with a master or with all data; -1: never.
     instant last_loss(std::string_view key) const;
     /// When its clock was set last; -1: never.
     instant stepped_at() const noexcept { return stepped_at_; }
     /// The same, but forward: only that ends leases before their time.
     instant set_forward_at() const noexcept { return set_forward_at_; }
+    instant opened_at(std::uint64_t line) const {
+        const auto it = opened_.find(line);
+        return it == opened_.end() ? -1 : it->second;
+    }
+    /// A command for this holder's lock was answered with an error on this line.
+    bool was_refused(std::uint64_t line, const std::string& field) const {
+        return refusals_.contains({line, field});
+    }
+    std::size_t shard_of(std::string_view key) const noexcept {
+        return redis_.processes().shard_of(redis_.master_of(key));
+    }
     /// In the order in which they were made.
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.
@@ -164,6 +199,8 @@ public:
 
 private:
     static constexpr std::int64_t epoch_us = 1'800'000'000'000'000;
+    /// What concerns others is known to a process no later.
+    static constexpr instant slowest_word = 500 * millis;
 
     /// What runs a process.
     struct machine {
@@ -172,6 +209,16 @@ private:
         bool down = false;
         bool awaits_heir = false;                                     // a dead master
         std::vector<std::pair<std::uint64_t, std::string>> unread{};  // in order, while it stalls
+    };
+
+    /// What is under way of a `parting`.
+    struct parted {
+        std::size_t shard = 0;
+        fleet::process old = 0;
+        bool hangs_up = false;
+        effect* by = nullptr;
+        std::uint64_t number = 0;
+        bool promoted = false;
     };
 
     fleet::process process_of(std::uint64_t line) const noexcept {
@@ -191,6 +238,19 @@ private:
     void hear(std::uint64_t process, std::uint64_t);
     bool is_deaf(fleet::process p);
     void settle_processes();
+    bool is_torn(std::size_t shard) const noexcept;
+    void promote_beside(std::uint64_t number, std::uint64_t);
+    void give_up(std::uint64_t number, std::uint64_t);
+    void rejoin(std::uint64_t number, std::uint64_t);
+    void demote(std::uint64_t number, std::uint64_t);
+    void end_split();
+    void learn(fleet::process p);
+    void note_copies(fleet::process replica);
+    void note_standings(fleet::process p);
+    void note_renewals(const script_run& r);
+    static std::int64_t deadline_of(const fake_redis::placed_field& h) noexcept;
+    void note_left(fleet::process by, std::string_view field);
+    standings::data_sets standing(std::string_view key, std::string_view field) const;
     void run(std::uint64_t line, std::string_view bytes);
     void flush();
     std::set<std::string> all_fields();
@@ -223,7 +283,11 @@ private:
     boost::unordered_flat_map<std::uint64_t, instant> opened_{};           // lines
     std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};
-    std::set<std::string> brought_back_{};
+    std::set<std::string, std::less<>> brought_back_{};
+    std::optional<parted> split_{};
+    std::uint64_t splits_ = 0;
+    instant split_ended_at_ = -1;
+    standings standings_{};
     std::map<std::string, instant, std::less<>> losses_{};  // last, by key
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;

@@ -17,6 +17,7 @@ constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_order,        make_admission,        make_outcomes,   make_passing,    make_shapes,
     make_rates,        make_closings,         make_makes_way,  make_renewals,   make_depth,
     make_released,     make_abandoned,        make_polls,      make_replicated, make_understood,
+    make_holds_first,  make_loss_told,        make_turns,
 };
 
 std::string uuid_of(std::uint64_t client) {
@@ -33,7 +34,8 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
               {.seed = world_.chance.seed(),
                .run_as = d,
                .sharded = how_.sharded,
-               .tries_again_at_once = how_.tries_again_at_once}},
+               .tries_again_at_once = how_.tries_again_at_once,
+               .replicas_ahead_us = how_.replicas_ahead_us}},
       network_{world_, server_, how_.net},
       forces_(how_.names),
       faults_{std::make_unique<fault_injector>(*this)} {

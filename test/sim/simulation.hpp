@@ -107,9 +107,10 @@ public:
     }
 
     /// When the server last forgot what was written to this key: what was sent before may be lost.
-    /// -1: never. All keys end too soon where its clock was set forward.
+    /// -1: never. All keys end too soon where its clock was set forward; and where there are two
+    /// masters, what one of them has is lost.
     instant last_loss(std::string_view key) const {
-        return std::max(server_.last_loss(key), server_.set_forward_at());
+        return std::max(last_declared_loss(key), server_.last_split());
     }
     /// Of this lock's.
     instant last_loss(std::size_t name) const { return last_loss(specs_[name]->name()); }
@@ -125,6 +126,9 @@ public:
     /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
     /// it.
     bool persist(std::size_t name);
+    /// A stranger deletes this lock, and tells nobody; false if there is none.
+    bool delete_lock(std::size_t name);
+    bool was_deleted(const std::string& field) const noexcept { return deleted_.contains(field); }
     /// When that happened to this holder's lock first; -1: never.
     instant persisted_at(const std::string& field) const noexcept;
     /// Whose release was given up, when the lease was over, before all had settled: a lock that
@@ -137,8 +141,11 @@ public:
     /// Somebody meant to take this hold away, or the server forgot something: what its client sees
     /// may be their doing.
     bool endangered(const held& h) const;
-    /// A loss of this hold was declared: it may overlap with another.
-    bool excused(const held& h) const;
+    /// A loss of this hold was declared: it may overlap with another, and end at any time.
+    bool excused(const held& h) const { return loss_declared(h) || server_.discarded(field_of(h)); }
+    /// The same, but not where it was granted by one of two masters at once: there two may overlap
+    /// only if they are of different ones.
+    bool loss_declared(const held& h) const;
     /// Its name on the server.
     std::string field_of(const held& h) const;
     /// Whose name that is.
@@ -177,6 +184,10 @@ private:
 
     static constexpr std::size_t most_clients = 8;
 
+    instant last_declared_loss(std::string_view key) const {
+        return std::max(server_.last_loss(key), server_.set_forward_at());
+    }
+    instant last_declared_loss(const held& h) const;
     void ran(const script_run& r);
     void run_until(instant until);
     bool enough() const noexcept;
@@ -205,6 +216,7 @@ private:
     std::map<std::pair<std::uint64_t, std::uint64_t>, terms> first_{};  // of acquisitions
     std::set<std::pair<std::uint64_t, std::uint64_t>> left_behind_{};
     std::map<std::string, instant> persisted_{};
+    std::set<std::string> deleted_{};
     std::vector<forces> forces_{};
     std::set<std::pair<std::uint64_t, std::string>> targets_{};  // who forces, and whom it found
     std::vector<std::unique_ptr<checker>> checkers_{};

@@ -7,15 +7,13 @@ namespace {
 
 /// What is sent arrives within that, if at all.
 constexpr instant longest_way = 300 * millis;
-/// What concerns others is known to them no later.
-constexpr instant slowest_word = 500 * millis;
 
 }  // namespace
 
 bool server_node::may_take_over(std::size_t shard) const noexcept {
     const fleet& f = redis_.processes();
-    return f.kind() != deployment::alone && !f.moving() && running(f.master(shard)) &&
-           running(f.replica(shard));
+    return f.kind() != deployment::alone && !f.moving() && !is_torn(shard) &&
+           running(f.master(shard)) && running(f.replica(shard));
 }
 
 bool server_node::take_over(const succession& s, effect* e) {
@@ -57,7 +55,7 @@ bool server_node::swap_roles(std::size_t shard, effect* e) {
              ? e
              : nullptr);
     redis_.promote(shard);
-    redis_.learn(old);
+    learn(old);
     flush();
     spread_word();
     return true;
@@ -65,7 +63,7 @@ bool server_node::swap_roles(std::size_t shard, effect* e) {
 
 bool server_node::migrate(std::uint16_t slot, std::size_t to, instant pause, effect* e) {
     const fleet& f = redis_.processes();
-    if (f.moving() || f.owner(slot) == to ||
+    if (f.moving() || split_ || f.owner(slot) == to ||
         std::any_of(machines_.begin(), machines_.end(),
                     [](const machine& m) { return m.awaits_heir; })) {
         return false;
@@ -126,7 +124,7 @@ void server_node::hear(std::uint64_t process, std::uint64_t) {
     if (stalls(process)) {
         world_.plan<&server_node::hear>(machines_[process].stalled.until, this, process);
     } else if (running(process) && !is_deaf(process)) {  // else when it is back
-        redis_.learn(process);
+        learn(process);
         flush();
     }
 }
@@ -141,12 +139,13 @@ void server_node::settle_processes() {
     while (redis_.processes().moving()) {
         migrate_on();
     }
+    end_split();
     for (std::size_t shard = 0; shard < redis_.processes().shards(); ++shard) {
         promote(shard, 0);
     }
     for (fleet::process p = 0; p < machines_.size(); ++p) {
         if (!running(p) || !is_deaf(p)) {
-            redis_.learn(p);
+            learn(p);
         }
     }
     flush();

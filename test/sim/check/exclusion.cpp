@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// At most one acquisition of a name whose user may believe that it owns the lock, or readers alone.
+// At most one acquisition of a name whose user may believe that it owns the lock, or readers alone;
+// where there are two masters at once, of each of them.
 #include "sim/simulation.hpp"
 
 namespace conch::sim {
@@ -19,15 +20,20 @@ public:
     }
 
 private:
+    bool one_data_set(const held& a, const held& b) const {
+        return all_.server().share_data(all_.spec(a.name)->name(), all_.field_of(a),
+                                        all_.field_of(b));
+    }
+
     bool believes(const held& h) const {
-        return h.owns_lock(all_.clients()[h.client]->local_now()) && !all_.excused(h);
+        return h.owns_lock(all_.clients()[h.client]->local_now()) && !all_.loss_declared(h);
     }
 
     void compare(const held& mine) {
         for (const held& other : all_.holds()) {
             const bool same = other.user == mine.user && other.number == mine.number;
             if (!same && !(other.shared && mine.shared) && all_.same_key(other.name, mine.name) &&
-                believes(other)) {
+                believes(other) && one_data_set(mine, other)) {
                 violate("users " + std::to_string(mine.user) + " and " +
                         std::to_string(other.user) + " both own lock " + std::to_string(mine.name));
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whoever believes that it owns a lock is the one that the server has, whether or not somebody else
-// wants it.
+// Whoever believes that it owns a lock is the one that the server has (one of them, where there are
+// two masters), whether or not somebody else wants it.
 #include "sim/simulation.hpp"
 
 namespace conch::sim {
@@ -23,7 +23,8 @@ public:
 private:
     void look(const held& h, const std::string& field) {
         server_node& server = all_.server();
-        if (!server.redis().has_field(all_.spec(h.name)->name(), field, server.wall_clock())) {
+        if (!server.redis().anyone_has_field(all_.spec(h.name)->name(), field,
+                                             server.wall_clock())) {
             violate("user " + std::to_string(h.user) + " believes in lock " +
                     std::to_string(h.name) + " as " + field + ", which the server hasn't");
         }

@@ -82,10 +82,11 @@ private:
     }
 
     /// So much sooner than its holder and those who wait were told may its lease have ended. They
-    /// ask now and then, where a stranger took its expiry away and they were told of none; and
-    /// where it was handed over, as they know of the lease of the one before alone.
+    /// ask now and then, where a stranger took it away, or its expiry, of which they were told
+    /// none; and where it was handed over, as they know of the lease of the one before alone.
     instant misled(const lock& l) const {
-        const bool unknown = l.handed_over || all_.persisted_at(l.holder) >= 0;
+        const bool unknown =
+            l.handed_over || all_.persisted_at(l.holder) >= 0 || all_.was_deleted(l.holder);
         return std::max(unknown ? all_.how().settings.max_poll_interval.count() : 0,
                         all_.server().set_ahead());
     }

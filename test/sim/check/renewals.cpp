@@ -40,8 +40,8 @@ private:
     /// By this turn: one that an answer made due is asked for in the next. One that was refused is
     /// tried again after a pause.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
-        return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing && !a.refused &&
-               a.now == lock::acquisition::phase::held &&
+        return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
+               !a.refusal_logged && a.now == lock::acquisition::phase::held &&
                node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
     }
 

@@ -112,8 +112,10 @@ private:
             }
             return;
         }
-        // A first copy that was lost may have done it, as long as nobody else may.
-        if (!may_have_gone_again(c) || !all_.excused(u.of)) {
+        // A first copy that was lost may have done it, as long as nobody else may; or is to do it
+        // at a master that another one has replaced.
+        const bool declared = all_.excused(u.of) || all_.server().last_split() >= u.asked_at;
+        if (!may_have_gone_again(c) || !declared) {
             tells(c, "though the server didn't release it");
         }
     }

@@ -41,16 +41,18 @@ bool is_declared(const command& c, arguments a, arguments keys) noexcept {
     return !has_key(c) || std::find(keys.begin(), keys.end(), a[1]) != keys.end();
 }
 
+fleet::process fake_redis::master_of(std::string_view key) const noexcept {
+    return fleet_.master(fleet_.clustered() ? fleet_.owner(wire::hash_slot_of(key)) : 0);
+}
+
 keyspace& fake_redis::home_of(std::string_view key) {
-    if (!fleet_.clustered()) {
-        return data_.front();
-    }
     const std::uint16_t slot = wire::hash_slot_of(key);
     const auto& m = fleet_.moving();
     if (m && m->slot == slot) {
-        return data_[data_[m->from].find(key) ? m->from : m->to];
+        keyspace& from = data_.of(fleet_.master(m->from));
+        return from.find(key) ? from : data_.of(fleet_.master(m->to));
     }
-    return data_[fleet_.owner(slot)];
+    return data_.of(master_of(key));
 }
 
 std::string fake_redis::pointed(std::string_view word, std::uint16_t slot, fleet::process to) {
@@ -70,7 +72,7 @@ std::optional<std::string> fake_redis::sent_on(const session& s, const command& 
                     [&](std::string_view k) { return wire::hash_slot_of(k) != slot; })) {
         return "CROSSSLOT Keys in request don't hash to the same slot";
     }
-    if (fleet_.down()) {
+    if (fleet_.down() || refuses_writes_ == s.at) {
         return "CLUSTERDOWN The cluster is down";
     }
     const bool moves = fleet_.moving() && fleet_.moving()->slot == slot;
@@ -121,24 +123,25 @@ void fake_redis::begin_migration(std::uint16_t slot, std::size_t to, effect* e) 
 // As MIGRATE with REPLACE.
 bool fake_redis::move_a_key(std::uint64_t which) {
     const fleet::migration m = *fleet_.moving();
-    std::vector<std::string> keys = data_[m.from].keys();
+    keyspace& from = data_.of(fleet_.master(m.from));
+    std::vector<std::string> keys = from.keys();
     std::erase_if(keys, [&](const std::string& k) { return wire::hash_slot_of(k) != m.slot; });
     if (keys.empty()) {
         return false;
     }
     const std::string& key = keys[which % keys.size()];
     begin_command();
-    const entry e = *data_[m.from].find(key);
-    data_[m.from].erase(key);
-    data_[m.to].set(key, e.value, e.expires_ms);
+    const entry e = *from.find(key);
+    from.erase(key);
+    data_.of(fleet_.master(m.to)).set(key, e.value, e.expires_ms);
     return true;
 }
 
 // Replicas have caught up: what is lost later is lost by one shard alone.
 void fake_redis::end_migration() {
     const fleet::migration m = *fleet_.moving();
-    data_[m.from].forget_changes();
-    data_[m.to].forget_changes();
+    data_.of(fleet_.master(m.from)).forget_changes();
+    data_.of(fleet_.master(m.to)).forget_changes();
     fleet_.end_migration();
     learn(fleet_.master(m.from));
 }
@@ -147,7 +150,9 @@ void fake_redis::end_migration() {
 std::int64_t fake_redis::acknowledge(const session& by) {
     constexpr std::uint64_t lags_once_in = 6;
     core::random chance{how_.seed + ++confirmations_};
-    const bool has_it = fleet_.kind() != deployment::alone && chance.next() % lags_once_in != 0;
+    const bool lags = chance.next() % lags_once_in == 0;
+    const bool has_it =
+        fleet_.kind() != deployment::alone && !lags && !divided(fleet_.shard_of(by.at));
     if (has_it) {
         data().forget_changes();
     }
@@ -159,7 +164,7 @@ std::int64_t fake_redis::acknowledge(const session& by) {
 
 std::set<std::string> fake_redis::keys_at(fleet::process p, std::int64_t now_us) {
     set_now(now_us);
-    const std::vector<std::string> keys = data_[fleet_.shard_of(p)].keys();
+    const std::vector<std::string> keys = data_.of(p).keys();
     return {keys.begin(), keys.end()};
 }
 
@@ -170,7 +175,12 @@ void fake_redis::promote(std::size_t shard) {
 
 void fake_redis::learn(fleet::process p) {
     const fleet::process before = fleet_.master_seen(p, 0);
+    const bool resyncs = is_to_resync(p);
     fleet_.learn(p);
+    if (resyncs) {
+        refuses_writes_.reset();
+        data_.resync(p, fleet_.master(fleet_.shard_of(p)));
+    }
     if (fleet_.is_sentinel(p) && fleet_.master_seen(p, 0) != before) {
         now_at_ = p;
         const auto at = [](fleet::process one) {

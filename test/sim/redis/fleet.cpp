@@ -76,7 +76,7 @@ void fleet::promote(std::size_t shard) {
 
 // The old owner of a part learns of the new one when the migration ends.
 void fleet::learn(process p) {
-    if (!moving_ || p != master(moving_->from)) {
+    if (!is_cut_off(p) && (!moving_ || p != master(moving_->from))) {
         views_[p] = truth_;
     }
 }

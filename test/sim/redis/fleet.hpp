@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::sim {
@@ -93,8 +95,13 @@ public:
     void end_migration() noexcept { moving_.reset(); }
     /// The replica is the master now, and knows it.
     void promote(std::size_t shard);
-    /// This process hears of everything.
+    /// This process hears of everything, unless it is cut off.
     void learn(process p);
+    /// These reach each other, and no other process.
+    void cut_off(std::set<process> some) { cut_off_ = std::move(some); }
+    void rejoin() noexcept { cut_off_.clear(); }
+    bool is_cut_off(process p) const noexcept { return cut_off_.contains(p); }
+    bool reach(process a, process b) const noexcept { return is_cut_off(a) == is_cut_off(b); }
     /// Keys are refused by all: a master is missing.
     void set_down(bool yes) noexcept { down_ = yes; }
     bool down() const noexcept { return down_; }
@@ -112,6 +119,7 @@ private:
     view truth_{};
     std::vector<view> views_{};
     std::optional<migration> moving_{};
+    std::set<process> cut_off_{};
     bool down_ = false;
 };
 

@@ -78,6 +78,12 @@ void fake_redis::remove_foreign(std::string_view key, std::int64_t now_us) {
     }
 }
 
+void fake_redis::remove(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    begin_command();
+    home_of(key).erase(key);
+}
+
 bool fake_redis::is_foreign(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     const entry* e = home_of(key).find(key);
@@ -132,8 +138,11 @@ const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us)
 
 std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
+    return fields_in(home_of(key).find(key));
+}
+
+std::vector<std::string> fake_redis::fields_in(const entry* e) {
     std::vector<std::string> all;
-    const entry* e = home_of(key).find(key);
     if (const hash_value* h = hash_in(e)) {
         for (const auto& [field, value] : *h) {
             if (field != "mode") {  // of a read-write lock
@@ -149,8 +158,8 @@ std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t n
 std::string fake_redis::dump(std::int64_t now_us) {
     set_now(now_us);
     std::string all;
-    for (keyspace& k : data_) {
-        all += k.dump();
+    for (std::size_t shard = 0; shard < fleet_.shards(); ++shard) {
+        all += data_.of(fleet_.master(shard)).dump();
     }
     return all;
 }

@@ -7,10 +7,10 @@
 namespace conch::sim {
 
 std::int64_t fake_redis::publish(std::string_view channel, std::string_view text) {
-    return deliver(
-        "message", channel, text, [](const fake_redis& r, const session& s, std::string_view c) {
-            return s.channels.contains(c) && (!r.fleet_.is_sentinel(s.at) || s.at == r.now_at_);
-        });
+    return deliver("message", channel, text,
+                   [](const fake_redis& r, const session& s, std::string_view c) {
+                       return s.channels.contains(c) && r.is_told_by(s.at, r.now_at_);
+                   });
 }
 
 std::int64_t fake_redis::publish_sharded(std::string_view channel, std::string_view text) {

@@ -103,8 +103,8 @@ reply ping(fake_redis&, session&, arguments a) {
 }
 
 reply time(fake_redis& r, session&, arguments) {
-    return reply::array({reply::bulk(std::to_string(r.now_us() / 1'000'000)),
-                         reply::bulk(std::to_string(r.now_us() % 1'000'000))});
+    return reply::array({reply::bulk(std::to_string(r.clock_us() / 1'000'000)),
+                         reply::bulk(std::to_string(r.clock_us() % 1'000'000))});
 }
 
 reply info(fake_redis& r, session&, arguments) {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// On a new connection each hold of its server is checked before another lock is tried there: what
+// a new master lacks, or a server that has forgotten it, is told before anything else is done.
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace conch::sim {
+namespace {
+
+class holds_first final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "holds_first"; }
+    bool of_one_holder() const noexcept override { return true; }
+
+    void granted(const held& h) override { last_[{h.client, h.name}] = all_.field_of(h); }
+
+    void ran(const script_run& r) override {
+        const auto lock = all_.name_in(r);
+        // Where hash slots move, locks do.
+        if (!lock || !r.is("acquire") || r.args.size() > 3 || may_hand_over(r.client, *lock) ||
+            all_.how().has(fault::migration)) {
+            return;
+        }
+        for (const held& h : all_.holds()) {
+            if (h.client == r.client && is_there(h, *lock) && older(h, r.line) &&
+                !was_looked_for(h, r.line)) {
+                violate("client " + std::to_string(r.client) + " tries lock " +
+                        std::to_string(*lock) + " before it checks lock " + std::to_string(h.name) +
+                        " as " + all_.field_of(h));
+            }
+        }
+    }
+
+private:
+    /// An acquire that hands a lock over goes with the releases, also where it finds nothing to
+    /// release any more.
+    bool may_hand_over(std::uint64_t client, std::size_t lock) const {
+        const auto last = last_.find({client, lock});
+        if (!all_.fenced(lock) || last == last_.end()) {
+            return false;
+        }
+        const auto& seen = all_.server().sightings(last->second);
+        return std::none_of(seen.begin(), seen.end(),
+                            [](const auto& s) { return s.what == server_node::sight::deleted; });
+    }
+
+    /// A lock that waits for replicas has a connection of its own.
+    bool is_there(const held& h, std::size_t lock) const {
+        const server_node& server = all_.server();
+        return server.shard_of(all_.spec(h.name)->name()) ==
+                   server.shard_of(all_.spec(lock)->name()) &&
+               !all_.spec(h.name)->replicas() == !all_.spec(lock)->replicas();
+    }
+
+    /// Than this connection.
+    bool older(const held& h, std::uint64_t line) const {
+        return h.owns_lock(all_.clients()[h.client]->local_now()) &&
+               h.granted_at < all_.server().opened_at(line);
+    }
+
+    bool was_looked_for(const held& h, std::uint64_t line) const {
+        const std::string field = all_.field_of(h);
+        const auto& seen = all_.server().sightings(field);
+        return all_.server().was_refused(line, field) ||
+               std::any_of(seen.rbegin(), seen.rend(),
+                           [&](const auto& s) { return s.line == line; });
+    }
+
+    std::map<std::pair<std::uint64_t, std::size_t>, std::string> last_{};  // holder, by client
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_holds_first(simulation& s) {
+    return std::make_unique<holds_first>(s);
+}
+
+}  // namespace conch::sim

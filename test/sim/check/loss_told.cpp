@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// A hold that the server misses when it is asked to renew it is told as lost in the turn in which
+// the client gets that answer: also by a master that took over, or that rules beside the old one.
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace conch::sim {
+namespace {
+
+class loss_told final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "loss_told"; }
+    bool of_one_holder() const noexcept override { return true; }
+
+    void ran(const script_run& r) override {
+        for (std::size_t i = 0; r.is("renew") && i < r.answer.items.size(); ++i) {
+            const reply& one = r.answer.items[i];
+            if (one.what == reply::kind::integer && one.integer == 0) {
+                missed_.push_back({r.client, r.line, std::string{r.args[2 * i]}});
+            }
+        }
+    }
+
+    void turned(std::uint64_t client) override {
+        std::erase_if(missed_, [&](const missing& m) {
+            const bool arrived = m.client == client && all_.net().has_delivered(m.line) &&
+                                 !all_.clients()[client]->has_unread();
+            if (arrived) {
+                look(m);
+            }
+            return arrived || all_.net().closed_at(m.line) >= 0;
+        });
+    }
+
+private:
+    struct missing {
+        std::uint64_t client;
+        std::uint64_t line;
+        std::string field;
+    };
+
+    void look(const missing& m) {
+        for (const held& h : all_.holds()) {
+            if (h.client == m.client && all_.field_of(h) == m.field && h.view->lost.load() == 0) {
+                violate("user " + std::to_string(h.user) + " isn't told that the server misses " +
+                        m.field);
+            }
+        }
+    }
+
+    std::vector<missing> missed_{};
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_loss_told(simulation& s) { return std::make_unique<loss_told>(s); }
+
+}  // namespace conch::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// A master that is cut off from the others and goes on, beside the replica that took its place.
+#include "sim/fake_redis.hpp"
+#include "wire/hash_slot.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace conch::sim {
+
+void fake_redis::divide(std::size_t shard, std::size_t lacks, std::int64_t now_us) {
+    set_now(now_us);
+    data_.divide(fleet_.replica(shard), lacks);
+}
+
+bool fake_redis::divided(std::size_t shard) const noexcept {
+    return !data_.same(fleet_.master(shard), fleet_.replica(shard));
+}
+
+bool fake_redis::is_to_resync(fleet::process p) const noexcept {
+    const fleet::process master = fleet_.master(fleet_.shard_of(p));
+    return !fleet_.is_sentinel(p) && !data_.same(p, master) && fleet_.reach(p, master);
+}
+
+bool fake_redis::differ(fleet::process p, fleet::process q, std::int64_t now_us) {
+    set_now(now_us);
+    return data_.of(p).dump() != data_.of(q).dump();
+}
+
+// The servers of a cluster tell each other what is published; a master tells its replicas.
+bool fake_redis::is_told_by(fleet::process p, fleet::process by) const noexcept {
+    if (fleet_.is_sentinel(p)) {
+        return p == by;
+    }
+    return fleet_.clustered() ? fleet_.reach(p, by) : data_.same(p, by);
+}
+
+bool fake_redis::anyone_has(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    for (fleet::process p = 0; p < data_.count(); ++p) {
+        if (data_.of(p).find(key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool fake_redis::anyone_has_field(std::string_view key, std::string_view field,
+                                  std::int64_t now_us) {
+    for (fleet::process p = 0; p < data_.count(); ++p) {
+        const auto all = holders_at(p, key, now_us);
+        if (std::any_of(all.begin(), all.end(), [&](const auto& h) { return h.field == field; })) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<fake_redis::placed_field> fake_redis::holders_at(fleet::process p, std::string_view key,
+                                                             std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = data_.of(p).find(key);
+    std::vector<placed_field> all;
+    for (std::string& field : fields_in(e)) {
+        all.push_back({std::move(field), e->expires_ms});
+    }
+    return all;
+}
+
+}  // namespace conch::sim

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+// A master that is cut off and goes on beside the one that took its place, until it comes back and
+// discards what it has.
+#include "sim/server_node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace conch::sim {
+
+bool server_node::split(const parting& s, effect* e) {
+    if (split_ || !may_take_over(s.shard) || (s.with_old && stalls(*s.with_old))) {
+        return false;
+    }
+    const fleet& f = redis_.processes();
+    const fleet::process old = f.master(s.shard);
+    redis_.divide(s.shard, s.lost_writes, wall_clock());
+    std::set<fleet::process> cut_off{old};
+    if (s.with_old) {
+        cut_off.insert(*s.with_old);
+    }
+    redis_.cut_off(std::move(cut_off));
+    split_ = parted{s.shard, old, s.hangs_up, e, ++splits_};
+    note_copies(f.replica(s.shard));
+    world_.plan<&server_node::promote_beside>(s.promoted, this, splits_);
+    world_.plan<&server_node::rejoin>(s.over, this, splits_);
+    if (s.gives_up >= 0) {
+        world_.plan<&server_node::give_up>(s.gives_up, this, splits_);
+    }
+    return true;
+}
+
+void server_node::give_up(std::uint64_t number, std::uint64_t) {
+    if (split_ && split_->number == number) {
+        world_.note("gives up", split_->old);
+        redis_.refuse_writes(split_->old);
+    }
+}
+
+bool server_node::is_torn(std::size_t shard) const noexcept {
+    const fleet& f = redis_.processes();
+    return redis_.divided(shard) || f.is_cut_off(f.master(shard)) || f.is_cut_off(f.replica(shard));
+}
+
+void server_node::promote_beside(std::uint64_t number, std::uint64_t) {
+    if (!split_ || split_->number != number || std::exchange(split_->promoted, true)) {
+        return;
+    }
+    world_.note("promoted beside", split_->shard);
+    redis_.promote(split_->shard);
+    flush();
+    spread_word();
+}
+
+// The old master is told some time later.
+void server_node::rejoin(std::uint64_t number, std::uint64_t) {
+    if (!split_ || split_->number != number) {
+        return;
+    }
+    promote_beside(number, 0);
+    world_.note("rejoins", split_->old);
+    redis_.rejoin();
+    spread_word();
+    world_.plan<&server_node::demote>(world_.now() + world_.chance.spread(millis, slowest_word),
+                                      this, number);
+}
+
+void server_node::demote(std::uint64_t number, std::uint64_t) {
+    if (!split_ || split_->number != number) {
+        return;
+    }
+    const fleet::process old = split_->old;
+    if (stalls(old)) {
+        world_.plan<&server_node::demote>(machines_[old].stalled.until, this, number);
+        return;
+    }
+    const bool hangs_up = split_->hangs_up;
+    learn(old);
+    flush();
+    // Sentinels end the connections of those whom they reconfigure.
+    if (hangs_up && running(old)) {
+        network_->reset_all(true, fleet::port_of(old));
+    }
+}
+
+void server_node::end_split() {
+    if (split_) {
+        promote_beside(split_->number, 0);
+        redis_.rejoin();
+        learn(split_->old);
+    }
+}
+
+// The first word of its master that reaches an old one ends the split.
+void server_node::learn(fleet::process p) {
+    const bool discards = redis_.is_to_resync(p);
+    if (discards) {
+        const fleet::process master = redis_.processes().master(split_->shard);
+        feel(redis_.differ(p, master, wall_clock()) ? split_->by : nullptr);
+        split_ended_at_ = world_.now() + 1;  // behind what was done in this moment
+        split_.reset();
+    }
+    redis_.learn(p);
+}
+
+// What both have now, in the same state; and what the replica has, as it lacks the release.
+void server_node::note_copies(fleet::process replica) {
+    const fleet::process master = redis_.processes().master(split_->shard);
+    note_standings(master);
+    for (const std::string& name : names_) {
+        const auto there = redis_.fields(name, wall_clock());
+        for (const auto& h : redis_.holders_at(replica, name, wall_clock())) {
+            standings_.copied(redis_.data_set_of(replica), h.field, deadline_of(h));
+            if (std::find(there.begin(), there.end(), h.field) == there.end()) {
+                brought_back_.insert(h.field);
+            }
+        }
+    }
+}
+
+void server_node::note_standings(fleet::process p) {
+    for (const std::string& name : names_) {
+        for (const auto& h : redis_.holders_at(p, name, wall_clock())) {
+            standings_.has(redis_.data_set_of(p), h.field, deadline_of(h));
+        }
+    }
+}
+
+// What is left of its lease there is as much as its client believes, then.
+void server_node::note_renewals(const script_run& r) {
+    for (std::size_t i = 0; r.is("renew") && i < r.answer.items.size(); ++i) {
+        const reply& one = r.answer.items[i];
+        if (one.what == reply::kind::integer && one.integer > 0) {
+            standings_.found(redis_.data_set_of(process_of(r.line)), r.args[2 * i]);
+        }
+    }
+}
+
+std::int64_t server_node::deadline_of(const fake_redis::placed_field& h) noexcept {
+    return h.expires_ms < 0 ? standings::no_expiry : h.expires_ms;
+}
+
+// Released or given up at one of two masters: the other one isn't asked.
+void server_node::note_left(fleet::process by, std::string_view field) {
+    for (fleet::process p = 0; p < machines_.size(); ++p) {
+        if (redis_.data_set_of(p) == redis_.data_set_of(by)) {
+            continue;
+        }
+        for (const std::string& name : names_) {
+            const auto there = redis_.holders_at(p, name, wall_clock());
+            if (std::any_of(there.begin(), there.end(),
+                            [&](const auto& h) { return h.field == field; })) {
+                brought_back_.emplace(field);
+            }
+        }
+    }
+}
+
+standings::data_sets server_node::standing(std::string_view key, std::string_view field) const {
+    const standings::data_sets* in = standings_.of(field);
+    return in ? *in : standings::data_sets{redis_.data_set_of(redis_.master_of(key))};
+}
+
+bool server_node::share_data(std::string_view key, std::string_view a, std::string_view b) const {
+    const auto in_a = standing(key, a);
+    const auto in_b = standing(key, b);
+    return std::any_of(in_a.begin(), in_a.end(), [&](unsigned set) { return in_b.contains(set); });
+}
+
+bool server_node::discarded(std::string_view field) const {
+    const standings::data_sets* in = standings_.of(field);
+    if (!in) {
+        return false;
+    }
+    for (fleet::process p = 0; p < machines_.size(); ++p) {
+        if (in->contains(redis_.data_set_of(p))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace conch::sim
