@@ -27,6 +27,15 @@ struct holds_fixture : testing::Test {
         return impl::lock_spec::make(protocol::shared_write_protocol, name, {});
     }
 
+    /// Fires what is due at `then`.
+    void go_on_to(time_point then) {
+        env.now = then;
+        servers.set_now(then);
+        while (core::timer* const due = env.timers.pop_due(then)) {
+            due->fire(due->owner);
+        }
+    }
+
     config settings{};
     core::environment env{settings, 1};
     lock::completions done{};
