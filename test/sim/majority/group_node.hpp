@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct call {
     time_point until{};        ///< by which an unlock ends, by its own clock
     duration before{};         ///< of a watch
     impl::view_ptr watches{};  ///< what it tells the end of
+    std::vector<std::string> fields{};  ///< of an unlock: what the servers have of the hold
     int completions = 0;
     error_code ec{};
     impl::view_ptr view{};

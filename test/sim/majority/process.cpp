@@ -44,6 +44,10 @@ std::uint64_t process::number_of(impl::hold_view& part) noexcept {
     return l ? l->of->number : 0;
 }
 
+std::string process::field_of(std::size_t member, impl::hold_view& part) const {
+    return node(member).id() + ":" + std::to_string(number_of(part));
+}
+
 instant process::born(std::size_t member, impl::hold_view& part) const {
     const auto it = born_.find({member, number_of(part)});
     return it != born_.end() ? it->second : all_.the_world().now();

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,8 +58,8 @@ public:
     instant paused_until() const noexcept { return nodes_.front()->paused_until(); }
     instant put_off() noexcept { return nodes_.front()->put_off(); }
 
-    /// The acquisition of this member that `part` is of: its number, 0 once it ended.
-    static std::uint64_t number_of(impl::hold_view& part) noexcept;
+    /// What the server has of this part of a hold.
+    std::string field_of(std::size_t member, impl::hold_view& part) const;
     /// When that was asked for first: it may have been passed on since.
     instant born(std::size_t member, impl::hold_view& part) const;
 
@@ -90,6 +91,8 @@ private:
         bool woken = false;
     };
 
+    /// The acquisition of this member that `part` is of: its number, 0 once it ended.
+    static std::uint64_t number_of(impl::hold_view& part) noexcept;
     void wake(std::size_t member) noexcept;
     void deliver(std::uint64_t member, std::uint64_t);
     void start(client_node& to, question& q);

@@ -17,9 +17,8 @@ constexpr std::uint64_t most_events = 8'000'000;
 constexpr instant inspection = 10 * millis;
 
 constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
-    make_exclusion,        make_ownership, make_loss_in_time,
-    make_no_needless_loss, make_bounds,    make_healing,
-    make_liveness,         make_terms,     make_rest,
+    make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss, make_bounds,
+    make_healing,   make_liveness,  make_terms,        make_releases,         make_rest,
 };
 
 }  // namespace

@@ -207,6 +207,10 @@ void user::leave() {
     if (!lost && chance.once_in(2)) {
         call& c = start_call(call::kind::unlock);
         c.until = until;
+        for (std::size_t i = 0; i < home_.members(); ++i) {
+            const impl::view_ptr& part = static_cast<const group::view&>(*view).parts[i];
+            c.fields.push_back(part ? home_.field_of(i, *part) : std::string{});
+        }
         view->asked.store(impl::hold_request::release);
         at_->turn([&] { at_->group().unlock(view, &c); });
         may_tire();

@@ -46,6 +46,7 @@ std::unique_ptr<checker> make_bounds(simulation& s);
 std::unique_ptr<checker> make_healing(simulation& s);
 std::unique_ptr<checker> make_liveness(simulation& s);
 std::unique_ptr<checker> make_terms(simulation& s);
+std::unique_ptr<checker> make_releases(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);
 
 }  // namespace conch::sim::majority

@@ -24,7 +24,7 @@ public:
     }
 
 private:
-    using place = std::pair<const impl::hold_view*, std::size_t>;
+    using place = std::pair<impl::view_ptr, std::size_t>;
 
     void look(const held& h, std::map<place, instant>& still) {
         if (!h.believes() || !*h.options.renew || h.options.max_hold != forever) {
@@ -36,13 +36,13 @@ private:
             if (h.seen().parts[i] || s.redis().exists(all_.spec(h.name)->name(), s.wall_clock())) {
                 continue;
             }
-            const auto seen = since_.find({h.view.get(), i});
+            const auto seen = since_.find({h.view, i});
             const instant first = seen != since_.end() ? seen->second : now;
             // Asked each third of the lease.
             if (now > first + h.lease.count() + 500 * millis + all_.how().answer_timeout.count()) {
                 violate("a hold lacks server " + std::to_string(i) + ", where the lock is free");
             }
-            still.emplace(place{h.view.get(), i}, first);
+            still.emplace(place{h.view, i}, first);
         }
     }
 

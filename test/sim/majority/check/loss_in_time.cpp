@@ -35,18 +35,18 @@ public:
     }
 
     void inspected() override {
-        std::map<const impl::hold_view*, instant> still;
+        std::map<impl::view_ptr, instant> still;
         for (const held& h : all_.holds()) {
             if (h.lost() || h.believes()) {
                 continue;
             }
-            const auto seen = since_.find(h.view.get());
+            const auto seen = since_.find(h.view);
             const instant first = seen != since_.end() ? seen->second : all_.the_world().now();
             const instant since = std::max(first, h.home->paused_until());
             if (all_.the_world().now() > since + tolerance) {
                 violate("a hold that nobody believes in is not lost");
             }
-            still.emplace(h.view.get(), first);
+            still.emplace(h.view, first);
         }
         since_ = std::move(still);
     }
@@ -67,7 +67,7 @@ private:
         return lasting > parts.size() / 2;
     }
 
-    std::map<const impl::hold_view*, instant> since_{};  // when it was seen to be over
+    std::map<impl::view_ptr, instant> since_{};  // when it was seen to be over
 };
 
 }  // namespace

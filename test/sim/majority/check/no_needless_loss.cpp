@@ -17,9 +17,9 @@ public:
         if (!applies()) {
             return;
         }
-        std::set<const impl::hold_view*> still;
+        std::set<impl::view_ptr> still;
         for (const held& h : all_.holds()) {
-            const bool is_solid = solid_.contains(h.view.get()) || has_the_spared(h);
+            const bool is_solid = solid_.contains(h.view) || has_the_spared(h);
             if (!is_solid || !*h.options.renew || h.options.max_hold != forever ||
                 *h.options.lease < std::chrono::milliseconds{500}) {
                 continue;
@@ -27,7 +27,7 @@ public:
             if (h.lost()) {
                 violate("a hold is lost that the other servers have");
             } else {
-                still.insert(h.view.get());
+                still.insert(h.view);
             }
         }
         solid_ = std::move(still);
@@ -48,7 +48,7 @@ private:
         return !h.lost();
     }
 
-    std::set<const impl::hold_view*> solid_{};
+    std::set<impl::view_ptr> solid_{};
 };
 
 }  // namespace

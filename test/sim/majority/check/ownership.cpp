@@ -56,9 +56,7 @@ private:
     bool is_there(const held& h, std::size_t i, impl::hold_view& part) {
         server_node& s = all_.server(i);
         const auto fields = s.redis().fields(all_.spec(h.name)->name(), s.wall_clock());
-        const std::string own =
-            h.home->node(i).id() + ":" + std::to_string(process::number_of(part));
-        return std::find(fields.begin(), fields.end(), own) != fields.end();
+        return std::find(fields.begin(), fields.end(), h.home->field_of(i, part)) != fields.end();
     }
 };
 

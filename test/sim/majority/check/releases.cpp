@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is confirmed to be released is gone from a majority of the servers; what was taken away by
+// force from a majority that answers is lost.
+#include "sim/majority/simulation.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace conch::sim::majority {
+namespace {
+
+class releases final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "releases"; }
+
+    void completed(const call& c) override {
+        if (c.ec) {
+            return;
+        }
+        // With others in its process, it may have been passed on.
+        if (c.what == call::kind::unlock && all_.how().users == 1) {
+            look_at_unlock(c);
+        } else if (c.what == call::kind::force && all_.how().has_a_sound_majority() &&
+                   c.asked_at > c.by->home().began_at() + 2 * seconds) {
+            note_force(c);
+        }
+    }
+
+    void inspected() override {
+        for (const held& h : all_.holds()) {
+            const auto it = doomed_.find(h.view);
+            if (it != doomed_.end() && h.believes() && all_.the_world().now() > it->second) {
+                violate("a hold outlives the force that took it away");
+                doomed_.erase(it);
+            }
+        }
+    }
+
+private:
+    void look_at_unlock(const call& c) {
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < c.fields.size(); ++i) {
+            server_node& s = all_.server(i);
+            const auto there = s.redis().fields(all_.spec(c.name)->name(), s.wall_clock());
+            left += std::find(there.begin(), there.end(), c.fields[i]) != there.end() ? 1u : 0u;
+        }
+        if (left > (all_.how().servers - 1) / 2) {
+            violate("an unlock is confirmed, and the lock is on " + std::to_string(left) +
+                    " servers");
+        }
+    }
+
+    // Each server is asked within a third of the lease whether it has the lock.
+    void note_force(const call& c) {
+        for (const held& h : all_.holds()) {
+            if (h.name == c.name && h.granted_at < c.asked_at && h.believes()) {
+                doomed_.emplace(
+                    h.view, all_.the_world().now() + h.lease.count() * 103 / 100 + 500 * millis);
+            }
+        }
+    }
+
+    std::map<impl::view_ptr, instant> doomed_{};  // and when they are to be lost
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_releases(simulation& s) { return std::make_unique<releases>(s); }
+
+}  // namespace conch::sim::majority
