@@ -18,8 +18,8 @@ _conch() {
                 -s --shared --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
             ;;
         rate)
-            options="--limit --per --permits --fixed -w --wait --timeout -E --conflict-exit-code
-                -c --command -v --verbose -q --quiet $server"
+            options="--limit --per --permits --fixed --burst -w --wait --timeout -E
+                --conflict-exit-code -c --command -v --verbose -q --quiet $server"
             ;;
         status) options="--json $lock" ;;
         watch) options="--json --count $lock" ;;
