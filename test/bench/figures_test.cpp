@@ -188,7 +188,8 @@ TEST(bench, instructions_are_counted_or_said_to_be_unknown) {
 }
 
 // The gate of the hot path. Instructions are counted, so they don't depend on what else the machine
-// does. In RelWithDebInfo by GCC 12 they are 18,200 and 9,400: the limits are 6 % and 7 % above.
+// does. In Release by GCC 12 they were 18,910 and 10,043 before clients and quorums shared their
+// strand's code: the limits are 5 % and 1 % above.
 TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
 #ifndef NDEBUG
     GTEST_SKIP() << "for builds with optimisation";
@@ -196,7 +197,7 @@ TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
     struct {
         const char* coroutines;
         double instructions, allocations;
-    } const most[] = {{"1", 19'400, 0.002}, {"128", 10'100, 0.1}};
+    } const most[] = {{"1", 19'850, 0.002}, {"128", 10'100, 0.1}};
     for (const auto& m : most) {
         const auto o = figures_of(words{"instructions", "--coroutines", m.coroutines});
         if (o.contains("why_not")) {
