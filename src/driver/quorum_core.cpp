@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "driver/quorum_core.hpp"
 
+#include "core/check.hpp"
 #include "driver/identity.hpp"
 
 #include <conch/impl/tracked.hpp>
@@ -140,11 +141,8 @@ void quorum_core::turn() {
 }
 
 void quorum_core::begin(operation& op) {
-    if (op.what.begin_at_majority) {
-        op.what.begin_at_majority(*this, op);
-    } else {
-        op.finish(&op, false);
-    }
+    CONCH_CHECK(op.what.begin_at_majority);  // no handle of a majority lock asks for more
+    op.what.begin_at_majority(*this, op);
 }
 
 void quorum_core::cancel_running(operation& op) {

@@ -38,14 +38,17 @@ end
 local clock = redis.call('time')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local most, most_rest = time_of(burst)
--- What others counted, in permits; none if it is not theirs.
+-- What others counted, in permits; none if it is not theirs, or the error that hides it.
 local function counted_otherwise(value)
     if type(value) == 'string' then
         return #value < 16 and string.match(value, '^%d+$') and redis.call('pttl', KEYS[1]) >= 0 and
             tonumber(value)
     end
     local newest = redis.pcall('zrange', KEYS[1], -1, -1)
-    local at = not newest.err and newest[1] and string.match(newest[1], '^(%d+):%d+$')
+    if newest.err then
+        return not string.find(newest.err, 'WRONGTYPE') and newest
+    end
+    local at = newest[1] and string.match(newest[1], '^(%d+):%d+$')
     local sum = at and redis.call('zscore', KEYS[1], '')
     return sum and (tonumber(at) > now - window and tonumber(sum) or 0)
 end
@@ -69,6 +72,8 @@ elseif value then
         local counted = counted_otherwise(value)
         if not counted then
             return redis.error_reply('WRONGTYPE the key of the rate limit holds no time')
+        elseif type(counted) == 'table' then
+            return counted
         end
         ahead, rest = time_of(math.min(counted, burst))
         changed = true
@@ -110,7 +115,7 @@ local function fits(permits)
     local time, part = time_of(permits)
     return permits <= burst and not is_above(time, part, left, left_rest)
 end
-local remaining = math.min(math.floor(left / window * limit), burst)
+local remaining = math.min(math.floor((left + left_rest / limit) / window * limit), burst)
 while remaining > 0 and not fits(remaining) do
     remaining = remaining - 1
 end

@@ -38,7 +38,7 @@ local function of_counter()
         local at, of, within = string.match(counter, of_time)
         local ahead = math.max(tonumber(at) - now, 0) / 1000
         counter = math.ceil(ahead / tonumber(within) * tonumber(of) - 0.001)
-        counter = text(math.max(math.min(counter, limit), 0))
+        counter = text(math.max(math.min(counter, limit), 0) + 0)  -- not -0
     end
     if type(counter) ~= 'string' or #counter > 15 or rest < 0 or
         counter ~= '0' and not string.match(counter, '^[1-9]%d*$') then

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -194,6 +195,25 @@ TEST_F(gcra_script, the_others_take_over_what_it_counted) {
         pass(2'000'000);
         EXPECT_EQ(ask_other(other, ten, 10).granted, 1);
     }
+}
+
+TEST_F(gcra_script, so_they_do_when_next_to_nothing_is_missing) {
+    const terms hourly{1, 3'600'000, 1};
+    for (const script_id other : {script_id::rate_window, script_id::rate_log}) {
+        p.ask({"FLUSHALL"});
+        ask(hourly, {1});
+        pass(3'599'000'000);
+        EXPECT_EQ(ask_other(other, hourly, 1).granted, 1);
+    }
+}
+
+TEST_F(gcra_script, runs_no_longer_where_very_many_come_back_in_a_microsecond) {
+    const terms most{1'000'000'000, 1, 1'000'000'000};
+    const auto started = std::chrono::steady_clock::now();
+    for (int i = 0; i < 20; ++i) {
+        ask(most, {1});
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds{2});
 }
 
 TEST_F(gcra_script, an_overdue_count_is_none) {
