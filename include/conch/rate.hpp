@@ -14,8 +14,9 @@ struct rate {
     std::uint64_t limit = 1;
     /// In so much time. From 1 ms to one year; counted in whole milliseconds, rounded up.
     duration window = std::chrono::seconds{1};
-    /// With `rate_algorithm::gcra`: how many of them may be taken at once. From 1 to `limit`; 0,
-    /// the default: `limit`. The other algorithms have none.
+    /// With `rate_algorithm::gcra`: how many permits are kept ready at most, to be taken at once.
+    /// From 1 to `limit`. Default: 0, which means `limit`. With another algorithm a burst is an
+    /// error.
     std::uint64_t burst = 0;
 };
 
@@ -31,11 +32,11 @@ enum class rate_algorithm {
     /// counter on the server, but an interval that contains the seam of two windows may see up to
     /// twice the limit.
     fixed_window,
-    /// Permits come back one by one at an even pace, `limit` of them in a window, until there are
-    /// `burst` of them (the generic cell rate algorithm, a token bucket). One short string on the
-    /// server, however many ask. In any interval at most `burst` and what comes back meanwhile is
-    /// granted: with a burst of 1 the calls are spread evenly; with the whole limit, an interval of
-    /// the window's length may see up to twice the limit.
+    /// A permit that was taken comes back; one comes back each `window / limit`, until `burst` of
+    /// them are ready (the generic cell rate algorithm, which is a token bucket). In an interval of
+    /// length t at most `burst + limit * t / window` permits are granted. So a burst of 1 spreads
+    /// the calls evenly, and the default burst lets up to twice the limit pass within a window. The
+    /// server keeps one short string, however many ask.
     gcra,
 };
 
@@ -43,8 +44,8 @@ enum class rate_algorithm {
 struct rate_verdict {
     /// The permits were granted, and count from now on.
     bool allowed = false;
-    /// Permits in the window, with those that were just granted; with `gcra`, those that are not
-    /// back.
+    /// Permits in the window, with those that were just granted; with `gcra`, those that were taken
+    /// and are not back yet.
     std::uint64_t count = 0;
     /// The limit that was applied; with `gcra`, the burst.
     std::uint64_t limit = 0;

@@ -34,23 +34,22 @@ constexpr std::uint64_t permit_number(Permits permits) noexcept {
 
 }  // namespace impl
 
-/// At most `limit` permits per window, over all processes that use the name: counted in one script
-/// on the server, so exact however many ask at once.
+/// So many permits per window, over all processes that use the name: counted in one script on the
+/// server, so exact however many ask at once. `rate_algorithm` says what "per window" means.
 ///
-/// The limit belongs to the request, not to the server: processes with another one share the count,
-/// and a changed limit or window holds at once, but for what was counted by the old one, which is
-/// forgotten within one window; who still waits by the old one is not in its way. A permit that was
-/// granted stays counted until its window is over; there is no giving back. A server that lost its
-/// data has forgotten what it counted, and a step of its clock frees permits.
+/// Each request carries its own limit; the server keeps none. Processes with another one share the
+/// count, and a changed limit or window holds at once, but for what was counted by the old one,
+/// which is forgotten within one window; who still waits by the old one is not in its way. There is
+/// no giving back of a permit that was granted. A server that lost its data has forgotten what it
+/// counted. A step of its clock forward frees permits, and one back holds them up.
 ///
-/// A cheap, copyable handle; rate limiters of one client that agree in name, limit, window and
-/// algorithm share a queue. Thread safety: safe from any thread, one object too.
+/// A cheap, copyable handle; rate limiters of one client that agree in name, limit, window, burst
+/// and algorithm share a queue. Thread safety: safe from any thread, one object too.
 class rate_limiter {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB; no lock's, nor anything else's: a key of another
-    /// kind is an error of the server. But a whole number of up to 15 digits is a counter to
-    /// `fixed_window`, which gives it a time to live, and, if it has one, to the others, which make
-    /// what they keep of it. Sends nothing.
+    /// kind is an error of the server. But a whole number of up to 15 digits with a time to live is
+    /// taken for the counter of a fixed window. Sends nothing.
     /// Throws `std::invalid_argument` for a bad name, limit, window or burst.
     rate_limiter(const client& redis, std::string_view name, const rate& allowed,
                  rate_algorithm algorithm = rate_algorithm::sliding_log);

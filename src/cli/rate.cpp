@@ -17,14 +17,14 @@ namespace po = boost::program_options;
 constexpr const char* rate_help =
     "conch rate --limit N --per SECS [OPTION...] NAME [--] COMMAND [ARG...]\n"
     "conch rate --limit N --per SECS [OPTION...] NAME -c STRING\n"
-    "Runs COMMAND if the rate limit NAME, which all processes share, has a permit left: at most N\n"
-    "in any SECS. Options come before NAME; every word after it belongs to COMMAND, but for -c:\n"
+    "Runs COMMAND if the rate limit NAME, which all processes share, has a permit left: N of them\n"
+    "in SECS. Options come before NAME; every word after it belongs to COMMAND, but for -c:\n"
     "then $SHELL (or /bin/sh) runs STRING.\n\n";
 
 constexpr const char* rate_help_end =
     "\nWho waits (-w) is told at once if SECS can't be enough; among processes there is no order.\n"
-    "A permit counts from when it is granted, for the time of --per, whatever becomes of COMMAND;\n"
-    "there is no giving back. COMMAND takes the place of this process: same number, same group.\n"
+    "A permit stays granted whatever becomes of COMMAND: there is no giving back. COMMAND takes\n"
+    "the place of this process: same number, same group.\n"
     "\n"
     "Exit status: that of COMMAND, 128+N if signal N ended the waiting, and\n"
     "   1  the limit is reached, nothing was run; see -E\n"

@@ -53,7 +53,7 @@ po::options_description rate_plan_options() {
         "count in windows that begin with their first permit (default: in the time that "
         "ends now, whenever now is)");
     add("burst", text("N"),
-        "hand them out at an even pace, SECS/limit apart; but after a pause so many at once");
+        "keep so many permits ready; one comes back each SECS/limit (not with --fixed)");
     add("wait,timeout,w", text("SECS"), "wait for permits, so long at most (default: 0, ask once)");
     add_command_options(options, "the limit is reached");
     add_server_options(options);

@@ -2,10 +2,10 @@
 -- Grants permits at an even pace, as many requests as fit, in order. Each permit takes window/limit
 -- of time to come back, one after the other (GCRA: the generic cell rate algorithm).
 --
--- KEYS[1]  "<time>:<rest>:<limit>:<window>": when all permits are back, in microseconds, and
---          rest/limit of one more; before, it may have been the counter of rate_window.lua, or the
---          log of rate_log.lua. What they counted, or this one by another limit or window, comes
---          back at the pace of now
+-- KEYS[1]  "<time>:<rest>:<limit>:<window>:<burst>": when all permits are back, in microseconds,
+--          and rest/limit of one more, by the terms of who took the last ones; before, it may have
+--          been the counter of rate_window.lua, or the log of rate_log.lua. What was counted by
+--          other terms is missing here, too. It comes back at the pace of now once some are granted
 -- ARGV[1]  limit: so many permits come back in a window; not above 1,000,000,000
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  burst: so many permits there are; not above the limit
@@ -52,21 +52,30 @@ local function counted_otherwise(value)
     local sum = at and redis.call('zscore', KEYS[1], '')
     return sum and (tonumber(at) > now - window and tonumber(sum) or 0)
 end
--- How far ahead of now all permits are back.
-local ahead, rest, changed = 0, 0, false
+-- How far ahead of now all permits are back. No answer is longer than a year.
+local ahead, rest = 0, 0
+local longest = 31536000 * 1000000
 local value = redis.pcall('get', KEYS[1])
 if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE') then
     return value
 elseif value then
-    local time, part, of, within
-    if type(value) == 'string' and #value < 60 then
-        time, part, of, within = string.match(value, '^(%d+):(%d+):([1-9]%d*):([1-9]%d*)$')
+    local time, part, terms
+    if type(value) == 'string' and #value < 80 then
+        time, part, terms = string.match(value, '^(%d+):(%d+)(:[1-9]%d*:[1-9]%d*:[1-9]%d*)$')
     end
     if time then
+        local of, within, at_once = string.match(terms, '(%d+):(%d+):(%d+)')
+        local pace = tonumber(of) / (tonumber(within) * 1000)
+        local all = math.ceil(tonumber(at_once) / pace)
         ahead, rest = tonumber(time) - now, tonumber(part)
+        if ahead > all then  -- the server's clock went back: no more than all is missing
+            ahead, rest = all, 0
+            redis.call('set', KEYS[1], text(now + all) .. ':0' .. terms, 'px',
+                text(math.ceil(all / 1000) + 1))
+        end
         if of ~= ARGV[1] or within ~= ARGV[2] then
-            local missing = ahead / (tonumber(within) * 1000) * tonumber(of)
-            ahead, rest, changed = math.floor(missing / limit * window + 0.001), 0, true
+            local missing = ahead * pace
+            ahead, rest = math.min(math.floor(missing / limit * window + 0.001), longest), 0
         end
     else
         local counted = counted_otherwise(value)
@@ -75,15 +84,15 @@ elseif value then
         elseif type(counted) == 'table' then
             return counted
         end
-        ahead, rest = time_of(math.min(counted, burst))
-        changed = true
+        if counted > burst then
+            ahead = math.min(math.floor(counted / limit * window), longest)
+        else
+            ahead, rest = time_of(counted)
+        end
     end
 end
 if ahead < 0 then
     ahead, rest = 0, 0
-elseif is_above(ahead, rest, most, most_rest) then
-    -- The server's clock went back, or there were more: no more than all can be missing.
-    ahead, rest, changed = most, most_rest, true
 end
 
 local granted, retry = 0, 0
@@ -97,12 +106,12 @@ for _, permits in ipairs(requests) do
         retry = math.ceil((time - most + (part > most_rest and 1 or 0)) / 1000)
         break
     end
-    ahead, rest, changed = time, part, true
+    ahead, rest = time, part
     granted = granted + 1
 end
 local reset = math.ceil((ahead + (rest > 0 and 1 or 0)) / 1000)
-if changed then
-    local state = table.concat({text(now + ahead), text(rest), ARGV[1], ARGV[2]}, ':')
+if granted > 0 then
+    local state = table.concat({text(now + ahead), text(rest), ARGV[1], ARGV[2], ARGV[3]}, ':')
     redis.call('set', KEYS[1], state, 'px', text(reset + 1))
 end
 
@@ -115,7 +124,8 @@ local function fits(permits)
     local time, part = time_of(permits)
     return permits <= burst and not is_above(time, part, left, left_rest)
 end
-local remaining = math.min(math.floor((left + left_rest / limit) / window * limit), burst)
+local remaining = math.floor((left + left_rest / limit) / window * limit)
+remaining = math.max(math.min(remaining, burst), 0)
 while remaining > 0 and not fits(remaining) do
     remaining = remaining - 1
 end

@@ -33,8 +33,8 @@ end
 -- The counter becomes a log of one entry, which is over when the counter would be.
 local function of_counter()
     local counter, rest = redis.pcall('get', KEYS[1]), redis.call('pttl', KEYS[1])
-    local of_time = '^(%d+):%d+:([1-9]%d*):([1-9]%d*)$'
-    if type(counter) == 'string' and #counter < 60 and string.match(counter, of_time) then
+    local of_time = '^(%d+):%d+:([1-9]%d*):([1-9]%d*):[1-9]%d*$'
+    if type(counter) == 'string' and #counter < 80 and string.match(counter, of_time) then
         local at, of, within = string.match(counter, of_time)
         local ahead = math.max(tonumber(at) - now, 0) / 1000
         counter = math.ceil(ahead / tonumber(within) * tonumber(of) - 0.001)

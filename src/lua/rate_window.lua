@@ -55,8 +55,8 @@ elseif not text then
     before = 0
 elseif text == '0' or string.match(text, '^[1-9]%d*$') and #text < 16 then
     before = tonumber(text)
-elseif #text < 60 and string.match(text, '^%d+:%d+:[1-9]%d*:[1-9]%d*$') then
-    before, length = of_time(string.match(text, '^(%d+):%d+:(%d+):(%d+)$'))
+elseif #text < 80 and string.match(text, '^%d+:%d+:[1-9]%d*:[1-9]%d*:[1-9]%d*$') then
+    before, length = of_time(string.match(text, '^(%d+):%d+:(%d+):(%d+)'))
     text = false
 end
 local left = redis.call('pttl', KEYS[1])

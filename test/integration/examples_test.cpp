@@ -92,7 +92,7 @@ TEST_F(examples_test, rate_limiter) {
               "call 1 goes out, 1 left\n"
               "call 2 goes out, 0 left\n"
               "call 3 must wait, 0 left\n"
-              "call 3 goes out\n"
+              "call 3 goes out, 1 left\n"
               "paced call 1\npaced call 2\npaced call 3\npaced call 4\n"
               "price 4, news 4, then none\n");
 }

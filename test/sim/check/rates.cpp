@@ -78,6 +78,7 @@ private:
         std::int64_t began_ms = -1;        ///< fixed: the window; -1: none
         std::uint64_t used = 0;            ///< in it
         std::size_t last_limit = 0;        ///< paced: what the bounds are of
+        bool known = true;                 ///< paced: the bounds are
         std::int64_t least = full;         ///< paced: so much is there at least, and at most; of a
         std::int64_t most = full;          ///< permit as many as the window has microseconds
         std::vector<permit_count> runs{};
@@ -101,8 +102,7 @@ private:
             l.grants.clear();
             l.unsure_until_us = std::max(c.wall_us, l.last_wall_us) + limit(c).window_ms * 1000;
             l.sure = false;
-            l.least = -full;
-            l.most = full;
+            l.known = false;
         }
     }
 
@@ -153,10 +153,11 @@ private:
         const std::int64_t passed =
             std::clamp<std::int64_t>(c.wall_us - l.last_wall_us, 0, window_us);
         const std::int64_t back = passed * static_cast<std::int64_t>(t.permits());
-        l.least = std::clamp<std::int64_t>(l.least + back, 0, all);
+        l.least = std::min(l.least + back, all);
         l.most = std::min(l.most + back, all);
-        if (std::exchange(l.last_limit, c.limit) != c.limit && !l.runs.empty()) {
-            l.least = 0;
+        const bool others = std::exchange(l.last_limit, c.limit) != c.limit && !l.runs.empty();
+        if (!std::exchange(l.known, true) || others) {
+            l.least = all - missing_at_most(t) * window_us;
             l.most = all;
         }
         const auto price = [&](std::size_t i) {
@@ -176,6 +177,15 @@ private:
                     std::to_string(c.asked[c.granted]) + " permits of " +
                     std::to_string(l.least / window_us));
         }
+    }
+
+    /// Whoever took them.
+    std::int64_t missing_at_most(const limit_terms& of) const {
+        std::uint64_t most = 0;
+        for (const limit_terms& t : all_.how().limits) {
+            most = std::max(most, t.number_of_key == of.number_of_key ? t.at_once() : 0);
+        }
+        return static_cast<std::int64_t>(most * limit_terms::unit);
     }
 
     void judge(const permit_count& c, std::uint64_t used, bool sure) {

@@ -165,10 +165,24 @@ TEST_F(gcra_script, a_clock_that_went_back_blocks_for_one_burst_at_most) {
 
 TEST_F(gcra_script, a_changed_limit_holds_at_once) {
     ask({10, 1000, 10}, {10});
-    EXPECT_EQ(ask({10, 1000, 2}, {1}).reset_ms, 200) << "no more is missing than there are";
-    EXPECT_EQ(ask({7, 60'000, 7}, {5}).granted, 1) << "two of them are not back";
-    EXPECT_EQ(ask({7, 60'000, 7}, {1}).granted, 0);
-    EXPECT_EQ(ask({7, 50, 7}, {1}).retry_ms, 8) << "nor by a shorter window, but sooner";
+    EXPECT_EQ(ask({15, 60'000, 15}, {5}).granted, 1) << "ten of them are not back";
+    EXPECT_EQ(ask({15, 60'000, 15}, {1}).granted, 0);
+    EXPECT_EQ(ask({15, 150, 15}, {1}).retry_ms, 10) << "nor by a shorter window, but sooner";
+}
+
+TEST_F(gcra_script, who_has_a_smaller_burst_forgives_nothing) {
+    const terms ten{10, 1000, 10};
+    ask(ten, {10});
+    const answer refused = ask({10, 1000, 2}, {1});
+    EXPECT_EQ(refused.granted, 0);
+    EXPECT_EQ(refused.used, 2) << "all that it has";
+    EXPECT_EQ(refused.retry_ms, 900);
+    EXPECT_EQ(refused.reset_ms, 1000);
+    EXPECT_EQ(ask({5, 1000, 5}, {1}).granted, 0) << "nor who has a lower limit";
+    EXPECT_EQ(ask(ten, {1}).granted, 0);
+    pass(100'000);
+    EXPECT_EQ(ask(ten, {1}).granted, 1);
+    EXPECT_EQ(ask(ten, {1}).granted, 0);
 }
 
 TEST_F(gcra_script, takes_over_what_the_others_counted) {
@@ -176,6 +190,7 @@ TEST_F(gcra_script, takes_over_what_the_others_counted) {
     for (const script_id other : {script_id::rate_window, script_id::rate_log}) {
         p.ask({"FLUSHALL"});
         ask_other(other, ten, 7);
+        EXPECT_EQ(ask({10, 1000, 5}, {1}).granted, 0) << "seven are more than it has";
         EXPECT_EQ(ask(ten, {4}).granted, 0);
         EXPECT_EQ(ask(ten, {3}).granted, 1);
         pass(100'000);
@@ -226,7 +241,7 @@ TEST_F(gcra_script, an_overdue_count_is_none) {
 
 TEST_F(gcra_script, refuses_what_is_no_count_and_leaves_it) {
     const words keys[]{{"SET", "calls", "words"},         {"SET", "calls", "7"},
-                       {"SET", "calls", "1:2:0:1"},       {"SET", "calls", std::string(60, '1')},
+                       {"SET", "calls", "1:2:3:0:1"},     {"SET", "calls", std::string(60, '1')},
                        {"HSET", "calls", "field", "1"},   {"ZADD", "calls", "1", "member"},
                        {"SET", "calls", "", "PX", "900"}, {"RPUSH", "calls", "1"}};
     for (const words& key : keys) {
