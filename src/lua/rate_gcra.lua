@@ -5,7 +5,7 @@
 -- KEYS[1]  "<time>:<rest>:<limit>:<window>:<burst>": when all permits are back, in microseconds,
 --          and rest/limit of one more, by the terms of who took the last ones; before, it may have
 --          been the counter of rate_window.lua, or the log of rate_log.lua. What was counted by
---          other terms is missing here, too. It comes back at the pace of now once some are granted
+--          another limit or window, or by one of those, comes back at the pace of who asks
 -- ARGV[1]  limit: so many permits come back in a window; not above 1,000,000,000
 -- ARGV[2]  length of the window in ms
 -- ARGV[3]  burst: so many permits there are; not above the limit
@@ -54,6 +54,7 @@ local function counted_otherwise(value)
 end
 -- How far ahead of now all permits are back. No answer is longer than a year.
 local ahead, rest = 0, 0
+local taken_over  -- no more than so many are missing, by the terms of now
 local longest = 31536000 * 1000000
 local value = redis.pcall('get', KEYS[1])
 if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE') then
@@ -76,6 +77,7 @@ elseif value then
         if of ~= ARGV[1] or within ~= ARGV[2] then
             local missing = ahead * pace
             ahead, rest = math.min(math.floor(missing / limit * window + 0.001), longest), 0
+            taken_over = tonumber(at_once)
         end
     else
         local counted = counted_otherwise(value)
@@ -89,6 +91,7 @@ elseif value then
         else
             ahead, rest = time_of(counted)
         end
+        taken_over = counted
     end
 end
 if ahead < 0 then
@@ -110,9 +113,10 @@ for _, permits in ipairs(requests) do
     granted = granted + 1
 end
 local reset = math.ceil((ahead + (rest > 0 and 1 or 0)) / 1000)
-if granted > 0 then
-    local state = table.concat({text(now + ahead), text(rest), ARGV[1], ARGV[2], ARGV[3]}, ':')
-    redis.call('set', KEYS[1], state, 'px', text(reset + 1))
+if granted > 0 or taken_over then
+    local at_once = granted > 0 and burst or math.max(burst, taken_over)
+    local state = {text(now + ahead), text(rest), ARGV[1], ARGV[2], text(at_once)}
+    redis.call('set', KEYS[1], table.concat(state, ':'), 'px', text(reset + 1))
 end
 
 -- As many as fit; the quotient may be one off.

@@ -217,7 +217,12 @@ private:
         server_node& server = all_.server();
         const std::string& key = all_.limit(c.limit)->name();
         const std::int64_t left = server.redis().left(key, server.wall_clock());
-        if (left == -1 || left > limit(c).window_ms + 1) {
+        const limit_terms& t = limit(c);
+        const std::int64_t all_back_ms =
+            t.kind == rate_algorithm::gcra
+                ? missing_at_most(t) * t.window_ms / static_cast<std::int64_t>(t.permits()) + 1
+                : t.window_ms;
+        if (left == -1 || left > all_back_ms + 1) {
             violate("the key of limit " + std::to_string(c.limit) + " outlives its window");
         }
     }
