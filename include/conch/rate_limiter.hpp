@@ -38,10 +38,11 @@ constexpr std::uint64_t permit_number(Permits permits) noexcept {
 /// server, so exact however many ask at once. `rate_algorithm` says what "per window" means.
 ///
 /// Each request carries its own limit; the server keeps none. Processes with another one share the
-/// count, and a changed limit or window holds at once, but for what was counted by the old one,
-/// which is forgotten within one window; who still waits by the old one is not in its way. There is
-/// no giving back of a permit that was granted. A server that lost its data has forgotten what it
-/// counted. A step of its clock forward frees permits, and one back holds them up.
+/// count, and a changed limit or window holds at once. What was counted by the old one is forgotten
+/// within one window; with `gcra`, it comes back at the pace of who asks. Who still waits by the
+/// old one is not in its way. There is no giving back of a permit that was granted. A server that
+/// lost its data has forgotten what it counted. A step of its clock forward frees permits, and one
+/// back holds them up.
 ///
 /// A cheap, copyable handle; rate limiters of one client that agree in name, limit, window, burst
 /// and algorithm share a queue. Thread safety: safe from any thread, one object too.

@@ -218,10 +218,16 @@ private:
         const std::string& key = all_.limit(c.limit)->name();
         const std::int64_t left = server.redis().left(key, server.wall_clock());
         const limit_terms& t = limit(c);
-        const std::int64_t all_back_ms =
-            t.kind == rate_algorithm::gcra
-                ? missing_at_most(t) * t.window_ms / static_cast<std::int64_t>(t.permits()) + 1
-                : t.window_ms;
+        std::int64_t all_back_ms = t.window_ms;
+        if (t.kind == rate_algorithm::gcra) {  // at the pace of who asked last
+            for (const limit_terms& other : all_.how().limits) {
+                if (other.number_of_key == t.number_of_key) {
+                    const auto pace = static_cast<std::int64_t>(other.permits());
+                    all_back_ms =
+                        std::max(all_back_ms, missing_at_most(t) * t.window_ms / pace + 1);
+                }
+            }
+        }
         if (left == -1 || left > all_back_ms + 1) {
             violate("the key of limit " + std::to_string(c.limit) + " outlives its window");
         }

@@ -37,6 +37,7 @@ process::process(simulation& all, std::size_t index)
 process::~process() {
     ending_ = true;
     groups_.clear();
+    nodes_.clear();  // before the questions: an engine that ends answers them
 }
 
 std::uint64_t process::number_of(impl::hold_view& part) noexcept {
