@@ -74,9 +74,11 @@ void lock_engine::begin_turn(time_point now) {
         t->fire(t->owner);
     }
     slots_.renewing.tick();
-    for (std::size_t i = 0; i < links(); ++i) {
-        if (halted(i)) {
-            connection(i).go_on();
+    if (halted_) {
+        for (std::size_t i = 0; i < links(); ++i) {
+            if (halted(i)) {
+                connection(i).go_on();
+            }
         }
     }
 }
@@ -86,6 +88,10 @@ void lock_engine::end_turn() {
     slots_.renewing.flush();
     slots_.retire_idle();
     limiters_.retire_idle();
+    halted_ = false;
+    for (std::size_t i = 0; i < links(); ++i) {
+        halted_ = halted_ || halted(i);
+    }
 }
 
 bool lock_engine::admit(lock::caller from) {
@@ -247,15 +253,6 @@ void lock_engine::connection_broken(std::string_view why, errc lasting, std::siz
 
 void lock_engine::received(std::size_t i) { connection(i).received(); }
 
-bool lock_engine::halted() const noexcept {
-    for (std::size_t i = 0; i < links(); ++i) {
-        if (halted(i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool lock_engine::unhurried() const noexcept {
     bool some = false;
     for (std::size_t i = 0; i < links(); ++i) {
@@ -270,7 +267,7 @@ bool lock_engine::unhurried() const noexcept {
 void lock_engine::stage(std::string& out, std::size_t i) { connection(i).stage(out); }
 
 time_point lock_engine::next_deadline() const noexcept {
-    return halted() ? env_.now : std::min(env_.timers.next(), slots_.renewing.next_deadline());
+    return halted_ ? env_.now : std::min(env_.timers.next(), slots_.renewing.next_deadline());
 }
 
 bool lock_engine::tends(std::uint64_t number) const noexcept {

@@ -97,7 +97,8 @@ public:
     /// What it brought may be too much for one turn: the next begins at once then.
     void received(std::size_t i = 0);
     bool halted(std::size_t i) const noexcept { return connection(i).halted(); }
-    bool halted() const noexcept;
+    /// Any of them, at the end of the turn.
+    bool halted() const noexcept { return halted_; }
     bool has_output(std::size_t i = 0) const noexcept { return connection(i).has_output(); }
     /// There is something to write, and nobody waits for any of it.
     bool unhurried() const noexcept;
@@ -141,6 +142,7 @@ private:
     lock::slots slots_;
     lock::limiters limiters_{env_, done_, servers_};
     lock::queries queries_{env_, done_, servers_, slots_.names};
+    bool halted_ = false;
     core::timer drain_{this, &lock_engine::on_drained};
 };
 
