@@ -128,10 +128,11 @@ shared_program() {
     takes_a_lock "$folder/moved prefix/bin/conch"
 }
 
-# add_subdirectory: static; brings nothing but the library
+# add_subdirectory: static, in unity; brings nothing but the library
 add_subdirectory() {
     local folder="$CONCH_WORK/add_subdirectory"
-    builds "$here/add_subdirectory" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE"
+    builds "$here/add_subdirectory" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" \
+        -DCMAKE_UNITY_BUILD=ON
     uses "$folder/consumer_20" static
     ctest --test-dir "$folder" -N | grep -q '^Total Tests: 0$' || fail "tests of the library"
     cmake --install "$folder" --prefix "$CONCH_WORK/nothing"
