@@ -10,6 +10,7 @@
 #include <conch/guarded.hpp>
 #include <conch/hold.hpp>
 #include <conch/lock_status.hpp>
+#include <conch/multi_lock.hpp>
 #include <conch/mutex.hpp>
 #include <conch/observer.hpp>
 #include <conch/options.hpp>

@@ -108,12 +108,13 @@ public:
 protected:
     /// Of another kind: see `token_mutex`.
     mutex(const client& redis, impl::spec_ptr spec);
-    /// Of several servers: see `quorum_mutex`.
+    /// Of several servers or several locks: see `quorum_mutex` and `multi_lock`.
     mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;
 
 private:
     friend class impl::mutex_source;
     friend class impl::section_guard;
+    friend class multi_lock;
     friend class shared_mutex;
 
     impl::core_ptr core_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <conch/quorum_mutex.hpp>
 
-#include "driver/quorum_core.hpp"
+#include "driver/group_core.hpp"
 #include "protocol/lock_protocol.hpp"
 
 #include <memory>
@@ -46,15 +46,15 @@ quorum_mutex::quorum_mutex(std::span<const std::reference_wrapper<const client>>
     : mutex{[&]() -> impl::core_ptr {
                 check(clients, options);
                 const auto spec = impl::lock_spec::make(protocol::mutex_protocol, name, {});
-                std::vector<impl::quorum_member> members;
+                std::vector<impl::group_member> members;
                 members.reserve(clients.size());
                 for (const client& c : clients) {
                     static_cast<void>(mutex{c, name});  // its client's settings suit the name
                     members.push_back({c.core_, spec});
                 }
                 const impl::context_use use{members.front().core};
-                return std::make_shared<impl::quorum_core>(std::move(members),
-                                                           options.answer_timeout);
+                const auto how = group::terms::majority(members.size(), options.answer_timeout);
+                return std::make_shared<impl::group_core>(std::move(members), how);
             }(),
             impl::lock_spec::make(protocol::mutex_protocol, name, {})} {
     static_assert(max_clients == group::most_members);

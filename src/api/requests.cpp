@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // How each kind of operation begins: in the engine of a client, or at a majority of servers.
 #include "driver/client_core.hpp"
-#include "driver/quorum_core.hpp"
+#include "driver/group_core.hpp"
 
 #include <conch/impl/operation.hpp>
 
@@ -22,7 +22,7 @@ void ask_limit(client_core& c, operation& op, bool try_only) {
                        p.flag);
 }
 
-void acquire_at_majority(quorum_core& c, operation& op, bool try_only) {
+void acquire_in_group(group_core& c, operation& op, bool try_only) {
     c.group().acquire(op.options.get(), try_only, &op, op.options.owner());
 }
 
@@ -30,12 +30,12 @@ void acquire_at_majority(quorum_core& c, operation& op, bool try_only) {
 
 constinit const request request::lock{
     .begin = [](client_core& c, operation& op) { acquire(c, op, false); },
-    .begin_at_majority = [](quorum_core& c, operation& op) { acquire_at_majority(c, op, false); },
+    .begin_in_group = [](group_core& c, operation& op) { acquire_in_group(c, op, false); },
 };
 
 constinit const request request::try_lock{
     .begin = [](client_core& c, operation& op) { acquire(c, op, true); },
-    .begin_at_majority = [](quorum_core& c, operation& op) { acquire_at_majority(c, op, true); },
+    .begin_in_group = [](group_core& c, operation& op) { acquire_in_group(c, op, true); },
 };
 
 constinit const request request::unlock{
@@ -43,10 +43,8 @@ constinit const request request::unlock{
         [](client_core& c, operation& op) {
             c.engine().unlock(std::exchange(op.view, nullptr), caller_of(op));
         },
-    .begin_at_majority =
-        [](quorum_core& c, operation& op) {
-            c.group().unlock(std::exchange(op.view, nullptr), &op);
-        },
+    .begin_in_group = [](group_core& c,
+                         operation& op) { c.group().unlock(std::exchange(op.view, nullptr), &op); },
 };
 
 constinit const request request::extend{
@@ -54,8 +52,8 @@ constinit const request request::extend{
         [](client_core& c, operation& op) {
             c.engine().extend(std::exchange(op.view, nullptr), op.options.amount(), caller_of(op));
         },
-    .begin_at_majority =
-        [](quorum_core& c, operation& op) {
+    .begin_in_group =
+        [](group_core& c, operation& op) {
             c.group().extend(std::exchange(op.view, nullptr), op.options.amount(), &op);
         },
 };
@@ -66,8 +64,8 @@ constinit const request request::wait_lost{
             c.engine().wait_lost(std::exchange(op.view, nullptr), op.options.amount(),
                                  caller_of(op));
         },
-    .begin_at_majority =
-        [](quorum_core& c, operation& op) {
+    .begin_in_group =
+        [](group_core& c, operation& op) {
             c.group().wait_lost(std::exchange(op.view, nullptr), op.options.amount(), &op);
         },
 };
@@ -78,15 +76,15 @@ constinit const request request::status{
             c.engine().status(op.spec, op.options.status(), caller_of(op),
                               &static_cast<status_operation&>(op).status);
         },
-    .begin_at_majority =
-        [](quorum_core& c, operation& op) {
+    .begin_in_group =
+        [](group_core& c, operation& op) {
             c.group().status(op.options.status(), &op, &static_cast<status_operation&>(op).status);
         },
 };
 
 constinit const request request::force_unlock{
     .begin = [](client_core& c, operation& op) { c.engine().force_unlock(op.spec, caller_of(op)); },
-    .begin_at_majority = [](quorum_core& c, operation& op) { c.group().force_unlock(&op); },
+    .begin_in_group = [](group_core& c, operation& op) { c.group().force_unlock(&op); },
 };
 
 constinit const request request::permits{

@@ -42,6 +42,19 @@ mutex other_clients::lock_of(const client& first, const std::string& name,
     return quorum_mutex{all, name, {.answer_timeout = answer_timeout}};
 }
 
+mutex other_clients::lock_of(const client& first, const word_list& names,
+                             const mutex_options& kind) const {
+    if (names.size() == 1) {
+        return lock_of(first, names.front(), kind);
+    }
+    std::vector<mutex> each;
+    for (const std::string& name : names) {
+        each.push_back(lock_of(first, name, kind));
+    }
+    const std::vector<std::reference_wrapper<const mutex>> all{each.begin(), each.end()};
+    return multi_lock{all};
+}
+
 void other_clients::shut_down() {
     for (client& c : clients_) {
         c.async_shutdown([](error_code) {});

@@ -22,6 +22,8 @@ public:
     /// The lock of this name, of the kind that was chosen, on the first server or on all. Throws
     /// `std::invalid_argument`.
     mutex lock_of(const client& first, const std::string& name, const mutex_options& kind) const;
+    /// All of these as one.
+    mutex lock_of(const client& first, const word_list& names, const mutex_options& kind) const;
     /// In the background.
     void shut_down();
     /// Of all that have had an error, each with its server's name if there are several servers.

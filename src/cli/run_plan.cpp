@@ -4,6 +4,8 @@
 #include "cli/command_error.hpp"
 #include "cli/text.hpp"
 
+#include <boost/algorithm/string/join.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -77,6 +79,32 @@ void read_run_options(const po::variables_map& values, run_plan& plan) {
     }
 }
 
+/// NAME, and those of -l.
+void read_names(const po::variables_map& values, run_plan& plan) {
+    plan.names = {plan.name};
+    if (values.count("lock") == 0) {
+        return;
+    }
+    for (const std::string& name : values["lock"].as<word_list>()) {
+        check_name("lock", name);
+        if (std::ranges::find(plan.names, name) != plan.names.end()) {
+            throw usage_error("--lock: the lock " + in_quotes(name) + " is there twice");
+        }
+        plan.names.push_back(name);
+    }
+    if (plan.names.size() > multi_lock::max_locks) {
+        throw usage_error("--lock: there are more than " + std::to_string(multi_lock::max_locks) +
+                          " locks");
+    }
+    if (plan.kind.fenced) {
+        throw usage_error("--lock and --fenced exclude each other: each lock has its own tokens");
+    }
+    if (!plan.server.others.empty()) {
+        throw usage_error("--lock goes with one --redis only");
+    }
+    plan.name = boost::algorithm::join(plan.names, ", ");
+}
+
 }  // namespace
 
 po::options_description run_options() {
@@ -94,6 +122,8 @@ po::options_description run_options() {
         "from SIGTERM to the end of the lease (default: a sixth of the lease or of --max-hold, "
         "whichever is shorter; at most half of the lease)");
     add("fenced", "take a fencing token, for $CONCH_FENCE");
+    add("lock,l", po::value<word_list>()->value_name("NAME"),
+        "take the lock NAME too: all of them, or none (may be repeated)");
     add("shared,s", "take the read-write lock NAME for reading, beside other readers");
     add_lock_options(options);
     add("help,h", "show this");
@@ -110,6 +140,7 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     }
     refuse_those_of_flock(values);
     read_run_options(values, *plan);
+    read_names(values, *plan);
     plan->server.be_patient(plan->lock.wait.value_or(longest_wait));
     return plan;
 }

@@ -13,6 +13,7 @@ namespace conch::cli {
 
 /// What the command line of `conch run` asks for.
 struct run_plan : command_plan {
+    word_list names;  ///< of the locks; `name` has them all, for people
     mutex_options kind;
     lock_options lock;
     duration grace{};  ///< from SIGTERM to the end of the lease; shorter than `longest_lease()`

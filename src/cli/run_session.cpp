@@ -54,7 +54,7 @@ run_session::run_session(const run_plan& plan)
       patience_{io_},
       lease_timer_{io_},
       others_{io_, plan.server, [this](log_level, std::string_view line) { detail(line); }},
-      mutex_{others_.lock_of(redis_, plan.name, plan.kind)} {}
+      mutex_{others_.lock_of(redis_, plan.names, plan.kind)} {}
 
 int run_session::go() {
     try {

@@ -10,10 +10,6 @@
 namespace conch::group {
 namespace {
 
-/// The line may be at a server that dies, or whose holder has no majority.
-constexpr duration shortest_line = std::chrono::milliseconds{500};
-constexpr int answers_per_line = 10;
-
 // What is asked of each server.
 lock_options for_members(const lock_options& o, const config& c) noexcept {
     return {.wait = duration::zero(),
@@ -54,6 +50,7 @@ attempt::attempt(context& ctx, const lock_options& options, bool try_only, void*
       holding_{std::make_shared<holding>(ctx, options_)},
       answers_(ctx.size),
       votes_(ctx.size),
+      pause_length_{ctx.how.pause},
       pause_{this, &attempt::on_pause} {}
 
 attempt::~attempt() {
@@ -71,10 +68,11 @@ void attempt::begin_round(stage s) {
     if (in_reach_) {
         reached_ = now;
     }
-    const duration limit = ctx().answer_timeout;
+    const duration limit = ctx().how.answer_timeout;
     const duration most = std::max(deadline_ - now, duration::zero());
     const duration left = given ? limit : std::min(most, limit);
-    const duration wait = s == stage::settling ? left : duration::zero();
+    const duration wait =
+        s == stage::settling ? std::min(left, ctx().how.settling) : duration::zero();
     in_full_ = left == limit;
     round_ends_ = core::after(now, limit);
     for (std::size_t i = 0; i < ctx().size; ++i) {
@@ -116,7 +114,7 @@ void attempt::answered(std::size_t member, error_code ec, impl::view_ptr hold) {
 }
 
 void attempt::look_at_answers() {
-    const verdict v = judge(answers_);
+    const verdict v = judge(answers_, ctx().how.needed);
     if (v == verdict::open || (v == verdict::busy && is_early())) {
         return;
     }
@@ -150,7 +148,7 @@ bool attempt::is_early() const noexcept {
 // try a little longer, as the others now wait for that one.
 void attempt::refused() {
     const std::size_t first = first_to_answer(answers_);
-    const bool has_first = first != ctx().size && holding_->has(first);
+    const bool has_first = !ctx().how.all && first != ctx().size && holding_->has(first);
     if (stage_ == stage::first_round && has_first) {
         begin_round(stage::settling);
     } else if (out_of_time()) {
@@ -160,7 +158,7 @@ void attempt::refused() {
     } else if (has_first) {
         begin_round(stage::settling);
     } else {
-        stand_in_line(first);
+        stand_in_line(ctx().how.all ? first_busy(answers_) : first);
     }
 }
 
@@ -177,15 +175,15 @@ void attempt::not_reached() {
 void attempt::stand_in_line(std::size_t member) {
     give_back_all();
     stage_ = stage::in_line;
-    const duration most = std::max(shortest_line, answers_per_line * ctx().answer_timeout);
-    const duration wait = std::min(ctx().jitter(most), deadline_ - ctx().now);
-    ask(member, std::max(wait, duration::zero()), wait + ctx().answer_timeout);
+    const duration wait = std::min(ctx().jitter(ctx().how.line), deadline_ - ctx().now);
+    ask(member, std::max(wait, duration::zero()), wait + ctx().how.answer_timeout);
 }
 
 void attempt::pause() {
     give_back_all();
     stage_ = stage::pausing;
-    const time_point at = core::after(ctx().now, ctx().jitter(2 * ctx().answer_timeout));
+    const time_point at = core::after(ctx().now, ctx().jitter(pause_length_));
+    pause_length_ = std::min(2 * pause_length_, ctx().how.longest_pause);
     ctx().timers.set(pause_, std::min(at, deadline_));
 }
 

@@ -15,8 +15,8 @@
 
 namespace conch::group {
 
-/// One acquisition of a group's lock. In rounds: each server is asked at once, a majority is a
-/// grant. After a refusal, all is released; then it stands in line at one server, and asks the
+/// One acquisition of a group's lock. In rounds: each member is asked at once, enough of them are a
+/// grant. After a refusal, all is released; then it stands in line at one member, and asks the
 /// others when that is granted.
 class attempt final : public task, private vote::asker {
 public:
@@ -59,6 +59,7 @@ private:
     std::shared_ptr<holding> holding_;
     std::vector<answer> answers_;
     std::vector<vote::pointer> votes_;
+    duration pause_length_;
     core::timer pause_;
 };
 

@@ -4,8 +4,8 @@
 
 #include "core/random.hpp"
 #include "core/timer_heap.hpp"
-#include "group/majority.hpp"
 #include "group/questions.hpp"
+#include "group/terms.hpp"
 #include "hold/pending.hpp"
 
 #include <conch/config.hpp>
@@ -25,12 +25,11 @@ class task;
 /// What the tasks and holds of a group share.
 struct context {
     duration jitter(duration d) noexcept { return random.jitter(d); }
-    std::size_t majority() const noexcept { return majority_of(size); }
 
     members& all;
     const std::size_t size;
     const config& settings;
-    const duration answer_timeout;  ///< what one member has for its answer
+    const terms how;
     core::random random;
     time_point now{};
     core::timer_heap timers{};

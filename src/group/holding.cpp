@@ -39,7 +39,9 @@ holding::holding(context& ctx, const lock_options& options)
       view_{ctx.all.make_view()},
       slots_(ctx.size),
       deadline_{this, &holding::on_deadline},
-      heal_{this, &holding::on_heal} {}
+      heal_{this, &holding::on_heal} {
+    view_->needed = ctx.how.needed;
+}
 
 holding::~holding() = default;
 
@@ -57,7 +59,7 @@ bool holding::stands() const noexcept {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         owned += owns(i) ? 1u : 0u;
     }
-    return owned >= ctx_.majority();
+    return owned >= ctx_.how.needed;
 }
 
 void holding::put(std::size_t member, impl::view_ptr hold) {
@@ -115,11 +117,11 @@ void holding::on_deadline(void* self_) {
     if (self.stands()) {
         self.note_deadline();
     } else {
-        self.end(self.why_no_majority());
+        self.end(self.why_too_few());
     }
 }
 
-error_code holding::why_no_majority() const noexcept {
+error_code holding::why_too_few() const noexcept {
     error_code why = errc::lease_expired;
     for (const impl::view_ptr& part : view_->parts) {
         if (const int told = part ? part->lost.load(std::memory_order_acquire) : 0) {
@@ -147,7 +149,7 @@ void holding::member_ended(std::size_t i, std::uint64_t serial, reply& r) {
         // is acquired anew before would undo it.
         heal_after_ = core::after(now, *options_.lease / 2);
     }
-    const time_point soon = std::min(heal_.at, core::after(now, ctx_.answer_timeout));
+    const time_point soon = std::min(heal_.at, core::after(now, ctx_.how.answer_timeout));
     ctx_.timers.set(heal_, std::max(soon, heal_after_));
     // Last, as they leave the list, and may end the hold. Each hears of it too, but finds the
     // member gone.
@@ -165,7 +167,7 @@ void holding::answered(std::size_t member, error_code ec, impl::view_ptr hold) {
     }
     if (!stands()) {  // it must not come to life again
         ctx_.all.release(member, hold);
-        end(why_no_majority());
+        end(why_too_few());
         return;
     }
     put(member, std::move(hold));
@@ -186,7 +188,7 @@ void holding::heal() {
     }
     // Between contenders that take turns there it would hardly ever find the lock free: it waits
     // for a release. Not where all leases end at a set time, which would be a later one then.
-    const duration limit = ctx_.answer_timeout;
+    const duration limit = ctx_.how.answer_timeout;
     o.wait = *o.renew && o.max_hold == forever ? limit : duration::zero();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         if (!has(i) && !slots_[i].asked && !slots_[i].closed) {
@@ -256,7 +258,7 @@ void holding::unlock(void* tag) {
     const auto task = std::make_shared<tally>(ctx_, tag, tally::kind::majority);
     task->enter();
     if (!stands()) {  // those who are to say so have not had their turn
-        const error_code why = why_no_majority();
+        const error_code why = why_too_few();
         end(why);
         task->end(why);
         return;

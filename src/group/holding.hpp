@@ -33,7 +33,7 @@ public:
     bool has(std::size_t member) const noexcept { return view_->parts[member] != nullptr; }
     void put(std::size_t member, impl::view_ptr hold);
     void give_back() noexcept;
-    /// A majority is there, for now.
+    /// Enough are there, for now.
     bool stands() const noexcept;
 
     /// It was granted. Votes on their way join it.
@@ -80,7 +80,7 @@ private:
     void stop() noexcept;
     /// The hold ends for the user: `why` is none where it was released or detached.
     void end(error_code why);
-    error_code why_no_majority() const noexcept;
+    error_code why_too_few() const noexcept;
     time_point until() const noexcept { return view::until(*view_); }
     bool owns(std::size_t member) const noexcept;
     static void on_deadline(void* self);

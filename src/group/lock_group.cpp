@@ -21,9 +21,9 @@ error_code why_ended(const impl::hold_view& v) noexcept {
 
 }  // namespace
 
-lock_group::lock_group(members& all, std::size_t size, const config& settings,
-                       duration answer_timeout, std::uint64_t seed)
-    : ctx_{all, size, settings, answer_timeout, core::random{seed}} {}
+lock_group::lock_group(members& all, std::size_t size, const config& settings, const terms& how,
+                       std::uint64_t seed)
+    : ctx_{all, size, settings, how, core::random{seed}} {}
 
 lock_group::~lock_group() { close(); }
 

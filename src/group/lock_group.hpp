@@ -12,8 +12,8 @@
 
 namespace conch::group {
 
-/// One lock at several servers, held where a majority of them grants it: requests, time and the
-/// members' answers go in; completions, questions to the members and the next deadline come out.
+/// One lock that is made of others, held where enough of them are: requests, time and the members'
+/// answers go in; completions, questions to the members and the next deadline come out.
 /// Deterministic: no clock, no thread, no random device.
 ///
 /// Each turn: `begin_turn(now)`, any number of inputs, `end_turn()`; then take the completions, and
@@ -22,7 +22,7 @@ class lock_group {
 public:
     /// `all`: so many members, at most `most_members`, which live as long as this. `settings`: of
     /// the first.
-    lock_group(members& all, std::size_t size, const config& settings, duration answer_timeout,
+    lock_group(members& all, std::size_t size, const config& settings, const terms& how,
                std::uint64_t seed);
     lock_group(const lock_group&) = delete;
     lock_group& operator=(const lock_group&) = delete;

@@ -18,12 +18,12 @@ inline constexpr std::size_t most_members = 31;
 /// Of so many servers. Any two majorities have one in common.
 inline std::size_t majority_of(std::size_t servers) noexcept { return servers / 2 + 1; }
 
-/// Until when `majority` of these are ahead; the epoch if there are fewer. Reorders them.
-inline time_point majority_until(std::span<time_point> ends, std::size_t majority) noexcept {
-    if (ends.size() < majority) {
+/// Until when `needed` of these are ahead; the epoch if there are fewer. Reorders them.
+inline time_point ahead_until(std::span<time_point> ends, std::size_t needed) noexcept {
+    if (ends.size() < needed) {
         return {};
     }
-    const auto nth = ends.begin() + static_cast<std::ptrdiff_t>(majority - 1);
+    const auto nth = ends.begin() + static_cast<std::ptrdiff_t>(needed - 1);
     std::nth_element(ends.begin(), nth, ends.end(), std::greater<>{});
     return *nth;
 }
@@ -40,33 +40,33 @@ enum class answer {
 
 /// What came of a round.
 enum class verdict {
-    open,         ///< a majority is possible, or its answer
-    granted,      ///< by a majority
-    busy,         ///< a majority is there, and refuses
+    open,         ///< a grant is possible, or its refusal
+    granted,      ///< by enough
+    busy,         ///< enough are there, and some refuse
     unreachable,  ///< for now
-    failed        ///< so many errors that no majority is left
+    failed        ///< so many errors that not enough are left
 };
 
-inline verdict judge(std::span<const answer> answers) noexcept {
+/// `needed`: so many grants are one of the group.
+inline verdict judge(std::span<const answer> answers, std::size_t needed) noexcept {
     const auto count = [&](answer a) {
         return static_cast<std::size_t>(std::count(answers.begin(), answers.end(), a));
     };
-    const std::size_t majority = majority_of(answers.size());
     const std::size_t possible = count(answer::granted) + count(answer::pending);
-    if (count(answer::granted) >= majority) {
+    if (count(answer::granted) >= needed) {
         return verdict::granted;
     }
-    if (possible >= majority) {
+    if (possible >= needed) {
         return verdict::open;
     }
-    if (count(answer::failed) > answers.size() - majority) {
+    if (count(answer::failed) > answers.size() - needed) {
         return verdict::failed;
     }
     const std::size_t there = count(answer::granted) + count(answer::busy);
-    if (there >= majority) {
+    if (there >= needed) {
         return verdict::busy;
     }
-    return there + count(answer::pending) >= majority ? verdict::open : verdict::unreachable;
+    return there + count(answer::pending) >= needed ? verdict::open : verdict::unreachable;
 }
 
 /// The first that is there: contenders that meet at it do not meet elsewhere.
@@ -76,16 +76,21 @@ constexpr std::size_t first_to_answer(std::span<const answer> answers) noexcept 
                                     answers.begin());
 }
 
+/// The first that others have.
+constexpr std::size_t first_busy(std::span<const answer> answers) noexcept {
+    return static_cast<std::size_t>(std::ranges::find(answers, answer::busy) - answers.begin());
+}
+
 /// One before it may answer yet.
 constexpr bool first_is_open(std::span<const answer> answers) noexcept {
     return std::ranges::count(answers.first(first_to_answer(answers)), answer::pending) > 0;
 }
 
-/// So many have told that the lock is free, or locked: a majority, and the rest can't change
-/// whether it is known to be free.
-inline bool is_decided(std::size_t free, std::size_t locked, std::size_t servers) noexcept {
-    const std::size_t majority = majority_of(servers);
-    return free + locked >= majority && (free >= majority || servers - locked < majority);
+/// So many have told that the lock is free, or locked: enough, and the rest can't change whether it
+/// is known to be free.
+inline bool is_decided(std::size_t free, std::size_t locked, std::size_t members,
+                       std::size_t needed) noexcept {
+    return free + locked >= needed && (free >= needed || members - locked < needed);
 }
 
 }  // namespace conch::group

@@ -22,7 +22,7 @@ public:
     query(context& ctx, void* tag) : tally{ctx, tag, kind::all}, asked_{ctx.now}, ids_(ctx.size) {}
     void begin() {
         enter();
-        expect_by(core::after(asked_, ctx().answer_timeout), errc::not_connected);
+        expect_by(core::after(asked_, ctx().how.answer_timeout), errc::not_connected);
         for (std::size_t i = 0; i < ctx().size; ++i) {
             ids_[i] = expect(i);
             ask(i, ids_[i]);
@@ -57,7 +57,7 @@ private:
         }
         ++(r.status.locked ? locked_ : free_);
         answers_[i] = std::move(r.status);
-        if (!completed() && !decided_ && is_decided(free_, locked_, ctx().size)) {
+        if (!completed() && !decided_ && is_decided(free_, locked_, ctx().size, ctx().how.needed)) {
             decided_ = true;
             have_done();
         }
@@ -66,7 +66,7 @@ private:
     void have_done() {
         const time_point now = ctx().now;
         const time_point soon = core::after(now, std::max(now - asked(), least_more));
-        expect_by(std::min(soon, core::after(asked(), ctx().answer_timeout)), {});
+        expect_by(std::min(soon, core::after(asked(), ctx().how.answer_timeout)), {});
     }
     void conclude() override {
         std::vector<lock_status> all;
@@ -75,7 +75,7 @@ private:
                 all.push_back(std::move(*a));
             }
         }
-        *result_ = merged(all, ctx().majority());
+        *result_ = merged(all, ctx().how.needed);
     }
 
     const status_options options_;
@@ -100,7 +100,7 @@ private:
 
 }  // namespace
 
-lock_status merged(std::span<const lock_status> answers, std::size_t majority) {
+lock_status merged(std::span<const lock_status> answers, std::size_t needed) {
     lock_status all;
     std::size_t free = 0;
     bool expires = true;
@@ -124,7 +124,7 @@ lock_status merged(std::span<const lock_status> answers, std::size_t majority) {
         expires = expires && s.ttl.has_value();
         all.ttl = std::max(all.ttl, s.ttl);
     }
-    all.locked = free < majority;
+    all.locked = free < needed;
     if (!expires) {
         all.ttl.reset();
     }

@@ -31,13 +31,13 @@ void tally::told(std::size_t member, std::uint64_t, reply& r) {
 }
 
 void tally::look() {
-    const std::size_t majority = ctx().majority();
+    const std::size_t needed = ctx().how.needed;
     const bool wait =
-        kind_ == kind::all ? open_ > 0 : confirmed_ < majority && confirmed_ + open_ >= majority;
+        kind_ == kind::all ? open_ > 0 : confirmed_ < needed && confirmed_ + open_ >= needed;
     if (completed() || wait) {
         return;
     }
-    if (confirmed_ >= majority) {
+    if (confirmed_ >= needed) {
         conclude();
         end({});
     } else {
@@ -48,7 +48,7 @@ void tally::look() {
 void tally::on_late(void* self_) {
     auto& self = *static_cast<tally*>(self_);
     const auto keep = self.shared_from_this();
-    if (!self.completed() && self.confirmed_ >= self.ctx().majority()) {
+    if (!self.completed() && self.confirmed_ >= self.ctx().how.needed) {
         self.conclude();
         self.end({});
     } else {

@@ -45,7 +45,7 @@ time_point view::alive() const noexcept {
             ends[n++] = noted(*part);
         }
     }
-    return majority_until({ends.data(), n}, majority_of(parts.size()));
+    return ahead_until({ends.data(), n}, needed);
 }
 
 impl::view_ptr view::put(std::size_t member, impl::view_ptr hold) noexcept {

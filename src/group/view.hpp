@@ -23,8 +23,8 @@ struct view : impl::composite_view {
 
     view(const kind& k, std::size_t members) : composite_view{k}, parts(members) {}
 
-    /// The earliest end of the longest-lived majority of those that are not lost; the epoch if
-    /// there is none. From any thread; for `kind::until`.
+    /// The earliest end of the longest-lived ones, as many as are needed, of those that are not
+    /// lost; the epoch if there are fewer. From any thread; for `kind::until`.
     static time_point until(const composite_view& v) noexcept;
 
     /// The hold of a member from now on, or none; returns what it was before.
@@ -32,7 +32,8 @@ struct view : impl::composite_view {
     /// It ended: what was told of it stays so. `most`: it can't have lasted longer.
     void end(time_point most) noexcept;
 
-    holding* of = nullptr;  ///< null once it ended
+    holding* of = nullptr;   ///< null once it ended
+    std::size_t needed = 0;  ///< of its members, from when it is made
     std::vector<impl::view_ptr> parts;
 
 protected:

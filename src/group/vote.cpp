@@ -54,7 +54,7 @@ void vote::stop() noexcept {
 void vote::told(std::size_t, std::uint64_t, reply& r) {
     id_ = 0;
     if (by_ && r.flag) {
-        const duration pause = std::min(ctx_.answer_timeout / 10, longest_pause);
+        const duration pause = std::min(ctx_.how.answer_timeout / 10, longest_pause);
         ctx_.timers.set(again_, core::after(ctx_.now, pause));
         return;
     }
@@ -74,7 +74,7 @@ void vote::on_limit(void* self_) {
     const auto self = static_cast<vote*>(self_)->shared_from_this();
     context& ctx = self->ctx_;
     if (!std::exchange(self->looked_, true)) {
-        const duration late = std::min(ctx.now - self->limit_.at, ctx.answer_timeout);
+        const duration late = std::min(ctx.now - self->limit_.at, ctx.how.answer_timeout);
         ctx.timers.set(self->limit_, core::after(ctx.now, late + last_look));
         return;
     }

@@ -82,7 +82,7 @@ void watch::recount(error_code why) {
         return;
     }
     watch_renewed();
-    if (silent() < ctx().majority()) {
+    if (silent() < ctx().how.needed) {
         of_->remove(*this);
         end(why);
     }

@@ -65,6 +65,11 @@ TEST_F(examples_test, token_mutex) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, multi_lock) {
+    EXPECT_EQ(output_of("multi_lock"), "transfer\ntransfer\n");
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
 TEST_F(examples_test, shared_mutex) {
     EXPECT_EQ(output_of("shared_mutex"), "two readers\none writer\na body that reads\n");
     EXPECT_FALSE(raw.exists("prices"));

@@ -31,13 +31,13 @@ struct pending;
 namespace conch::impl {
 
 class client_core;
-class quorum_core;
+class group_core;
 
 /// What an operation asks for, and how it begins.
 struct request {
     void (*begin)(client_core& c, operation& op);
     /// Null: a majority of servers is never asked for it.
-    void (*begin_at_majority)(quorum_core& c, operation& op) = nullptr;
+    void (*begin_in_group)(group_core& c, operation& op) = nullptr;
 
     static const request lock;
     static const request try_lock;

@@ -15,7 +15,7 @@ _conch() {
     case $command in
         run)
             options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                -s --shared --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
+                -l --lock -s --shared --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
             ;;
         rate)
             options="--limit --per --permits --fixed --burst -w --wait --timeout -E
@@ -36,6 +36,7 @@ _conch() {
         for ((i = 2; i < COMP_CWORD; ++i)); do
             case ${COMP_WORDS[i]} in
                 -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
+                    -l | --lock | \
                     --max-hold | --grace | --limit | --per | --permits | --redis | \
                     --connect-timeout)
                     ((++i))

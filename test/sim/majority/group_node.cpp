@@ -32,7 +32,8 @@ const group::view::kind group_node::plain_view::own_kind{
 group_node::group_node(process& home, std::size_t name, std::uint64_t seed)
     : home_{home},
       name_{name},
-      group_{*this, home.members(), home.settings(), home.all().how().answer_timeout, seed} {}
+      group_{*this, home.members(), home.settings(),
+             group::terms::majority(home.members(), home.all().how().answer_timeout), seed} {}
 
 // No engine is asked any more.
 group_node::~group_node() { group_.close(); }

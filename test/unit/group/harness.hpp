@@ -47,8 +47,9 @@ class group_test : public testing::Test, private group::members {
 protected:
     static constexpr duration patience = 50ms;  ///< for one answer
 
-    explicit group_test(std::size_t n = 3)
-        : under_test{new lock_group{*this, n, settings, patience, 1}}, size_{n} {}
+    explicit group_test(std::size_t n = 3) : group_test{n, group::terms::majority(n, patience)} {}
+    group_test(std::size_t n, const group::terms& how)
+        : under_test{new lock_group{*this, n, settings, how, 1}}, size_{n} {}
     ~group_test() override { under_test.reset(); }
 
     using words = std::vector<std::string>;

@@ -15,10 +15,10 @@ using namespace std::chrono_literals;
 time_point at(int seconds) { return time_point{std::chrono::seconds{seconds}}; }
 
 time_point until(std::vector<time_point> ends, std::size_t majority) {
-    return majority_until(ends, majority);
+    return ahead_until(ends, majority);
 }
 
-verdict of(std::vector<answer> answers) { return judge(answers); }
+verdict of(std::vector<answer> answers) { return judge(answers, majority_of(answers.size())); }
 
 constexpr answer yes = answer::granted;
 constexpr answer busy = answer::busy;
@@ -115,15 +115,15 @@ TEST(group_majority_test, a_status_has_the_place_that_a_member_knows_and_the_mos
 }
 
 TEST(group_majority_test, a_status_is_decided_when_the_rest_can_not_change_it) {
-    EXPECT_TRUE(is_decided(2, 0, 3));
-    EXPECT_TRUE(is_decided(0, 2, 3));
-    EXPECT_FALSE(is_decided(1, 1, 3)) << "the third may be free";
-    EXPECT_FALSE(is_decided(1, 0, 3)) << "one alone is no majority";
-    EXPECT_TRUE(is_decided(1, 3, 5));
-    EXPECT_FALSE(is_decided(2, 2, 5));
-    EXPECT_FALSE(is_decided(0, 2, 4)) << "no majority is known to be there";
-    EXPECT_TRUE(is_decided(1, 2, 4)) << "three of four are not free";
-    EXPECT_TRUE(is_decided(0, 1, 1));
+    EXPECT_TRUE(is_decided(2, 0, 3, 2));
+    EXPECT_TRUE(is_decided(0, 2, 3, 2));
+    EXPECT_FALSE(is_decided(1, 1, 3, 2)) << "the third may be free";
+    EXPECT_FALSE(is_decided(1, 0, 3, 2)) << "one alone is no majority";
+    EXPECT_TRUE(is_decided(1, 3, 5, 3));
+    EXPECT_FALSE(is_decided(2, 2, 5, 3));
+    EXPECT_FALSE(is_decided(0, 2, 4, 3)) << "no majority is known to be there";
+    EXPECT_TRUE(is_decided(1, 2, 4, 3)) << "three of four are not free";
+    EXPECT_TRUE(is_decided(0, 1, 1, 1));
 }
 
 TEST(group_majority_test, what_is_decided_stays_so_whatever_the_rest_says) {
@@ -134,7 +134,8 @@ TEST(group_majority_test, what_is_decided_stays_so_whatever_the_rest_says) {
                 const bool locked_now = free < majority_of(n);
                 const bool locked_at_last = free + rest < majority_of(n);
                 const bool there = free + locked >= majority_of(n);
-                EXPECT_EQ(is_decided(free, locked, n), there && locked_now == locked_at_last)
+                EXPECT_EQ(is_decided(free, locked, n, majority_of(n)),
+                          there && locked_now == locked_at_last)
                     << free << " free, " << locked << " locked, of " << n;
             }
         }

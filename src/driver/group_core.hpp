@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_DRIVER_QUORUM_CORE_HPP
-#define CONCH_SRC_DRIVER_QUORUM_CORE_HPP
+#ifndef CONCH_SRC_DRIVER_GROUP_CORE_HPP
+#define CONCH_SRC_DRIVER_GROUP_CORE_HPP
 
 #include "driver/strand_core.hpp"
 #include "group/lock_group.hpp"
@@ -16,22 +16,22 @@
 
 namespace conch::impl {
 
-/// The lock on one of a quorum's servers.
-struct quorum_member {
+/// One lock of a group: that on one of a quorum's servers, or one of several.
+struct group_member {
     core_ptr core;
     spec_ptr spec;
 };
 
-/// One `quorum_mutex` at work: runs the group on a strand of the first client's executor, and asks
-/// the clients what it wants of its members. Shared by the public handles, by its questions to the
-/// clients, and by its own pending handlers.
-class quorum_core final : public strand_core, private group::members {
+/// One `quorum_mutex` or `multi_lock` at work: runs the group on a strand of the first client's
+/// executor, and asks the clients what it wants of its members. Shared by the public handles, by
+/// its questions to the clients, and by its own pending handlers.
+class group_core final : public strand_core, private group::members {
 public:
-    using member_list = std::vector<quorum_member>;
+    using member_list = std::vector<group_member>;
 
     /// The first client's context stays while this is called.
-    quorum_core(member_list all, duration answer_timeout);
-    ~quorum_core();
+    group_core(member_list all, const group::terms& how);
+    ~group_core();
 
     const config& settings() const noexcept override { return first_->settings(); }
     std::string servers() const override;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "driver/quorum_core.hpp"
+#include "driver/group_core.hpp"
 
 #include "core/check.hpp"
 #include "driver/identity.hpp"
 
 #include <conch/impl/tracked.hpp>
 
+#include <boost/algorithm/string/join.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace conch::impl {
@@ -26,8 +28,8 @@ void mark(const core_ptr& core, hold_view& v, hold_request what) noexcept {
 
 /// What a client is asked for: from the call until its answer was taken. Nobody hears the answer
 /// where the quorum's execution context is gone.
-struct quorum_core::question final : status_operation {
-    question(const request& w, std::shared_ptr<quorum_core> of, std::size_t m, std::uint64_t i)
+struct group_core::question final : status_operation {
+    question(const request& w, std::shared_ptr<group_core> of, std::size_t m, std::uint64_t i)
         : status_operation{w, &question::ended},
           home{std::move(of)},
           work{home->own_executor()},
@@ -49,14 +51,14 @@ struct quorum_core::question final : status_operation {
         q.home->answered(q);
     }
 
-    const std::shared_ptr<quorum_core> home;
+    const std::shared_ptr<group_core> home;
     const tracked<boost::asio::any_io_executor> work;
     const std::size_t member;
     const std::uint64_t id;
 };
 
 /// Seen by the user's threads, too.
-struct quorum_core::guarded_view final : group::view {
+struct group_core::guarded_view final : group::view {
     explicit guarded_view(std::shared_ptr<const member_list> all)
         : view{own_kind, all->size()}, clients{std::move(all)} {}
 
@@ -66,7 +68,7 @@ struct quorum_core::guarded_view final : group::view {
     mutable std::mutex mutex{};
 };
 
-const group::view::kind quorum_core::guarded_view::own_kind{
+const group::view::kind group_core::guarded_view::own_kind{
     {.until = &group::view::until,
      .destroy =
          [](composite_view& v) noexcept {
@@ -82,27 +84,27 @@ const group::view::kind quorum_core::guarded_view::own_kind{
     [](const view& v) noexcept { static_cast<const guarded_view&>(v).mutex.unlock(); },
 };
 
-quorum_core::quorum_core(member_list all, duration answer_timeout)
+group_core::group_core(member_list all, const group::terms& how)
     : strand_core{all.front().core->executor()},
       members_{std::make_shared<const member_list>(std::move(all))},
       first_{members_->front().core},
-      group_{*this, members_->size(), first_->settings(), answer_timeout, random_seed()} {
+      group_{*this, members_->size(), first_->settings(), how, random_seed()} {
     join_context();
 }
 
 // No question is open, as each keeps this.
-quorum_core::~quorum_core() {
+group_core::~group_core() {
     drop_all();
     leave_context_service();
 }
 
-void quorum_core::context_gone() noexcept {
+void group_core::context_gone() noexcept {
     close_gate();
     drop_all();
     give_context_up();
 }
 
-void quorum_core::drop_all() noexcept {
+void group_core::drop_all() noexcept {
     group_.close();
     discard(group_.completions());
     open_.clear();
@@ -119,18 +121,21 @@ void quorum_core::drop_all() noexcept {
     }
 }
 
-std::string quorum_core::servers() const {
-    std::string all;
-    for (const quorum_member& m : *members_) {
-        all += (all.empty() ? "" : ", ") + m.core->servers();
+std::string group_core::servers() const {
+    std::vector<std::string> each;
+    for (const group_member& m : *members_) {
+        std::string at = m.core->servers();
+        if (std::ranges::find(each, at) == each.end()) {
+            each.push_back(std::move(at));
+        }
     }
-    return all;
+    return boost::algorithm::join(each, ", ");
 }
 
-void quorum_core::woken(bool) { turn(); }
+void group_core::woken(bool) { turn(); }
 
 // What the loop has read by now comes before what is due.
-void quorum_core::turn() {
+void group_core::turn() {
     const time_point now = clock::now();
     group_.begin_turn(now);
     take_answers();
@@ -140,16 +145,16 @@ void quorum_core::turn() {
     deliver(group_.completions());
 }
 
-void quorum_core::begin(operation& op) {
-    CONCH_CHECK(op.what.begin_at_majority);  // no handle of a majority lock asks for more
-    op.what.begin_at_majority(*this, op);
+void group_core::begin(operation& op) {
+    CONCH_CHECK(op.what.begin_in_group);  // no handle of a majority lock asks for more
+    op.what.begin_in_group(*this, op);
 }
 
-void quorum_core::cancel_running(operation& op) {
+void group_core::cancel_running(operation& op) {
     group_.cancel(&op, boost::asio::error::operation_aborted);
 }
 
-void quorum_core::asked_of(hold_view& view, hold_request what) {
+void group_core::asked_of(hold_view& view, hold_request what) {
     if (what == hold_request::detach) {
         group_.detach(view);
     } else {
@@ -157,37 +162,37 @@ void quorum_core::asked_of(hold_view& view, hold_request what) {
     }
 }
 
-void quorum_core::try_lock(std::size_t member, std::uint64_t id, const lock_options& o) {
+void group_core::try_lock(std::size_t member, std::uint64_t id, const lock_options& o) {
     ask(request::try_lock, member, id, nullptr, asked_options{o});
 }
 
-void quorum_core::unlock(std::size_t member, std::uint64_t id, const view_ptr& hold) {
+void group_core::unlock(std::size_t member, std::uint64_t id, const view_ptr& hold) {
     ask(request::unlock, member, id, hold, asked_options{});
 }
 
-void quorum_core::extend(std::size_t member, std::uint64_t id, const view_ptr& hold,
-                         duration lease) {
+void group_core::extend(std::size_t member, std::uint64_t id, const view_ptr& hold,
+                        duration lease) {
     ask(request::extend, member, id, hold, asked_options{lease});
 }
 
-void quorum_core::wait_lost(std::size_t member, std::uint64_t id, const view_ptr& hold,
-                            duration before) {
+void group_core::wait_lost(std::size_t member, std::uint64_t id, const view_ptr& hold,
+                           duration before) {
     ask(request::wait_lost, member, id, hold, asked_options{before});
 }
 
-void quorum_core::status(std::size_t member, std::uint64_t id, const status_options& o) {
+void group_core::status(std::size_t member, std::uint64_t id, const status_options& o) {
     ask(request::status, member, id, nullptr, asked_options{o});
 }
 
-void quorum_core::force_unlock(std::size_t member, std::uint64_t id) {
+void group_core::force_unlock(std::size_t member, std::uint64_t id) {
     ask(request::force_unlock, member, id, nullptr, asked_options{});
 }
 
-void quorum_core::ask(const request& what, std::size_t member, std::uint64_t id,
-                      const view_ptr& hold, const asked_options& options) {
-    const quorum_member& m = (*members_)[member];
+void group_core::ask(const request& what, std::size_t member, std::uint64_t id,
+                     const view_ptr& hold, const asked_options& options) {
+    const group_member& m = (*members_)[member];
     auto* const q =
-        new question{what, std::static_pointer_cast<quorum_core>(shared_from_this()), member, id};
+        new question{what, std::static_pointer_cast<group_core>(shared_from_this()), member, id};
     q->core = m.core;
     q->spec = m.spec;
     q->view = hold;
@@ -197,15 +202,15 @@ void quorum_core::ask(const request& what, std::size_t member, std::uint64_t id,
     conch::impl::submit(*q, this_build{});
 }
 
-void quorum_core::withdraw(std::uint64_t id) noexcept {
+void group_core::withdraw(std::uint64_t id) noexcept {
     if (const auto it = open_.find(id); it != open_.end()) {
         const question& q = *it->second;
         request_cancel((*members_)[q.member].core, q.ticket);
     }
 }
 
-void quorum_core::answered(question& q) noexcept {
-    const std::shared_ptr<quorum_core> self = q.home;  // the strand may end the question at once
+void group_core::answered(question& q) noexcept {
+    const std::shared_ptr<group_core> self = q.home;  // the strand may end the question at once
     if (!put_answer(q)) {
         delete &q;
     } else if (wakes()) {
@@ -213,7 +218,7 @@ void quorum_core::answered(question& q) noexcept {
     }
 }
 
-bool quorum_core::put_answer(operation& q) noexcept {
+bool group_core::put_answer(operation& q) noexcept {
     const std::lock_guard guard{answers_mutex_};
     if (deaf_) {
         return false;
@@ -223,7 +228,7 @@ bool quorum_core::put_answer(operation& q) noexcept {
     return true;
 }
 
-void quorum_core::take_answers() {
+void group_core::take_answers() {
     operation* first = nullptr;
     {
         const std::lock_guard guard{answers_mutex_};
@@ -238,13 +243,13 @@ void quorum_core::take_answers() {
     }
 }
 
-group::view* quorum_core::make_view() { return new guarded_view{members_}; }
+group::view* group_core::make_view() { return new guarded_view{members_}; }
 
-void quorum_core::release(std::size_t member, const view_ptr& hold) noexcept {
+void group_core::release(std::size_t member, const view_ptr& hold) noexcept {
     mark((*members_)[member].core, *hold, hold_request::release);
 }
 
-void quorum_core::detach(std::size_t member, const view_ptr& hold) noexcept {
+void group_core::detach(std::size_t member, const view_ptr& hold) noexcept {
     mark((*members_)[member].core, *hold, hold_request::detach);
 }
 
