@@ -264,7 +264,11 @@ void holding::unlock(void* tag) {
         return;
     }
     // Its members say so themselves, unless their own event loops hang.
-    task->expect_by(until(), errc::lease_expired);
+    const time_point patience =
+        core::after(core::after(ctx_.now, ctx_.settings.operation_timeout), tolerance);
+    const bool in_time = until() <= patience;
+    task->expect_by(in_time ? until() : patience,
+                    in_time ? errc::lease_expired : errc::not_connected);
     view_->end(core::never);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         if (has(i)) {

@@ -163,13 +163,16 @@ void print_report(const mutants::mutant& m, const fate& f, const expectation& e,
     std::fflush(stdout);
 }
 
+/// Who is expected to survive proves little by it: a seed that notices comes early, as a rule.
+constexpr std::uint64_t fewer = 8;
+
 /// The seeds to play: from which one, and how many.
 std::pair<std::uint64_t, std::uint64_t> seeds_for(const expectation& e, std::uint64_t first,
                                                   std::uint64_t count) {
     if (e.seed != 0) {
         return {e.seed, 1};
     }
-    return {first, count};
+    return {first, e.fails ? count : count / fewer};
 }
 
 /// Whether it was as expected.

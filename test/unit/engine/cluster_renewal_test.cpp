@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Renewals at several masters of a cluster are on their way side by side.
+// Renewals at several masters of a cluster are on their way side by side, and call for connections.
 #include "unit/engine/cluster_engine.hpp"
 
 #include <gtest/gtest.h>
@@ -62,6 +62,16 @@ TEST_F(engine_cluster_renewal, one_that_is_sent_on_delays_those_of_no_other) {
     EXPECT_EQ(engine.counters().renewals, 2u);
     EXPECT_EQ(lost(here.view), errc{});
     EXPECT_EQ(lost(there.view), errc{});
+}
+
+TEST_F(plain_cluster_engine, a_renewal_calls_for_a_connection_to_the_new_master_of_its_part) {
+    const operation& op = hold("a");
+    learn_again("m2", "m1");
+    ASSERT_TRUE(leads_to("m2") && wants("m2"));
+    connect("m2");
+    EXPECT_EQ(sent("m2"), lines{renew_of("a", 1, 30000)});
+    reply("m2", array(integer(1)));
+    EXPECT_GE(valid_until(op.view) - now(), 29s);
 }
 
 }  // namespace

@@ -195,6 +195,17 @@ TEST_F(group_holding_test, an_unlock_that_nobody_answers_ends_with_the_hold) {
     EXPECT_EQ(c.ec, errc::lease_expired);
 }
 
+TEST_F(group_holding_test, an_unlock_that_nobody_answers_does_not_wait_for_a_long_lease_to_end) {
+    take();
+    caller c;
+    turn([&] { under_test->unlock(owner.hold, &c); });
+    pass(settings.operation_timeout);
+    EXPECT_FALSE(ended(c)) << "its members tell first";
+    pass(1ms);
+    ASSERT_TRUE(ended(c));
+    EXPECT_EQ(c.ec, errc::not_connected);
+}
+
 TEST_F(group_holding_test, an_extension_is_confirmed_by_a_majority_and_is_for_those_who_join) {
     take(false);
     caller c;
