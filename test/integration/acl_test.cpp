@@ -107,7 +107,7 @@ asio::awaitable<void> acl_test::use_rates(client& c) {
 asio::awaitable<void> acl_test::use_semaphore(client& c, client& other) {
     const counting_semaphore s{c, "permits"};
     co_await s.async_try_set(1, as_result);
-    co_await s.async_acquire(as_result);
+    co_await s.async_acquire({.wait = 50ms}, as_result);
     co_await counting_semaphore{other, "permits"}.async_acquire({.wait = 50ms}, as_result);
     co_await s.async_release(as_result);
     co_await s.async_available(as_result);
