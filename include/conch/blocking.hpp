@@ -3,12 +3,14 @@
 #define CONCH_BLOCKING_HPP
 
 #include <conch/client.hpp>
+#include <conch/counting_semaphore.hpp>
 #include <conch/hold.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/mutex.hpp>
 #include <conch/options.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
@@ -67,6 +69,7 @@ public:
 
 private:
     friend class blocking_mutex;
+    friend class blocking_semaphore;
     std::shared_ptr<impl::blocking_core> core_;
 };
 
@@ -168,6 +171,31 @@ private:
     mutex mutex_;
     lock_options options_;
     std::unique_ptr<impl::blocking_state> state_;
+};
+
+/// A `counting_semaphore` for threads: each call blocks until the one of the same name there
+/// completes, and throws `system_error` with its errors. Thread safety: safe from any thread.
+class blocking_semaphore {
+public:
+    /// `name`: the Redis key, 1 byte to 64 KiB. Sends nothing.
+    /// Throws `std::invalid_argument` for a bad name.
+    blocking_semaphore(const blocking_client& redis, std::string_view name);
+
+    void acquire(std::int64_t permits = 1, const wait_options& options = {});
+    bool try_acquire(std::int64_t permits = 1);
+    void release(std::int64_t permits = 1);
+    void add(std::int64_t permits);
+    void set(std::int64_t permits);
+    bool try_set(std::int64_t permits);
+    std::int64_t drain();
+    std::int64_t available();
+
+    /// The Redis key; lives as long as this semaphore.
+    std::string_view name() const noexcept;
+
+private:
+    std::shared_ptr<impl::blocking_core> core_;
+    counting_semaphore semaphore_;
 };
 
 }  // namespace conch

@@ -110,6 +110,7 @@ private:
     friend class mutex;
     friend class quorum_mutex;
     friend class rate_limiter;
+    friend class counting_semaphore;
     friend class impl::mutex_source;
     impl::core_ptr core_;
 };

@@ -6,6 +6,7 @@
 #include <conch/client.hpp>
 #include <conch/clock.hpp>
 #include <conch/config.hpp>
+#include <conch/counting_semaphore.hpp>
 #include <conch/error.hpp>
 #include <conch/guarded.hpp>
 #include <conch/hold.hpp>

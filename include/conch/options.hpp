@@ -86,6 +86,14 @@ struct shutdown_options {
     duration drain{};
 };
 
+/// How one wait for a counter goes. Trivially destructible.
+struct wait_options {
+    /// How long the whole call takes at most, the server away or not; who has had no answer by then
+    /// gets 100 ms more. Zero: one try, for which the server gets `config::operation_timeout`.
+    /// Not negative. Default: `forever`.
+    duration wait = forever;
+};
+
 }  // namespace conch
 
 #endif

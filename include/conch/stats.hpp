@@ -36,8 +36,10 @@ struct stats {
     std::uint64_t lost_refused = 0;       ///< holds lost: the server refused the renewals
     std::uint64_t lost_taken = 0;         ///< holds lost: not the server's holder any more
     std::uint64_t lost_max_hold = 0;      ///< holds ended by `max_hold`
-    std::uint64_t permits_granted = 0;    ///< requests granted by a rate limit
+    std::uint64_t permits_granted = 0;    ///< requests granted by a rate limit or semaphore
     std::uint64_t permits_refused = 0;    ///< tries refused by one
+    /// Requests to a semaphore that were given up with an unknown outcome: permits may be lost.
+    std::uint64_t permits_in_doubt = 0;
     std::uint64_t script_calls = 0;       ///< scripts sent, repeated ones too
     std::uint64_t connects = 0;           ///< connections made
     std::uint64_t connection_losses = 0;  ///< connections that broke after they were made

@@ -22,6 +22,16 @@ void ask_limit(client_core& c, operation& op, bool try_only) {
                        p.flag);
 }
 
+void take_counted(client_core& c, operation& op, bool try_only) {
+    auto& p = static_cast<count_operation&>(op);
+    c.engine().acquire_permits(p.of, p.number, p.options.amount(), try_only, caller_of(op));
+}
+
+void change_counted(client_core& c, operation& op, lock::permit_change::kind what) {
+    auto& p = static_cast<count_operation&>(op);
+    c.engine().change_permits(p.of, what, p.number, caller_of(op), &p.number);
+}
+
 void acquire_in_group(group_core& c, operation& op, bool try_only) {
     c.group().acquire(op.options.get(), try_only, &op, op.options.owner());
 }
@@ -93,6 +103,39 @@ constinit const request request::permits{
 
 constinit const request request::try_permits{
     .begin = [](client_core& c, operation& op) { ask_limit(c, op, true); },
+};
+
+constinit const request request::acquire_counted{
+    .begin = [](client_core& c, operation& op) { take_counted(c, op, false); },
+};
+
+constinit const request request::try_acquire_counted{
+    .begin = [](client_core& c, operation& op) { take_counted(c, op, true); },
+};
+
+constinit const request request::add_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::add); },
+};
+
+constinit const request request::set_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::set); },
+};
+
+constinit const request request::try_set_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::try_set); },
+};
+
+constinit const request request::drain_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::drain); },
+};
+
+constinit const request request::look_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::look); },
 };
 
 constinit const request request::shutdown{

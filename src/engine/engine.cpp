@@ -88,6 +88,7 @@ void lock_engine::end_turn() {
     slots_.renewing.flush();
     slots_.retire_idle();
     limiters_.retire_idle();
+    semaphores_.retire_idle();
     halted_ = false;
     for (std::size_t i = 0; i < links(); ++i) {
         halted_ = halted_ || halted(i);
@@ -127,7 +128,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
         return;
     }
     // What nobody waits for any more may be at the server for long: it is as pending as the rest.
-    if (unsettled() >= slots_.keeping.levels() + env_.settings.max_pending) {
+    if (slots_.pool.live() >= slots_.keeping.levels() + env_.settings.max_pending) {
         done_.refuse(from, env_.closing ? errc::client_closed : errc::overloaded);
         return;
     }
@@ -204,6 +205,28 @@ void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits
     }
 }
 
+void lock_engine::acquire_permits(const impl::count_spec_ptr& spec, std::int64_t permits,
+                                  duration wait, bool try_only, lock::caller from) {
+    if (permits < 1 || permits > protocol::most_permits) {
+        done_.refuse(from, errc::invalid_permits);
+    } else if (wait < duration::zero()) {
+        done_.refuse(from, errc::invalid_wait);
+    } else if (admit(from)) {
+        semaphores_.acquire(spec, permits, wait, try_only, from);
+    }
+}
+
+void lock_engine::change_permits(const impl::count_spec_ptr& spec, lock::permit_change::kind what,
+                                 std::int64_t permits, lock::caller from, std::int64_t* result) {
+    if (permits > protocol::most_permits || permits < -protocol::most_permits) {
+        done_.refuse(from, errc::invalid_permits);
+    } else if (semaphores_.changing() >= 2 * env_.settings.max_pending) {
+        done_.refuse(from, errc::overloaded);
+    } else if (admit(from)) {
+        semaphores_.change(spec, what, permits, from, result);
+    }
+}
+
 void lock_engine::cancel(lock::pending& running, error_code why) {
     running.what.cancel(done_, running, why);
 }
@@ -240,10 +263,15 @@ void lock_engine::on_lost(void* self, wire::link& l, errc lasting_reason) {
     }
     e.queries_.give_up_all(lasting_reason, &l);
     e.limiters_.give_up_all(lasting_reason, &l);
+    e.semaphores_.give_up_all(lasting_reason, l);
     e.slots_.give_up_all(lasting_reason, &l);
 }
 
-void lock_engine::on_regrouped(void* self) { static_cast<lock_engine*>(self)->slots_.regrouped(); }
+void lock_engine::on_regrouped(void* self) {
+    auto& e = *static_cast<lock_engine*>(self);
+    e.slots_.regrouped();
+    e.semaphores_.regrouped();
+}
 
 void lock_engine::connected(std::size_t i) { connection(i).connected(); }
 
@@ -279,16 +307,18 @@ bool lock_engine::tends(std::uint64_t number) const noexcept {
 
 inventory lock_engine::belongings() const noexcept {
     return {.pending = done_.unanswered(),
-            .acquisitions = unsettled(),
+            .acquisitions = slots_.pool.live(),
             .levels = slots_.keeping.levels(),
             .waiters = slots_.waiters.live(),
             .watchers = slots_.keeping.watchers(),
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
             .queries = queries_.live(),
-            .permit_requests = limiters_.requests.live(),
+            .permit_requests = limiters_.requests.live() + semaphores_.waiters.live(),
+            .permit_changes = semaphores_.changing(),
             .slots = slots_.size(),
             .limiters = limiters_.size(),
+            .semaphores = semaphores_.size(),
             .renewals = slots_.renewing.on_their_way(),
             .timers = env_.timers.size() + slots_.renewing.scheduled(),
             .input_room = servers_.input_room()};
@@ -297,7 +327,7 @@ inventory lock_engine::belongings() const noexcept {
 void lock_engine::copy_counters(stats& s) const noexcept {
     s = env_.telemetry.counters;
     s.holds_now = slots_.keeping.levels();
-    s.waiting_now = slots_.waiters.live() + limiters_.requests.live();
+    s.waiting_now = slots_.waiters.live() + limiters_.requests.live() + semaphores_.waiters.live();
     s.slots_now = slots_.size();
     s.subscriptions_now = servers_.subscriptions();
 }

@@ -67,6 +67,7 @@ protected:
     asio::awaitable<void> use_lock(const mutex& m);
     asio::awaitable<void> contend(const mutex& m, const mutex& other);
     asio::awaitable<void> use_rates(client& c);
+    asio::awaitable<void> use_semaphore(client& c, client& other);
     asio::awaitable<void> use_all();
 
     rights_list rights = conch_rights();
@@ -103,6 +104,15 @@ asio::awaitable<void> acl_test::use_rates(client& c) {
     co_await old.async_try_acquire(as_result);
 }
 
+asio::awaitable<void> acl_test::use_semaphore(client& c, client& other) {
+    const counting_semaphore s{c, "permits"};
+    co_await s.async_try_set(1, as_result);
+    co_await s.async_acquire({.wait = 50ms}, as_result);
+    co_await counting_semaphore{other, "permits"}.async_acquire({.wait = 50ms}, as_result);
+    co_await s.async_release(as_result);
+    co_await s.async_available(as_result);
+}
+
 // Each command that conch may send, and each that its scripts may call.
 asio::awaitable<void> acl_test::use_all() {
     raw.must({"SELECT", "1"});
@@ -123,6 +133,7 @@ asio::awaitable<void> acl_test::use_all() {
                                                                                        as_result);
     co_await contend(plain, plain_of_other);
     co_await use_rates(c);
+    co_await use_semaphore(c, other);
     const std::uint64_t before = c.stats().connects;
     if (raw.kill_connections("conch") > 0) {
         const mutex m{c, "lock"};
@@ -223,15 +234,17 @@ struct row {
     bool windows = true;
     bool logs = true;
     bool times = true;  ///< of `gcra`
+    bool counts = true;
 };
 
 void PrintTo(const row& r, std::ostream* out) { *out << r.what; }
 
 std::vector<row> rows() {
     std::vector<row> all;
-    all.push_back({.what = "waking",
-                   .missing = {"+publish", "+subscribe", "+unsubscribe",
-                               "&redisson_lock__channel:*", "&conch_token_mutex_channel:*"}});
+    all.push_back(
+        {.what = "waking",
+         .missing = {"+publish", "+subscribe", "+unsubscribe", "&redisson_lock__channel:*",
+                     "&conch_token_mutex_channel:*", "&redisson_sc:*"}});
     all.push_back({.what = "fencing tokens",
                    .missing = {"+get", "+set", "+time"},
                    .fences = false,
@@ -239,14 +252,15 @@ std::vector<row> rows() {
                    .shared = false,
                    .windows = false,
                    .logs = false,
-                   .times = false});
+                   .times = false,
+                   .counts = false});
     all.push_back(
         {.what = "status", .missing = {"+hlen", "+hgetall"}, .status = false, .shared = false});
     all.push_back(
         {.what = "plain locks", .missing = {"+del", "+strlen"}, .plain = false, .shared = false});
     all.push_back({.what = "read-write locks", .missing = {"+hget", "+hkeys"}, .shared = false});
     all.push_back({.what = "replicas", .missing = {"+wait"}});
-    all.push_back({.what = "counters", .missing = {"+incrby"}, .windows = false});
+    all.push_back({.what = "counters", .missing = {"+incrby"}, .windows = false, .counts = false});
     all.push_back({.what = "logs",
                    .missing = {"+exists", "+unlink", "+zadd", "+zscore", "+zrange",
                                "+zrangebyscore", "+zremrangebyscore"},
@@ -327,6 +341,11 @@ TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
         const rate_limiter paced{c, "paced", {5, 1h}, rate_algorithm::gcra};
         const auto [pace_error, w] = co_await paced.async_try_acquire(1, as_result);
         EXPECT_EQ(pace_error, expected(r.times));
+        const counting_semaphore permits{c, "permits"};
+        const auto [set_error] = co_await permits.async_set(1, as_result);
+        EXPECT_EQ(set_error, expected(r.counts || r.plain));
+        const auto [count_error] = co_await permits.async_acquire(1, {.wait = 0s}, as_result);
+        EXPECT_EQ(count_error, expected(r.counts));
     });
 }
 

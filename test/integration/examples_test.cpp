@@ -92,6 +92,11 @@ TEST_F(examples_test, quorum) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, semaphore) {
+    EXPECT_EQ(output_of("semaphore"), "three permits\nall are taken\n3 are left\n");
+    EXPECT_EQ(raw.get("downloads"), "3");
+}
+
 TEST_F(examples_test, rate_limiter) {
     EXPECT_EQ(output_of("rate_limiter"),
               "call 1 goes out, 1 left\n"

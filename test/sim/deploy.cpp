@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A scenario with several servers, and what takes its time.
+#include "sim/counters/simulation.hpp"
 #include "sim/majority/scenario.hpp"
 
 #include <algorithm>
@@ -13,6 +14,9 @@ bool happens_in(fault f, deployment d) noexcept {
     using enum fault;
     if (d == deployment::majority) {
         return majority::knows(f);
+    }
+    if (d == deployment::counters) {
+        return counters::knows(f);
     }
     const bool alone = d == deployment::alone || d == deployment::read_write;
     switch (f) {

@@ -194,6 +194,8 @@ public:
     /// The number that a field of a hash has; none if it isn't there, or is no number.
     std::optional<std::int64_t> depth(std::string_view key, std::string_view field,
                                       std::int64_t now_us);
+    /// The number that a text has; none if there is none.
+    std::optional<std::int64_t> number(std::string_view key, std::int64_t now_us);
     /// The key's remaining time in ms, as PTTL.
     std::int64_t left(std::string_view key, std::int64_t now_us);
     /// The first field of a hash, or a text that names an owner; null if there is nothing, or

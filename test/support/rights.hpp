@@ -22,8 +22,8 @@ inline bool is_of_channels(const std::string& right) {
 /// What it may do, as the words of ACL SETUSER.
 inline const std::vector<std::string>& conch_rights() {
     static const std::vector<std::string> all{"~*", "resetchannels", "&redisson_lock__channel:*",
-                                              "&conch_token_mutex_channel:*",
-                                              "&redisson_rwlock:*",
+                                              "&conch_token_mutex_channel:*", "&redisson_rwlock:*",
+                                              "&redisson_sc:*",
                                               // every lock
                                               "+evalsha", "+eval", "+script|load", "+ping", "+pttl",
                                               "+pexpire", "+hset", "+hdel", "+hexists",

@@ -19,6 +19,7 @@ class backend;
 struct hold_view;
 class lock_spec;
 class rate_spec;
+class count_spec;
 struct operation;
 class mutex_source;
 class section_guard;
@@ -27,6 +28,7 @@ using core_ptr = std::shared_ptr<backend>;
 using view_ptr = boost::intrusive_ptr<hold_view>;
 using spec_ptr = boost::intrusive_ptr<const lock_spec>;
 using rate_spec_ptr = boost::intrusive_ptr<const rate_spec>;
+using count_spec_ptr = boost::intrusive_ptr<const count_spec>;
 
 void intrusive_ptr_add_ref(hold_view*) noexcept;
 void intrusive_ptr_release(hold_view*) noexcept;
@@ -34,6 +36,8 @@ void intrusive_ptr_add_ref(const lock_spec*) noexcept;
 void intrusive_ptr_release(const lock_spec*) noexcept;
 void intrusive_ptr_add_ref(const rate_spec*) noexcept;
 void intrusive_ptr_release(const rate_spec*) noexcept;
+void intrusive_ptr_add_ref(const count_spec*) noexcept;
+void intrusive_ptr_release(const count_spec*) noexcept;
 
 /// Keeps the execution context of a client, if it is still there, from being destroyed. A call that
 /// starts an operation has one, so that a context may go while other threads make such calls.

@@ -48,6 +48,13 @@ struct request {
     static const request force_unlock;
     static const request permits;
     static const request try_permits;
+    static const request acquire_counted;
+    static const request try_acquire_counted;
+    static const request add_counted;
+    static const request set_counted;
+    static const request try_set_counted;
+    static const request drain_counted;
+    static const request look_counted;
     static const request shutdown;
 };
 
@@ -97,6 +104,14 @@ struct permits_operation : operation {
     rate_spec_ptr limit{};
     std::uint64_t permits = 0;
     rate_verdict verdict{};
+};
+
+/// Asks a semaphore.
+struct count_operation : operation {
+    using operation::operation;
+
+    count_spec_ptr of{};
+    std::int64_t number = 0;  ///< that is asked for, or the answer
 };
 
 /// Put into the handler's cancellation slot. Knows the operation by its ticket alone, so it may

@@ -2,6 +2,7 @@
 // The same seed gives the same run: else a failure could not be replayed.
 #include "sim/check/determinism.hpp"
 
+#include "sim/counters/simulation.hpp"
 #include "sim/majority/simulation.hpp"
 
 #include <memory>
@@ -33,6 +34,10 @@ void play(std::uint64_t seed, deployment d, bool trace,
     if (d == deployment::majority) {
         play_one(seed, trace, judge, [seed](bool print) {
             return std::make_unique<majority::simulation>(seed, print);
+        });
+    } else if (d == deployment::counters) {
+        play_one(seed, trace, judge, [seed](bool print) {
+            return std::make_unique<counters::simulation>(seed, print);
         });
     } else {
         play_one(seed, trace, judge,

@@ -14,6 +14,7 @@ std::string_view name_of(deployment d) noexcept {
         case deployment::cluster: return "cluster";
         case deployment::read_write: return "read-write";
         case deployment::majority: return "majority";
+        case deployment::counters: return "counters";
     }
     return "?";
 }

@@ -24,9 +24,10 @@ enum class deployment : std::uint8_t {
     cluster,
     read_write,  ///< alone, and all locks are read-write locks
     majority,    ///< several, each by itself, and all locks are those of majorities
+    counters,    ///< run in any way, for semaphores
 };
 
-inline constexpr std::size_t deployment_count = 5;
+inline constexpr std::size_t deployment_count = 6;
 
 std::string_view name_of(deployment d) noexcept;
 /// None if nothing is called so.

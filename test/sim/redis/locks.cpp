@@ -123,6 +123,13 @@ std::optional<std::int64_t> fake_redis::depth(std::string_view key, std::string_
     return it == h->end() ? std::nullopt : to_integer(it->second);
 }
 
+std::optional<std::int64_t> fake_redis::number(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = home_of(key).find(key);
+    const auto* text = e ? std::get_if<std::string>(&e->value) : nullptr;
+    return text ? to_integer(*text) : std::nullopt;
+}
+
 std::int64_t fake_redis::left(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     const entry* e = home_of(key).find(key);

@@ -88,6 +88,26 @@ void add_read_write_locks(std::vector<scene>& all) {
         {"status of readers", script_id::shared_status, {other_reads, reads}, {"lock"}, {}});
 }
 
+void add_semaphores(std::vector<scene>& all) {
+    const words keys{"permits", "once"};
+    const words five{"SET", "permits", "5"};
+    const auto add = [&](const char* name, script_id script, std::vector<words> before,
+                         words args) {
+        all.push_back({name, script, std::move(before), keys, std::move(args)});
+    };
+    const words three{"60000", "take", "2", "1"};
+    add("permits", script_id::semaphore_acquire, {five}, three);
+    add("permits again", script_id::semaphore_acquire,
+        {five, call_of(script_id::semaphore_acquire, keys, three)}, three);
+    add("a mark", script_id::semaphore_acquire, {five}, {"60000", "mark", "2"});
+    add("too many, again", script_id::semaphore_acquire, {five}, {"60000", "again", "6"});
+    for (const char* what : {"add", "set", "try_set", "drain", "mark"}) {
+        const words args{"60000", "channel", "publish", what, "3"};
+        add("a new semaphore", script_id::semaphore_change, {}, args);
+        add("a change", script_id::semaphore_change, {five}, args);
+    }
+}
+
 std::vector<scene> scenes() {
     std::vector<scene> all;
     const auto family = [&](script_id acquire, script_id acquire_many, script_id release,
@@ -128,6 +148,7 @@ std::vector<scene> scenes() {
            script_id::value_release_many, script_id::value_renew, script_id::value_nest,
            script_id::value_status);
     add_read_write_locks(all);
+    add_semaphores(all);
     for (const script_id rate :
          {script_id::rate_window, script_id::rate_log, script_id::rate_gcra}) {
         const words args{"5", "60000", "2", "1"};
@@ -139,14 +160,16 @@ std::vector<scene> scenes() {
 
 class failing_calls : public ::testing::TestWithParam<scene> {
 protected:
-    /// The keys that never expire, but for those of fencing tokens that shall not.
+    /// The keys that never expire, but for semaphores, and for those of fencing tokens that shall
+    /// not.
     static std::string endless_keys(script_player& p) {
         const words& args = GetParam().args;
         const bool tokens_stay = args.size() < 3 || args[2] == "0" || args[0] == "2";
         std::istringstream all{p.server.dump(p.now_us)};
         std::string endless;
         for (std::string line; std::getline(all, line);) {
-            if (line.ends_with(" -1") && !(tokens_stay && line.starts_with("fence"))) {
+            if (line.ends_with(" -1") && !line.starts_with("permits") &&
+                !(tokens_stay && line.starts_with("fence"))) {
                 endless += line + '\n';
             }
         }
@@ -160,6 +183,7 @@ protected:
             p.ask(w);
         }
         const bool held_before = p.server.has_field("lock", mine, p.now_us);
+        const std::string before = p.server.dump(p.now_us);
         lua_host::instance().fail_call(n, words_of_failure);
         const std::string reply =
             p.ask(call_of(GetParam().script, GetParam().keys, GetParam().args));
@@ -167,6 +191,9 @@ protected:
         const bool denied = reply.starts_with("-") || reply.starts_with("*2\r\n-");
         if (denied && !held_before) {
             EXPECT_FALSE(p.server.has_field("lock", mine, p.now_us)) << n << ": denied, but held";
+        }
+        if (denied && GetParam().keys.front() == "permits") {
+            EXPECT_EQ(p.server.dump(p.now_us), before) << n << ": denied, but something is done";
         }
         return lua_host::instance().calls();
     }

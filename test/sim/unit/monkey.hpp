@@ -79,6 +79,9 @@ public:
         if (what.starts_with("shared_")) {
             return of_read_write_lock(s);
         }
+        if (what.starts_with("semaphore_")) {
+            return of_semaphore(s);
+        }
         what.remove_prefix(what.starts_with("value_") ? 6 : 0);
         const bool many = what.ends_with("_many");
         what.remove_suffix(many ? 5 : 0);
@@ -150,6 +153,21 @@ private:
         }
         CONCH_CHECK(s.name == "shared_status");
         return evalsha(s, {lock}, {});
+    }
+    words of_semaphore(const wire::script& s) {
+        const words keys{key_of(0), "once:" + std::to_string(below(40))};
+        if (s.name == "semaphore_acquire") {
+            words args{"60000", one_of({"take", "take", "again", "mark"})};
+            for (std::size_t n = 1 + below(3); n > 0; --n) {
+                args.push_back(std::to_string(1 + below(5)));
+            }
+            return evalsha(s, keys, args);
+        }
+        CONCH_CHECK(s.name == "semaphore_change");
+        return evalsha(s, keys,
+                       {"60000", "channel", "publish",
+                        one_of({"add", "add", "set", "try_set", "drain", "mark"}),
+                        one_of({"1", "7", "-2", "0", "2147483647", "-2147483648"})});
     }
     words arguments_of(std::string_view script) {
         if (script == "acquire") {

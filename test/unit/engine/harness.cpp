@@ -207,6 +207,25 @@ operation& engine_harness::try_permits(const impl::rate_spec_ptr& limit, std::ui
     return op;
 }
 
+operation& engine_harness::take(const impl::count_spec_ptr& of, std::int64_t n, duration wait) {
+    operation& op = add();
+    turn([&] { engine.acquire_permits(of, n, wait, false, {&op, &op.running}); });
+    return op;
+}
+
+operation& engine_harness::try_take(const impl::count_spec_ptr& of, std::int64_t n) {
+    operation& op = add();
+    turn([&] { engine.acquire_permits(of, n, {}, true, {&op, &op.running}); });
+    return op;
+}
+
+operation& engine_harness::change(const impl::count_spec_ptr& of, lock::permit_change::kind what,
+                                  std::int64_t n) {
+    operation& op = add();
+    turn([&] { engine.change_permits(of, what, n, {&op, &op.running}, &op.number); });
+    return op;
+}
+
 void engine_harness::cancel(operation& o, error_code why) {
     turn([&] {
         ASSERT_NE(o.running, nullptr) << "the engine doesn't know this operation any more";

@@ -24,6 +24,7 @@ struct operation {
     impl::view_ptr view{};
     bool flag = false;
     rate_verdict verdict{};
+    std::int64_t number = 0;  ///< of a semaphore
     time_point at{};  ///< when it was completed
 
     bool done() const noexcept { return completions > 0; }
@@ -107,6 +108,10 @@ public:
     operation& force_unlock(std::string_view name);
     operation& permits(const impl::rate_spec_ptr& limit, std::uint64_t n, duration wait = forever);
     operation& try_permits(const impl::rate_spec_ptr& limit, std::uint64_t n = 1);
+    operation& take(const impl::count_spec_ptr& of, std::int64_t n, duration wait = forever);
+    operation& try_take(const impl::count_spec_ptr& of, std::int64_t n = 1);
+    operation& change(const impl::count_spec_ptr& of, lock::permit_change::kind what,
+                      std::int64_t n = 0);
     void cancel(operation& o, error_code why = boost::system::errc::make_error_code(
                                   boost::system::errc::operation_canceled));
     void release(const impl::view_ptr& view);

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RBucket;
 import org.redisson.api.RLock;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
@@ -114,6 +115,25 @@ public final class Driver {
                 return "unlocked";
             case "increment":
                 return increment(of[0], of[1], Integer.parseInt(of[2]));
+            case "trySetPermits":
+                return semaphore(of).trySetPermits(Integer.parseInt(of[1]));
+            case "acquirePermits":
+                semaphore(of).acquire(Integer.parseInt(of[1]));
+                return "acquired";
+            case "tryAcquirePermits":
+                return semaphore(of).tryAcquire(Integer.parseInt(of[1]));
+            case "releasePermits":
+                semaphore(of).release(Integer.parseInt(of[1]));
+                return "released";
+            case "addPermits":
+                semaphore(of).addPermits(Integer.parseInt(of[1]));
+                return "added";
+            case "drainPermits":
+                return semaphore(of).drainPermits();
+            case "availablePermits":
+                return semaphore(of).availablePermits();
+            case "takeAndRelease":
+                return takeAndRelease(semaphore(of), Integer.parseInt(of[1]));
             case "crash":
                 Runtime.getRuntime().halt(1);
                 return null;
@@ -131,6 +151,18 @@ public final class Driver {
             return redisson.getReadWriteLock(name.substring(6)).writeLock();
         }
         return redisson.getLock(name);
+    }
+
+    private RSemaphore semaphore(String[] of) {
+        return redisson.getSemaphore(of[0]);
+    }
+
+    private static String takeAndRelease(RSemaphore semaphore, int times) throws Exception {
+        for (int i = 0; i < times; i++) {
+            semaphore.acquire();
+            semaphore.release();
+        }
+        return "done";
     }
 
     private static long number(String[] of, int at, long otherwise) {

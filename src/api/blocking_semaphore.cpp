@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/blocking.hpp>
+#include <conch/printable.hpp>
+
+#include "api/blocking_core.hpp"
+
+#include <utility>
+
+namespace conch {
+namespace {
+
+/// Calls; the library's errors name the semaphore.
+template <typename... Result, typename Start>
+auto ask(const impl::blocking_core& client, const counting_semaphore& s, Start start) {
+    try {
+        return client.ask<Result...>(start);
+    } catch (const system_error& e) {
+        if (e.code().category() != conch_category()) {
+            throw;
+        }
+        throw system_error{e.code(), "semaphore \"" + printable(s.name()) + '"'};
+    }
+}
+
+}  // namespace
+
+blocking_semaphore::blocking_semaphore(const blocking_client& redis, std::string_view name)
+    : core_{redis.core_}, semaphore_{core_->redis(), name} {}
+
+void blocking_semaphore::acquire(std::int64_t permits, const wait_options& options) {
+    ask(*core_, semaphore_,
+        [&](auto done) { semaphore_.async_acquire(permits, options, std::move(done)); });
+}
+
+bool blocking_semaphore::try_acquire(std::int64_t permits) {
+    return ask<bool>(*core_, semaphore_,
+                     [&](auto done) { semaphore_.async_try_acquire(permits, std::move(done)); });
+}
+
+void blocking_semaphore::release(std::int64_t permits) {
+    ask(*core_, semaphore_, [&](auto done) { semaphore_.async_release(permits, std::move(done)); });
+}
+
+void blocking_semaphore::add(std::int64_t permits) {
+    ask(*core_, semaphore_, [&](auto done) { semaphore_.async_add(permits, std::move(done)); });
+}
+
+void blocking_semaphore::set(std::int64_t permits) {
+    ask(*core_, semaphore_, [&](auto done) { semaphore_.async_set(permits, std::move(done)); });
+}
+
+bool blocking_semaphore::try_set(std::int64_t permits) {
+    return ask<bool>(*core_, semaphore_,
+                     [&](auto done) { semaphore_.async_try_set(permits, std::move(done)); });
+}
+
+std::int64_t blocking_semaphore::drain() {
+    return ask<std::int64_t>(*core_, semaphore_,
+                             [&](auto done) { semaphore_.async_drain(std::move(done)); });
+}
+
+std::int64_t blocking_semaphore::available() {
+    return ask<std::int64_t>(*core_, semaphore_,
+                             [&](auto done) { semaphore_.async_available(std::move(done)); });
+}
+
+std::string_view blocking_semaphore::name() const noexcept { return semaphore_.name(); }
+
+}  // namespace conch

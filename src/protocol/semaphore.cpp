@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "protocol/semaphore.hpp"
+
+#include <charconv>
+#include <string>
+#include <system_error>
+
+namespace conch::protocol {
+namespace {
+
+/// The keys of a counting script, and the first argument.
+resp::writer& write_request(resp::writer& w, const wire::call& c, wire::script_id script,
+                            const impl::count_spec& spec, request_id id, std::size_t more) {
+    const std::string number = std::to_string(id.number);
+    return wire::write_script(w, c, script, 2, 1 + more)
+        .arg(spec.name())
+        .arg(spec.request_prefix(), id.prefix, number)
+        .arg(request_kept.count());
+}
+
+std::string_view text_of(permit_change what) noexcept {
+    switch (what) {
+        case permit_change::add: return "add";
+        case permit_change::set: return "set";
+        case permit_change::try_set: return "try_set";
+        case permit_change::drain: return "drain";
+    }
+    return {};
+}
+
+}  // namespace
+
+void encode_acquire_permits(const wire::call& c, const impl::count_spec& spec, request_id id,
+                            bool wanted, std::span<const std::int64_t> permits, resp::writer& w) {
+    write_request(w, c, wire::script_id::semaphore_acquire, spec, id, 1 + permits.size())
+        .arg(!wanted                ? "mark"
+             : c.history.copies > 1 ? "again"
+                                    : "take");
+    for (const std::int64_t n : permits) {
+        w.arg(n);
+    }
+}
+
+std::optional<std::size_t> read_acquired(const resp::value& reply, std::size_t requests) {
+    const std::int64_t granted = reply.integer();
+    if (!reply.is_integer() || granted < 0 || static_cast<std::uint64_t>(granted) > requests) {
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(granted);
+}
+
+void encode_change(const wire::call& c, const impl::count_spec& spec, request_id id, bool wanted,
+                   permit_change what, std::int64_t permits, bool sharded, resp::writer& w) {
+    write_request(w, c, wire::script_id::semaphore_change, spec, id, 4)
+        .arg(spec.channel())
+        .arg(sharded ? "spublish" : "publish")
+        .arg(wanted ? text_of(what) : "mark")
+        .arg(permits);
+}
+
+std::optional<change_answer> read_change(const resp::value& reply) {
+    if (reply.size() != 2 || !reply.at(0).is_integer() || !reply.at(1).is_integer()) {
+        return std::nullopt;
+    }
+    using kind = change_answer::kind;
+    switch (reply.at(0).integer()) {
+        case 1: return change_answer{kind::done, reply.at(1).integer()};
+        case 0: return change_answer{kind::not_done, reply.at(1).integer()};
+        case -1: return change_answer{kind::too_many, reply.at(1).integer()};
+        default: return std::nullopt;
+    }
+}
+
+void encode_available(const impl::count_spec& spec, resp::writer& w) {
+    w.command(2).arg("GET").arg(spec.name());
+}
+
+std::optional<std::int64_t> read_available(const resp::value& reply) {
+    if (reply.is_null()) {
+        return 0;
+    }
+    const std::string_view text = reply.text();
+    std::int64_t permits = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), permits);
+    if (!reply.is_text() || wrong != std::errc{} || end != text.data() + text.size()) {
+        return std::nullopt;
+    }
+    return permits;
+}
+
+}  // namespace conch::protocol

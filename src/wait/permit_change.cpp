@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "wait/permit_change.hpp"
+
+#include "wait/semaphore.hpp"
+#include "wait/semaphores.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace conch::lock {
+namespace {
+
+constexpr duration pause_after_refusal = std::chrono::seconds{1};
+
+protocol::permit_change change_of(permit_change::kind k) noexcept {
+    using kind = permit_change::kind;
+    switch (k) {
+        case kind::set: return protocol::permit_change::set;
+        case kind::try_set: return protocol::permit_change::try_set;
+        case kind::drain: return protocol::permit_change::drain;
+        case kind::add:
+        case kind::look: break;
+    }
+    return protocol::permit_change::add;
+}
+
+}  // namespace
+
+const wire::call_type permit_change::change_type{
+    .name = "change permits",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .encode = &permit_change::encode,
+    .done = &permit_change::done,
+};
+
+const wire::call_type permit_change::look_type{
+    .name = "available permits",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .encode =
+        [](wire::call& c, resp::writer& w) {
+            protocol::encode_available(*static_cast<permit_change&>(c).of.spec, w);
+        },
+    .done = &permit_change::looked,
+};
+
+const pending_kind permit_change::own_kind{.cancel = [](completions&, pending& p, error_code why) {
+    static_cast<permit_change&>(p).leave(why);
+}};
+
+permit_change::permit_change(caller c, semaphore& s, kind k, std::int64_t permits,
+                             std::int64_t* result)
+    : pending{own_kind, c},
+      wire::call{k == kind::look ? look_type : change_type},
+      of{s},
+      kind_{k},
+      permits_{permits},
+      number_{s.all.next_number()},
+      result_{result},
+      patience_{this, &permit_change::on_overdue} {
+    ++of.changes;
+}
+
+permit_change::~permit_change() {
+    --of.changes;
+    of.all.env.timers.cancel(patience_);
+}
+
+void permit_change::begin() {
+    core::environment& env = of.all.env;
+    env.timers.set(patience_, core::after(env.now, of.all.patience()));
+    of.all.servers.submit(*this, of.spec->hash_slot());
+}
+
+void permit_change::encode(wire::call& c, resp::writer& w) {
+    auto& p = static_cast<permit_change&>(c);
+    protocol::encode_change(c, *p.of.spec, {p.of.all.request_prefix, p.number_}, p.wanted(),
+                            change_of(p.kind_), p.permits_, p.of.all.servers.sharded(), w);
+}
+
+void permit_change::done(wire::call& c, const wire::outcome& o) {
+    auto& p = static_cast<permit_change&>(c);
+    if (o.answered()) {
+        p.answered(o.reply);
+    } else if (o.refused() && p.unsettled()) {
+        p.retry_later();
+    } else if (c.history.in_doubt()) {
+        if (p.unsettled()) {
+            p.of.all.lost(*p.of.spec);
+        }
+        p.end(errc::outcome_unknown);
+    } else {
+        p.end(o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
+    }
+}
+
+void permit_change::answered(const resp::value& reply) {
+    const auto answer = protocol::read_change(reply);
+    if (!answer) {
+        end(errc::protocol_error);
+        return;
+    }
+    using answer_kind = protocol::change_answer::kind;
+    const bool is_done = answer->what == answer_kind::done;
+    if (kind_ == kind::drain) {
+        if (result_) {
+            *result_ = answer->before;
+        } else if (is_done && answer->before != 0) {
+            of.all.give_back(of, answer->before);
+        }
+    } else if (is_done) {
+        of.changed();
+    }
+    end(answer->what == answer_kind::too_many ? errc::invalid_permits : error_code{}, is_done);
+}
+
+void permit_change::looked(wire::call& c, const wire::outcome& o) {
+    auto& p = static_cast<permit_change&>(c);
+    if (!o.answered()) {
+        p.end(o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
+        return;
+    }
+    const auto permits = protocol::read_available(o.reply);
+    if (p.result_ && permits) {
+        *p.result_ = *permits;
+    }
+    p.end(permits ? error_code{} : errc::wrong_type);
+}
+
+void permit_change::end(error_code why, bool flag) {
+    of.all.done.complete(*this, why, {}, flag);
+    of.all.ended(*this);
+}
+
+bool permit_change::goes_on() const noexcept {
+    return kind_ == kind::add || (kind_ == kind::drain && first_copy() != core::never);
+}
+
+time_point permit_change::first_copy() const noexcept {
+    return history.copies > 0 ? std::min(first_copy_, history.first_sent) : first_copy_;
+}
+
+// A server without memory, or one that an administrator forbids this, may allow it later.
+void permit_change::retry_later() {
+    first_copy_ = history.in_doubt() ? first_copy() : first_copy_;
+    core::environment& env = of.all.env;
+    env.timers.set(patience_, core::after(env.now, pause_after_refusal));
+}
+
+void permit_change::leave(error_code why) {
+    result_ = nullptr;
+    of.all.done.complete(*this, why);
+    if (goes_on()) {
+        core::environment& env = of.all.env;
+        env.timers.set(patience_, core::after(env.now, duration{protocol::request_repeated}));
+    } else {
+        stop();
+    }
+}
+
+// Who may ask again must know that nothing comes of this any more; else the outcome is unknown.
+void permit_change::fail(error_code why) {
+    if (kind_ == kind::drain || kind_ == kind::look) {
+        leave(why);
+        return;
+    }
+    of.all.done.complete(*this, history.copies > 0 ? errc::outcome_unknown : why);
+    stop();
+}
+
+void permit_change::stop() {
+    of.all.env.timers.cancel(patience_);
+    if (where == state::written || abandoned()) {
+        abandon();
+        return;
+    }
+    if (where == state::waiting) {
+        of.all.servers.withdraw(*this);
+    }
+    of.all.ended(*this);
+}
+
+void permit_change::on_overdue(void* self) {
+    auto& p = *static_cast<permit_change*>(self);
+    core::environment& env = p.of.all.env;
+    if (!p.completed()) {
+        p.fail(p.of.link().why_unanswered(p));
+        return;
+    }
+    // A copy that came later might find the request key gone, and do it once more.
+    const time_point over =
+        core::after(std::min(p.first_copy(), env.now), duration{protocol::request_repeated});
+    if (over <= env.now) {
+        p.of.all.lost(*p.of.spec);
+        p.stop();
+        return;
+    }
+    env.timers.set(p.patience_, over);
+    if (p.where == state::idle) {
+        p.of.all.servers.submit(p, p.of.spec->hash_slot());
+    }
+}
+
+}  // namespace conch::lock

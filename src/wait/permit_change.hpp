@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WAIT_PERMIT_CHANGE_HPP
+#define CONCH_SRC_WAIT_PERMIT_CHANGE_HPP
+
+#include "core/timer_heap.hpp"
+#include "hold/pending.hpp"
+#include "protocol/semaphore.hpp"
+#include "wire/call.hpp"
+
+#include <cstdint>
+
+namespace conch::lock {
+
+class semaphore;
+
+/// Changes the permits of a semaphore once, however often its call is written; or looks at them.
+///
+/// A caller who gives up leaves an addition to be carried out, and permits that were drained to be
+/// added again, in the background.
+class permit_change : public pending, public wire::call {
+public:
+    enum class kind : std::uint8_t { add, set, try_set, drain, look };
+
+    /// `result`: for the permits that were drained or looked at; may be null.
+    permit_change(caller c, semaphore& s, kind k, std::int64_t permits, std::int64_t* result);
+    ~permit_change();
+
+    static const pending_kind own_kind;
+
+    void begin();
+    /// The caller leaves; what is to be carried out nevertheless goes on.
+    void leave(error_code why);
+    /// It can't be done, or it is unknown whether it was.
+    void fail(error_code why);
+    /// It is forgotten, whatever it may still do.
+    void stop();
+    /// Nobody waits for it, and permits would be lost without it.
+    bool unsettled() const noexcept { return completed() && goes_on(); }
+
+    semaphore& of;
+
+private:
+    static const wire::call_type change_type;
+    static const wire::call_type look_type;
+
+    static void encode(wire::call& c, resp::writer& w);
+    static void done(wire::call& c, const wire::outcome& o);
+    static void looked(wire::call& c, const wire::outcome& o);
+    static void on_overdue(void* self);
+
+    void answered(const resp::value& reply);
+    void end(error_code why, bool flag = false);
+    void retry_later();
+    /// When the first copy was written that may have run; never: there is none.
+    time_point first_copy() const noexcept;
+    bool goes_on() const noexcept;
+    /// Somebody wants what it does: a caller, or who has a right to the permits that come back.
+    bool wanted() const noexcept { return !completed() || kind_ == kind::add; }
+
+    const kind kind_;
+    const std::int64_t permits_;
+    const std::uint64_t number_;
+    std::int64_t* result_;  ///< null: nobody wants it, or not any more
+    core::timer patience_;
+    time_point first_copy_ = core::never;  ///< of those before the last refusal
+};
+
+}  // namespace conch::lock
+
+#endif

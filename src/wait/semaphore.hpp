@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_SRC_WAIT_SEMAPHORE_HPP
+#define CONCH_SRC_WAIT_SEMAPHORE_HPP
+
+#include "core/timer_heap.hpp"
+#include "hold/pending.hpp"
+#include "protocol/count_spec.hpp"
+#include "wait/vigil.hpp"
+#include "wire/call.hpp"
+#include "wire/link.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace conch::lock {
+
+class semaphore;
+class semaphores;
+
+/// A caller that wants permits, in the queue of its semaphore.
+struct semaphore_waiter : pending {
+    semaphore_waiter(caller c, semaphore& s, std::int64_t n, duration w, bool once) noexcept;
+    ~semaphore_waiter();
+
+    static const pending_kind own_kind;
+
+    bool no_wait() const noexcept { return try_only || wait == duration::zero(); }
+    bool leaves_if_refused() const noexcept { return no_wait() || overdue; }
+
+    semaphore& home;
+    std::int64_t permits;
+    duration wait;
+    bool try_only;         ///< busy is an answer, not an error
+    bool in_call = false;  ///< in the call that is on its way
+    bool tried = false;    ///< it was refused once
+    bool overdue = false;  ///< its wait is over, and was prolonged
+    time_point since;
+    core::timer deadline;  ///< of its wait
+};
+
+/// One semaphore in this client. At most one call that takes permits is on its way: it asks for as
+/// many waiters as there are, first come, first served, and the server grants those that fit until
+/// the first that doesn't. Then nobody behind that one has a turn.
+///
+/// A call whose answer was lost is repeated as it was, and finds by its request key what an earlier
+/// copy did. Permits granted to who has given up meanwhile are added again.
+class semaphore {
+public:
+    semaphore(semaphores& all, impl::count_spec_ptr spec);
+    semaphore(const semaphore&) = delete;
+    semaphore& operator=(const semaphore&) = delete;
+    ~semaphore();
+
+    void acquire(semaphore_waiter& w);
+    void give_up(semaphore_waiter& w, error_code why);
+    void give_up_all(error_code why);
+    /// Permits may have come: asks for who waits.
+    void changed() { ask(); }
+    void regrouped() { vigil_.regrouped(); }
+    bool idle() const noexcept;
+    /// What is on its way may take permits for nobody.
+    bool unsettled() const noexcept { return queue_.empty() && !call_idle(); }
+
+    const wire::link& link() const noexcept;
+
+    semaphores& all;
+    const impl::count_spec_ptr spec;
+    std::size_t changes = 0;  ///< on their way
+
+private:
+    struct taking : wire::call {
+        explicit taking(semaphore& s) noexcept : wire::call{type_of_call}, of{s} {}
+        semaphore& of;
+    };
+    struct asked_for {
+        semaphore_waiter* waiter;  ///< null once it gave up
+        std::int64_t permits;
+    };
+
+    static constexpr std::size_t largest_batch = 256;
+    static const wire::call_type type_of_call;
+
+    static void encode(wire::call& c, resp::writer& w);
+    static void done(wire::call& c, const wire::outcome& o);
+    static void on_news(void* self);
+    static void on_patience_over(void* self);
+    static void on_call_old(void* self);
+    static void on_wait_over(void* waiter_);
+    friend struct semaphore_waiter;
+
+    void ask();
+    void fill_batch();
+    void answered(const resp::value& reply);
+    void refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale);
+    void end_batch(error_code why);
+    void end(semaphore_waiter& w, error_code why, bool granted = false);
+    void end_refused(semaphore_waiter& w);
+    void left();
+    bool call_idle() const noexcept { return call_.where == wire::call::state::idle; }
+    bool unwritten() const noexcept {
+        return call_.where == wire::call::state::waiting && call_.history.copies == 0;
+    }
+    bool wanted() const noexcept;
+    semaphore_waiter& head() noexcept { return static_cast<semaphore_waiter&>(queue_.front()); }
+
+    pending_list queue_{};
+    taking call_{*this};
+    std::uint64_t call_number_ = 0;
+    std::vector<asked_for> batch_{};
+    vigil vigil_;
+    core::timer patience_;
+    core::timer call_old_;       ///< a call that is in doubt is repeated until then
+    time_point asking_since_{};  ///< without an answer
+    friend class semaphores;
+    bool listed_idle_ = false;
+};
+
+}  // namespace conch::lock
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// A semaphore that both sides share.
+#include "interop_test.hpp"
+
+#include <boost/asio/use_future.hpp>
+
+#include <future>
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class redisson_semaphore : public interop_test {
+protected:
+    bool somebody_listens() {
+        return eventually([&] { return raw.subscribers("redisson_sc:{" + name + "}") == 1; });
+    }
+    bool nobody_listens() {
+        return eventually([&] { return raw.subscribers("redisson_sc:{" + name + "}") == 0; });
+    }
+
+    const std::string name = fresh("permits");
+    blocking_semaphore s{ours, name};
+};
+
+TEST_F(redisson_semaphore, each_side_sees_what_the_other_did) {
+    EXPECT_EQ(java("a", "trySetPermits", name, 5), "true");
+    EXPECT_FALSE(s.try_set(9));
+    EXPECT_EQ(s.available(), 5);
+    s.acquire(2);
+    EXPECT_EQ(java("a", "availablePermits", name), "3");
+    EXPECT_EQ(java("a", "tryAcquirePermits", name, 4), "false");
+    EXPECT_EQ(java("a", "tryAcquirePermits", name, 3), "true");
+    EXPECT_FALSE(s.try_acquire());
+    java("a", "releasePermits", name, 3);
+    EXPECT_TRUE(s.try_acquire(3));
+    java("a", "addPermits", name, -4);
+    EXPECT_EQ(s.available(), -4);
+    s.add(6);
+    EXPECT_EQ(java("a", "drainPermits", name), "2");
+    EXPECT_EQ(s.available(), 0);
+    java("a", "releasePermits", name, 7);
+    EXPECT_EQ(s.drain(), 7);
+    EXPECT_EQ(java("a", "availablePermits", name), "0");
+    s.set(1);
+    EXPECT_EQ(java("a", "tryAcquirePermits", name, 1), "true");
+}
+
+TEST_F(redisson_semaphore, conch_wakes_a_thread_of_java) {
+    for (const int how : {0, 1, 2, 3}) {
+        raw.must({"DEL", name});
+        std::future<answer> waiting = start_java("a", "acquirePermits", name, 2);
+        ASSERT_TRUE(somebody_listens());
+        switch (how) {
+            case 0: s.release(2); break;
+            case 1: s.add(2); break;
+            case 2: s.set(2); break;
+            default: EXPECT_TRUE(s.try_set(2)); break;
+        }
+        EXPECT_EQ(value_of(waiting), "acquired") << how;
+        EXPECT_EQ(s.available(), 0);
+        ASSERT_TRUE(nobody_listens());
+    }
+}
+
+TEST_F(redisson_semaphore, java_wakes_a_waiter_of_conch) {
+    const counting_semaphore async{ours.async(), name};
+    for (const int how : {0, 1, 2}) {
+        raw.must({"DEL", name});
+        std::future<void> waiting = async.async_acquire(2, asio::use_future);
+        ASSERT_TRUE(somebody_listens());
+        EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
+        java("a", how == 0 ? "releasePermits" : how == 1 ? "addPermits" : "trySetPermits", name, 2);
+        ASSERT_EQ(waiting.wait_for(soon), std::future_status::ready) << how;
+        waiting.get();
+        EXPECT_EQ(s.available(), 0);
+        ASSERT_TRUE(nobody_listens());
+    }
+}
+
+TEST_F(redisson_semaphore, both_sides_pass_permits_to_and_fro) {
+    s.set(2);
+    std::future<answer> theirs = start_java("a", "takeAndRelease", name, 100);
+    for (int i = 0; i < 100; ++i) {
+        s.acquire(1 + i % 2, {.wait = soon});
+        s.release(1 + i % 2);
+    }
+    EXPECT_EQ(value_of(theirs), "done");
+    EXPECT_EQ(s.available(), 2);
+}
+
+TEST_F(redisson_semaphore, a_name_with_a_hash_tag_is_the_same_on_both_sides) {
+    const std::string tagged = fresh("a{b}c");
+    blocking_semaphore of_ours{ours, tagged};
+    std::future<answer> waiting = start_java("a", "acquirePermits", tagged, 1);
+    ASSERT_TRUE(eventually([&] { return raw.subscribers("redisson_sc:" + tagged) == 1; }));
+    of_ours.release();
+    EXPECT_EQ(value_of(waiting), "acquired");
+}
+
+}  // namespace

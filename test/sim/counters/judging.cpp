@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// What must be true of semaphores, whatever goes wrong.
+#include "sim/counters/simulation.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace conch::sim::counters {
+
+using kind = permit_call::kind;
+
+std::int64_t simulation::left(std::size_t name) {
+    return server_.redis().number(specs_[name]->name(), server_.wall_clock()).value_or(0);
+}
+
+// Those who died keep what they had: there is nobody to give it back.
+std::int64_t simulation::taken(std::size_t name) const {
+    std::int64_t all = 0;
+    for (const auto& t : takers_) {
+        all += t->name() == name ? t->has() : 0;
+    }
+    return all;
+}
+
+void simulation::judge_most() {
+    for (std::size_t name = 0; name < specs_.size() && !may_lose(); ++name) {
+        const std::int64_t all = left(name) + taken(name);
+        if (all > total_ || left(name) < 0) {
+            violate("conservation", std::to_string(left(name)) + " permits are left, and " +
+                                        std::to_string(taken(name)) + " are taken, of " +
+                                        std::to_string(total_));
+        }
+    }
+}
+
+void simulation::judge_rest() {
+    std::int64_t in_doubt = 0;
+    for (const auto& c : clients_) {
+        const stats s = c->engine().counters();
+        in_doubt += static_cast<std::int64_t>(s.permits_in_doubt) * total_;
+        const engine::inventory i = c->engine().belongings();
+        if (!c->dead() && i.pending + i.permit_requests + i.permit_changes + i.semaphores != 0) {
+            violate("rest", "things are kept for nobody");
+        }
+        if (!c->dead() && c->closing() && !c->drained()) {
+            in_doubt += total_;
+        }
+    }
+    const bool crashed =
+        std::any_of(takers_.begin(), takers_.end(), [](const auto& t) { return t->dead(); });
+    for (std::size_t name = 0; name < specs_.size() && !may_lose() && !crashed; ++name) {
+        const bool set = server_.redis().exists(specs_[name]->name(), server_.wall_clock());
+        const std::int64_t all = left(name) + taken(name);
+        if (set && all + unknown_[name] + in_doubt < total_) {
+            violate("conservation", std::to_string(total_ - all) + " permits are lost");
+        }
+    }
+    for (const permit_call& c : calls_) {
+        if (c.completions != 1 && !c.by->dead()) {
+            violate("outcomes", "a call has ended " + std::to_string(c.completions) + " times");
+        }
+    }
+}
+
+// Whoever waits in front, of the same client, has it first.
+void simulation::judge_order(const permit_call& c) {
+    const bool took = !c.ec && (c.what == kind::acquire || (c.what == kind::try_acquire && c.flag));
+    if (!took) {
+        return;
+    }
+    for (const auto& t : takers_) {
+        if (t->client() == c.client && t.get() != c.by && t->asks_now()) {
+            const permit_call& other = *t->asks_now();
+            if (other.what == kind::acquire && other.name == c.name && other.place < c.place &&
+                (other.completions == 0 || (other.ended_at > c.ended_at && !other.ec))) {
+                violate("order", "a waiter of its own client is overtaken");
+            }
+        }
+    }
+}
+
+void simulation::judge_outcome(const permit_call& c) {
+    const auto need = [&](bool good, const char* why) {
+        if (!good) {
+            violate("outcomes", std::string{why} + ": " + c.ec.message());
+        }
+    };
+    if (c.ec == boost::system::errc::operation_canceled) {
+        need(c.given_up, "it was not given up");
+    } else if (c.ec == errc::client_closed) {
+        need(clients_[c.client]->closing(), "the client is open");
+    } else if (c.ec == errc::timed_out) {
+        const client_node& node = *clients_[c.client];
+        need(c.what == kind::acquire && c.wait != forever, "it has no end of its wait");
+        need(node.local(c.ended_at) - node.local(c.asked_at) >= c.wait, "it gives up too soon");
+    } else if (c.ec && c.asked_at >= settled_at_ && !how_.is_slow()) {
+        // Its wait was over before an answer came, for which it was prolonged.
+        const client_node& node = *clients_[c.client];
+        need(c.ec == errc::not_connected && c.what == kind::acquire &&
+                 node.local(c.ended_at) - node.local(c.asked_at) >= c.wait,
+             "all is well");
+    }
+    if (!c.ec && c.what == kind::look && !may_lose()) {
+        need(c.result >= 0 && c.result <= total_, "so many permits there are not");
+    }
+}
+
+void simulation::judge_promptness() {
+    for (const auto& t : takers_) {
+        const permit_call* const c = t->asks_now();
+        if (!c || t->dead() || c->what != kind::acquire || c->completions != 0 ||
+            !clients_[t->client()]->running()) {
+            continue;
+        }
+        const bool first = std::none_of(takers_.begin(), takers_.end(), [&](const auto& other) {
+            const permit_call* const o = other->asks_now();
+            return o && other->client() == t->client() && o->what == kind::acquire &&
+                   o->name == c->name && o->completions == 0 && o->place < c->place;
+        });
+        if (!first || left(c->name) < c->permits) {
+            could_have_since_.erase(c->place);
+            continue;
+        }
+        const instant since = could_have_since_.emplace(c->place, world_.now()).first->second;
+        if (world_.now() - since > how_.promptness()) {
+            violate("promptness", "permits are left, and wanted");
+            could_have_since_.erase(c->place);
+        }
+    }
+}
+
+}  // namespace conch::sim::counters

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/counters/taker.hpp"
+
+#include "sim/counters/simulation.hpp"
+
+#include <boost/system/errc.hpp>
+
+namespace conch::sim::counters {
+
+using kind = permit_call::kind;
+
+taker::taker(simulation& all, std::uint64_t client, std::uint64_t seed)
+    : all_{all}, client_{client}, chance_{seed} {}
+
+client_node& taker::node() noexcept { return *all_.clients()[client_]; }
+
+void taker::plan(instant when) { all_.the_world().plan<&taker::act>(when, this, ++generation_); }
+
+void taker::plan_soon() {
+    plan(all_.the_world().now() + chance_.spread(100 * micros, all_.how().think));
+}
+
+void taker::start() { plan_soon(); }
+
+void taker::stop() {
+    stopped_ = true;
+    plan(all_.the_world().now());
+}
+
+void taker::act(std::uint64_t generation, std::uint64_t) {
+    if (generation != generation_ || dead_ || node().closing()) {
+        return;
+    }
+    if (!node().running()) {
+        plan(node().put_off());
+    } else if (asked_) {
+        give_up(generation, 0);
+    } else {
+        choose();
+    }
+}
+
+void taker::choose() {
+    if (has_ > 0) {
+        ask(kind::release, chance_.once_in(3) && !stopped_ ? chance_.between(1, has_) : has_);
+        return;
+    }
+    if (stopped_) {
+        return;
+    }
+    name_ = chance_.below(all_.names());
+    const std::int64_t most = all_.total();
+    const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
+    switch (chance_.below(10)) {
+        case 0: ask(kind::try_set, most); return;
+        case 1: ask(kind::drain, 0); return;
+        case 2: ask(kind::look, 0); return;
+        case 3:
+        case 4: ask(kind::try_acquire, some); return;
+        default: ask(kind::acquire, some); return;
+    }
+}
+
+void taker::ask(permit_call::kind what, std::int64_t permits) {
+    world& w = all_.the_world();
+    permit_call& c = all_.begin(*this, what, permits);
+    asked_ = &c;
+    if (what == kind::acquire) {
+        c.wait = chance_.once_in(3)   ? forever
+                 : chance_.once_in(8) ? duration{}
+                                      : duration{chance_.spread(1 * millis, 3 * seconds)};
+    }
+    w.note("ask", client_,
+           static_cast<std::uint64_t>(what) * 100 + static_cast<std::uint64_t>(permits));
+    has_ -= what == kind::release ? permits : 0;
+    node().turn([&] { send(c); });
+    if (all_.how().has(fault::cancel) && chance_.once_in(3)) {
+        w.plan<&taker::give_up>(w.now() + chance_.spread(10 * micros, 1 * seconds), this,
+                                generation_);
+    }
+}
+
+void taker::send(permit_call& c) {
+    engine::lock_engine& engine = node().engine();
+    const impl::count_spec_ptr& spec = all_.spec(name_);
+    const lock::caller me{static_cast<call*>(&c), &c.running};
+    using change = lock::permit_change::kind;
+    switch (c.what) {
+        case kind::try_set: engine.change_permits(spec, change::try_set, c.permits, me); return;
+        case kind::acquire: engine.acquire_permits(spec, c.permits, c.wait, false, me); return;
+        case kind::try_acquire: engine.acquire_permits(spec, c.permits, {}, true, me); return;
+        case kind::release: engine.change_permits(spec, change::add, c.permits, me); return;
+        case kind::drain: engine.change_permits(spec, change::drain, 0, me, &c.result); return;
+        case kind::look: engine.change_permits(spec, change::look, 0, me, &c.result); return;
+    }
+}
+
+void taker::give_up(std::uint64_t generation, std::uint64_t) {
+    if (generation != generation_ || dead_ || !asked_ || !asked_->running) {
+        return;
+    }
+    if (!node().running()) {
+        all_.the_world().plan<&taker::give_up>(node().put_off(), this, generation);
+        return;
+    }
+    all_.the_world().note("give up", client_);
+    node().turn([&] {
+        if (asked_->running) {  // it may have ended as the turn began
+            asked_->given_up = true;
+            node().engine().cancel(*asked_->running, boost::system::errc::make_error_code(
+                                                         boost::system::errc::operation_canceled));
+        }
+    });
+}
+
+// A release that failed for a known reason was not made: it is made again.
+void taker::ended(permit_call& c) {
+    asked_ = nullptr;
+    const bool took =
+        (c.what == kind::acquire && !c.ec) || (c.what == kind::try_acquire && !c.ec && c.flag);
+    const bool goes_on = c.given_up || c.ec == errc::client_closed;
+    if (took) {
+        has_ += c.permits;
+    } else if (c.what == kind::drain && !c.ec) {
+        has_ += c.result;
+    } else if (c.what == kind::release && c.ec && !goes_on && c.ec != errc::outcome_unknown) {
+        has_ += c.permits;
+    }
+    plan_soon();
+}
+
+}  // namespace conch::sim::counters
