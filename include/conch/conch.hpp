@@ -7,6 +7,7 @@
 #include <conch/clock.hpp>
 #include <conch/config.hpp>
 #include <conch/error.hpp>
+#include <conch/fair_mutex.hpp>
 #include <conch/guarded.hpp>
 #include <conch/hold.hpp>
 #include <conch/lock_status.hpp>

@@ -32,6 +32,7 @@ struct attempt : wire::call {
     acquisition& of;
     time_point begun{};           ///< when it was submitted
     duration max_hold{};          ///< of the hold that it makes
+    duration waits_for{};         ///< for others; zero: it doesn't
     release* replaces = nullptr;  ///< the release of the last holder: one script does both
 };
 

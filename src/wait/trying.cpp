@@ -54,10 +54,8 @@ protocol::acquire_request slot::request_of(const attempt& t) const {
     protocol::acquire_request r{.spec = *a.spec,
                                 .mine = field_of(a),
                                 .lease = a.extended_by,
-                                .plainly = first && !contending_ && acquisitions_.only_one()};
-    if (has_waiters() && !queue_.head().no_wait) {
-        r.waits_for = 3 * env().settings.max_poll_interval;  // and then it asks again
-    }
+                                .plainly = first && !contending_ && acquisitions_.only_one(),
+                                .waits_for = t.waits_for};
     if (contest_) {
         r.beside = contest_->beside();
     }
@@ -80,18 +78,35 @@ void slot::answered(attempt& t, const wire::outcome& o) {
     }
 }
 
+// Who has a place at the server keeps it, and what it is known by there, over its tries.
+acquisition& slot::acquisition_to_try(const wire::call_type& type) {
+    if (protocol::has_places(*spec) && !acquisitions_.empty()) {
+        return acquisitions_.first();
+    }
+    const waiter& w = queue_.head();
+    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold, type);
+    a.timer.fire = &slot::on_patience_over;
+    acquisitions_.add(a);
+    return a;
+}
+
+std::string slot::channel() {
+    return protocol::has_places(*spec)
+               ? protocol::channel_of(*spec, field_of(acquisition_to_try(acquire_type)))
+               : spec->channel().text();
+}
+
 void slot::try_now(release* leaving) {
     CONCH_CHECK(!trying_ && has_waiters() && !blocked());
     const waiter& w = queue_.head();
-    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
-                                      leaving ? take_over_type : acquire_type);
+    acquisition& a = acquisition_to_try(leaving ? take_over_type : acquire_type);
     if (leaving) {
         releaser::join(*a.acquiring, *leaving);
     }
-    a.timer.fire = &slot::on_patience_over;
-    acquisitions_.add(a);
     trying_ = &a;
     a.acquiring->begun = env().now;
+    a.acquiring->by_body = false;
+    a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();
     if (contest_) {
         contest_->try_began();
     }
@@ -163,7 +178,11 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     }
     trying_ = nullptr;
     if (answer.what == acquire_kind::busy) {
-        client.releasing.end_untaken(a);
+        if (protocol::has_places(*a.spec)) {
+            a.in_line = a.in_line || a.acquiring->waits_for > duration::zero();
+        } else {
+            client.releasing.end_untaken(a);
+        }
         busy(std::move(answer), elsewhere);
     } else if (answer.what == acquire_kind::gone && was_taking_over) {
         client.releasing.end_untaken(a);
@@ -196,28 +215,66 @@ void slot::granted(acquisition& a) {
     if (a.valid_until <= env().now) {
         // The answer took longer than the lease.
         env().telemetry.warn("granted too late", name());
-        client.releasing.compensate(a);
+        if (protocol::has_places(*a.spec)) {  // it may have the lock, or will be in line again
+            a.in_line = true;
+        } else {
+            client.releasing.compensate(a);
+        }
         busy({.ttl_ms = 0});
         return;
     }
+    begin_hold(a);
+    tell(wake::tried);
+    listen_soon();
+    advance();
+}
+
+void slot::begin_hold(acquisition& a) {
     acquisitions_.begin_hold(a);
+    a.in_line = false;
     a.granted_at = env().now;
     rides_ = 0;
     if (contest_) {
         contest_->turns.granted(env().now);
     }
     grant(a, queue_.head());
+    nest_others(a);
     if (has_waiters()) {
-        nest_others(a);
         ride();
     }
-    tell(wake::tried);
-    listen_soon();
-    advance();
+}
+
+// Whoever released the lock has given it to the waiter, after the server had answered its last try:
+// its place then was to last for some time, and so long it has the lock. If that is nearly over, or
+// a try is on its way, the server is asked.
+bool slot::take_gift(std::string_view message) {
+    const auto read = spec->protocol().read_gift;
+    if (!read || trying_ || !has_waiters() || spec->replicas()) {
+        return false;
+    }
+    acquisition& a = acquisitions_.first();
+    const std::optional<std::uint64_t> fence = read(*spec, message);
+    const duration lease = std::min(a.extended_by, a.acquiring->waits_for);
+    const time_point sent = a.acquiring->history.last_sent;
+    if (!fence || !a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
+        return false;
+    }
+    ++env().telemetry.counters.wakes_by_message;
+    all().wanted.note(name(), env().now);
+    a.fence = *fence;
+    a.given = true;
+    a.was_seen();
+    client.keeping.set_deadline(a, sent, lease);
+    begin_hold(a);
+    tell(wake::nobody);
+    return true;
 }
 
 void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++env().telemetry.counters.busy;
+    if (protocol::has_places(*spec)) {
+        all().wanted.note(name(), env().now);
+    }
     waiter& w = queue_.head();
     // A reader that crashed is in the way of a caller that does not wait, too.
     const bool asks_again =
@@ -238,6 +295,7 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
         end_tries();
     }
     if (over) {
+        leave_line();
         if (!contending_ && has_waiters()) {
             advance();
             return;
@@ -282,6 +340,17 @@ void slot::abandon(acquisition& a) {
     }
 }
 
+// Nobody waits for its place any more, if it has one. What is on its way gives it back itself.
+void slot::leave_line() {
+    if (!protocol::has_places(*spec) || has_waiters() || trying_ || acquisitions_.empty()) {
+        return;
+    }
+    acquisition& a = acquisitions_.first();
+    if (a.now == acquisition::phase::trying) {
+        client.releasing.end_untaken(a);
+    }
+}
+
 void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
     if (o.refused()) {
         client.releasing.end_refused(a);
@@ -289,6 +358,9 @@ void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
     }
     const acquire_kind answer =
         o.answered() ? protocol::read_acquire(*a.spec, o.reply).what : acquire_kind::unintelligible;
+    const bool may_be_in_line =
+        protocol::has_places(*a.spec) && a.acquiring->waits_for > duration::zero();
+    a.in_line = a.in_line || may_be_in_line;
     if (answer == acquire_kind::busy || answer == acquire_kind::gone) {
         client.releasing.end_untaken(a);
     } else {

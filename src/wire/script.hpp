@@ -33,9 +33,11 @@ enum class script_id : std::uint8_t {
     shared_release,
     shared_renew,
     shared_status,
+    fair_acquire,
+    fair_release,
 };
 
-inline constexpr std::size_t script_count = 22;
+inline constexpr std::size_t script_count = 24;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

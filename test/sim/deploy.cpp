@@ -14,7 +14,8 @@ bool happens_in(fault f, deployment d) noexcept {
     if (d == deployment::majority) {
         return majority::knows(f);
     }
-    const bool alone = d == deployment::alone || d == deployment::read_write;
+    const bool alone =
+        d == deployment::alone || d == deployment::read_write || d == deployment::fair;
     switch (f) {
         case migration: return d == deployment::cluster;
         case role_swap:

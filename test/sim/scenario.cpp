@@ -86,8 +86,9 @@ scenario::scenario(dice& chance, dice more, deployment d)
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)},
-      run_as{d == deployment::read_write ? deployment::alone : d},
-      read_write{d == deployment::read_write} {
+      run_as{d == deployment::read_write || d == deployment::fair ? deployment::alone : d},
+      read_write{d == deployment::read_write},
+      fair{d == deployment::fair} {
     clients += clients * users < 2 ? 1 : 0;
     together = has(fault::vandal) || (has(fault::batch_refused) && chance.once_in(2));
     fixed_leases = !together && chance.once_in(8);
@@ -182,6 +183,12 @@ void scenario::lock_for_reading() {
 void scenario::name_locks(dice& chance) {
     if (read_write) {
         lock_for_reading();
+        return;
+    }
+    if (fair) {
+        for (std::size_t i = 0; i < names; ++i) {
+            locks.push_back({"lock:" + std::to_string(i)});
+        }
         return;
     }
     enum { all_plain, some_plain, twins, alike, usual };

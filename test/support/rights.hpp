@@ -22,8 +22,7 @@ inline bool is_of_channels(const std::string& right) {
 /// What it may do, as the words of ACL SETUSER.
 inline const std::vector<std::string>& conch_rights() {
     static const std::vector<std::string> all{"~*", "resetchannels", "&redisson_lock__channel:*",
-                                              "&conch_token_mutex_channel:*",
-                                              "&redisson_rwlock:*",
+                                              "&conch_token_mutex_channel:*", "&redisson_rwlock:*",
                                               // every lock
                                               "+evalsha", "+eval", "+script|load", "+ping", "+pttl",
                                               "+pexpire", "+hset", "+hdel", "+hexists",
@@ -37,6 +36,9 @@ inline const std::vector<std::string>& conch_rights() {
                                               "+del", "+strlen",
                                               // read-write locks
                                               "+hget", "+hkeys",
+                                              // fair locks
+                                              "+llen", "+lindex", "+lpos", "+lrange", "+lrem",
+                                              "+rpush", "+zcard", "+zincrby", "+zrem", "+persist",
                                               // locks that replicas must have
                                               "+wait",
                                               // rate limits

@@ -23,10 +23,11 @@ enum class deployment : std::uint8_t {
     sentinel,
     cluster,
     read_write,  ///< alone, and all locks are read-write locks
+    fair,        ///< alone, and all locks are fair
     majority,    ///< several, each by itself, and all locks are those of majorities
 };
 
-inline constexpr std::size_t deployment_count = 5;
+inline constexpr std::size_t deployment_count = 6;
 
 std::string_view name_of(deployment d) noexcept;
 /// None if nothing is called so.

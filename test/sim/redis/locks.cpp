@@ -59,6 +59,8 @@ bool is_fence_key(std::string_view key) noexcept {
     return key.starts_with("redisson_lock_token:{") || key.starts_with("conch_token_mutex_fence:{");
 }
 
+bool is_of_waiters(std::string_view key) noexcept { return key.starts_with("conch_fair_lease:{"); }
+
 void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
     set_now(now_us);
     begin_command();
