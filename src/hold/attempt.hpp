@@ -28,6 +28,8 @@ struct attempt : wire::call {
 
     /// None if each copy was answered.
     std::optional<lost_copies> lost() const noexcept;
+    /// So long after it ran, the lock may be this one's: it may have been given it in line.
+    duration lasts() const noexcept;
 
     acquisition& of;
     time_point begun{};           ///< when it was submitted

@@ -93,6 +93,7 @@ void releaser::start_release(acquisition& a, caller from) {
 
 void releaser::compensate(acquisition& a) {
     ++env_.telemetry.counters.compensations;
+    a.extended_by = a.acquiring->lasts();
     pool_.end_attempt(a);
     start_release(a);
 }
@@ -243,6 +244,7 @@ void releaser::end_refused(acquisition& a) {
 void releaser::end_untaken(acquisition& a) {
     env_.timers.cancel(a.timer);
     if (a.acquiring) {
+        a.extended_by = a.acquiring->lasts();
         pool_.end_attempt(a);
     }
     if (a.in_line || may_come_back(a)) {

@@ -161,7 +161,7 @@ void scenario::choose_settings(dice& chance) {
     // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
     // lost.
     settings.max_poll_interval =
-        misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
+        misses_messages() || fair ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
     settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
     if (chance.once_in(6)) {
         settings.max_pending = 1 + chance.below(2 * users);
@@ -186,6 +186,7 @@ void scenario::name_locks(dice& chance) {
         return;
     }
     if (fair) {
+        faults[static_cast<std::size_t>(fault::batch_refused)] = false;  // of several keys is each
         for (std::size_t i = 0; i < names; ++i) {
             locks.push_back({"lock:" + std::to_string(i)});
         }

@@ -19,7 +19,8 @@ public:
 
     void ran(const script_run& r) override {
         const auto lock = all_.name_in(r);
-        if (!lock || all_.how().may_forget() || !(r.is("acquire") || r.is("release"))) {
+        if (!lock || all_.how().may_forget() || r.answer.is_error() ||
+            !(r.is("acquire") || r.is("release"))) {
             return;
         }
         lock_line& l = lines_[*lock];
