@@ -77,10 +77,9 @@ void renewer::schedule(acquisition& a) {
         return;
     }
     const duration left = a.valid_until - env_.now;
-    if (a.given) {  // a short hold is released before that
-        renewals_.set(a, core::after(env_.now, left / 3));
-    } else if (left < a.terms.lease / 3 * 2) {
-        renewals_.set(a, env_.now);
+    if (a.given || left < a.terms.lease / 3 * 2) {
+        // One that was given is perhaps so short that it needs none.
+        renewals_.set(a, core::after(env_.now, a.given ? left / 3 : duration{}));
     } else {
         renewals_.set(a, core::after(a.extended, interval(a)));
     }

@@ -19,9 +19,7 @@
 -- was given it. A repeated run sets the TTL again, never to less, and gives the same token. Who is
 -- in line keeps its place.
 @fair_queue@
-redis.call('llen', KEYS[2])
-redis.call('zcard', KEYS[3])
-redis.call('hlen', KEYS[4])
+look_at_line()
 local left = redis.call('pttl', KEYS[1])
 local lease = tonumber(ARGV[2])
 local token_ttl = KEYS[5] and ARGV[3]

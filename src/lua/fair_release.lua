@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- Releases a fair lock if this field holds it, and takes it out of the line if it is there. A free
--- lock then goes to the first in line: a waiter of conch has it from now on, one of Redisson is told
--- that it may take it.
+-- lock then goes to the first in line: a waiter of conch has it from now on, one of Redisson is
+-- told that it may take it.
 --
 -- KEYS[1]  the lock: a hash of the holder's field
 -- KEYS[2]  the line: a list
@@ -57,8 +57,11 @@ local function pass_on()
     end
     return clients
 end
-local done, clients = pcall(pass_on)
-keep_line()
+local done, clients = false, 0
+if pcall(look_at_line) then
+    done, clients = pcall(pass_on)
+    keep_line()
+end
 if held == 0 then
     return -1
 end

@@ -188,11 +188,6 @@ void slot::advance() {
     try_now();
 }
 
-// Listens before it tries: else it would have to try again once it listens.
-bool slot::expects_to_wait() const noexcept {
-    return protocol::has_places(*spec) && all().wanted.has(name(), env().now);
-}
-
 void slot::hold_ended(acquisition& a, bool passed_on) {
     if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
         return;

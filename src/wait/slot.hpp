@@ -67,7 +67,7 @@ private:
 
     // Tries.
     void advance();  // lets the next waiter try, if it can
-    acquisition& acquisition_to_try(const wire::call_type& type);
+    acquisition& acquisition_to_try(release* leaving = nullptr);
     void try_now(release* leaving = nullptr);
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);

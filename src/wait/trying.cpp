@@ -79,30 +79,25 @@ void slot::answered(attempt& t, const wire::outcome& o) {
 }
 
 // Who has a place at the server keeps it, and what it is known by there, over its tries.
-acquisition& slot::acquisition_to_try(const wire::call_type& type) {
+acquisition& slot::acquisition_to_try(release* leaving) {
     if (protocol::has_places(*spec) && !acquisitions_.empty()) {
         return acquisitions_.first();
     }
     const waiter& w = queue_.head();
-    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold, type);
+    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
+                                      leaving ? take_over_type : acquire_type);
+    if (leaving) {
+        releaser::join(*a.acquiring, *leaving);
+    }
     a.timer.fire = &slot::on_patience_over;
     acquisitions_.add(a);
     return a;
 }
 
-std::string slot::channel() {
-    return protocol::has_places(*spec)
-               ? protocol::channel_of(*spec, field_of(acquisition_to_try(acquire_type)))
-               : spec->channel().text();
-}
-
 void slot::try_now(release* leaving) {
     CONCH_CHECK(!trying_ && has_waiters() && !blocked());
     const waiter& w = queue_.head();
-    acquisition& a = acquisition_to_try(leaving ? take_over_type : acquire_type);
-    if (leaving) {
-        releaser::join(*a.acquiring, *leaving);
-    }
+    acquisition& a = acquisition_to_try(leaving);
     trying_ = &a;
     a.acquiring->begun = env().now;
     a.acquiring->by_body = false;
@@ -244,32 +239,6 @@ void slot::begin_hold(acquisition& a) {
     }
 }
 
-// Whoever released the lock has given it to the waiter, after the server had answered its last try:
-// its place then was to last for some time, and so long it has the lock. If that is nearly over, or
-// a try is on its way, the server is asked.
-bool slot::take_gift(std::string_view message) {
-    const auto read = spec->protocol().read_gift;
-    if (!read || trying_ || !has_waiters() || spec->replicas()) {
-        return false;
-    }
-    acquisition& a = acquisitions_.first();
-    const std::optional<std::uint64_t> fence = read(*spec, message);
-    const duration lease = std::min(a.extended_by, a.acquiring->waits_for);
-    const time_point sent = a.acquiring->history.last_sent;
-    if (!fence || !a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
-        return false;
-    }
-    ++env().telemetry.counters.wakes_by_message;
-    all().wanted.note(name(), env().now);
-    a.fence = *fence;
-    a.given = true;
-    a.was_seen();
-    client.keeping.set_deadline(a, sent, lease);
-    begin_hold(a);
-    tell(wake::nobody);
-    return true;
-}
-
 void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++env().telemetry.counters.busy;
     if (protocol::has_places(*spec)) {
@@ -337,17 +306,6 @@ void slot::abandon(acquisition& a) {
         client.releasing.end_untaken(a);
     } else {
         client.releasing.compensate(a);
-    }
-}
-
-// Nobody waits for its place any more, if it has one. What is on its way gives it back itself.
-void slot::leave_line() {
-    if (!protocol::has_places(*spec) || has_waiters() || trying_ || acquisitions_.empty()) {
-        return;
-    }
-    acquisition& a = acquisitions_.first();
-    if (a.now == acquisition::phase::trying) {
-        client.releasing.end_untaken(a);
     }
 }
 

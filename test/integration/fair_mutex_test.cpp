@@ -110,6 +110,8 @@ TEST_F(fair_mutex_test, serves_the_waiters_of_three_clients_in_their_order) {
 TEST_F(fair_mutex_test, a_hand_off_costs_no_script_of_the_waiter) {
     run([&]() -> asio::awaitable<void> {
         hold h = co_await m1.async_lock();
+        co_await h.async_unlock();  // from here on the server knows the scripts
+        h = co_await m1.async_lock();
         co_await stand(m2, 2, 0);
         co_await until([&] { return two.stats().busy == 2; });
         raw.reset_calls();

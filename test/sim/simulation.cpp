@@ -87,7 +87,7 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
     // A deeper level is as old as the outermost one, and goes by its terms.
     const bool renews = *options.renew && options.max_hold == forever;
-    const duration renewed = renews ? *options.lease : duration{};
+    const duration renewed = renews && !given ? *options.lease : duration{};  // perhaps too late
     if (first == first_.end()) {
         const terms own{h.sent_at, given ? h.granted_at : h.sent_at, options.max_hold, renewed};
         first = first_.emplace(key, own).first;

@@ -347,6 +347,16 @@ TEST_F(engine_fair, a_lost_hold_is_told_whichever_waiter_it_was) {
     EXPECT_EQ(lost(view), errc::lock_lost);
 }
 
+TEST_F(engine_fair, while_the_line_is_at_another_server_the_lock_alone_is_released) {
+    const view_ptr view = holder();
+    operation& unlocked = h.unlock(view);
+    h.sent();
+    h.reply(error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+    h.reply(integer(0));
+    EXPECT_TRUE(unlocked.ended({}));
+}
+
 TEST_F(engine_fair, a_client_that_closes_leaves_the_line) {
     operation& op = first_waiter();
     h.shutdown();
