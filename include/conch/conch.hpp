@@ -8,6 +8,7 @@
 #include <conch/config.hpp>
 #include <conch/counting_semaphore.hpp>
 #include <conch/error.hpp>
+#include <conch/fair_mutex.hpp>
 #include <conch/guarded.hpp>
 #include <conch/hold.hpp>
 #include <conch/lock_status.hpp>

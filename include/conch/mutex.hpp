@@ -106,7 +106,7 @@ public:
     std::string label() const;
 
 protected:
-    /// Of another kind: see `token_mutex`.
+    /// Of another kind: see `token_mutex` and `fair_mutex`.
     mutex(const client& redis, impl::spec_ptr spec);
     /// Of several servers or several locks: see `quorum_mutex` and `multi_lock`.
     mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <conch/fair_mutex.hpp>
 #include <conch/impl/mutex_source.hpp>
 #include <conch/mutex.hpp>
 #include <conch/printable.hpp>
@@ -50,6 +51,9 @@ mutex::mutex(impl::core_ptr core, impl::spec_ptr spec) noexcept
 
 token_mutex::token_mutex(const client& redis, std::string_view name, const mutex_options& options)
     : mutex{redis, impl::lock_spec::make(protocol::value_lock_protocol, name, options)} {}
+
+fair_mutex::fair_mutex(const client& redis, std::string_view name, const mutex_options& options)
+    : mutex{redis, impl::lock_spec::make(protocol::fair_protocol, name, options)} {}
 
 shared_mutex::shared_mutex(const client& redis, std::string_view name)
     : writer_{redis, impl::lock_spec::make(protocol::shared_write_protocol, name, {})},

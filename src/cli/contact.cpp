@@ -25,17 +25,27 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr duration glance = 50ms;
 
 const char* option_of(lock_kind kind) noexcept {
-    return kind == lock_kind::plain ? "--plain" : kind == lock_kind::reader ? "--shared" : "--rw";
+    switch (kind) {
+        case lock_kind::plain: return "--plain";
+        case lock_kind::fair: return "--fair";
+        case lock_kind::reader: return "--shared";
+        case lock_kind::writer: return "--rw";
+        case lock_kind::usual: break;
+    }
+    return "";
 }
 
 lock_kind kind_in(const po::variables_map& values) {
     const bool plain = values.count("plain") != 0;
     const bool reader = values.count("shared") != 0;
     const bool shared = reader || values.count("rw") != 0;
-    if (plain && shared) {
-        throw usage_error("--plain and a read-write lock (--rw, --shared) exclude each other");
+    const bool fair = values.count("fair") != 0;
+    if (plain + fair + shared > 1) {
+        throw usage_error(
+            "--plain, --fair and a read-write lock (--rw, --shared) exclude each other");
     }
     return plain    ? lock_kind::plain
+           : fair   ? lock_kind::fair
            : reader ? lock_kind::reader
            : shared ? lock_kind::writer
                     : lock_kind::usual;
@@ -101,6 +111,7 @@ void add_lock_options(po::options_description& options) {
     add_server_options(options);
     auto add = options.add_options();
     add("plain", "the lock is a plain key with a token (SET NX PX), as of redis-py or redsync");
+    add("fair", "the lock is a fair one, as Redisson's: first come, first served");
     add("rw", "the lock is a read-write lock, as Redisson's; \"conch run\" takes it for writing");
 }
 

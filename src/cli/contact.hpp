@@ -22,6 +22,7 @@ namespace conch::cli {
 enum class lock_kind : std::uint8_t {
     usual,   ///< `mutex`, or `quorum_mutex`
     plain,   ///< `token_mutex`
+    fair,    ///< `fair_mutex`
     writer,  ///< `shared_mutex`
     reader,
 };
@@ -46,7 +47,7 @@ struct server_choice {
 
 /// Adds --redis and --connect-timeout.
 void add_server_options(boost::program_options::options_description& options);
-/// Adds these, --plain and --rw: for what concerns a lock.
+/// Adds these, --plain, --fair and --rw: for what concerns a lock.
 void add_lock_options(boost::program_options::options_description& options);
 /// Reads them, and $CONCH_REDIS. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);

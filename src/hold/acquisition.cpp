@@ -23,7 +23,12 @@ std::optional<lost_copies> attempt::lost() const noexcept {
     }
     return lost_copies{.first_sent = history.first_sent,
                        .last_lost = history.lost_at,
-                       .until = core::after(history.lost_at, of.extended_by)};
+                       .until = core::after(history.lost_at, lasts())};
+}
+
+duration attempt::lasts() const noexcept {
+    const bool in_line = protocol::has_places(*of.spec);
+    return in_line ? std::max(of.extended_by, waits_for) : of.extended_by;
 }
 
 acquisition::acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t,

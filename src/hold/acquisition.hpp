@@ -84,6 +84,9 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     /// What lowers the TTL to `extended_by` may run late: no longer lease can be promised until it
     /// can't.
     bool grows_no_more : 1 = false;
+    bool in_line : 1 = false;  ///< not held: it may have a place at the server
+    /// A releaser gave it the lock, for less than its lease: it is renewed once in any case.
+    bool given : 1 = false;
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
     pending_list requests{};  ///< extensions, changes of the depth, and who watches its levels

@@ -16,6 +16,7 @@ class acquisitions {
 public:
     bool empty() const noexcept { return all_.empty(); }
     bool only_one() const noexcept { return !empty() && std::next(all_.begin()) == all_.end(); }
+    acquisition& first() noexcept { return all_.front(); }
     bool held() const noexcept { return !empty() && all_.front().holds; }
     /// Whether another may hold the name beside those that do.
     bool admit(bool shared) const noexcept {

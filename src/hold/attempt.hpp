@@ -28,10 +28,13 @@ struct attempt : wire::call {
 
     /// None if each copy was answered.
     std::optional<lost_copies> lost() const noexcept;
+    /// So long after it ran, the lock may be this one's: it may have been given it in line.
+    duration lasts() const noexcept;
 
     acquisition& of;
     time_point begun{};           ///< when it was submitted
     duration max_hold{};          ///< of the hold that it makes
+    duration waits_for{};         ///< for others; zero: it doesn't
     release* replaces = nullptr;  ///< the release of the last holder: one script does both
 };
 

@@ -40,26 +40,41 @@ void lock_name::forget(acquisition& a) {
     client.events.forgotten(*this);
 }
 
+void name_table::add(lock_name& n) {
+    if (protocol::has_places(*n.spec)) {
+        in_line_.insert(&n);
+    } else {
+        all_.insert(&n);
+    }
+}
+
+void name_table::remove(lock_name& n) noexcept {
+    if (protocol::has_places(*n.spec)) {
+        in_line_.erase(&n);
+    } else {
+        all_.erase(&n);
+    }
+}
+
+std::vector<lock_name*> name_table::list() const {
+    std::vector<lock_name*> names{all_.begin(), all_.end()};
+    names.insert(names.end(), in_line_.begin(), in_line_.end());
+    return names;
+}
+
 acquisition* name_table::held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept {
     if (owner == 0) {
         return nullptr;
     }
-    for (const bool durable : {false, true}) {
-        lock_name* const n = find(spec, durable);
-        acquisition* const a = n ? n->held_by(owner, protocol::is_shared(spec)) : nullptr;
-        if (a) {
-            return a;
-        }
-    }
-    return nullptr;
+    acquisition* found = nullptr;
+    for_each_of(spec, [&](lock_name& n) {
+        found = found ? found : n.held_by(owner, protocol::is_shared(spec));
+    });
+    return found;
 }
 
 void name_table::check_holds(const impl::lock_spec& spec) const {
-    for (const bool durable : {false, true}) {
-        if (lock_name* const n = find(spec, durable)) {
-            n->check_holders();
-        }
-    }
+    for_each_of(spec, [](lock_name& n) { n.check_holders(); });
 }
 
 }  // namespace conch::lock

@@ -10,9 +10,11 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,7 +24,8 @@ namespace conch::lock {
 struct holds;
 
 /// One lock name in this client (one more, if some of its mutexes wait for replicas and others do
-/// not): which server has it, and its acquisitions.
+/// not; and one for each waiter and holder where they have places at the server): which server has
+/// it, and its acquisitions.
 class lock_name {
 public:
     lock_name(holds& h, impl::spec_ptr s) noexcept : client{h}, spec{std::move(s)} {}
@@ -63,11 +66,11 @@ public:
     lock_name* find(const impl::lock_spec& spec) const noexcept {
         return find(spec, static_cast<bool>(spec.replicas()));
     }
-    void add(lock_name& n) { all_.insert(&n); }
-    void remove(lock_name& n) noexcept { all_.erase(&n); }
-    bool empty() const noexcept { return all_.empty(); }
+    void add(lock_name& n);
+    void remove(lock_name& n) noexcept;
+    bool empty() const noexcept { return all_.empty() && in_line_.empty(); }
     /// For who changes the table.
-    std::vector<lock_name*> list() const { return {all_.begin(), all_.end()}; }
+    std::vector<lock_name*> list() const;
 
     /// The hold of this owner, by whichever mutex of this lock; null if there is none.
     acquisition* held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept;
@@ -78,14 +81,28 @@ public:
         for (lock_name* const n : all_) {
             f(*n);
         }
+        for (lock_name* const n : in_line_) {
+            f(*n);
+        }
+    }
+    /// All of this lock.
+    template <typename Function>
+    void for_each_of(const impl::lock_spec& spec, Function f) const {
+        for (const bool durable : {false, true}) {
+            if (lock_name* const n = find(spec, durable)) {
+                f(*n);
+            }
+            const key k{spec, durable};
+            for (auto it = in_line_.lower_bound(k); it != in_line_.end() && k == key{**it}; ++it) {
+                f(**it);
+            }
+        }
     }
     /// From their first try until the server is known not to have them. Each may be forgotten when
     /// its turn comes.
     template <typename Function>
     void for_each_acquisition(Function f) const {
-        for (lock_name* const n : all_) {
-            n->for_each_acquisition(f);
-        }
+        for_each([&](lock_name& n) { n.for_each_acquisition(f); });
     }
 
 private:
@@ -99,7 +116,17 @@ private:
             : protocol{&protocol::family_of(spec)}, name{spec.name()}, durable{d} {}
         explicit key(const lock_name& n) noexcept
             : key{*n.spec, static_cast<bool>(n.spec->replicas())} {}
+        friend auto operator<=>(const key&, const key&) = default;
         friend bool operator==(const key&, const key&) = default;
+    };
+    struct less {
+        using is_transparent = void;
+        bool operator()(const lock_name* a, const lock_name* b) const noexcept {
+            const auto order = key{*a} <=> key{*b};
+            return order != 0 ? order < 0 : std::less<>{}(a, b);
+        }
+        bool operator()(const lock_name* n, const key& k) const noexcept { return key{*n} < k; }
+        bool operator()(const key& k, const lock_name* n) const noexcept { return k < key{*n}; }
     };
     struct hash {
         using is_transparent = void;
@@ -122,6 +149,7 @@ private:
     }
 
     boost::unordered_flat_set<lock_name*, hash, equal> all_{};
+    std::set<lock_name*, less> in_line_{};  ///< any number of one lock
 };
 
 }  // namespace conch::lock

@@ -11,6 +11,11 @@ namespace {
 
 void encode_waiting(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
+    if (protocol::has_places(*q.spec)) {
+        w.command(2).arg("LLEN");
+        protocol::write_name(w, q.spec->derived(q.spec->protocol().queue_prefix));
+        return;
+    }
     w.command(3).arg("PUBSUB").arg(q.home.sharded() ? "SHARDNUMSUB" : "NUMSUB");
     protocol::write_name(w, q.spec->channel());
 }
@@ -34,15 +39,16 @@ constexpr wire::call_type clients_type{
     .done = &clients_done,
 };
 
-// Answers with the channel's name and its number.
+// Answers with the channel's name and its number; or with the number of places.
 void waiting_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
     if (q.completed()) {
         q.home.end_query(q, {});
         return;
     }
-    if (o.answered() && o.reply.at(1).is_integer() && o.reply.at(1).integer() >= 0) {
-        q.result->waiting_clients = static_cast<std::uint64_t>(o.reply.at(1).integer());
+    const resp::value waiting = o.reply.is_integer() ? o.reply : o.reply.at(1);
+    if (o.answered() && waiting.is_integer() && waiting.integer() >= 0) {
+        q.result->waiting_clients = static_cast<std::uint64_t>(waiting.integer());
     }
     if (q.result->locked && !o.lost()) {
         q.home.next_step(q, clients_type);

@@ -24,7 +24,10 @@ const acquisition& owner_of(const wire::call& c) noexcept {
 
 protocol::release_request request_of(const wire::call& c) noexcept {
     const acquisition& a = owner_of(c);
-    return {.spec = *a.spec, .holder = field_of(a), .sharded = a.home.client.servers.sharded()};
+    return {.spec = *a.spec,
+            .holder = field_of(a),
+            .sharded = a.home.client.servers.sharded(),
+            .lock_key_only = protocol::has_places(*a.spec) && !c.type->divisible};
 }
 
 // When the key must have expired by itself, whatever became of the release.
@@ -59,10 +62,17 @@ const wire::call_type releaser::type{
                               &protocol::lock_protocol::release_args>,
 };
 
+const wire::call_type releaser::line_type = [] {
+    wire::call_type t = releaser::type;
+    t.divisible = true;
+    return t;
+}();
+
 const pending_kind unlock::own_kind{
     .cancel = [](completions& done, pending& p, error_code why) { done.complete(p, why); }};
 
-release::release(acquisition& a) noexcept : wire::call{releaser::type}, of{a} {}
+release::release(acquisition& a) noexcept
+    : wire::call{protocol::has_places(*a.spec) ? releaser::line_type : releaser::type}, of{a} {}
 
 void releaser::start_release(acquisition& a, caller from) {
     release& r = pool_.release_of(a);
@@ -83,6 +93,7 @@ void releaser::start_release(acquisition& a, caller from) {
 
 void releaser::compensate(acquisition& a) {
     ++env_.telemetry.counters.compensations;
+    a.extended_by = a.acquiring->lasts();
     pool_.end_attempt(a);
     start_release(a);
 }
@@ -134,6 +145,13 @@ void releaser::release_done(wire::call& c, const wire::outcome& o) {
 void releaser::answered(acquisition& a, const wire::call_history& sent, const wire::outcome& o) {
     if (o.lost()) {
         finish(a);
+        return;
+    }
+    release& r = *a.releasing;
+    if (o.refused() && r.type == &line_type && wire::is_divided(o.reply.text())) {
+        // Who is in line finds out by asking again.
+        r.type = &type;
+        a.home.submit(r);
         return;
     }
     const protocol::release_answer answer =
@@ -226,9 +244,10 @@ void releaser::end_refused(acquisition& a) {
 void releaser::end_untaken(acquisition& a) {
     env_.timers.cancel(a.timer);
     if (a.acquiring) {
+        a.extended_by = a.acquiring->lasts();
         pool_.end_attempt(a);
     }
-    if (may_come_back(a)) {
+    if (a.in_line || may_come_back(a)) {
         start_release(a);
     } else {
         a.home.forget(a);

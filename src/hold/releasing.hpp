@@ -36,11 +36,12 @@ public:
     /// The acquire was refused: an earlier copy, whose answer was lost, may have run nevertheless.
     void end_refused(acquisition& a);
     /// The acquire is known not to have taken the lock, or the lock to be gone: no release is
-    /// needed, unless an older copy of the acquire may still run.
+    /// needed, unless an older copy of the acquire may still run, or it has a place in line.
     void end_untaken(acquisition& a);
 
 private:
     static const wire::call_type type;
+    static const wire::call_type line_type;
     friend struct release;
 
     static void release_done(wire::call& c, const wire::outcome& o);

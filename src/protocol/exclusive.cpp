@@ -11,15 +11,14 @@ namespace {
 /// The script's word for a lock that has no holder to take it from.
 constexpr std::int64_t is_gone = -2;
 
-/// 0 if the text is no number.
+}  // namespace
+
 std::uint64_t number_in(std::string_view text) noexcept {
     std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, number);
     return read.ec == std::errc{} && read.ptr == end ? number : 0;
 }
-
-}  // namespace
 
 wire::joint_script acquire_form(const acquire_request& r) {
     const std::uint8_t keys = r.spec.fenced() ? 2 : 1;

@@ -19,6 +19,9 @@ struct names {
     wire::script_id status;
 };
 
+/// 0 if the text is no number.
+std::uint64_t number_in(std::string_view text) noexcept;
+
 wire::joint_script acquire_form(const acquire_request& r);
 void acquire_keys(const acquire_request& r, resp::writer& w);
 void acquire_args(const acquire_request& r, resp::writer& w);

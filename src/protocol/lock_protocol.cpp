@@ -16,6 +16,14 @@ void field::write(resp::writer& w) const {
     w.arg(text, {digits, static_cast<std::size_t>(end - digits)}, suffix);
 }
 
+std::string channel_of(const impl::lock_spec& s, const field& waiter) {
+    std::string channel = s.channel().text();
+    if (has_places(s)) {
+        channel.append(":").append(waiter.text).append(std::to_string(waiter.number));
+    }
+    return channel;
+}
+
 void write_name(resp::writer& w, const impl::derived_name& n) { w.arg(n.before, n.name, n.after); }
 
 void encode_acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {

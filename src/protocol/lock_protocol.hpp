@@ -35,7 +35,8 @@ struct acquire_request {
     std::optional<field> from{};  ///< takes the lock from this one
     /// No copy of it has run, and nobody here needs to know what is left of another's lease.
     bool plainly = false;
-    duration waits_for{};  ///< how long others shall make way if the lock is busy
+    /// How long others shall make way if the lock is busy, or its place in line lasts.
+    duration waits_for{};
     /// What the last answer had in `beside`.
     const std::vector<std::string>* beside = nullptr;
 };
@@ -58,6 +59,8 @@ struct release_request {
     const impl::lock_spec& spec;
     field holder;
     bool sharded;  ///< the release is told by SPUBLISH
+    /// What else belongs to the lock may be on another server just now.
+    bool lock_key_only = false;
 };
 
 struct release_answer {
@@ -112,6 +115,13 @@ struct lock_protocol {
     /// a family of its own.
     const lock_protocol* family = nullptr;
     std::string_view field_suffix{};
+    /// Of the key of a queue in which each waiter has a place, under its field, which it keeps over
+    /// its tries. Each has a channel of its own. Empty: the server doesn't know who waits.
+    std::string_view queue_prefix{};
+    /// The fence (0: none) of a waiter to whom this message gives the lock, which is on its
+    /// channel. Null: no message does.
+    std::optional<std::uint64_t> (*read_gift)(const impl::lock_spec& spec,
+                                              std::string_view message) = nullptr;
     wire::script_pair acquire;
     wire::script_pair release;
     wire::script_id renew;  ///< for any number of holds; its answer is an array of theirs
@@ -154,6 +164,8 @@ extern const lock_protocol value_lock_protocol;
 /// `conch::shared_mutex`, locked for reading and for writing: as Redisson's RReadWriteLock.
 extern const lock_protocol shared_read_protocol;
 extern const lock_protocol shared_write_protocol;
+/// `conch::fair_mutex`: as Redisson's RFairLock.
+extern const lock_protocol fair_protocol;
 
 inline bool is_shared(const impl::lock_spec& s) noexcept {
     return s.protocol().mode == lock_mode::shared;
@@ -162,6 +174,13 @@ inline const lock_protocol& family_of(const impl::lock_spec& s) noexcept {
     const lock_protocol& p = s.protocol();
     return p.family ? *p.family : p;
 }
+
+/// Its waiters have places at the server.
+inline bool has_places(const impl::lock_spec& s) noexcept {
+    return !s.protocol().queue_prefix.empty();
+}
+/// Where the waiter of this field hears of the lock.
+std::string channel_of(const impl::lock_spec& s, const field& waiter);
 
 inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& reply) {
     return spec.protocol().read_acquire(spec, reply);

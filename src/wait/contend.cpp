@@ -79,8 +79,10 @@ void slot::on_news(void* self, wire::news what) {
     }
     switch (what) {
         case wire::news::message:
-            c.turns.heard_message();
-            c.heard(wake::message);
+            if (!s.take_gift(c.message())) {
+                c.turns.heard_message();
+                c.heard(wake::message);
+            }
             return;
         case wire::news::subscribed:
             // A try that leaves, or left, after the subscription sees what came before it.

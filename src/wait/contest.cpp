@@ -22,10 +22,6 @@ constexpr duration longest_turn = std::chrono::milliseconds{200};
 /// Without messages, a waiter asks more often.
 constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 
-/// The waiters of a client together poll less than 5,000 times a second: each asks by itself, and
-/// nearly always in vain.
-constexpr duration between_polls = std::chrono::microseconds{300};
-
 }  // namespace
 
 slot& contest::home() const noexcept { return *static_cast<slot*>(listener_.owner); }
@@ -72,10 +68,9 @@ contest::next_wake contest::release_by_others() {
 }
 
 duration contest::poll_interval() const noexcept {
-    const slots& all = home().all();
-    const duration cap = all.env.settings.max_poll_interval;
-    const auto names = static_cast<duration::rep>(all.contests.live());
-    return std::max(hears() ? cap : std::min(cap, poll_without_messages), names * between_polls);
+    const duration longest = home().all().poll_interval();
+    return hears() ? longest
+                   : std::max(std::min(longest, poll_without_messages), home().all().poll_pace());
 }
 
 void contest::tell(wake what) noexcept {
@@ -96,7 +91,7 @@ void contest::try_was_busy(protocol::acquire_answer&& answer, bool elsewhere) {
     turns.begin_streak();
 }
 
-void contest::listen() { home().link().channels().add(listener_, home().spec->channel().text()); }
+void contest::listen() { home().link().channels().add(listener_, home().channel()); }
 
 bool contest::listen_elsewhere() {
     if (!listener_.to || home().link().channels().has(listener_)) {

@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::lock {
@@ -73,6 +74,8 @@ public:
     /// At the link that the slot has now; false if it is the one that it listens to.
     bool listen_elsewhere();
     void stop_listening() noexcept;
+    /// The message that it hears just now.
+    std::string_view message() const noexcept { return wire::subscriptions::message(listener_); }
     /// Messages come, or will.
     bool hears() const noexcept { return wire::subscriptions::works(listener_); }
     /// Messages come already.

@@ -53,14 +53,30 @@ void slot::nest_others(acquisition& a) {
     if (a.terms.owner == 0) {
         return;
     }
+    nest_in(a);
+    if (protocol::has_places(*spec)) {
+        all().names.for_each_of(*spec, [&](lock_name& n) {
+            slot& s = static_cast<slot&>(n);
+            if (s.nest_in(a)) {
+                s.others_left(true);
+            }
+        });
+    }
+}
+
+// Whether any of this slot were nested in it.
+bool slot::nest_in(acquisition& a) {
+    bool some = false;
     queue_.for_each([&](waiter& w) {
         if (w.terms.owner == a.terms.owner && (w.shared() || !protocol::is_shared(*a.spec))) {
             left(w, {}, &a);
             const caller from = w.from;
             all().waiters.free(w);
             client.nesting.enter_level(a, from);
+            some = true;
         }
     });
+    return some;
 }
 
 }  // namespace conch::lock

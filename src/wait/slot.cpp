@@ -116,13 +116,20 @@ void slot::left(waiter& w, error_code why, const acquisition* granted_) {
 void slot::give_up(waiter& w, error_code why) {
     const bool was_head = &queue_.head() == &w;
     leave(w, why);
-    if (was_head && trying_) {
+    others_left(was_head);
+}
+
+// Some waiters are gone, perhaps the first one: a try that was made for it goes to the next, or
+// back.
+void slot::others_left(bool head_too) {
+    if (head_too && trying_) {
         if (!has_waiters() || !queue_.head().would_take(*trying_)) {
             abandon(*std::exchange(trying_, nullptr));
             tell(wake::tried);
         }
     }
     tell(has_waiters() ? wake::head_left : wake::nobody);
+    leave_line();
     advance();
     all().may_be_idle(*this);
 }
@@ -174,7 +181,7 @@ void slot::advance() {
     if (trying_ || !has_waiters() || blocked()) {
         return;
     }
-    if (owes_turn() && !queue_.head().no_wait) {
+    if ((owes_turn() || expects_to_wait()) && !queue_.head().no_wait) {
         contend(*this);
         return;
     }
@@ -259,6 +266,12 @@ void slot::hand_over(acquisition& a) {
 // A streak for which nobody else waited begins anew. Where others wait it is counted from now on,
 // even if nobody waits here.
 void slot::release_reached(std::int64_t clients) {
+    if (protocol::has_places(*spec)) {
+        if (clients > 0) {
+            all().wanted.note(name(), env().now);
+        }
+        return;
+    }
     const bool us = clients > 0 && link().channels().hears_now(spec->channel().text());
     if (clients > (us ? 1 : 0)) {
         begin_contest().turns.others_wait(true);

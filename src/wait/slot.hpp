@@ -11,13 +11,15 @@
 #include "wait/queue.hpp"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace conch::lock {
 
 class slots;
 
 /// The waiters of one name, which get its lock one after the other: their queue, their one
-/// contender, their subscription.
+/// contender, their subscription. Or one waiter, where each has a place at the server.
 ///
 /// At most one try is on its way and wanted. A try is made directly while it may succeed at once;
 /// when one was answered "busy", a contend() conversation takes over, until nobody waits.
@@ -38,6 +40,9 @@ public:
     static void on_wait_over(void* waiter_);
 
     // For what it consists of.
+
+    /// Where it hears of its lock.
+    std::string channel();
 
     static const hold_events on_holds;
 
@@ -62,14 +67,18 @@ private:
 
     // Tries.
     void advance();  // lets the next waiter try, if it can
+    acquisition& acquisition_to_try(release* leaving = nullptr);
     void try_now(release* leaving = nullptr);
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void confirmed(acquisition& a, errc why);
     void granted(acquisition& a);
+    void begin_hold(acquisition& a);
+    bool take_gift(std::string_view message);
     void busy(protocol::acquire_answer&& answer, bool elsewhere = false);
     void failed(error_code why);
     void abandon(acquisition& a);
+    void leave_line();
     time_point patience_with(const acquisition& a) const noexcept;
 
     // Holders, and who comes next.
@@ -79,6 +88,7 @@ private:
     void hold_ended(acquisition& a, bool passed_on);
     void release_reached(std::int64_t clients);
     void nest_others(acquisition& a);
+    bool nest_in(acquisition& a);
     void ride();
     /// The first waiter waits for a holder of this client.
     bool blocked() const noexcept;
@@ -93,6 +103,7 @@ private:
     void leave(waiter& w, error_code why, bool unheard = false);
     void left(waiter& w, error_code why, const acquisition* granted_);
     void end_tries();
+    void others_left(bool head_too);
 
     // The contest.
     contest& begin_contest();
@@ -110,6 +121,7 @@ private:
     bool streak_ends() const noexcept;
     bool others_wait() const noexcept { return contest_ && contest_->turns.others_wait(); }
     bool owes_turn() const noexcept { return contest_ && contest_->turns.owed(); }
+    bool expects_to_wait() const noexcept;
 
     bool contending_ : 1 = false;  ///< contend() runs
     bool listed_idle_ : 1 = false;

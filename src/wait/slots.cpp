@@ -4,6 +4,13 @@
 #include "core/check.hpp"
 
 namespace conch::lock {
+namespace {
+
+/// The waiters of a client together poll less than 5,000 times a second: each asks by itself, and
+/// nearly always in vain.
+constexpr duration between_polls = std::chrono::microseconds{300};
+
+}  // namespace
 
 slots::slots(core::environment& e, completions& d, topology::servers& s, std::string_view client_id)
     : holds{e, d, s, client_id, slot::on_holds}, env{e}, done{d} {}
@@ -11,12 +18,17 @@ slots::slots(core::environment& e, completions& d, topology::servers& s, std::st
 slots::~slots() { CONCH_CHECK(names.empty()); }
 
 slot& slots::slot_of(const impl::spec_ptr& spec) {
-    if (lock_name* const n = names.find(*spec)) {
+    lock_name* const n = protocol::has_places(*spec) ? nullptr : names.find(*spec);
+    if (n) {
         return static_cast<slot&>(*n);
     }
     slot& s = slots_.make(*this, spec);
     names.add(s);
     return s;
+}
+
+duration slots::poll_pace() const noexcept {
+    return static_cast<duration::rep>(contests.live()) * between_polls;
 }
 
 void slots::acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from) {

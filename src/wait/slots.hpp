@@ -8,9 +8,11 @@
 #include "wait/contest.hpp"
 #include "wait/slot.hpp"
 #include "wait/waiter.hpp"
+#include "wait/wanted_lately.hpp"
 
 #include <conch/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,12 @@ public:
     void close();
 
     std::size_t size() const noexcept { return slots_.live(); }
+    /// Of one name, where all names together ask as often as they may.
+    duration poll_pace() const noexcept;
+    /// A waiter asks again after that long, if it hears nothing.
+    duration poll_interval() const noexcept {
+        return std::max(env.settings.max_poll_interval, poll_pace());
+    }
 
     // For the slots.
 
@@ -45,6 +53,7 @@ public:
     completions& done;
     core::pool<waiter> waiters{};
     core::pool<contest> contests{};
+    wanted_lately wanted{};
 
 private:
     slot& slot_of(const impl::spec_ptr& spec);

@@ -54,10 +54,8 @@ protocol::acquire_request slot::request_of(const attempt& t) const {
     protocol::acquire_request r{.spec = *a.spec,
                                 .mine = field_of(a),
                                 .lease = a.extended_by,
-                                .plainly = first && !contending_ && acquisitions_.only_one()};
-    if (has_waiters() && !queue_.head().no_wait) {
-        r.waits_for = 3 * env().settings.max_poll_interval;  // and then it asks again
-    }
+                                .plainly = first && !contending_ && acquisitions_.only_one(),
+                                .waits_for = t.waits_for};
     if (contest_) {
         r.beside = contest_->beside();
     }
@@ -80,8 +78,11 @@ void slot::answered(attempt& t, const wire::outcome& o) {
     }
 }
 
-void slot::try_now(release* leaving) {
-    CONCH_CHECK(!trying_ && has_waiters() && !blocked());
+// Who has a place at the server keeps it, and what it is known by there, over its tries.
+acquisition& slot::acquisition_to_try(release* leaving) {
+    if (protocol::has_places(*spec) && !acquisitions_.empty()) {
+        return acquisitions_.first();
+    }
     const waiter& w = queue_.head();
     acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
                                       leaving ? take_over_type : acquire_type);
@@ -90,8 +91,17 @@ void slot::try_now(release* leaving) {
     }
     a.timer.fire = &slot::on_patience_over;
     acquisitions_.add(a);
+    return a;
+}
+
+void slot::try_now(release* leaving) {
+    CONCH_CHECK(!trying_ && has_waiters() && !blocked());
+    const waiter& w = queue_.head();
+    acquisition& a = acquisition_to_try(leaving);
     trying_ = &a;
     a.acquiring->begun = env().now;
+    a.acquiring->by_body = false;
+    a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();
     if (contest_) {
         contest_->try_began();
     }
@@ -163,7 +173,11 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     }
     trying_ = nullptr;
     if (answer.what == acquire_kind::busy) {
-        client.releasing.end_untaken(a);
+        if (protocol::has_places(*a.spec)) {
+            a.in_line = a.in_line || a.acquiring->waits_for > duration::zero();
+        } else {
+            client.releasing.end_untaken(a);
+        }
         busy(std::move(answer), elsewhere);
     } else if (answer.what == acquire_kind::gone && was_taking_over) {
         client.releasing.end_untaken(a);
@@ -196,28 +210,40 @@ void slot::granted(acquisition& a) {
     if (a.valid_until <= env().now) {
         // The answer took longer than the lease.
         env().telemetry.warn("granted too late", name());
-        client.releasing.compensate(a);
+        if (protocol::has_places(*a.spec)) {  // it may have the lock, or will be in line again
+            a.in_line = true;
+        } else {
+            client.releasing.compensate(a);
+        }
         busy({.ttl_ms = 0});
         return;
     }
+    begin_hold(a);
+    tell(wake::tried);
+    listen_soon();
+    advance();
+}
+
+void slot::begin_hold(acquisition& a) {
     acquisitions_.begin_hold(a);
+    a.in_line = false;
     a.granted_at = env().now;
     rides_ = 0;
     if (contest_) {
         contest_->turns.granted(env().now);
     }
     grant(a, queue_.head());
+    nest_others(a);
     if (has_waiters()) {
-        nest_others(a);
         ride();
     }
-    tell(wake::tried);
-    listen_soon();
-    advance();
 }
 
 void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++env().telemetry.counters.busy;
+    if (protocol::has_places(*spec)) {
+        all().wanted.note(name(), env().now);
+    }
     waiter& w = queue_.head();
     // A reader that crashed is in the way of a caller that does not wait, too.
     const bool asks_again =
@@ -238,6 +264,7 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
         end_tries();
     }
     if (over) {
+        leave_line();
         if (!contending_ && has_waiters()) {
             advance();
             return;
@@ -289,6 +316,9 @@ void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
     }
     const acquire_kind answer =
         o.answered() ? protocol::read_acquire(*a.spec, o.reply).what : acquire_kind::unintelligible;
+    const bool may_be_in_line =
+        protocol::has_places(*a.spec) && a.acquiring->waits_for > duration::zero();
+    a.in_line = a.in_line || may_be_in_line;
     if (answer == acquire_kind::busy || answer == acquire_kind::gone) {
         client.releasing.end_untaken(a);
     } else {

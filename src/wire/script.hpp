@@ -35,9 +35,11 @@ enum class script_id : std::uint8_t {
     shared_status,
     semaphore_acquire,
     semaphore_change,
+    fair_acquire,
+    fair_release,
 };
 
-inline constexpr std::size_t script_count = 24;
+inline constexpr std::size_t script_count = 26;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

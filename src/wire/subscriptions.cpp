@@ -105,7 +105,9 @@ bool subscriptions::on_push(const resp::value& push) {
         return false;
     }
     if (what == "message") {
+        message_ = push.at(2).text();
         tell(*s, news::message);
+        message_ = {};
         reconcile(*s);
         return true;
     }

@@ -106,6 +106,8 @@ public:
     std::size_t size() const noexcept { return all_.size(); }
     /// The order of the last SUBSCRIBE of this listener's channel among all writes.
     static std::uint64_t serial(const listener& l) noexcept { return l.to ? l.to->serial : 0; }
+    /// The message that this listener hears just now.
+    static std::string_view message(const listener& l) noexcept { return l.to->home.message_; }
     /// Messages come, or will, on this connection.
     static bool works(const listener& l) noexcept {
         return l.to && l.to->now != subscription::state::refused;
@@ -157,6 +159,7 @@ private:
 
     pipeline& pipeline_;
     bool sharded_ = false;
+    std::string_view message_{};
     std::vector<std::uint16_t> doubtful_{};
     boost::unordered_flat_set<subscription*, hash, equal> all_{};
 };

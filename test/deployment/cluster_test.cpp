@@ -156,6 +156,26 @@ TEST_F(cluster_locks, slow_token_mutexes_wait_for_each_other_in_every_shard) {
     EXPECT_EQ(b.stats().wakes_by_poll, 0u);
 }
 
+TEST_F(cluster_locks, slow_fair_mutexes_pass_from_client_to_client_in_every_shard) {
+    run([&]() -> asio::awaitable<void> {
+        for (const std::string& name : names("fair")) {
+            const fair_mutex of_a{a, name};
+            const fair_mutex of_b{b, name};
+            hold h = co_await of_a.async_lock();
+            lock_attempt waiting = start_lock(of_b);
+            const bool waits = co_await when([&] { return b.stats().subscriptions_now == 1; });
+            EXPECT_TRUE(waits);
+            EXPECT_FALSE(waiting.done());
+            co_await h.async_unlock();
+            co_await done(waiting, "given the lock");
+            co_await waiting.value().async_unlock();
+            const bool left = co_await when([&] { return b.stats().subscriptions_now == 0; });
+            EXPECT_TRUE(left);
+        }
+    });
+    EXPECT_EQ(b.stats().wakes_by_poll, 0u);
+}
+
 TEST_F(cluster_locks, slow_a_client_goes_to_the_right_master_at_once) {
     run([&]() -> asio::awaitable<void> {
         for (const std::string& name : names("warm-up")) {

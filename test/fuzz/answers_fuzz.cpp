@@ -58,6 +58,7 @@ public:
             engine_.acquire(readers_, {.wait = patience}, false, next());
             engine_.acquire(readers_, {.wait = patience}, true, next());
             engine_.acquire(writers_, {.wait = patience}, false, next());
+            engine_.acquire(fair_, {.wait = patience}, false, next());
             engine_.status(writers_, {.clients = true}, next(), &shared_);
             engine_.status(locks_[1], {}, next(), &status_);
             engine_.status(locks_[0], {.clients = true}, next(), &located_);
@@ -182,6 +183,7 @@ private:
         impl::lock_spec::make(conch::protocol::shared_read_protocol, "e", {});
     const impl::spec_ptr writers_ =
         impl::lock_spec::make(conch::protocol::shared_write_protocol, "f", {});
+    const impl::spec_ptr fair_ = impl::lock_spec::make(conch::protocol::fair_protocol, "g", {});
     const impl::rate_spec_ptr rate_{
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
     lock_status status_{};

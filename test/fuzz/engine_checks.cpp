@@ -114,6 +114,8 @@ void engine_world::note(const words& w) {
         case wire::script_id::shared_status: FUZZ_CHECK(!"nobody reads here");
         case wire::script_id::semaphore_acquire:
         case wire::script_id::semaphore_change: FUZZ_CHECK(!"nobody counts here");
+        case wire::script_id::fair_acquire:
+        case wire::script_id::fair_release: FUZZ_CHECK(!"nobody stands in line here");
     }
 }
 

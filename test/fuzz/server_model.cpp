@@ -251,6 +251,8 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::shared_status: FUZZ_CHECK(!"nobody reads here");
         case wire::script_id::semaphore_acquire:
         case wire::script_id::semaphore_change: FUZZ_CHECK(!"nobody counts here");
+        case wire::script_id::fair_acquire:
+        case wire::script_id::fair_release: FUZZ_CHECK(!"nobody stands in line here");
     }
     return {};
 }

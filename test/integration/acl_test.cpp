@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The user of the ACL that conch needs: no right too few, none too many.
+#include "support/attempt.hpp"
 #include "support/rate_algorithms.hpp"
 #include "support/redis_test.hpp"
 
@@ -66,6 +67,7 @@ protected:
 
     asio::awaitable<void> use_lock(const mutex& m);
     asio::awaitable<void> contend(const mutex& m, const mutex& other);
+    asio::awaitable<void> use_line(const mutex& m, const mutex& other);
     asio::awaitable<void> use_rates(client& c);
     asio::awaitable<void> use_semaphore(client& c, client& other);
     asio::awaitable<void> use_all();
@@ -88,6 +90,20 @@ asio::awaitable<void> acl_test::contend(const mutex& m, const mutex& other) {
     auto [ec, h] = co_await m.async_lock(brief, as_result);
     co_await other.async_lock(brief, as_result);
     co_await h.async_unlock(as_result);
+}
+
+// Somebody stands behind who is not of conch.
+asio::awaitable<void> acl_test::use_line(const mutex& m, const mutex& other) {
+    const std::string line = "redisson_lock_queue:{fair}";
+    const std::string times = "redisson_lock_timeout:{fair}";
+    auto [ec, h] = co_await m.async_lock(brief, as_result);
+    lock_attempt waiting = start_lock(other, brief);
+    co_await when([&] { return waiting.done() || raw.must({"LLEN", line}).number == 1; }, 2s);
+    raw.must({"RPUSH", line, owner_of_redisson});
+    raw.must({"ZADD", times, "9000000000000", owner_of_redisson});
+    co_await h.async_unlock(as_result);
+    co_await when([&] { return waiting.done(); }, 2s);
+    raw.must({"DEL", line, times});
 }
 
 asio::awaitable<void> acl_test::use_rates(client& c) {
@@ -128,6 +144,11 @@ asio::awaitable<void> acl_test::use_all() {
     co_await use_lock(shared.reader());
     co_await use_lock(shared.writer());
     co_await contend(shared.writer(), shared_mutex{other, "shared"}.reader());
+    const fair_mutex fair{c, "fair"};
+    co_await use_lock(fair);
+    const fair_mutex fair_of_other{other, "fair"};
+    co_await contend(fair, fair_of_other);
+    co_await use_line(fair, fair_of_other);
     co_await contend(lock, of_other);
     co_await mutex{c, "asks", {.replicas = {.at_least = 1, .within = 1ms}}}.async_lock(brief,
                                                                                        as_result);

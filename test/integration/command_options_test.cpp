@@ -77,10 +77,26 @@ TEST_F(options_command_test, readers_share_a_lock_and_a_writer_has_it_alone) {
     EXPECT_FALSE(raw.exists("lock"));
 }
 
+TEST_F(options_command_test, a_fair_lock_serves_who_came_first) {
+    program one{run_words({"--fair"}, until_end_of_input), here()};
+    one.wait_for("in\n");
+    EXPECT_EQ(run_to_end({"--fair", "-n"}, {"true"}).status, 1);
+    program two{run_words({"--fair"}, {"echo", "served"}), here()};
+    const auto stands = [&] {
+        return raw.must({"LLEN", "redisson_lock_queue:{lock}"}).number == 1;
+    };
+    EXPECT_TRUE(run_until(io, stands));
+    one.end_input();
+    EXPECT_EQ(one.finish().status, 0);
+    EXPECT_EQ(two.finish().out, "served\n");
+    EXPECT_FALSE(raw.exists("lock"));
+}
+
 TEST_F(options_command_test, a_read_write_lock_refuses_what_it_does_not_have) {
     for (const words& options :
          {words{"-s", "--fenced"}, words{"--rw", "--fenced"}, words{"-s", "--plain"},
-          words{"-s", "-x"}, words{"--rw", "--redis", "redis://a", "--redis", "redis://b"}}) {
+          words{"-s", "-x"}, words{"--fair", "--rw"}, words{"--fair", "--plain"},
+          words{"--rw", "--redis", "redis://a", "--redis", "redis://b"}}) {
         const ended end = run_to_end(options, {"true"});
         EXPECT_EQ(end.status, 64) << end.err;
         expect_one_line(end.err);

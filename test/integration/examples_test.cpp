@@ -70,6 +70,10 @@ TEST_F(examples_test, multi_lock) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, fair_mutex) {
+    EXPECT_EQ(output_of("fair_mutex"), "customer 1 pays\ncustomer 2 pays\ncustomer 3 pays\n");
+}
+
 TEST_F(examples_test, shared_mutex) {
     EXPECT_EQ(output_of("shared_mutex"), "two readers\none writer\na body that reads\n");
     EXPECT_FALSE(raw.exists("prices"));

@@ -18,7 +18,8 @@ bool happens_in(fault f, deployment d) noexcept {
     if (d == deployment::counters) {
         return counters::knows(f);
     }
-    const bool alone = d == deployment::alone || d == deployment::read_write;
+    const bool alone =
+        d == deployment::alone || d == deployment::read_write || d == deployment::fair;
     switch (f) {
         case migration: return d == deployment::cluster;
         case role_swap:
@@ -28,8 +29,8 @@ bool happens_in(fault f, deployment d) noexcept {
         case force:
         case vandal:
         case persist:
-        case deletion:
-        case batch_refused: return d != deployment::read_write;
+        case deletion: return d != deployment::read_write;
+        case batch_refused: return d != deployment::read_write && d != deployment::fair;
         default: return true;
     }
 }
@@ -124,7 +125,10 @@ instant scenario::settling() const noexcept {
                           : settings.sentinel ? settings.sentinel->scan_interval
                                               : duration{};
     const instant guided = run_as == deployment::alone ? 0 : (3 * scan + 2 * connect + 2s).count();
-    return std::max({(notice + connect).count(), poll.count(), deaf ? net.keepalive : 0}) +
+    // The places of the dead in line.
+    const duration dead = fair ? 3 * settings.max_poll_interval : duration{};
+    return std::max(
+               {(notice + connect).count(), poll.count(), deaf ? net.keepalive : 0, dead.count()}) +
            500 * millis + guided;
 }
 

@@ -86,8 +86,9 @@ scenario::scenario(dice& chance, dice more, deployment d)
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)},
-      run_as{d == deployment::read_write ? deployment::alone : d},
-      read_write{d == deployment::read_write} {
+      run_as{d == deployment::read_write || d == deployment::fair ? deployment::alone : d},
+      read_write{d == deployment::read_write},
+      fair{d == deployment::fair} {
     clients += clients * users < 2 ? 1 : 0;
     together = has(fault::vandal) || (has(fault::batch_refused) && chance.once_in(2));
     fixed_leases = !together && chance.once_in(8);
@@ -160,7 +161,7 @@ void scenario::choose_settings(dice& chance) {
     // A long one, so that a lost wake-up isn't hidden by the next poll; but not where messages are
     // lost.
     settings.max_poll_interval =
-        misses_messages() ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
+        misses_messages() || fair ? spread(chance, 50ms, 2s) : spread(chance, 500ms, 30s);
     settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
     if (chance.once_in(6)) {
         settings.max_pending = 1 + chance.below(2 * users);
@@ -182,6 +183,13 @@ void scenario::lock_for_reading() {
 void scenario::name_locks(dice& chance) {
     if (read_write) {
         lock_for_reading();
+        return;
+    }
+    if (fair) {
+        faults[static_cast<std::size_t>(fault::batch_refused)] = false;  // of several keys is each
+        for (std::size_t i = 0; i < names; ++i) {
+            locks.push_back({"lock:" + std::to_string(i)});
+        }
         return;
     }
     enum { all_plain, some_plain, twins, alike, usual };

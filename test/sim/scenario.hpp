@@ -170,6 +170,7 @@ struct scenario {
 
     deployment run_as = deployment::alone;
     bool read_write = false;           ///< all locks are read-write locks
+    bool fair = false;                 ///< all locks are fair
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
     fleet::process cut_off = 0;        ///< which one is

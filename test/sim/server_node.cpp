@@ -91,6 +91,9 @@ std::set<std::string> server_node::all_fields() {
                 all.insert(std::move(field));
             }
         }
+        for (auto& [field, left] : redis_.in_line(name, wall_clock())) {
+            all.insert("in line " + field);
+        }
     }
     return all;
 }
@@ -104,7 +107,13 @@ void server_node::note_late(std::uint64_t line, const std::set<std::string>& bef
             const bool reads = redis_.exists(timeout, wall_clock());
             const instant lease = redis_.left(reads ? timeout : name, wall_clock()) * millis;
             // The clients' clocks drift.
-            if (!before.contains(field) && closed >= lease * 98 / 100) {
+            if (!before.contains(field) && !before.contains("in line " + field) &&
+                closed >= lease * 98 / 100) {
+                late_.insert(field);
+            }
+        }
+        for (const auto& [field, left] : redis_.in_line(name, wall_clock())) {
+            if (!before.contains("in line " + field) && closed >= left * millis * 98 / 100) {
                 late_.insert(field);
             }
         }
@@ -287,7 +296,7 @@ void server_node::lose_last_writes(std::size_t k, std::size_t shard, effect* e) 
     feel(redis_.dump(wall_clock()) != before ? e : nullptr);
     for (const std::string& field : all_fields()) {
         if (!there.contains(field)) {
-            brought_back_.insert(field);
+            brought_back_.insert(field.substr(field.rfind(' ') + 1));
         }
     }
 }

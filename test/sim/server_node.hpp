@@ -50,11 +50,18 @@ struct script_run {
 
     /// The script of this name of any kind of lock.
     bool is(std::string_view name) const noexcept {
-        return script == name || is_plain(name) || is_shared(name);
+        return script == name || is_plain(name) || is_shared(name) || is_fair(name);
     }
     bool is_shared(std::string_view name) const noexcept {
         const std::string_view own = script.starts_with("shared_") ? script.substr(7) : "";
         return own == name || (name == "acquire" && (own == "read" || own == "write"));
+    }
+    /// From another field of the same client.
+    bool takes_over() const noexcept {
+        return is("acquire") && !is_fair("acquire") && args.size() > 3;
+    }
+    bool is_fair(std::string_view name) const noexcept {
+        return script.starts_with("fair_") && script.substr(5) == name;
     }
     bool is_plain(std::string_view name) const noexcept {
         return script.starts_with("value_") && script.substr(6) == name;

@@ -17,7 +17,7 @@ constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_order,        make_admission,        make_outcomes,   make_passing,    make_shapes,
     make_rates,        make_closings,         make_makes_way,  make_renewals,   make_depth,
     make_released,     make_abandoned,        make_polls,      make_replicated, make_understood,
-    make_holds_first,  make_loss_told,        make_turns,
+    make_holds_first,  make_loss_told,        make_turns,      make_line,
 };
 
 std::string uuid_of(std::uint64_t client) {
@@ -64,8 +64,10 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
             readers_.push_back(impl::lock_spec::make(protocol::shared_read_protocol, l.text, {}));
             continue;
         }
-        specs_.push_back(impl::lock_spec::make(
-            l.plain ? protocol::value_lock_protocol : protocol::mutex_protocol, l.text, o));
+        specs_.push_back(impl::lock_spec::make(l.plain     ? protocol::value_lock_protocol
+                                               : how_.fair ? protocol::fair_protocol
+                                                           : protocol::mutex_protocol,
+                                               l.text, o));
     }
     std::vector<std::string> names;
     for (const impl::spec_ptr& s : specs_) {
@@ -88,6 +90,8 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     if (how_.read_write) {
         std::erase_if(checkers_, [](const auto& c) { return c->of_one_holder(); });
     }
+    std::erase_if(checkers_,
+                  [&](const auto& c) { return how_.fair ? c->of_one_queue() : c->of_one_line(); });
     if (how_.closing) {
         closer_ = std::make_unique<closer>(*this, more_.seed());
     }

@@ -173,7 +173,7 @@ int main(int argc, char* argv[]) {
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
         "server", po::value<std::string>()->default_value("alone"),
         "how it is run: alone, sentinel (a replica, and sentinels), cluster; or which locks: "
-        "read-write, majority (of several servers), counters")("trace", "print what happens")(
+        "read-write, fair, majority (of several servers), counters")("trace", "print what happens")(
         "keep-going", "don't end at the first violation")("json", "the result as JSON");
 #ifdef CONCH_MUTANTS
     known.add_options()("mutant", po::value<std::string>(), "with this rule broken")(
@@ -210,9 +210,8 @@ int main(int argc, char* argv[]) {
 #endif
         const auto server = sim::deployment_named(options["server"].as<std::string>());
         if (!server) {
-            std::cerr
-                << "conch_sim: the server is alone, sentinel, cluster, read-write, majority or "
-                   "counters\n";
+            std::cerr << "conch_sim: the server is alone, sentinel, cluster, read-write, fair, "
+                         "majority or counters\n";
             return bad_usage;
         }
         return run(argv[0], *server, options);

@@ -37,6 +37,9 @@ inline const std::vector<std::string>& conch_rights() {
                                               "+del", "+strlen",
                                               // read-write locks
                                               "+hget", "+hkeys",
+                                              // fair locks
+                                              "+llen", "+lindex", "+lpos", "+lrange", "+lrem",
+                                              "+rpush", "+zcard", "+zincrby", "+zrem", "+persist",
                                               // locks that replicas must have
                                               "+wait",
                                               // rate limits

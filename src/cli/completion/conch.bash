@@ -5,7 +5,7 @@
 _conch() {
     local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
     local server='--redis --connect-timeout --help -h'
-    local lock="--plain --rw $server"
+    local lock="--plain --fair --rw $server"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(

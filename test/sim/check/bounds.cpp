@@ -21,7 +21,7 @@ public:
         const std::size_t links = c.engine().links();
         limit(links, most_links(), "links");
         // One that moved to another link may still end on those before.
-        limit(s.subscriptions_now, all_.how().names * (links > 2 ? links : 1), "subscriptions");
+        limit(s.subscriptions_now, most_channels() * (links > 2 ? links : 1), "subscriptions");
         look_at(c.engine().belongings(), users, links);
         look_at_polls(client, s.wakes_by_poll, c.local_now());
     }
@@ -35,6 +35,15 @@ public:
     }
 
 private:
+    /// In line for a fair lock each waiter has one, which ends when the server answers.
+    std::uint64_t most_channels() const {
+        return all_.how().fair ? 32 * all_.how().users : all_.how().names;
+    }
+    /// Each slot of a fair lock is one waiter, or what is left of one.
+    std::uint64_t most_slots(const engine::inventory& i) const {
+        return all_.how().fair ? i.waiters + i.acquisitions : all_.how().names;
+    }
+
     /// The handshake, some answers, and as many messages as there may be on one line.
     static constexpr std::uint64_t most_input = 64u << 10;
     /// To each process of a cluster, and to the one that is asked.
@@ -55,7 +64,7 @@ private:
         const std::uint64_t given_up = 32 * users;
         const std::uint64_t levels = 3 * users;
         const std::uint64_t watchers = levels * (1 + all_.how().further_watchers);
-        limit(i.slots, all_.how().names, "slots");
+        limit(i.slots, most_slots(i), "slots");
         limit(i.limiters, all_.how().limits.size(), "limiters");
         limit(i.waiters, users, "waiters");
         limit(i.permit_requests, askers, "requests for permits");
@@ -88,7 +97,8 @@ private:
         periods_.resize(std::max<std::size_t>(periods_.size(), client + 1));
         period& p = periods_[client];
         limit(polls - p.polls,
-              all_.how().names * static_cast<std::uint64_t>(3 + (now - p.began) / millisecond),
+              (all_.how().fair ? all_.how().users : all_.how().names) *
+                  static_cast<std::uint64_t>(3 + (now - p.began) / millisecond),
               "polls in a while");
         if (now - p.began > window) {
             p = {now, polls};

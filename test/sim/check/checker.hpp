@@ -25,6 +25,10 @@ public:
     virtual std::string_view name() const noexcept = 0;
     /// It knows of no lock with readers.
     virtual bool of_one_holder() const noexcept { return false; }
+    /// It knows of a client's waiters as of one queue.
+    virtual bool of_one_queue() const noexcept { return false; }
+    /// It knows of fair locks alone.
+    virtual bool of_one_line() const noexcept { return false; }
     /// A user asks its client for this: next, in this turn. The call lives as long as the
     /// simulation.
     virtual void asks(const call&) {}
@@ -86,6 +90,7 @@ std::unique_ptr<checker> make_understood(simulation& s);
 std::unique_ptr<checker> make_holds_first(simulation& s);
 std::unique_ptr<checker> make_loss_told(simulation& s);
 std::unique_ptr<checker> make_turns(simulation& s);
+std::unique_ptr<checker> make_line(simulation& s);
 
 }  // namespace conch::sim
 

@@ -22,7 +22,7 @@ public:
     void ran(const script_run& r) override {
         const auto lock = all_.name_in(r);
         // Where hash slots move, locks do.
-        if (!lock || !r.is("acquire") || r.args.size() > 3 || may_hand_over(r.client, *lock) ||
+        if (!lock || !r.is("acquire") || r.takes_over() || may_hand_over(r.client, *lock) ||
             all_.how().has(fault::migration)) {
             return;
         }

@@ -13,6 +13,7 @@ class order final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "order"; }
+    bool of_one_queue() const noexcept override { return true; }
     bool of_one_holder() const noexcept override { return true; }
 
     void ended(const call& c) override {

@@ -106,7 +106,7 @@ private:
     }
 
     void judge_wait(const call& c) {
-        if (c.wait == duration::zero()) {
+        if (c.wait == duration::zero() && !all_.how().fair) {  // else somebody may be in line
             const std::size_t name = all_.users()[c.user]->name();
             if (!rivalled_.contains(c.place) && there_at_[name] < c.asked_at) {
                 violate(of(c) + " finds lock " + std::to_string(name) + " taken, which was free");

@@ -35,7 +35,7 @@ public:
     }
 
     void ran(const script_run& r) override {
-        if (r.is("acquire") && r.args.size() > 3) {
+        if (r.takes_over()) {
             taken_over_[id_in(r.args[0])] = id_in(r.args[3]);
         }
     }

@@ -15,6 +15,7 @@ class polls final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "polls"; }
+    bool of_one_queue() const noexcept override { return true; }
 
     void ran(const script_run& r) override {
         const auto name = all_.name_in(r);

@@ -54,7 +54,7 @@ private:
     void judge(std::size_t name, bool vain) {
         lock& l = locks_[name];
         // A stranger who takes a text away that took a hold's place tells nobody.
-        if (!vain || (all_.how().has(fault::vandal) && !l.seen)) {
+        if (!vain || (all_.how().has(fault::vandal) && !l.seen) || dead_in_line(name)) {
             l.free_since = -1;
             return;
         }
@@ -65,6 +65,14 @@ private:
                     std::to_string((now - l.free_since) / micros) + " us, and wanted");
             l.free_since = -1;
         }
+    }
+
+    /// Its place in line is waited for.
+    bool dead_in_line(std::size_t name) const {
+        server_node& server = all_.server();
+        const auto line = server.redis().in_line(all_.spec(name)->name(), server.wall_clock());
+        return std::any_of(line.begin(), line.end(),
+                           [&](const auto& place) { return all_.deserted(place.first); });
     }
 
     bool wanted(std::size_t name) const {

@@ -37,12 +37,18 @@ public:
 private:
     static constexpr duration tolerance = std::chrono::milliseconds{1};
 
+    /// A third of what is left of one that was given later.
+    static time_point due(const lock::acquisition& a) noexcept {
+        return a.given ? a.granted_at + (a.valid_until - a.granted_at) / 3
+                       : a.extended + a.terms.lease / 3;
+    }
+
     /// By this turn: one that an answer made due is asked for in the next. One that was refused is
     /// tried again after a pause.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
         return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
                !a.refusal_logged && a.now == lock::acquisition::phase::held &&
-               node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
+               node.local_now() > due(a) + tolerance;
     }
 
     std::map<std::pair<std::uint64_t, std::uint64_t>, time_point> since_{};

@@ -16,6 +16,7 @@ class turns final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "turns"; }
+    bool of_one_queue() const noexcept override { return true; }
     bool of_one_holder() const noexcept override { return true; }
 
     void ran(const script_run& r) override {

@@ -51,6 +51,9 @@ std::optional<std::int64_t> to_integer(std::string_view s) noexcept;
 bool is_declared(const command& c, arguments a, arguments keys) noexcept;
 /// Of a fencing token.
 bool is_fence_key(std::string_view key) noexcept;
+
+/// Tells of waiters of a fair lock, by the fields that holders have.
+bool is_of_waiters(std::string_view key) noexcept;
 bool same_word(std::string_view a, std::string_view b) noexcept;
 
 inline constexpr const char* wrong_type =

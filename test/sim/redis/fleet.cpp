@@ -13,6 +13,7 @@ std::string_view name_of(deployment d) noexcept {
         case deployment::sentinel: return "sentinel";
         case deployment::cluster: return "cluster";
         case deployment::read_write: return "read-write";
+        case deployment::fair: return "fair";
         case deployment::majority: return "majority";
         case deployment::counters: return "counters";
     }

@@ -3,6 +3,7 @@
 #include "sim/fake_redis.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 namespace conch::sim {
@@ -14,6 +15,8 @@ bool names_an_owner(std::string_view text) noexcept {
     return text.size() > uuid + 1 && text[uuid] == ':' && text[8] == '-' &&
            text.find_first_not_of("0123456789", uuid + 1) == std::string_view::npos;
 }
+
+const std::string waiters_prefix = "conch_fair_lease:{";
 
 /// A lock, and who acts on it.
 struct claim {
@@ -58,6 +61,8 @@ const std::string* token_in(const entry* e) noexcept {
 bool is_fence_key(std::string_view key) noexcept {
     return key.starts_with("redisson_lock_token:{") || key.starts_with("conch_token_mutex_fence:{");
 }
+
+bool is_of_waiters(std::string_view key) noexcept { return key.starts_with(waiters_prefix); }
 
 void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
     set_now(now_us);
@@ -146,6 +151,18 @@ const std::string* fake_redis::holder(std::string_view key, std::int64_t now_us)
 std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     return fields_in(home_of(key).find(key));
+}
+
+std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line(std::string_view key,
+                                                                      std::int64_t now_us) {
+    set_now(now_us);
+    std::vector<std::pair<std::string, std::int64_t>> all;
+    if (const hash_value* h = hash_in(home_of(key).find(waiters_prefix + std::string{key} + '}'))) {
+        for (const auto& [field, wish] : *h) {  // "<lease>:<end>"
+            all.emplace_back(field, std::atoll(wish.c_str() + wish.find(':') + 1) - now_us / 1000);
+        }
+    }
+    return all;
 }
 
 std::vector<std::string> fake_redis::fields_in(const entry* e) {

@@ -126,7 +126,9 @@ reply hdel(fake_redis& r, session& by, arguments a) {
     }
     const auto has = [&](std::string_view f) { return field_of(*seen, f) != seen->end(); };
     for (const std::string_view field : a.subspan(2)) {
-        r.saw(by, field, seen && has(field) ? sight::deleted : sight::missing);
+        if (!is_of_waiters(a[1])) {
+            r.saw(by, field, seen && has(field) ? sight::deleted : sight::missing);
+        }
     }
     if (!seen || std::none_of(a.begin() + 2, a.end(), has)) {
         return reply::number(0);
@@ -285,6 +287,16 @@ reply lrem(fake_redis& r, session&, arguments a) {
     return reply::number(n);
 }
 
+reply lpos(fake_redis& r, session&, arguments a) {
+    bool wrong = false;
+    const list_value* l = look<list_value>(r, a[1], &wrong);
+    if (wrong) {
+        return reply::error(wrong_type);
+    }
+    const auto it = l ? std::find(l->begin(), l->end(), a[2]) : list_value::const_iterator{};
+    return !l || it == l->end() ? reply::nil() : reply::number(it - l->begin());
+}
+
 constexpr unsigned w = command::writes;
 constexpr unsigned wg = command::writes | command::grows;
 constexpr command commands[] = {
@@ -293,7 +305,7 @@ constexpr command commands[] = {
     {"hdel", -3, w, hdel},      {"hincrby", 4, wg, hincrby}, {"lpush", -3, wg, lpush},
     {"rpush", -3, wg, rpush},   {"llen", 2, 0, llen},        {"lindex", 3, 0, lindex},
     {"hkeys", 2, 0, hkeys},     {"lrange", 4, 0, lrange},    {"lpop", 2, w, lpop},
-    {"lrem", 4, w, lrem},
+    {"lrem", 4, w, lrem},       {"lpos", 3, 0, lpos},
 };
 
 }  // namespace

@@ -118,6 +118,32 @@ reply zscore(fake_redis& r, session& by, arguments a) {
     return {reply::kind::floating, 0, text_of(it->first), {}};
 }
 
+reply zincrby(fake_redis& r, session&, arguments a) {
+    const auto by = to_score(a[2]);
+    if (!by) {
+        return reply::error(not_a_float);
+    }
+    bool wrong = false;
+    const zset_value* seen = look(r, a[1], &wrong);
+    if (wrong) {
+        return reply::error(wrong_type);
+    }
+    const auto old = seen ? member_of(*seen, a[3]) : zset_value::const_iterator{};
+    const double sum = *by + (seen && old != seen->end() ? old->first : 0);
+    if (std::isnan(sum)) {
+        return reply::error("ERR resulting score is not a number (NaN)");
+    }
+    zset_value& z = *r.data().find_or_make<zset_value>(a[1], &wrong);
+    const auto it = member_of(z, a[3]);
+    if (it == z.end()) {
+        z.emplace_back(sum, a[3]);
+    } else {
+        it->first = sum;
+    }
+    std::sort(z.begin(), z.end());
+    return {reply::kind::floating, 0, text_of(sum), {}};
+}
+
 struct bound {
     double score = 0;
     bool open = false;
@@ -260,6 +286,7 @@ constexpr command commands[] = {
     {"zadd", -4, command::writes | command::grows, zadd},
     {"zrem", -3, w, zrem},
     {"zcard", 2, 0, zcard},
+    {"zincrby", 4, command::writes | command::grows, zincrby},
     {"zscore", 3, 0, zscore},
     {"zcount", 4, 0, zcount},
     {"zrange", 4, 0, zrange},

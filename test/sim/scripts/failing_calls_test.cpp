@@ -108,6 +108,47 @@ void add_semaphores(std::vector<scene>& all) {
     }
 }
 
+void add_fair_locks(std::vector<scene>& all) {
+    const words free_of_fences{"lock", "line", "times", "wishes"};
+    words keys = free_of_fences;
+    keys.emplace_back("fence");
+    const auto asks = [&](const std::string& who, const std::string& place) {
+        return call_of(script_id::fair_acquire, keys, {who, lease, "900", place});
+    };
+    const words other_holds = asks(other, "0");
+    const words waits = asks(mine, "3000");
+    const auto acquire = [&](const char* name, std::vector<words> before,
+                             const std::string& place = "3000") {
+        all.push_back(
+            {name, script_id::fair_acquire, std::move(before), keys, {mine, lease, "900", place}});
+    };
+    all.push_back({"a free fair lock",
+                   script_id::fair_acquire,
+                   {},
+                   free_of_fences,
+                   {mine, lease, "0", "3000"}});
+    acquire("a fair lock with a fence", {});
+    acquire("a fair lock again", {asks(mine, "0")});
+    acquire("in line", {other_holds});
+    acquire("in line again", {other_holds, waits});
+    acquire("not in line", {other_holds}, "0");
+    acquire("first in line", {other_holds, waits, asks("second", "3000"), {"DEL", "lock"}});
+    acquire("second in line", {other_holds, asks("first", "3000"), waits, {"DEL", "lock"}});
+    const std::vector<std::vector<words>> lines{
+        {asks(mine, "0")},
+        {asks(mine, "0"), asks(other, "3000"), asks("second", "3000")},
+        {other_holds, waits, asks("second", "3000")},
+        {other_holds, waits, asks("second", "3000"), {"DEL", "lock"}},
+    };
+    for (const std::vector<words>& before : lines) {
+        all.push_back({"a release of a fair lock",
+                       script_id::fair_release,
+                       before,
+                       keys,
+                       {mine, "channel", "publish"}});
+    }
+}
+
 std::vector<scene> scenes() {
     std::vector<scene> all;
     const auto family = [&](script_id acquire, script_id acquire_many, script_id release,
@@ -149,6 +190,7 @@ std::vector<scene> scenes() {
            script_id::value_status);
     add_read_write_locks(all);
     add_semaphores(all);
+    add_fair_locks(all);
     for (const script_id rate :
          {script_id::rate_window, script_id::rate_log, script_id::rate_gcra}) {
         const words args{"5", "60000", "2", "1"};

@@ -22,7 +22,7 @@ public:
     explicit monkey(std::uint64_t seed) : chance_{seed} {}
 
     static const words& keys() {
-        static const words all{"k0", "k1", "k2", "k3", "token"};
+        static const words all{"k0", "k1", "k2", "k3", "token", "waiters"};
         return all;
     }
 
@@ -81,6 +81,9 @@ public:
         }
         if (what.starts_with("semaphore_")) {
             return of_semaphore(s);
+        }
+        if (what.starts_with("fair_")) {
+            return of_fair_lock(s);
         }
         what.remove_prefix(what.starts_with("value_") ? 6 : 0);
         const bool many = what.ends_with("_many");
@@ -169,6 +172,19 @@ private:
                         one_of({"add", "add", "set", "try_set", "drain", "mark"}),
                         one_of({"1", "7", "-2", "0", "2147483647", "-2147483648"})});
     }
+    words of_fair_lock(const wire::script& s) {
+        words keys{key_of(1), key_of(2), key_of(3), below(8) == 0 ? key() : "waiters"};
+        if (s.name == "fair_release") {
+            keys.emplace_back("token");
+            return evalsha(s, keys, {holder(), one_of({"channel", "chan"}), "publish"});
+        }
+        CONCH_CHECK(s.name == "fair_acquire");
+        if (below(2) == 0) {
+            keys.push_back(one_of({"token", "token", key()}));
+        }
+        return evalsha(s, keys,
+                       {holder(), ttl(), one_of({"0", "0", "90000"}), one_of({"0", ttl(), ttl()})});
+    }
     words arguments_of(std::string_view script) {
         if (script == "acquire") {
             return {holder(), ttl(), one_of({"0", "0", "90000"})};
@@ -227,9 +243,10 @@ private:
         }
     }
     words lists() {
-        switch (below(6)) {
+        switch (below(7)) {
             case 0: return {one_of({"LPUSH", "RPUSH"}), key_of(2), field(), field()};
             case 1: return {"LINDEX", key_of(2), number()};
+            case 6: return {"LPOS", key_of(2), field()};
             case 2: return {"LRANGE", key_of(2), number(), number()};
             case 3: return {"LREM", key_of(2), one_of({"0", "1", "-1", "x"}), field()};
             case 4: return {"LPOP", key_of(2)};
@@ -239,8 +256,10 @@ private:
     words zsets() {
         const std::string low = one_of({"-inf", "1", "(3", "0.5", "nan?"});
         const std::string high = one_of({"+inf", "10", "(12", "x"});
-        switch (below(10)) {
+        switch (below(11)) {
             case 0: return {"ZADD", key_of(3), number(), field()};
+            case 10:
+                return {"ZINCRBY", key_of(3), one_of({"1.5", "-3", "inf", "-inf", "x"}), field()};
             case 1: return {"ZADD", key_of(3), one_of({"1.5", "3", "inf"}), field(), "2", field()};
             case 2: return {"ZSCORE", key_of(3), field()};
             case 3: return {"ZREM", key_of(3), field(), field()};

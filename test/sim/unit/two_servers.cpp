@@ -37,11 +37,13 @@ std::string take_message(std::string& bytes) {
     return message;
 }
 
-/// Hides what differs between two servers that behave alike: the token that a moment gave, the
-/// run_id, the name of a version.
+/// Hides what differs between two servers that behave alike: the token that a moment gave, the end
+/// of a place in line.
 std::string without_moments(std::string text) {
     static const std::regex token{"\\b1[0-9]{15}\\b"};
-    return std::regex_replace(text, token, "<micros>");
+    static const std::regex end_of_place{":1[0-9]{12}\\b"};
+    return std::regex_replace(std::regex_replace(text, token, "<micros>"), end_of_place,
+                              ":<millis>");
 }
 
 /// The integers at the ends of two lines, if both are remaining times of some length.

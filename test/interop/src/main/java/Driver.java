@@ -142,13 +142,16 @@ public final class Driver {
         }
     }
 
-    /** "read:NAME" and "write:NAME" are the sides of a read-write lock. */
+    /** "read:NAME" and "write:NAME" are the sides of a read-write lock, "fair:NAME" is a fair one. */
     private RLock lockOf(String name) {
         if (name.startsWith("read:")) {
             return redisson.getReadWriteLock(name.substring(5)).readLock();
         }
         if (name.startsWith("write:")) {
             return redisson.getReadWriteLock(name.substring(6)).writeLock();
+        }
+        if (name.startsWith("fair:")) {
+            return redisson.getFairLock(name.substring(5));
         }
         return redisson.getLock(name);
     }

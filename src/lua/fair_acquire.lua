@@ -1,0 +1,70 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Takes a fair lock for a field, or finds that it has it, or gives it a place in line.
+--
+-- KEYS[1]  the lock: a hash of the holder's field
+-- KEYS[2]  the line: a list
+-- KEYS[3]  the line: a sorted set
+-- KEYS[4]  what waiters of conch want: a hash
+-- KEYS[5]  key of the fencing token; none: this acquisition has no token
+-- ARGV[1]  field: "<client uuid>:<number>", never used for another acquisition
+-- ARGV[2]  lease in ms
+-- ARGV[3]  time to live of the token key in ms; "0" for none
+-- ARGV[4]  for so many ms it has its place if it doesn't ask again; "0": it gets none
+--
+-- Reply: granted: a string, the fencing token in decimal ("" without one);
+--        busy: an integer, what is left in ms of the holder's lease (-1: no expiry), or, if the
+--        lock is free, of the place of the first in line;
+--        WRONGTYPE: one of the keys is nothing of a lock: nothing was changed.
+-- Idempotent: the field is fresh, so that finding it means that this acquisition took the lock, or
+-- was given it. A repeated run sets the TTL again, never to less, and gives the same token. Who is
+-- in line keeps its place.
+@fair_queue@
+look_at_line()
+local left = redis.call('pttl', KEYS[1])
+local lease = tonumber(ARGV[2])
+local token_ttl = KEYS[5] and ARGV[3]
+if left ~= -2 then
+    if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+        return give(ARGV[1], math.max(lease, left), token_ttl, true)
+    end
+    local all = redis.call('hlen', KEYS[1]) == 1 and redis.call('hgetall', KEYS[1]) or { '', '' }
+    if not string.match(all[2], '^[1-9]%d*$') or
+        left == -1 and not string.match(all[1], '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') then
+        return redis.error_reply('WRONGTYPE the hash is no lock')
+    end
+end
+local first, _, last = first_in_line()
+if left == -2 and (not first or first == ARGV[1]) then
+    local token = give(ARGV[1], lease, token_ttl)
+    keep_line()
+    return token
+end
+local function enlist()
+    local ahead = redis.call('llen', KEYS[2])
+    local place = redis.call('zscore', KEYS[3], ARGV[1]) and
+        redis.pcall('lpos', KEYS[2], ARGV[1])
+    if type(place) == 'number' then
+        ahead = place
+    end
+    local ends = now + tonumber(ARGV[4])
+    local wish = ARGV[2] .. ':' .. whole(ends)
+    if token_ttl then
+        wish = wish .. ':' .. token_ttl
+    end
+    redis.call('hset', KEYS[4], ARGV[1], wish)
+    if not place then
+        redis.call('rpush', KEYS[2], ARGV[1])
+    end
+    redis.call('zadd', KEYS[3], whole(ends + ahead * apart), ARGV[1])
+end
+if ARGV[4] ~= '0' then
+    local done, why = pcall(enlist)
+    keep_line()
+    if not done then
+        return type(why) == 'table' and why or { err = why }
+    end
+end
+if left == -2 then
+    return last - now
+end
+return left

@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: BSL-1.0
+-- Releases a fair lock if this field holds it, and takes it out of the line if it is there. A free
+-- lock then goes to the first in line: a waiter of conch has it from now on, one of Redisson is
+-- told that it may take it.
+--
+-- KEYS[1]  the lock: a hash of the holder's field
+-- KEYS[2]  the line: a list
+-- KEYS[3]  the line: a sorted set
+-- KEYS[4]  what waiters of conch want: a hash
+-- KEYS[5]  key of the fencing token
+-- ARGV[1]  field of the holder, or of a waiter who gives up
+-- ARGV[2]  what the channels of the waiters begin with, each before a field
+-- ARGV[3]  "spublish": as a message of the shard; "publish": by PUBLISH
+--
+-- Message: "0" look again; "2" the lock is yours; a greater number: so it is, with this token.
+-- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
+-- Idempotent: deletes one field that is never used again; a second run at most tells the first in
+-- line once more. What goes wrong with the line must not undo or hide the release.
+-- Who was given the lock has it for no longer than its place would have lasted, so that a dead
+-- waiter costs the others no more than that. Whoever lives renews it.
+@fair_queue@
+local held = redis.call('hdel', KEYS[1], ARGV[1])
+local function told(field, message)
+    local clients
+    if ARGV[3] == 'spublish' then
+        clients = redis.pcall('spublish', ARGV[2] .. field, message)
+    else
+        clients = redis.pcall('publish', ARGV[2] .. field, message)
+    end
+    return type(clients) == 'number' and clients or 0
+end
+local function pass_on()
+    if redis.call('zscore', KEYS[3], ARGV[1]) then
+        local behind, found = {}, false
+        for _, field in ipairs(redis.call('lrange', KEYS[2], '0', '-1')) do
+            behind[#behind + 1] = found and field or nil
+            found = found or field == ARGV[1]
+        end
+        leave(ARGV[1])
+        move_up(behind)
+    end
+    local clients = 0
+    if redis.call('exists', KEYS[1]) == 0 then
+        local first, wish, last = first_in_line()
+        local message = '0'
+        if wish then
+            local lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
+            lease = math.min(tonumber(lease), last - now)
+            local token = give(first, lease, token_ttl ~= '' and token_ttl)
+            if type(token) == 'string' then
+                message = token ~= '' and token or '2'
+            end
+        end
+        if first then
+            clients = told(first, message)
+        end
+    end
+    return clients
+end
+local done, clients = false, 0
+if pcall(look_at_line) then
+    done, clients = pcall(pass_on)
+    keep_line()
+end
+if held == 0 then
+    return -1
+end
+return done and clients or 0

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// A lock that its waiters get in the order in which they came, as Redisson's RFairLock. On the
+// server: a mutex; beside it the line of the waiters, a list and a sorted set, and what those of
+// conch want, a hash.
+#include "core/time.hpp"
+#include "protocol/exclusive.hpp"
+
+#include <array>
+#include <string>
+
+namespace conch::protocol {
+namespace {
+
+constexpr std::string_view channel_prefix = "redisson_lock__channel:{";
+constexpr std::string_view fence_key_prefix = "redisson_lock_token:{";
+constexpr std::array<std::string_view, 3> line_prefixes{
+    "redisson_lock_queue:{", "redisson_lock_timeout:{", "conch_fair_lease:{"};
+
+/// What a message says to a waiter that was given a lock without fences. Redisson's say 0.
+constexpr std::uint64_t is_yours = 2;
+
+wire::joint_script acquire_alone(const acquire_request&) { return wire::leaves_alone; }
+
+void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
+    w.arg(spec.name());
+    for (const std::string_view prefix : line_prefixes) {
+        write_name(w, spec.derived(prefix));
+    }
+    if (with_fence) {
+        write_name(w, spec.derived(fence_key_prefix));
+    }
+}
+
+void acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
+    const bool fenced = r.spec.fenced();
+    wire::write_script(w, c, wire::script_id::fair_acquire, fenced ? 5 : 4, 4);
+    write_keys(r.spec, fenced, w);
+    r.mine.write(w);
+    w.arg(core::ceil_millis(r.lease))
+        .arg(r.spec.fence_key_ttl_ms())
+        .arg(core::ceil_millis(r.waits_for));
+}
+
+wire::joint_script release_form(const release_request& r) {
+    return r.lock_key_only ? exclusive::release_form(r) : wire::leaves_alone;
+}
+
+// The first in line may want a fence, whatever the holder wanted.
+void release(const wire::call& c, const release_request& r, resp::writer& w) {
+    wire::write_script(w, c, wire::script_id::fair_release, 5, 3);
+    write_keys(r.spec, true, w);
+    r.holder.write(w);
+    w.arg(r.spec.channel().text().append(":")).arg(r.sharded ? "spublish" : "publish");
+}
+
+std::optional<std::uint64_t> read_gift(const impl::lock_spec& spec, std::string_view message) {
+    const std::uint64_t number = exclusive::number_in(message);
+    if (spec.fenced()) {
+        return number > is_yours ? std::optional{number} : std::nullopt;
+    }
+    return number == is_yours ? std::optional<std::uint64_t>{0} : std::nullopt;
+}
+
+constexpr lock_protocol fair() {
+    lock_protocol p = exclusive::protocol_of({
+        .type_name = "conch::fair_mutex",
+        .channel_prefix = channel_prefix,
+        .fence_key_prefix = fence_key_prefix,
+        .acquire = {},
+        .release = {wire::script_id::release, wire::script_id::release_many},
+        .renew = wire::script_id::renew,
+        .nest = wire::script_id::nest,
+        .status = wire::script_id::status,
+    });
+    p.queue_prefix = line_prefixes.front();
+    p.read_gift = &read_gift;
+    p.acquire_form = &acquire_alone;
+    p.acquire_alone = &acquire;
+    p.release_form = &release_form;
+    p.release_alone = &release;
+    return p;
+}
+
+}  // namespace
+
+constinit const lock_protocol fair_protocol = fair();
+
+}  // namespace conch::protocol

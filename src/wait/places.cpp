@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// A waiter that has a place at the server.
+#include "wait/slot.hpp"
+#include "wait/slots.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace conch::lock {
+
+std::string slot::channel() {
+    return protocol::has_places(*spec)
+               ? protocol::channel_of(*spec, field_of(acquisition_to_try()))
+               : spec->channel().text();
+}
+
+// Listens before it tries: else it would have to try again once it listens.
+bool slot::expects_to_wait() const noexcept {
+    return protocol::has_places(*spec) && all().wanted.has(name(), env().now);
+}
+
+// Whoever released the lock has given it to the waiter, after the server had answered its last try:
+// its place then was to last for some time, and so long it has the lock. If that is nearly over, or
+// a try is on its way, the server is asked.
+bool slot::take_gift(std::string_view message) {
+    const auto read = spec->protocol().read_gift;
+    if (!read || trying_ || !has_waiters() || spec->replicas()) {
+        return false;
+    }
+    acquisition& a = acquisitions_.first();
+    const std::optional<std::uint64_t> fence = read(*spec, message);
+    const duration lease = std::min(a.extended_by, a.acquiring->waits_for);
+    const time_point sent = a.acquiring->history.last_sent;
+    if (!fence || !a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
+        return false;
+    }
+    ++env().telemetry.counters.wakes_by_message;
+    all().wanted.note(name(), env().now);
+    a.fence = *fence;
+    a.given = true;
+    a.was_seen();
+    client.keeping.set_deadline(a, sent, lease);
+    begin_hold(a);
+    tell(wake::nobody);
+    return true;
+}
+
+// Nobody waits for its place any more, if it has one. What is on its way gives it back itself.
+void slot::leave_line() {
+    if (!protocol::has_places(*spec) || has_waiters() || trying_ || acquisitions_.empty()) {
+        return;
+    }
+    acquisition& a = acquisitions_.first();
+    if (a.now == acquisition::phase::trying) {
+        client.releasing.end_untaken(a);
+    }
+}
+
+}  // namespace conch::lock
