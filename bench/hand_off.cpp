@@ -24,14 +24,17 @@ namespace {
 
 using kind = pass_order::kind;
 
+const std::string lock_name = std::string{tag} + ":hand-off";
+
 /// One process, through conch.
 class conch_player {
 public:
-    conch_player(const config& server, pass_log& log, std::size_t me, wire_end& other)
+    conch_player(const config& server, bool fair, pass_log& log, std::size_t me, wire_end& other)
         : log_{log},
           me_{me},
           times_{me},
           client_{loop_.context(), server},
+          lock_{fair ? fair_mutex{client_, lock_name} : mutex{client_, lock_name}},
           other_{loop_.context(), asio::local::stream_protocol{}, ::dup(other.descriptor())} {}
 
     void run(const pass_order& o) {
@@ -75,7 +78,7 @@ private:
     hold_times times_;
     event_loop loop_;
     client client_;
-    mutex lock_{client_, std::string{tag} + ":hand-off"};
+    mutex lock_;
     hold hold_;
     asio::local::stream_protocol::socket other_;
     asio::steady_timer pause_{loop_.context()};
@@ -168,9 +171,9 @@ void obey(Player& player, wire_end& parent) {
 
 }  // namespace
 
-void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent,
-                        wire_end& other) {
-    conch_player player{server, log, me, other};
+void pass_through_conch(const config& server, bool fair, pass_log& log, std::size_t me,
+                        wire_end& parent, wire_end& other) {
+    conch_player player{server, fair, log, me, other};
     obey(player, parent);
 }
 

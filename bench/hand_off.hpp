@@ -59,9 +59,9 @@ private:
 };
 
 /// What one of two processes does, 0 or 1, with a client of conch. It hears the other's bell in the
-/// event loop of that client.
-void pass_through_conch(const config& server, pass_log& log, std::size_t me, wire_end& parent,
-                        wire_end& other);
+/// event loop of that client. `fair`: the lock is a `fair_mutex`.
+void pass_through_conch(const config& server, bool fair, pass_log& log, std::size_t me,
+                        wire_end& parent, wire_end& other);
 
 /// The same with two blocking sockets in each process, one of which is subscribed: the release
 /// script, the message, and the acquire script, encoded beforehand.

@@ -92,7 +92,11 @@ report run(const server_choice& where, const arguments& how) {
     }
     const deployment servers{where};
     const pass_order o{.count = how.count("passes"), .shortest_hold = how.nanoseconds("hold")};
-    pair_of_processes own{servers.settings(), pinned, &pass_through_conch};
+    const bool fair = how.count("fair") != 0;
+    const auto pass_own = [fair](const config& server, auto&&... rest) {
+        pass_through_conch(server, fair, rest...);
+    };
+    pair_of_processes own{servers.settings(), pinned, pass_own};
     std::optional<pair_of_processes> raw;
     own.play(o);
     if (servers.direct()) {
@@ -118,6 +122,7 @@ report run(const server_choice& where, const arguments& how) {
     servers.describe(r);
     r.add_count("passes", o.count);
     r.add_count("pinned", pinned ? 1 : 0);
+    r.add_count("fair", fair ? 1 : 0);
     r.add_median("p50_us", ours.p50s, "us");
     r.add_median("p99_us", ours.p99s, "us");
     r.add_median("raw_p50_us", theirs.p50s, "us");
@@ -125,6 +130,7 @@ report run(const server_choice& where, const arguments& how) {
     r.add_median("raw_message_p50_us", theirs.told_p50s, "us");
     r.add_median("ratio_p50", ratios(ours.p50s, theirs.p50s), "", 3);
     r.add_median("ratio_p99", ratios(ours.p99s, theirs.p99s), "", 3);
+    r.add("message_ratio_p50", median(ratios(ours.p50s, theirs.told_p50s)), "", 3);
     trips.add_to(r, "round_trips_per_pass");
     r.add("by_message",
           static_cast<double>(ours.all.size()) / static_cast<double>(o.count * how.count("rounds")),
@@ -156,11 +162,14 @@ sub_command handoff_command() {
         "topology, limit      what was measured with; whether the limit reached it as conch did,\n"
         "                     without TLS, or not at all, where there is TLS alone: it isn't\n"
         "                     measured then\n"
-        "passes, pinned       as given\n"
+        "passes, pinned, fair as given\n"
         "p50_us, p99_us       of a pass; raw_: of the limit\n"
         "raw_message_p50_us   the first part of the limit: until the message has come; the\n"
         "                     rest is one script's round trip\n"
         "ratio_p50, ratio_p99 of the two, in one round\n"
+        "message_ratio_p50    p50_us / raw_message_p50_us, in one round: a fair lock comes with "
+        "the\n"
+        "                     message, and needs no script of its waiter\n"
         "round_trips_per_pass script calls and other commands for the lock, of both, as all\n"
         "                     servers count them\n"
         "by_message           share of the passes of conch that count: a message ended the\n"
@@ -168,6 +177,7 @@ sub_command handoff_command() {
         "percentiles_us       1 to 100, of the passes of all rounds (JSON only); raw_ too\n",
         {{"passes", "in one slice of one side", 200, 2, most_passes},
          {"pin", "1: the server and each process keep to one CPU; 0: they run anywhere", 1, 0, 1},
+         {"fair", "1: the lock is fair", 0, 0, 1},
          {"hold", "the lock is held for so long, to twice as long, before a pass, in s", 0.001,
           0.0001, 1, parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

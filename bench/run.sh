@@ -142,7 +142,9 @@ for processes in 1 2 4 8; do
     done
 done
 run contended-fenced-4-16 contended --processes 4 --coroutines 16 --fenced 1
+run contended-fair-4-1 contended --processes 4 --coroutines 1 --fair 1
 run handoff handoff --passes 200
+run handoff-fair handoff --passes 200 --fair 1
 run handoff-unpinned handoff --passes 200 --pin 0
 for holds in 1000 10000 100000; do
     run "holds-$holds" holds --holds "$holds" --lease 3
