@@ -41,8 +41,10 @@ struct outcome {
 /// One of the processes: a client, and coroutines that want the lock.
 class contender {
 public:
-    contender(const config& server, std::size_t coroutines, const mutex_options& what)
-        : client_{loop_.context(), server}, lock_{client_, lock_name, what}, got_(coroutines) {}
+    contender(const config& server, std::size_t coroutines, const mutex_options& what, bool fair)
+        : client_{loop_.context(), server},
+          lock_{fair ? fair_mutex{client_, lock_name, what} : mutex{client_, lock_name, what}},
+          got_(coroutines) {}
 
     outcome run(const order& o) {
         now_ = {};
@@ -85,9 +87,9 @@ private:
     outcome now_{};
 };
 
-void work(const config& server, std::size_t coroutines, const mutex_options& what,
+void work(const config& server, std::size_t coroutines, const mutex_options& what, bool fair,
           wire_end& parent) {
-    contender c{server, coroutines, what};
+    contender c{server, coroutines, what, fair};
     while (parent.wait_for_more()) {
         parent.send(c.run(parent.receive<order>()));
     }
@@ -129,6 +131,7 @@ report tell(const arguments& how, const figures& f, const std::vector<double>& r
     r.add_count("processes", how.count("processes"));
     r.add_count("coroutines", how.count("coroutines"));
     r.add_count("fenced", how.count("fenced"));
+    r.add_count("fair", how.count("fair"));
     r.add("acquisitions_per_s", median(f.rates), "/s", 0);
     r.add("raw_acquisitions_per_s", median(raw_rates), "/s", 0);
     r.add("ratio", median(ratios(f.rates, raw_rates)), "", 3);
@@ -148,10 +151,11 @@ report run(const server_choice& where, const arguments& how) {
     const std::size_t coroutines = how.count("coroutines");
     const auto time = how.nanoseconds("seconds");
     const mutex_options what{.fenced = how.count("fenced") != 0};
+    const bool fair = how.count("fair") != 0;
     std::deque<worker> workers;
     for (std::size_t i = 0; i < how.count("processes"); ++i) {
         workers.emplace_back(
-            [&](wire_end& parent) { work(redis.settings(), coroutines, what, parent); });
+            [&](wire_end& parent) { work(redis.settings(), coroutines, what, fair, parent); });
     }
     raw_relay raw{redis.settings()};
     connection observer{redis.settings()};
@@ -196,7 +200,8 @@ sub_command contended_command() {
         "to another take longer than that: see handoff.\n"
         "\n"
         "Fencing tokens (--fenced 1) are the server's, so that it hears of each hand-off inside\n"
-        "of a process, too. The limit goes without them.\n"
+        "of a process, too. The limit goes without them. A fair lock (--fair 1) goes to who came\n"
+        "first.\n"
         "\n"
         "acquisitions_per_s             of all processes together; raw_: of the limit\n"
         "ratio                          of the two, in one round\n"
@@ -212,6 +217,7 @@ sub_command contended_command() {
         {{"processes", "that want the lock", 4, 1, 256},
          {"coroutines", "in each of them", 16, 1, 10'000},
          {"fenced", "1: each acquisition has a fencing token", 0, 0, 1},
+         {"fair", "1: first come, first served", 0, 0, 1},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

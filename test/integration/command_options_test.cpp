@@ -82,7 +82,9 @@ TEST_F(options_command_test, a_fair_lock_serves_who_came_first) {
     one.wait_for("in\n");
     EXPECT_EQ(run_to_end({"--fair", "-n"}, {"true"}).status, 1);
     program two{run_words({"--fair"}, {"echo", "served"}), here()};
-    const auto stands = [&] { return raw.must({"LLEN", "redisson_lock_queue:{lock}"}).number == 1; };
+    const auto stands = [&] {
+        return raw.must({"LLEN", "redisson_lock_queue:{lock}"}).number == 1;
+    };
     EXPECT_TRUE(run_until(io, stands));
     one.end_input();
     EXPECT_EQ(one.finish().status, 0);
