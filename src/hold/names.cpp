@@ -3,6 +3,8 @@
 
 #include "hold/holds.hpp"
 
+#include <algorithm>
+
 namespace conch::lock {
 
 std::uint16_t lock_name::hash_slot() const noexcept {
@@ -42,7 +44,7 @@ void lock_name::forget(acquisition& a) {
 
 void name_table::add(lock_name& n) {
     if (protocol::has_places(*n.spec)) {
-        in_line_.insert(&n);
+        in_line_.emplace(key{n}, &n);
     } else {
         all_.insert(&n);
     }
@@ -50,7 +52,8 @@ void name_table::add(lock_name& n) {
 
 void name_table::remove(lock_name& n) noexcept {
     if (protocol::has_places(*n.spec)) {
-        in_line_.erase(&n);
+        const auto [begin, end] = in_line_.equal_range(key{n});
+        in_line_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == &n; }));
     } else {
         all_.erase(&n);
     }
@@ -58,7 +61,9 @@ void name_table::remove(lock_name& n) noexcept {
 
 std::vector<lock_name*> name_table::list() const {
     std::vector<lock_name*> names{all_.begin(), all_.end()};
-    names.insert(names.end(), in_line_.begin(), in_line_.end());
+    for (const auto& [k, n] : in_line_) {
+        names.push_back(n);
+    }
     return names;
 }
 

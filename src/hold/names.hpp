@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <set>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -81,7 +81,7 @@ public:
         for (lock_name* const n : all_) {
             f(*n);
         }
-        for (lock_name* const n : in_line_) {
+        for (const auto& [k, n] : in_line_) {
             f(*n);
         }
     }
@@ -92,9 +92,9 @@ public:
             if (lock_name* const n = find(spec, durable)) {
                 f(*n);
             }
-            const key k{spec, durable};
-            for (auto it = in_line_.lower_bound(k); it != in_line_.end() && k == key{**it}; ++it) {
-                f(**it);
+            const auto [begin, end] = in_line_.equal_range(key{spec, durable});
+            for (auto it = begin; it != end; ++it) {
+                f(*it->second);
             }
         }
     }
@@ -119,15 +119,6 @@ private:
         friend auto operator<=>(const key&, const key&) = default;
         friend bool operator==(const key&, const key&) = default;
     };
-    struct less {
-        using is_transparent = void;
-        bool operator()(const lock_name* a, const lock_name* b) const noexcept {
-            const auto order = key{*a} <=> key{*b};
-            return order != 0 ? order < 0 : std::less<>{}(a, b);
-        }
-        bool operator()(const lock_name* n, const key& k) const noexcept { return key{*n} < k; }
-        bool operator()(const key& k, const lock_name* n) const noexcept { return k < key{*n}; }
-    };
     struct hash {
         using is_transparent = void;
         std::size_t operator()(const key& k) const noexcept {
@@ -149,7 +140,7 @@ private:
     }
 
     boost::unordered_flat_set<lock_name*, hash, equal> all_{};
-    std::set<lock_name*, less> in_line_{};  ///< any number of one lock
+    std::multimap<key, lock_name*> in_line_{};  ///< any number of one lock, in their order
 };
 
 }  // namespace conch::lock

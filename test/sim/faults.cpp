@@ -120,7 +120,13 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
             return;
         case fault::unsubscribed: {
             const std::uint64_t name = w.chance.below(all_.how().names);
-            feel(server.end_subscriptions(all_.spec(name)->channel().text()) ? e : nullptr);
+            std::string channel = all_.spec(name)->channel().text();
+            if (all_.how().fair) {  // each who stands in line has its own
+                const auto line =
+                    server.redis().in_line(all_.spec(name)->name(), server.wall_clock());
+                channel += line.empty() ? "" : ":" + line[w.chance.below(line.size())].first;
+            }
+            feel(server.end_subscriptions(channel) ? e : nullptr);
             return;
         }
         case fault::pause: all_.clients()[client]->pause(until(), e); return;

@@ -231,7 +231,8 @@ reply zrangebyscore(fake_redis& r, session&, arguments a) {
             if (!which->has(score)) {
                 continue;
             }
-            if (part.offset == 0 && part.count-- != 0) {
+            if (part.offset == 0 && part.count != 0) {
+                --part.count;
                 all.items.push_back(reply::bulk(member));
             }
             part.offset -= part.offset > 0 ? 1 : 0;

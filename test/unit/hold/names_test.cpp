@@ -3,6 +3,8 @@
 
 #include "unit/hold/holds_fixture.hpp"
 
+#include <vector>
+
 namespace conch::test {
 namespace {
 
@@ -39,6 +41,26 @@ TEST_F(name_table, those_who_wait_for_replicas_have_a_name_apart) {
     names.add(d);
     EXPECT_EQ(names.find(*exclusive("a")), &a);
     EXPECT_EQ(names.find(*durable), &d);
+}
+
+TEST_F(name_table, who_stands_in_line_for_a_lock_has_a_name_each) {
+    const auto fair = [](std::string_view name) {
+        return impl::lock_spec::make(protocol::fair_protocol, name, {});
+    };
+    lock::lock_name one{slots, fair("a")};
+    lock::lock_name two{slots, fair("a")};
+    lock::lock_name other{slots, fair("b")};
+    for (lock::lock_name* const n : {&one, &other, &two}) {
+        names.add(*n);
+    }
+    std::vector<lock::lock_name*> of_a;
+    names.for_each_of(*fair("a"), [&](lock::lock_name& n) { of_a.push_back(&n); });
+    EXPECT_EQ(of_a, (std::vector{&one, &two})) << "in their order";
+    EXPECT_EQ(names.list().size(), 3u);
+    names.remove(one);
+    names.remove(two);
+    names.remove(other);
+    EXPECT_TRUE(names.empty());
 }
 
 }  // namespace
