@@ -20,10 +20,8 @@ namespace conch {
 ///   connection that is made again by then; who comes back later, or gives up, has lost it. Waiters
 ///   of Redisson keep theirs as Redisson says: for five minutes by default.
 /// - Whoever releases the lock gives it to the next in line with the same script, and tells it with
-///   a message. A dead waiter has the lock no longer than its place would have lasted.
-/// - Such a grant is for less than the lease at first: it counts from when the waiter last asked,
-///   for three poll intervals at most. A third of what is left later it is renewed to the full
-///   lease, without `lock_options::renew` once.
+///   a message. The lease counts from when the waiter last asked. A waiter whose connection is
+///   closed has the lock no longer than its place would have lasted.
 /// - It doesn't pass from waiter to waiter of one client without the server: as fair as this is, it
 ///   is slower than a `mutex` whose waiters are of few clients. Who has an `owner` nests as ever.
 /// - A try without wait asks the server in any case. It is busy if anybody stands in line.

@@ -22,8 +22,9 @@ namespace conch {
 ///   several, of one server or of several. Whoever locks one of them alone excludes this, and the
 ///   reverse.
 /// - All are asked for at once. If one is busy, the others are given back, and that one is waited
-///   for. So there is no deadlock, in whatever order others lock them, and a waiter is in nobody's
-///   way. No order is kept: who needs many busy locks may be overtaken by those who need few.
+///   for; who gets it waits for the others, for 50 ms at most. So there is no deadlock, in whatever
+///   order others lock them. No order is kept: who needs several locks that are always busy may
+///   wait for ever.
 /// - A try without wait finds the lock busy if one of its locks is, for a moment only too.
 /// - `hold::valid_until()` is the earliest of all. The hold is lost when one of them is lost; the
 ///   others are released then.

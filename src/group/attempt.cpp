@@ -71,8 +71,8 @@ void attempt::begin_round(stage s) {
     const duration limit = ctx().how.answer_timeout;
     const duration most = std::max(deadline_ - now, duration::zero());
     const duration left = given ? limit : std::min(most, limit);
-    const duration wait =
-        s == stage::settling ? std::min(left, ctx().how.settling) : duration::zero();
+    const duration settling = ctx().how.all ? ctx().jitter(ctx().how.settling) : limit;
+    const duration wait = s == stage::settling ? std::min(left, settling) : duration::zero();
     in_full_ = left == limit;
     round_ends_ = core::after(now, limit);
     for (std::size_t i = 0; i < ctx().size; ++i) {
@@ -114,8 +114,10 @@ void attempt::answered(std::size_t member, error_code ec, impl::view_ptr hold) {
 }
 
 void attempt::look_at_answers() {
-    const verdict v = judge(answers_, ctx().how.needed);
-    if (v == verdict::open || (v == verdict::busy && is_early())) {
+    // Where all are needed, one that is busy decides, whatever the others will say.
+    const bool busy = ctx().how.all && first_busy(answers_) != ctx().size;
+    const verdict v = busy ? verdict::busy : judge(answers_, ctx().how.needed);
+    if (v == verdict::open || (v == verdict::busy && !busy && is_early())) {
         return;
     }
     if (v == verdict::granted && holding_->stands()) {
@@ -145,10 +147,12 @@ bool attempt::is_early() const noexcept {
 }
 
 // Nothing is kept while it waits for others, but for one thing: who has got the first server may
-// try a little longer, as the others now wait for that one.
+// try a little longer, as the others now wait for that one. Where all are needed, that is the one
+// in whose line it stood.
 void attempt::refused() {
-    const std::size_t first = first_to_answer(answers_);
-    const bool has_first = !ctx().how.all && first != ctx().size && holding_->has(first);
+    const bool all = ctx().how.all;
+    const std::size_t first = all ? first_busy(answers_) : first_to_answer(answers_);
+    const bool has_first = !all && first != ctx().size && holding_->has(first);
     if (stage_ == stage::first_round && has_first) {
         begin_round(stage::settling);
     } else if (out_of_time()) {
@@ -158,7 +162,7 @@ void attempt::refused() {
     } else if (has_first) {
         begin_round(stage::settling);
     } else {
-        stand_in_line(ctx().how.all ? first_busy(answers_) : first);
+        stand_in_line(first);
     }
 }
 

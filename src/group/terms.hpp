@@ -17,7 +17,7 @@ struct terms {
     std::size_t needed;
     bool all;                 ///< every member: a try that one refuses waits for that one
     duration answer_timeout;  ///< what one member has for its answer
-    duration settling;        ///< so long, who has some of them waits for the others
+    duration settling;        ///< so long, who has one from its line waits for the others
     duration line;            ///< so long, a waiter stands at one before it asks all again
     duration pause;           ///< between two rounds of one waiter; then twice as long, up to the
     duration longest_pause;   ///< longest
@@ -35,15 +35,16 @@ struct terms {
                 .longest_pause = 2 * answer_timeout};
     }
 
-    /// So many locks. Nothing is kept while another is waited for, so that nobody waits in a
-    /// circle; pauses of random length end that two take the locks from each other for ever.
+    /// So many locks. What is kept while another is waited for is given back in a moment, so that
+    /// nobody waits in a circle; times of random length end that two take the locks from each other
+    /// for ever.
     static terms every(std::size_t members, duration operation_timeout) noexcept {
         using std::chrono::milliseconds;
         using std::chrono::seconds;
         return {.needed = members,
                 .all = true,
                 .answer_timeout = std::min<duration>(operation_timeout, seconds{1}),
-                .settling = {},
+                .settling = milliseconds{50},
                 .line = seconds{10},
                 .pause = milliseconds{10},
                 .longest_pause = milliseconds{640}};

@@ -28,7 +28,7 @@ std::optional<lost_copies> attempt::lost() const noexcept {
 
 duration attempt::lasts() const noexcept {
     const bool in_line = protocol::has_places(*of.spec);
-    return in_line ? std::max(of.extended_by, waits_for) : of.extended_by;
+    return in_line ? of.extended_by + waits_for : of.extended_by;
 }
 
 acquisition::acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t,

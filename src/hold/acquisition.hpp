@@ -85,8 +85,7 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     /// can't.
     bool grows_no_more : 1 = false;
     bool in_line : 1 = false;  ///< not held: it may have a place at the server
-    /// A releaser gave it the lock, for less than its lease: it is renewed once in any case.
-    bool given : 1 = false;
+    bool given : 1 = false;    ///< the lock, by who released it: held since that was told
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
     pending_list requests{};  ///< extensions, changes of the depth, and who watches its levels

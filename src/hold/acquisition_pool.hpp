@@ -32,10 +32,14 @@ public:
     }
     /// The acquire is not on its way any more: only its lost copies matter from now on.
     void end_attempt(acquisition& a) {
-        const std::optional<lost_copies> lost = a.acquiring->lost();
+        keep_lost(a);
         attempts_.free(*std::exchange(a.acquiring, nullptr));
-        if (lost) {
-            release_of(a).acquires = lost;
+    }
+    /// The acquire is made again, or ends: its lost copies still matter.
+    void keep_lost(acquisition& a) {
+        if (const std::optional<lost_copies> lost = a.acquiring->lost()) {
+            std::optional<lost_copies>& all = release_of(a).acquires;
+            all = all ? both(*all, *lost) : *lost;
         }
     }
     void free(acquisition& a) noexcept {

@@ -22,6 +22,12 @@ struct lost_copies {
     time_point until{};      ///< the lease of the last one is over by then
 };
 
+inline lost_copies both(const lost_copies& a, const lost_copies& b) noexcept {
+    return {.first_sent = std::min(a.first_sent, b.first_sent),
+            .last_lost = std::max(a.last_lost, b.last_lost),
+            .until = std::max(a.until, b.until)};
+}
+
 /// The acquire of an acquisition, until it is answered and, if asked for, replicated.
 struct attempt : wire::call {
     attempt(const wire::call_type& t, acquisition& a) noexcept : wire::call{t}, of{a} {}

@@ -15,7 +15,7 @@ namespace {
 
 constexpr duration retry_delay_min = std::chrono::milliseconds{20};
 
-bool renews(const acquisition& a) noexcept { return (a.terms.renew || a.given) && !a.last; }
+bool renews(const acquisition& a) noexcept { return a.terms.renew && !a.last; }
 
 // Between two renewals, or two looks at a hold that isn't renewed.
 duration interval(const acquisition& a) noexcept {
@@ -77,9 +77,8 @@ void renewer::schedule(acquisition& a) {
         return;
     }
     const duration left = a.valid_until - env_.now;
-    if (a.given || left < a.terms.lease / 3 * 2) {
-        // One that was given is perhaps so short that it needs none.
-        renewals_.set(a, core::after(env_.now, a.given ? left / 3 : duration{}));
+    if (left < a.terms.lease / 3 * 2) {
+        renewals_.set(a, env_.now);
     } else {
         renewals_.set(a, core::after(a.extended, interval(a)));
     }
@@ -298,7 +297,6 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     }
     if (lease > duration::zero()) {
         count(a, r);
-        a.given = false;
         holds_.set_deadline(a, r.history.last_sent, lease);
         if (a.spec->replicas()) {
             replicas_.renewed(a, answered_on);

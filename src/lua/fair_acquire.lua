@@ -39,6 +39,24 @@ if left == -2 and (not first or first == ARGV[1]) then
     keep_line()
     return token
 end
+-- By those of Redisson who are ahead.
+local function to_be_subtracted(ahead)
+    local sum, before = 0, nil
+    if ahead == 0 or redis.call('hlen', KEYS[4]) >= redis.call('zcard', KEYS[3]) then
+        return sum  -- all are of conch
+    end
+    for _, field in ipairs(redis.call('lrange', KEYS[2], '0', whole(ahead - 1))) do
+        local score = tonumber(redis.call('zscore', KEYS[3], field) or nil)
+        if redis.call('hexists', KEYS[4], field) == 1 then
+            before = nil
+        else
+            local waits = before and score and math.max(score - before, 0) or apart
+            sum = sum + math.min(waits, apart)
+            before = score
+        end
+    end
+    return sum
+end
 local function enlist()
     local ahead = redis.call('llen', KEYS[2])
     local place = redis.call('zscore', KEYS[3], ARGV[1]) and
@@ -55,7 +73,7 @@ local function enlist()
     if not place then
         redis.call('rpush', KEYS[2], ARGV[1])
     end
-    redis.call('zadd', KEYS[3], whole(ends + ahead * apart), ARGV[1])
+    redis.call('zadd', KEYS[3], whole(ends + to_be_subtracted(ahead)), ARGV[1])
 end
 if ARGV[4] ~= '0' then
     local done, why = pcall(enlist)

@@ -16,8 +16,8 @@
 -- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
 -- Idempotent: deletes one field that is never used again; a second run at most tells the first in
 -- line once more. What goes wrong with the line must not undo or hide the release.
--- Who was given the lock has it for no longer than its place would have lasted, so that a dead
--- waiter costs the others no more than that. Whoever lives renews it.
+-- Who was given the lock, and does not hear of it, has it for no longer than its place would have
+-- lasted, so that a dead waiter costs the others no more than that. Whoever lives asks before.
 @fair_queue@
 local held = redis.call('hdel', KEYS[1], ARGV[1])
 local function told(field, message)
@@ -30,22 +30,18 @@ local function told(field, message)
     return type(clients) == 'number' and clients or 0
 end
 local function pass_on()
-    if redis.call('zscore', KEYS[3], ARGV[1]) then
-        local behind, found = {}, false
-        for _, field in ipairs(redis.call('lrange', KEYS[2], '0', '-1')) do
-            behind[#behind + 1] = found and field or nil
-            found = found or field == ARGV[1]
-        end
+    if redis.call('zscore', KEYS[3], ARGV[1]) or
+        redis.call('hexists', KEYS[4], ARGV[1]) == 1 then
         leave(ARGV[1])
-        move_up(behind)
     end
     local clients = 0
     if redis.call('exists', KEYS[1]) == 0 then
         local first, wish, last = first_in_line()
-        local message = '0'
+        local message, lease = '0', nil
         if wish then
-            local lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
-            lease = math.min(tonumber(lease), last - now)
+            local token_ttl
+            lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
+            lease = tonumber(lease)
             local token = give(first, lease, token_ttl ~= '' and token_ttl)
             if type(token) == 'string' then
                 message = token ~= '' and token or '2'
@@ -53,6 +49,9 @@ local function pass_on()
         end
         if first then
             clients = told(first, message)
+        end
+        if clients == 0 and message ~= '0' then
+            redis.pcall('pexpire', KEYS[1], whole(math.min(lease, last - now)))
         end
     end
     return clients

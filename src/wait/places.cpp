@@ -20,8 +20,8 @@ bool slot::expects_to_wait() const noexcept {
 }
 
 // Whoever released the lock has given it to the waiter, after the server had answered its last try:
-// its place then was to last for some time, and so long it has the lock. If that is nearly over, or
-// a try is on its way, the server is asked.
+// since then at the earliest its lease runs. If that is nearly over, or a try is on its way, the
+// server is asked.
 bool slot::take_gift(std::string_view message) {
     const auto read = spec->protocol().read_gift;
     if (!read || trying_ || !has_waiters() || spec->replicas()) {
@@ -29,7 +29,7 @@ bool slot::take_gift(std::string_view message) {
     }
     acquisition& a = acquisitions_.first();
     const std::optional<std::uint64_t> fence = read(*spec, message);
-    const duration lease = std::min(a.extended_by, a.acquiring->waits_for);
+    const duration lease = a.extended_by;
     const time_point sent = a.acquiring->history.last_sent;
     if (!fence || !a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
         return false;

@@ -99,6 +99,9 @@ void slot::try_now(release* leaving) {
     const waiter& w = queue_.head();
     acquisition& a = acquisition_to_try(leaving);
     trying_ = &a;
+    if (protocol::has_places(*a.spec)) {
+        client.pool.keep_lost(a);  // of the last try by the same field
+    }
     a.acquiring->begun = env().now;
     a.acquiring->by_body = false;
     a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();

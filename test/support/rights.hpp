@@ -39,7 +39,7 @@ inline const std::vector<std::string>& conch_rights() {
                                               "+hget", "+hkeys",
                                               // fair locks
                                               "+llen", "+lindex", "+lpos", "+lrange", "+lrem",
-                                              "+rpush", "+zcard", "+zincrby", "+zrem", "+persist",
+                                              "+rpush", "+zcard", "+zrem",
                                               // locks that replicas must have
                                               "+wait",
                                               // rate limits

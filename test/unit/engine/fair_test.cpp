@@ -66,31 +66,17 @@ TEST_F(engine_fair, a_message_that_gives_the_lock_is_a_grant_with_no_script) {
     h.reply(told(1, "2"));
     ASSERT_TRUE(op.granted());
     EXPECT_EQ(h.sent(), lines{unlisten_of(1)});
-    // From the last try on, for as long as its place.
-    EXPECT_EQ(valid_until(op.view), conch::core::lease_end(h.now() - 500ms, 3s));
+    // The grant came after the last try.
+    EXPECT_EQ(valid_until(op.view), conch::core::lease_end(h.now() - 500ms, 30s));
     EXPECT_EQ(h.counters().wakes_by_message, 1u);
 }
 
-TEST_F(engine_fair, and_is_no_longer_than_its_lease) {
-    operation& op = first_waiter({.lease = 1s});
-    h.reply(told(1, "2"));
-    ASSERT_TRUE(op.granted());
-    EXPECT_EQ(valid_until(op.view), conch::core::lease_end(h.now(), 1s));
-}
-
-TEST_F(engine_fair, it_is_renewed_when_a_third_of_what_is_left_is_over) {
+TEST_F(engine_fair, it_is_renewed_like_any_other) {
     operation& op = first_waiter();
     h.reply(told(1, "2"));
     h.reply(not_listening(1));
     ASSERT_TRUE(op.granted());
     h.sent();
-    const auto left = valid_until(op.view) - h.now();
-    h.advance(left / 3 - 1ms);
-    EXPECT_EQ(h.sent(), lines{});
-    h.advance(2ms);
-    EXPECT_EQ(h.sent(), lines{renew_of("a", 1)});
-    h.reply(array(integer(1)));
-    EXPECT_GE(valid_until(op.view), conch::core::lease_end(h.now() - 1ms, 30s));
     h.advance(9s);
     EXPECT_EQ(h.sent(), lines{});
     h.advance(2s);
@@ -98,21 +84,12 @@ TEST_F(engine_fair, it_is_renewed_when_a_third_of_what_is_left_is_over) {
     h.reply(array(integer(1)));
 }
 
-TEST_F(engine_fair, one_that_is_not_renewed_gets_its_lease_nevertheless) {
-    operation& op = first_waiter({.lease = 10s, .renew = false});
+TEST_F(engine_fair, who_watches_it_ahead_of_time_is_not_told_too_early) {
+    operation& op = first_waiter();
     h.reply(told(1, "2"));
-    h.reply(not_listening(1));
     ASSERT_TRUE(op.granted());
-    h.sent();
-    h.advance((valid_until(op.view) - h.now()) / 3 + 1ms);
-    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 10'000)});
-    h.reply(array(integer(1)));
-    const auto end = valid_until(op.view);
-    EXPECT_GE(end, conch::core::lease_end(h.now() - 1ms, 10s));
-    h.advance(4s);
-    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)}) << "only looks";
-    h.reply(array(integer(1)));
-    EXPECT_EQ(valid_until(op.view), end);
+    operation& watch = h.wait_lost(op.view, 10s);
+    EXPECT_FALSE(watch.done());
 }
 
 TEST_F(engine_fair, what_it_may_be_held_counts_from_the_message) {
@@ -307,6 +284,24 @@ TEST_F(engine_fair, a_lost_try_is_made_again_and_what_it_may_leave_behind_is_rel
     h.release(op.view);
     EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
     h.reply(integer(0));
+}
+
+TEST_F(engine_fair, a_lost_copy_of_an_earlier_try_is_not_forgotten_by_the_next) {
+    operation& op = first_waiter();
+    h.advance(1200ms);
+    h.sent();
+    h.break_connection();
+    h.connect(2, "2222");
+    h.sent();
+    h.reply(listening(1), busy(5000));
+    h.advance(1200ms);
+    EXPECT_EQ(h.sent(), lines{ask_of(1)}) << "another try, whose answer comes";
+    h.reply(busy(5000));
+    h.cancel(op);
+    h.sent();
+    h.reply(integer(-1), not_listening(1));
+    h.advance(1500ms);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)}) << "the lost copy may have run since";
 }
 
 TEST_F(engine_fair, an_owner_nests_past_the_line) {
