@@ -6,8 +6,6 @@
 #include "sim/simulation.hpp"
 
 #include <cstdlib>
-#include <string>
-#include <string_view>
 
 namespace conch::sim {
 namespace {
@@ -41,8 +39,7 @@ public:
                 violate("token " + std::to_string(token) + " after " + std::to_string(older.token));
             }
         }
-        seen_[h.name].push_back(
-            {h.client, h.number, h.sent_at, h.granted_at, token, all_.field_of(h)});
+        seen_[h.name].push_back({h.client, h.number, h.sent_at, h.granted_at, token});
     }
 
 private:
@@ -52,7 +49,6 @@ private:
         instant sent_at;
         instant granted_at;
         std::uint64_t token;
-        std::string field;
     };
 
     /// A failover forgot the older one, and brought the field of an acquire back that had run
@@ -61,15 +57,10 @@ private:
         return h.asked_at < older.granted_at && all_.last_loss(h.name) >= older.granted_at;
     }
 
-    /// By a server whose clock may have told no later time than that of the older one did: not
-    /// where one master has granted both.
+    /// By a server whose clock may have told no later time than that of the older one did.
     bool unheard_of(const held& h, const entry& older) const {
         const instant apart = std::abs(all_.how().replicas_ahead_us) * micros;
-        const std::string_view key = all_.spec(h.name)->name();
-        const bool is_forgotten = all_.last_declared_loss(key) >= older.sent_at ||
-                                  (all_.last_loss(key) >= older.sent_at &&
-                                   !all_.server().share_data(key, all_.field_of(h), older.field));
-        return is_forgotten && h.sent_at <= older.granted_at + apart;
+        return all_.last_loss(h.name) >= older.sent_at && h.sent_at <= older.granted_at + apart;
     }
 
     std::vector<std::vector<entry>> seen_;
