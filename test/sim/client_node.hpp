@@ -70,6 +70,7 @@ struct call {
     bool reserved = false;       ///< has room however much is pending
     bool given_up = false;       ///< its user cancelled it
     impl::view_ptr watches{};    ///< what it tells the end of
+    duration before{};           ///< so much sooner
     impl::view_ptr within{};     ///< what it asks for a deeper level of, if it does
     std::optional<unlocking> unlocks{};
     std::optional<request> asks{};

@@ -70,7 +70,7 @@ bool simulation::deserted(const std::string& field) const noexcept {
 }
 
 instant simulation::last_loss(const held& h) const {
-    return std::max(last_declared_loss(h), server_.last_split());
+    return std::max(last_declared_loss(h), server_.last_split(specs_[h.name]->name()));
 }
 
 instant simulation::last_declared_loss(const held& h) const {

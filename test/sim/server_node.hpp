@@ -157,8 +157,8 @@ public:
     /// It was released, and a failover lost that: nobody knows of it any more.
     /// So it is of one that was released at one of two masters.
     bool brought_back(const std::string& field) const { return brought_back_.contains(field); }
-    /// There are two masters; or when there were last; -1: never.
-    instant last_split() const noexcept { return split_ ? world_.now() : split_ended_at_; }
+    /// There are two masters for this key; or when there were last; -1: never.
+    instant last_split(std::string_view key) const noexcept;
     /// One and the same master may have had the fields of both, as their clients believe. Else they
     /// may overlap.
     bool share_data(std::string_view key, std::string_view a, std::string_view b) const;
@@ -293,7 +293,7 @@ private:
     std::set<std::string, std::less<>> brought_back_{};
     std::optional<parted> split_{};
     std::uint64_t splits_ = 0;
-    instant split_ended_at_ = -1;
+    std::map<std::size_t, instant> splits_ended_{};  // last, by shard
     standings standings_{};
     std::map<std::string, instant, std::less<>> losses_{};  // last, by key
     text_map<std::vector<sighting>> sightings_{};

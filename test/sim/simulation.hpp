@@ -110,7 +110,11 @@ public:
     /// -1: never. All keys end too soon where its clock was set forward; and where there are two
     /// masters, what one of them has is lost.
     instant last_loss(std::string_view key) const {
-        return std::max(last_declared_loss(key), server_.last_split());
+        return std::max(last_declared_loss(key), server_.last_split(key));
+    }
+    /// The same, but for two masters.
+    instant last_declared_loss(std::string_view key) const {
+        return std::max(server_.last_loss(key), server_.set_forward_at());
     }
     /// Of this lock's.
     instant last_loss(std::size_t name) const { return last_loss(specs_[name]->name()); }
@@ -184,9 +188,6 @@ private:
 
     static constexpr std::size_t most_clients = 8;
 
-    instant last_declared_loss(std::string_view key) const {
-        return std::max(server_.last_loss(key), server_.set_forward_at());
-    }
     instant last_declared_loss(const held& h) const;
     void ran(const script_run& r);
     void run_until(instant until);

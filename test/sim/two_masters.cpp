@@ -91,13 +91,30 @@ void server_node::end_split() {
     }
 }
 
+// Where keys move, they may have been at any of them.
+instant server_node::last_split(std::string_view key) const noexcept {
+    instant last = -1;
+    const std::size_t shard = shard_of(key);
+    for (std::size_t s = 0; s < redis_.processes().shards(); ++s) {
+        const auto ended = splits_ended_.find(s);
+        if (s != shard && imported_.empty()) {
+            continue;
+        } else if (split_ && split_->shard == s) {
+            return world_.now();
+        } else if (ended != splits_ended_.end()) {
+            last = std::max(last, ended->second);
+        }
+    }
+    return last;
+}
+
 // The first word of its master that reaches an old one ends the split.
 void server_node::learn(fleet::process p) {
     const bool discards = redis_.is_to_resync(p);
     if (discards) {
         const fleet::process master = redis_.processes().master(split_->shard);
         feel(redis_.differ(p, master, wall_clock()) ? split_->by : nullptr);
-        split_ended_at_ = world_.now() + 1;  // behind what was done in this moment
+        splits_ended_[split_->shard] = world_.now() + 1;  // behind what was done in this moment
         split_.reset();
     }
     redis_.learn(p);

@@ -89,6 +89,7 @@ std::unique_ptr<checker> make_replicated(simulation& s);
 std::unique_ptr<checker> make_understood(simulation& s);
 std::unique_ptr<checker> make_holds_first(simulation& s);
 std::unique_ptr<checker> make_loss_told(simulation& s);
+std::unique_ptr<checker> make_patience(simulation& s);
 std::unique_ptr<checker> make_turns(simulation& s);
 std::unique_ptr<checker> make_line(simulation& s);
 

@@ -45,7 +45,8 @@ private:
         const client_node& c = *all_.clients()[h.client];
         return !all_.how().locks[h.name].plain && c.running() && !c.closing() &&
                h.owns_lock(c.local_now()) && !all_.excused(h) &&
-               h.sent_at > all_.server().last_split() && !all_.was_left_behind(h.client, h.number);
+               h.sent_at > all_.server().last_split(all_.spec(h.name)->name()) &&
+               !all_.was_left_behind(h.client, h.number);
     }
 
     void look(const held& h) {

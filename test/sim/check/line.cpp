@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A fair lock goes to the waiters in the order in which the server gave them their places, as long
-// as these last: to nobody else, and given by a release for no longer than the place.
+// as these last: to nobody else, and given by a release that nobody hears of for no longer than the
+// place.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ private:
                 }
             }
         }
-        if (r.is("release")) {
+        if (r.is("release") && r.answer.what == reply::kind::integer && r.answer.integer == 0) {
             const std::int64_t left =
                 all_.server().redis().left(r.keys.front(), all_.server().wall_clock());
             if (!known || left < 0 || now + left > own->until) {

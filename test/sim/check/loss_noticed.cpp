@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// When the faults are over, a holder learns within a third of the lease that the server doesn't
-// have it any more, whether or not its lease is renewed.
+// Where the server is there and answers, or when the faults are over, a holder learns within a
+// third of the lease that it doesn't have the lock any more, whether or not its lease is renewed.
 #include "hold/acquisition.hpp"
 #include "sim/simulation.hpp"
 
@@ -16,7 +16,7 @@ public:
     std::string_view name() const noexcept override { return "loss_noticed"; }
 
     void turned(std::uint64_t client) override {
-        if (!all_.settled()) {
+        if (!all_.settled() && !answers_all_the_time()) {
             return;
         }
         client_node& node = *all_.clients()[client];
@@ -28,6 +28,12 @@ public:
     }
 
 private:
+    bool answers_all_the_time() const {
+        const scenario& how = all_.how();
+        return !how.disconnects() && !how.refuses() && !how.is_slow() && !how.may_forget() &&
+               !how.has(fault::migration) && !how.has(fault::crash) && !how.has(fault::no_kill);
+    }
+
     void look(const held& h) {
         const std::pair key{h.client, h.number};
         if (!gone(h)) {

@@ -164,7 +164,7 @@ private:
             return c.within && c.ec == static_cast<errc>(c.within->lost.load());
         }
         if (c.watches) {
-            return c.ec == static_cast<errc>(c.watches->lost.load());
+            return c.before > duration::zero() || c.ec == static_cast<errc>(c.watches->lost.load());
         }
         if (!c.asks || is_status(c)) {
             return false;

@@ -23,8 +23,10 @@ public:
 private:
     void look(const held& h, const std::string& field) {
         server_node& server = all_.server();
-        if (!server.redis().anyone_has_field(all_.spec(h.name)->name(), field,
-                                             server.wall_clock())) {
+        const std::string key{all_.spec(h.name)->name()};
+        const bool was_split = server.last_split(key) >= h.sent_at;
+        if (was_split ? !server.redis().anyone_has_field(key, field, server.wall_clock())
+                      : !server.redis().has_field(key, field, server.wall_clock())) {
             violate("user " + std::to_string(h.user) + " believes in lock " +
                     std::to_string(h.name) + " as " + field + ", which the server hasn't");
         }

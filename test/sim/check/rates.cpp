@@ -96,7 +96,7 @@ private:
     void forget(log& l, const permit_count& c) {
         const instant lost_at =
             std::max(all_.last_loss(limit(c).key()), all_.server().stepped_at());
-        const bool two_masters = all_.server().last_split() >= all_.the_world().now();
+        const bool two_masters = all_.server().last_split(limit(c).key()) >= all_.the_world().now();
         if (lost_at > l.lost_at || c.wall_us < l.last_wall_us || two_masters) {
             l.lost_at = lost_at;
             l.grants.clear();

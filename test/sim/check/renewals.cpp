@@ -4,6 +4,7 @@
 #include "hold/acquisition.hpp"
 #include "sim/simulation.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,7 +28,8 @@ public:
             const std::pair key{h.client, h.number};
             if (!overdue(*lock::level_of(*h.view)->of, node)) {
                 since_.erase(key);
-            } else if (node.local_now() > since_.emplace(key, node.local_now()).first->second) {
+            } else if (node.local_now() > since_.emplace(key, node.local_now()).first->second +
+                                              pause(*lock::level_of(*h.view)->of)) {
                 violate("lock " + std::to_string(h.name) + " of user " + std::to_string(h.user) +
                         " isn't renewed in time");
             }
@@ -37,18 +39,17 @@ public:
 private:
     static constexpr duration tolerance = std::chrono::milliseconds{1};
 
-    /// A third of what is left of one that was given later.
-    static time_point due(const lock::acquisition& a) noexcept {
-        return a.given ? a.granted_at + (a.valid_until - a.granted_at) / 3
-                       : a.extended + a.terms.lease / 3;
+    /// One that was refused is tried again after a pause.
+    static duration pause(const lock::acquisition& a) {
+        constexpr duration least = std::chrono::milliseconds{20};
+        return a.refusal_logged ? std::max(least, a.terms.lease / 30) + tolerance : duration{};
     }
 
-    /// By this turn: one that an answer made due is asked for in the next. One that was refused is
-    /// tried again after a pause.
+    /// By this turn: one that an answer made due is asked for in the next.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
         return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
-               !a.refusal_logged && a.now == lock::acquisition::phase::held &&
-               node.local_now() > due(a) + tolerance;
+               a.now == lock::acquisition::phase::held &&
+               node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
     }
 
     std::map<std::pair<std::uint64_t, std::uint64_t>, time_point> since_{};

@@ -114,7 +114,8 @@ private:
         }
         // A first copy that was lost may have done it, as long as nobody else may; or is to do it
         // at a master that another one has replaced.
-        const bool declared = all_.excused(u.of) || all_.server().last_split() >= u.asked_at;
+        const bool declared = all_.excused(u.of) ||
+                              all_.server().last_split(all_.spec(u.of.name)->name()) >= u.asked_at;
         if (!may_have_gone_again(c) || !declared) {
             tells(c, "though the server didn't release it");
         }

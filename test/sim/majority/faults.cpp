@@ -17,7 +17,7 @@ bool by_users(fault f) noexcept { return f == fault::cancel || f == fault::force
 
 }  // namespace
 
-fault_injector::fault_injector(simulation& s) : all_{s} {
+fault_injector::fault_injector(simulation& s) : all_{s}, more_{s.one_more_seed()} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
         if (s.how().has(f) && !by_users(f) && (of_process(f) || s.how().victims > 0)) {
@@ -27,6 +27,11 @@ fault_injector::fault_injector(simulation& s) : all_{s} {
 }
 
 void fault_injector::start() {
+    plan_for_a_member();
+    plan_next();
+}
+
+void fault_injector::plan_next() {
     if (!kinds_.empty()) {
         world& w = all_.the_world();
         w.plan<&fault_injector::next>(w.now() + w.chance.spread(millis, all_.how().fault_pause),
@@ -37,7 +42,7 @@ void fault_injector::start() {
 void fault_injector::next(std::uint64_t, std::uint64_t) {
     if (!over_) {
         happen(kinds_[all_.the_world().chance.below(kinds_.size())]);
-        start();
+        plan_next();
     }
 }
 
@@ -102,6 +107,36 @@ void fault_injector::on_link(fault f, std::size_t server, std::uint64_t client, 
     if (f == fault::clog_down || f == fault::partition) {
         n.clog(client, way::down, end, e);
     }
+}
+
+void fault_injector::plan_for_a_member() {
+    if (all_.how().closing || all_.how().hanging) {
+        world& w = all_.the_world();
+        w.plan<&fault_injector::befall_a_member>(w.now() + more_.spread(20 * millis, 1 * seconds),
+                                                 this);
+    }
+}
+
+// Whose strand hangs, or who is shut down. It may have a majority without: that is told first.
+void fault_injector::befall_a_member(std::uint64_t, std::uint64_t) {
+    const scenario& how = all_.how();
+    world& w = all_.the_world();
+    if (over_) {
+        return;
+    }
+    process& p = *all_.processes()[more_.below(all_.processes().size())];
+    client_node& node = p.node(more_.below(how.victims));
+    if (p.dead() || !p.running() || !node.running()) {
+        // not now
+    } else if (how.hanging && (!how.closing || more_.once_in(2))) {
+        w.note("hangs", p.index());
+        node.pause(w.now() + more_.spread(500 * micros, 4 * seconds));
+    } else if (how.closing && p.members() > 2 && !p.is_closing()) {
+        w.note("shut down", p.index());
+        all_.count_closing();
+        node.shut_down(more_.once_in(3) ? duration{} : duration{more_.spread(millis, 2 * seconds)});
+    }
+    plan_for_a_member();
 }
 
 void fault_injector::heal() {

@@ -24,14 +24,18 @@ public:
     void heal();
 
 private:
+    void plan_next();
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
     void refuse(fault f, std::size_t server, effect* e);
     void end_refusal(std::uint64_t server, std::uint64_t);
     void on_link(fault f, std::size_t server, std::uint64_t client, effect* e);
     instant until();
+    void plan_for_a_member();
+    void befall_a_member(std::uint64_t, std::uint64_t);
 
     simulation& all_;
+    dice more_;  // for what happens to one member of a process
     std::vector<fault> kinds_{};
     bool over_ = false;
 };

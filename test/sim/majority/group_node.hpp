@@ -31,7 +31,10 @@ struct call {
     lock_options options{};  ///< of an acquire
     bool try_only = false;
     time_point until{};        ///< by which an unlock ends, by its own clock
+    instant since = 0;         ///< of an unlock: when the oldest part of the hold was asked for
     duration before{};         ///< of a watch
+    duration lease{};          ///< of an extension
+    impl::view_ptr extends{};  ///< what it prolongs
     impl::view_ptr watches{};  ///< what it tells the end of
     std::vector<std::string> fields{};  ///< of an unlock: what the servers have of the hold
     int completions = 0;

@@ -5,6 +5,9 @@
 #include "hold/level.hpp"
 #include "sim/majority/simulation.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace conch::sim::majority {
 namespace {
 
@@ -56,7 +59,29 @@ instant process::born(std::size_t member, impl::hold_view& part) const {
 
 void process::port::turned(std::uint64_t) { home.all_.turned(home); }
 
+bool process::running() const noexcept {
+    return !dead() && paused_until_ <= all_.the_world().now();
+}
+
+instant process::put_off() noexcept {
+    nodes_.front()->put_off();
+    return paused_until_;
+}
+
+instant process::hangs_until() const noexcept {
+    instant last = 0;
+    for (const auto& n : nodes_) {
+        last = std::max(last, n->paused_until());
+    }
+    return last;
+}
+
+bool process::is_closing() const noexcept {
+    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->closing(); });
+}
+
 void process::pause(instant until, effect* e) {
+    paused_until_ = std::max(paused_until_, until);
     for (const auto& n : nodes_) {
         n->pause(until, e);
     }
@@ -70,17 +95,19 @@ void process::die(bool heard) {
 
 // What was put off goes on now.
 void process::heal() {
-    if (dead() || running()) {
+    if (dead()) {
         return;
     }
-    for (const auto& n : nodes_) {
-        n->heal();
-    }
+    const instant now = all_.the_world().now();
+    const bool stood_still = std::exchange(paused_until_, std::min(paused_until_, now)) > now;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        all_.the_world().plan<&process::deliver>(all_.the_world().now(), this, i);
+        if (!nodes_[i]->running()) {
+            nodes_[i]->heal();
+            all_.the_world().plan<&process::deliver>(now, this, i);
+        }
     }
-    for (const auto& g : groups_) {
-        g->go_on();
+    for (std::size_t i = 0; stood_still && i < groups_.size(); ++i) {
+        groups_[i]->go_on();
     }
 }
 
@@ -123,8 +150,10 @@ void process::deliver(std::uint64_t member, std::uint64_t) {
     if (dead()) {
         return;
     }
-    if (!running()) {
-        all_.the_world().plan<&process::deliver>(put_off(), this, member);
+    if (!running() || !node(member).running()) {
+        const instant then = std::max(running() ? 0 : put_off(),
+                                      node(member).running() ? 0 : node(member).put_off());
+        all_.the_world().plan<&process::deliver>(then, this, member);
         return;
     }
     const inbox in = std::exchange(inboxes_[member], {});

@@ -53,10 +53,15 @@ public:
     const std::vector<std::unique_ptr<group_node>>& groups() const noexcept { return groups_; }
     time_point local_now() const noexcept { return nodes_.front()->local_now(); }
     instant true_time(time_point t) const noexcept { return nodes_.front()->true_time(t); }
-    bool running() const noexcept { return nodes_.front()->running(); }
+    /// One of its strands may hang nevertheless.
+    bool running() const noexcept;
     bool dead() const noexcept { return nodes_.front()->dead(); }
-    instant paused_until() const noexcept { return nodes_.front()->paused_until(); }
-    instant put_off() noexcept { return nodes_.front()->put_off(); }
+    instant paused_until() const noexcept { return paused_until_; }
+    instant put_off() noexcept;
+    /// Until when it stood still, or one of its strands hung.
+    instant hangs_until() const noexcept;
+    /// The client of one of its members is shut down.
+    bool is_closing() const noexcept;
 
     /// What the server has of this part of a hold.
     std::string field_of(std::size_t member, impl::hold_view& part) const;
@@ -108,6 +113,7 @@ private:
     std::map<std::pair<group_node*, std::uint64_t>, question*> open_{};
     std::map<std::pair<std::size_t, std::uint64_t>, instant> born_{};  // acquisitions
     std::vector<std::unique_ptr<group_node>> groups_{};
+    instant paused_until_ = 0;
     bool ending_ = false;
 };
 

@@ -39,7 +39,7 @@ bool knows(fault f) noexcept {
     return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
 }
 
-scenario::scenario(dice& chance)
+scenario::scenario(dice& chance, dice more)
     : faults{choose_faults(chance)},
       servers{choose_servers(chance)},
       // Mostly a minority.
@@ -74,6 +74,11 @@ scenario::scenario(dice& chance)
     settings.max_passes = static_cast<unsigned>(chance.spread(1, 16));
     settings.default_lease = longest_lease;
     calm = longest_lease.count() + patience() + chance.spread(1 * seconds, 4 * seconds);
+    closing = more.once_in(5) && victims > 0;
+    hanging = more.once_in(4) && victims > 0;
+    if (more.once_in(6)) {
+        settings.max_pending = users + 1 + more.below(4);
+    }
 }
 
 instant scenario::settling() const noexcept {

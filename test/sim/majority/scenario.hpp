@@ -19,21 +19,27 @@ bool knows(fault f) noexcept;
 
 /// What the seed of a run chose.
 struct scenario {
-    explicit scenario(dice& chance);
+    /// `more`: what came later draws from a chance of its own, so that it changes no other.
+    scenario(dice& chance, dice more);
 
     bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
     /// Its faults are those of servers, and of connections to them.
     bool spares(std::size_t server) const noexcept { return server >= victims; }
     /// A majority of servers is always there, and answers in time.
     bool has_a_sound_majority() const noexcept {
-        return victims <= (servers - 1) / 2 && net.spike_once_in == 0 && !has(fault::pause) &&
-               answer_timeout >= sound_answer_timeout();
+        return victims <= (servers - 1) / 2 && !has(fault::pause) && answers_in_time();
+    }
+    /// Whoever is there does.
+    bool answers_in_time() const noexcept {
+        return net.spike_once_in == 0 && answer_timeout >= sound_answer_timeout();
     }
     duration sound_answer_timeout() const noexcept {
         return duration{8 * net.latency} + std::chrono::milliseconds{40};
     }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
+    /// When all has settled, what was given up is gone from the servers in this time.
+    instant promptness() const noexcept { return 8 * net.worst_latency() + 100 * millis; }
     /// When all has settled, somebody gets a free lock in this time.
     instant patience() const noexcept;
 
@@ -52,6 +58,8 @@ struct scenario {
     duration answer_timeout{};
     bool fixed_leases = false;
     bool detaching = false;
+    bool closing = false;  ///< clients of members are shut down, of one in each process
+    bool hanging = false;  ///< strands of members hang while their process goes on
     network::settings net{};
     conch::config settings{};
 };

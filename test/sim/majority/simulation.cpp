@@ -17,8 +17,9 @@ constexpr std::uint64_t most_events = 8'000'000;
 constexpr instant inspection = 10 * millis;
 
 constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
-    make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss, make_bounds,
-    make_healing,   make_liveness,  make_terms,        make_releases,         make_rest,
+    make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss,
+    make_bounds,    make_healing,   make_liveness,     make_contention,
+    make_answers,   make_terms,     make_releases,     make_rest,
 };
 
 }  // namespace
@@ -33,10 +34,22 @@ instant held::since() const {
     return first;
 }
 
+bool held::joined_since(instant then) const {
+    bool any = granted_at >= then;
+    for (std::size_t i = 0; i < seen().parts.size(); ++i) {
+        const impl::view_ptr& part = seen().parts[i];
+        any = any || (part && home->born(i, *part) >= then);
+    }
+    return any;
+}
+
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
 
 simulation::simulation(std::uint64_t seed, bool print)
-    : world_{seed, print}, how_{world_.chance}, forces_(how_.names) {
+    : world_{seed, print},
+      more_{~seed},
+      how_{world_.chance, dice{more_.seed()}},
+      forces_(how_.names) {
     outcome_.seed = seed;
     for (std::size_t i = 0; i < how_.names; ++i) {
         specs_.push_back(
@@ -83,6 +96,9 @@ call& simulation::begin_call(user& by, call::kind what, std::size_t name) {
     c.name = name;
     c.asked_at = world_.now();
     forces_[name].running += what == call::kind::force ? 1 : 0;
+    for (const auto& check : checkers_) {
+        check->asked(c);
+    }
     return c;
 }
 
@@ -225,12 +241,27 @@ void simulation::come_to_rest() {
     if (busy()) {
         violate("rest", "a user still waits for an answer");
     }
+    run_until(world_.now() + how_.promptness());
+    for (const auto& check : checkers_) {
+        check->left();
+    }
     // Keys that were left behind on purpose last for a lease.
     const instant left = how_.detaching ? leases_end() - settled_at_ : 0;
     run_until(world_.now() + left + how_.patience());
     for (const auto& check : checkers_) {
         check->rested();
     }
+}
+
+// All of them try at about the same time.
+void simulation::rush(std::size_t name) {
+    for (const auto& u : users_) {
+        if (!u->home().dead() && u->idle()) {
+            u->probe(name, {}, true);
+            run_until(world_.now() + more_.between(0, how_.net.latency));
+        }
+    }
+    come_to_rest();
 }
 
 void simulation::probe() {
@@ -243,6 +274,7 @@ void simulation::probe() {
         if (outcome_.grants == before) {
             violate("liveness", "a free lock is not granted to the only one who asks");
         }
+        rush(name);
     }
 }
 

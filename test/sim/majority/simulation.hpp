@@ -42,6 +42,8 @@ struct held {
     bool lost() const noexcept { return view->lost.load() != 0; }
     /// When the oldest of its parts was asked for.
     instant since() const;
+    /// One of its parts was asked for then, or later.
+    bool joined_since(instant then) const;
     /// What `hold::owns_lock()` says now.
     bool believes() const noexcept { return !lost() && home->local_now() < valid_until(); }
 };
@@ -85,6 +87,8 @@ public:
     bool forced(std::size_t name, instant since) const noexcept;
     bool may_crash() const noexcept { return processes_.size() < most_processes; }
     void replace(process& p, bool heard, effect* e);
+    void count_closing() noexcept { ++outcome_.closings; }
+    std::uint64_t one_more_seed() noexcept { return more_.seed(); }
     effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
     void violate(std::string_view checker, std::string_view what);
 
@@ -115,9 +119,11 @@ private:
     void wind_down();
     void come_to_rest();
     void probe();
+    void rush(std::size_t name);
     bool busy() const noexcept;
 
     world world_;
+    dice more_;  // for choices that came later: they change no earlier one
     const scenario how_;
     std::deque<std::pair<fault, effect>> attempts_{};
     std::vector<machine> machines_{};

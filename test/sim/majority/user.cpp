@@ -124,9 +124,9 @@ void user::acquire(lock_options o, bool try_only) {
     may_tire();
 }
 
-void user::probe(std::size_t name, duration wait) {
+void user::probe(std::size_t name, duration wait, bool try_only) {
     at_ = home_.groups()[name].get();
-    acquire({.wait = wait, .lease = all_.how().longest_lease, .renew = true}, false);
+    acquire({.wait = wait, .lease = all_.how().longest_lease, .renew = true}, try_only);
 }
 
 void user::ended(call& c) {
@@ -192,6 +192,8 @@ void user::extend() {
     held& h = *held_;
     h.lease = std::max(h.lease, lease);
     h.extended = true;
+    c.lease = lease;
+    c.extends = h.view;
     at_->turn([&] { at_->group().extend(h.view, lease, &c); });
     may_tire();
 }
@@ -202,11 +204,13 @@ void user::leave() {
     const impl::view_ptr view = held_->view;
     const bool lost = held_->lost();
     const time_point until = held_->valid_until();
+    const instant since = held_->since();
     all_.gone(held_);
     has_ = false;
     if (!lost && chance.once_in(2)) {
         call& c = start_call(call::kind::unlock);
         c.until = until;
+        c.since = since;
         for (std::size_t i = 0; i < home_.members(); ++i) {
             const impl::view_ptr& part = static_cast<const group::view&>(*view).parts[i];
             c.fields.push_back(part ? home_.field_of(i, *part) : std::string{});

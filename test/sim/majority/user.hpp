@@ -32,8 +32,8 @@ public:
     void start();
     /// No new work: gives up what it waits for, and what it has.
     void stop();
-    /// At rest: acquires this lock, and gives it back.
-    void probe(std::size_t name, duration wait);
+    /// At rest: acquires this lock, or tries to, and gives it back.
+    void probe(std::size_t name, duration wait, bool try_only = false);
     void die() noexcept;
     bool idle() const noexcept { return !waiting_for_ && !has_; }
     /// Null if it waits for nothing.

@@ -204,13 +204,13 @@ TEST_F(split_test, holds_of_two_masters_share_no_data_and_one_of_them_is_discard
     EXPECT_TRUE(server.redis().anyone_has_field("k", field, server.wall_clock()));
     EXPECT_FALSE(server.share_data("k", field, other));
     EXPECT_FALSE(server.discarded(field)) << "not yet";
-    EXPECT_EQ(server.last_split(), w.now());
+    EXPECT_EQ(server.last_split("k"), w.now());
     run_until(3 * seconds);
     EXPECT_TRUE(server.discarded(field));
     EXPECT_FALSE(server.discarded(other));
     EXPECT_FALSE(server.redis().anyone_has_field("k", field, server.wall_clock()));
     EXPECT_TRUE(e.was_felt());
-    EXPECT_LT(server.last_split(), w.now());
+    EXPECT_LT(server.last_split("k"), w.now());
 }
 
 TEST_F(split_test, a_hold_that_the_replica_has_may_not_overlap_with_one_of_either) {
@@ -243,6 +243,25 @@ TEST_F(split_test, there_is_no_other_split_and_no_failover_before_it_is_over) {
     EXPECT_FALSE(server.may_take_over(0));
     run_until(3 * seconds);
     EXPECT_TRUE(server.may_take_over(0));
+}
+
+TEST(split_in_a_cluster_test, is_one_of_the_keys_of_its_part_alone) {
+    world w{1};
+    server_node server{w, {.run_as = deployment::cluster}};
+    network net{w, server, {}};
+    server.use(net);
+    const std::size_t shard = server.shard_of("k");
+    std::string elsewhere = "a";
+    while (server.shard_of(elsewhere) == shard) {
+        ++elsewhere.front();
+    }
+    ASSERT_TRUE(server.split({.shard = shard, .promoted = 1 * millis, .over = 1 * seconds}));
+    EXPECT_EQ(server.last_split("k"), w.now());
+    EXPECT_EQ(server.last_split(elsewhere), -1);
+    while (w.step(3 * seconds)) {
+    }
+    EXPECT_GE(server.last_split("k"), 1 * seconds);
+    EXPECT_EQ(server.last_split(elsewhere), -1);
 }
 
 TEST_F(split_test, healing_ends_it_at_once) {

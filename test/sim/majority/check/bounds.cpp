@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 namespace conch::sim::majority {
 namespace {
@@ -34,8 +35,18 @@ public:
         }
     }
 
+    void turned(process& p) override {
+        for (const auto& u : all_.users()) {
+            const call* const c = &u->home() == &p ? u->asks_now() : nullptr;
+            if (c && c->given_up && c->completions == 0) {
+                violate("a call that is given up goes on: " + number_of(*c));
+            }
+        }
+    }
+
     // Calls end in about the order in which they began.
     void inspected() override {
+        note_reach();
         const auto& calls = all_.calls();
         while (done_ < calls.size() && (calls[done_].completions > 0 || is_dead(calls[done_]))) {
             ++done_;
@@ -43,13 +54,42 @@ public:
         for (std::size_t i = done_; i < calls.size(); ++i) {
             const call& c = calls[i];
             if (c.completions == 0 && !is_dead(c) && is_late(c)) {
-                violate("a call is late: " + std::to_string(static_cast<int>(c.what)));
+                violate("a call is late: " + number_of(c));
                 return;
             }
         }
     }
 
 private:
+    static std::string number_of(const call& c) { return std::to_string(static_cast<int>(c.what)); }
+
+    // With a server that is connected, and silent, it is given more time than it needs.
+    void note_reach() {
+        const auto& all = all_.processes();
+        unreached_since_.resize(all.size(), -1);
+        for (std::size_t p = 0; p < all.size(); ++p) {
+            std::size_t there = 0;
+            for (std::size_t i = 0; i < all[p]->members(); ++i) {
+                there += all[p]->node(i).connected() ? 1u : 0u;
+            }
+            instant& since = unreached_since_[p];
+            if (there > all[p]->members() / 2) {
+                since = -1;
+            } else if (since < 0) {
+                since = all_.the_world().now();
+            }
+        }
+    }
+
+    bool is_unreached(const call& c) const {
+        const instant since = unreached_since_[c.by->home().index()];
+        const duration t = all_.how().answer_timeout;
+        const duration line = std::max<duration>(500ms, 10 * t);
+        const duration patience = all_.how().settings.operation_timeout * 102 / 100;
+        return since >= 0 && all_.the_world().now() > std::max(since, c.asked_at) +
+                                                          (patience + line + 6 * t + slack).count();
+    }
+
     void needless(const call& c) {
         const bool greeted = c.asked_at > c.by->home().began_at() + 2 * seconds;
         // The others ask those that have a part in the hold.
@@ -57,8 +97,7 @@ private:
                               c.what == call::kind::force;
         if (asks_all && all_.how().has_a_sound_majority() && greeted &&
             c.ec == errc::not_connected) {
-            violate("a call does not find the majority that is there: " +
-                    std::to_string(static_cast<int>(c.what)));
+            violate("a call does not find the majority that is there: " + number_of(c));
         }
     }
 
@@ -68,6 +107,7 @@ private:
         const duration t = all_.how().answer_timeout;
         const process& home = c.by->home();
         const instant now = all_.the_world().now();
+        const duration patience = all_.how().settings.operation_timeout * 102 / 100;
         if (now < home.paused_until() + slack.count() + 8 * t.count()) {
             return false;  // it has as much time as that took, too
         }
@@ -76,11 +116,12 @@ private:
             case call::kind::acquire: {
                 const duration wait = c.options.wait.value_or(c.try_only ? 0s : forever);
                 // The first round and what settles it are given their time.
-                return wait != forever && passed > wait + wait / 50 + 4 * t + slack;
+                return is_unreached(c) ||
+                       (wait != forever && passed > wait + wait / 50 + 4 * t + slack);
             }
-            case call::kind::extend:
-                return passed > all_.how().settings.operation_timeout * 102 / 100 + slack;
-            case call::kind::unlock: return home.local_now() > c.until + slack;
+            case call::kind::extend: return passed > patience + slack;
+            case call::kind::unlock:
+                return home.local_now() > c.until + slack || passed > patience + slack;
             case call::kind::status:
             case call::kind::force: return passed > t + slack;
             case call::kind::watch: return false;  // loss_in_time knows
@@ -89,6 +130,7 @@ private:
     }
 
     std::size_t done_ = 0;
+    std::vector<instant> unreached_since_{};  // by process: no majority was; -1: one is
 };
 
 }  // namespace

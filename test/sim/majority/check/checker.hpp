@@ -2,6 +2,9 @@
 #ifndef CONCH_TEST_SIM_MAJORITY_CHECK_CHECKER_HPP
 #define CONCH_TEST_SIM_MAJORITY_CHECK_CHECKER_HPP
 
+#include <conch/clock.hpp>
+
+#include <chrono>
 #include <memory>
 #include <string_view>
 
@@ -12,6 +15,9 @@ class simulation;
 struct call;
 struct held;
 
+/// For what is on its way from one strand to another.
+inline constexpr duration between_strands = std::chrono::milliseconds{10};
+
 /// Watches a run for one property.
 class checker {
 public:
@@ -21,6 +27,8 @@ public:
     virtual ~checker() = default;
 
     virtual std::string_view name() const noexcept = 0;
+    /// A user calls, and what it asks for is filled in later.
+    virtual void asked(const call&) {}
     /// A user got a hold.
     virtual void granted(const held&) {}
     /// A turn of an engine or a group of this process is over.
@@ -29,7 +37,9 @@ public:
     virtual void completed(const call&) {}
     /// Now and then, whatever happens.
     virtual void inspected() {}
-    /// Nobody wants or holds anything any more, and the time for it to be over has passed.
+    /// Nobody wants or holds anything any more, and there was time for what is on its way then.
+    virtual void left() {}
+    /// The same, and the time for all to be over has passed.
     virtual void rested() {}
 
 protected:
@@ -45,6 +55,8 @@ std::unique_ptr<checker> make_no_needless_loss(simulation& s);
 std::unique_ptr<checker> make_bounds(simulation& s);
 std::unique_ptr<checker> make_healing(simulation& s);
 std::unique_ptr<checker> make_liveness(simulation& s);
+std::unique_ptr<checker> make_contention(simulation& s);
+std::unique_ptr<checker> make_answers(simulation& s);
 std::unique_ptr<checker> make_terms(simulation& s);
 std::unique_ptr<checker> make_releases(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);

@@ -10,7 +10,6 @@ namespace {
 
 /// A member's word comes later than it is seen, and the group's own word a moment behind its time.
 constexpr instant tolerance = 25 * millis;
-constexpr duration moment{10 * millis};
 
 class loss_in_time final : public checker {
 public:
@@ -26,10 +25,13 @@ public:
     }
 
     void completed(const call& c) override {
-        if (c.what != call::kind::watch || !c.ec || c.given_up) {
+        // The drain of a member is told at its beginning, as if that were lost.
+        if (c.what != call::kind::watch || !c.ec || c.given_up || c.ec == errc::overloaded ||
+            c.by->home().is_closing()) {
             return;
         }
-        if (c.watches->lost.load() == 0 && (c.before == duration{} || lasts(c))) {
+        const bool is_over = c.by->home().local_now() >= impl::end_of(*c.watches);
+        if (c.watches->lost.load() == 0 && !is_over && (c.before == duration{} || lasts(c))) {
             violate("who watches a hold is told of a loss that is none");
         }
     }
@@ -37,14 +39,18 @@ public:
     void inspected() override {
         std::map<impl::view_ptr, instant> still;
         for (const held& h : all_.holds()) {
-            if (h.lost() || h.believes()) {
+            const bool is_over = !h.lost() && !h.believes();
+            if (!is_over && !(h.believes() && is_due(h))) {
                 continue;
             }
             const auto seen = since_.find(h.view);
             const instant first = seen != since_.end() ? seen->second : all_.the_world().now();
-            const instant since = std::max(first, h.home->paused_until());
+            // The group knows the end by itself, and what is before that from its members.
+            const instant since =
+                std::max(first, is_over ? h.home->paused_until() : h.home->hangs_until());
             if (all_.the_world().now() > since + tolerance) {
-                violate("a hold that nobody believes in is not lost");
+                violate(is_over ? "a hold that nobody believes in is not lost"
+                                : "who watches a hold is not told before its end");
             }
             still.emplace(h.view, first);
         }
@@ -52,6 +58,12 @@ public:
     }
 
 private:
+    // Its watch is to tell now.
+    static bool is_due(const held& h) {
+        return h.watch && h.watch->completions == 0 && h.watch->before > duration{} &&
+               h.home->local_now() + h.watch->before >= h.valid_until();
+    }
+
     // By members that joined before this turn: one that came behind the word may have mended it.
     bool lasts(const call& c) const {
         const process& home = c.by->home();
@@ -59,15 +71,15 @@ private:
         const instant joined = all_.the_world().now() - 3 * all_.how().answer_timeout.count();
         std::size_t lasting = 0;
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            const bool counts = parts[i] && parts[i]->lost.load() == 0 &&
-                                home.born(i, *parts[i]) < joined &&
-                                impl::end_of(*parts[i]) > home.local_now() + c.before + moment;
+            const bool counts =
+                parts[i] && parts[i]->lost.load() == 0 && home.born(i, *parts[i]) < joined &&
+                impl::end_of(*parts[i]) > home.local_now() + c.before + between_strands;
             lasting += counts ? 1u : 0u;
         }
         return lasting > parts.size() / 2;
     }
 
-    std::map<impl::view_ptr, instant> since_{};  // when it was seen to be over
+    std::map<impl::view_ptr, instant> since_{};  // when it was seen to be over, or nearly so
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// In the end nothing is left: no key, no subscription, no state in an engine or a group.
+// In the end nothing is left: no key, as soon as what was given back has reached its server; no
+// subscription, no state in an engine or a group.
 #include "sim/majority/simulation.hpp"
 
 namespace conch::sim::majority {
@@ -10,16 +11,17 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "rest"; }
 
+    // What is detached stays.
+    void left() override {
+        if (!all_.how().detaching) {
+            look_at_keys();
+        }
+    }
+
     void rested() override {
+        look_at_keys();
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            server_node& s = all_.server(i);
-            for (std::size_t name = 0; name < all_.how().names; ++name) {
-                if (s.redis().exists(all_.spec(name)->name(), s.wall_clock())) {
-                    violate("lock " + std::to_string(name) + " is still on server " +
-                            std::to_string(i));
-                }
-            }
-            if (s.redis().subscribers() != 0) {
+            if (all_.server(i).redis().subscribers() != 0) {
                 violate("subscriptions are still on server " + std::to_string(i));
             }
         }
@@ -36,6 +38,15 @@ public:
     }
 
 private:
+    void look_at_keys() {
+        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+            server_node& s = all_.server(i);
+            for (const std::string& key : s.redis().keys_at(0, s.wall_clock())) {
+                violate(key + " is still on server " + std::to_string(i));
+            }
+        }
+    }
+
     void look(const process& p) {
         for (std::size_t i = 0; i < p.members(); ++i) {
             const stats s = p.node(i).engine().counters();

@@ -2,13 +2,8 @@
 // A hold lasts no longer than it was asked for.
 #include "sim/majority/simulation.hpp"
 
-#include <chrono>
-
 namespace conch::sim::majority {
 namespace {
-
-/// For what was on its way between strands when it was granted.
-constexpr duration between_strands = std::chrono::milliseconds{10};
 
 class terms final : public checker {
 public:

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a group answers is so: a lock is told to be held while somebody holds it, by that one, and
+// free while no server has it; an extension that is told to be made is made at a majority; and an
+// unlock fails only for a reason that is there.
+#include "core/time.hpp"
+#include "sim/majority/simulation.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace conch::sim::majority {
+namespace {
+
+class answers final : public checker {
+public:
+    explicit answers(simulation& s) : checker{s}, there_at_(s.how().names, -1) {}
+    std::string_view name() const noexcept override { return "answers"; }
+
+    void asked(const call& c) override {
+        if (c.what == call::kind::status) {
+            look_for(c.name);
+        }
+    }
+
+    // What is taken stays so until a turn of who took it.
+    void turned(process&) override {
+        for (const auto& u : all_.users()) {
+            if (u->asks_now() && u->asks_now()->what == call::kind::status) {
+                look_for(u->asks_now()->name);
+            }
+        }
+    }
+
+    void completed(const call& c) override {
+        if (c.given_up) {
+            return;
+        }
+        if (c.what == call::kind::status && !c.ec) {
+            look_for(c.name);
+            judge_status(c);
+        } else if (c.what == call::kind::extend && !c.ec) {
+            judge_extension(c);
+        } else if (c.what == call::kind::unlock && c.ec) {
+            judge_unlock(c);
+        }
+    }
+
+private:
+    void look_for(std::size_t name) {
+        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+            server_node& s = all_.server(i);
+            if (s.redis().exists(all_.spec(name)->name(), s.wall_clock())) {
+                there_at_[name] = all_.the_world().now();
+            }
+        }
+    }
+
+    bool disturbed(std::size_t name, instant since) {
+        bool any = all_.forced(name, since);
+        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+            any = any || all_.forgot(i, name, since);
+        }
+        return any;
+    }
+
+    void judge_status(const call& c) {
+        if (c.status.locked && c.asked_at >= all_.settled_at() && there_at_[c.name] < c.asked_at) {
+            violate("lock " + std::to_string(c.name) + " is told to be held, and is free");
+        }
+        for (const held& h : all_.holds()) {
+            if (h.name == c.name && h.believes() && !h.joined_since(c.asked_at) &&
+                !disturbed(h.name, h.since()) && !(c.status.locked && tells_of(h, c))) {
+                violate("lock " + std::to_string(c.name) + " is told to be " +
+                        (c.status.locked ? "held by " + c.status.holder : "free") +
+                        ", and another has it");
+            }
+        }
+    }
+
+    // Holders at several servers are named with blanks between.
+    static bool tells_of(const held& h, const call& c) {
+        const auto& parts = h.seen().parts;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const std::string field = parts[i] ? h.home->field_of(i, *parts[i]) : "?";
+            if ((' ' + c.status.holder + ' ').find(' ' + field + ' ') != std::string::npos) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void judge_extension(const call& c) {
+        const auto h = std::find_if(all_.holds().begin(), all_.holds().end(),
+                                    [&](const held& one) { return one.view == c.extends; });
+        if (h == all_.holds().end() || h->lost() || h->options.max_hold != forever ||
+            disturbed(h->name, c.asked_at)) {
+            return;
+        }
+        const time_point asked = h->home->node(0).local(c.asked_at);
+        if (h->valid_until() < core::lease_end(asked, c.lease)) {
+            violate("an extension is told to be made, and the hold ends before");
+        }
+        std::size_t extended = 0;
+        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+            const impl::view_ptr& part = h->seen().parts[i];
+            extended += part && lasts(*h, i, *part, c) ? 1u : 0u;
+        }
+        if (extended <= all_.how().servers / 2) {
+            violate("an extension is told to be made, and is at " + std::to_string(extended) +
+                    " servers");
+        }
+    }
+
+    bool lasts(const held& h, std::size_t i, impl::hold_view& part, const call& c) {
+        server_node& s = all_.server(i);
+        const std::string key{all_.spec(h.name)->name()};
+        const instant passed = all_.the_world().now() - c.asked_at;
+        const instant left = s.redis().left(key, s.wall_clock()) * millis;
+        return s.redis().has_field(key, h.home->field_of(i, part), s.wall_clock()) &&
+               left + passed + 2 * millis >= c.lease.count();
+    }
+
+    void judge_unlock(const call& c) {
+        const bool is_over = c.by->home().local_now() + between_strands >= c.until;
+        const bool is_late = all_.the_world().now() - c.asked_at + between_strands.count() >=
+                             all_.how().settings.operation_timeout.count();
+        const bool excused = disturbed(c.name, c.since);
+        if ((c.ec == errc::lease_expired && !is_over && !excused) ||
+            (c.ec == errc::lock_lost && !excused) ||
+            (c.ec == errc::not_connected && !is_late && c.asked_at >= all_.settled_at())) {
+            violate("an unlock tells \"" + c.ec.message() + "\", and it is not so");
+        }
+        if (c.asked_at >= all_.settled_at() && all_.how().answers_in_time() && !is_over &&
+            !excused) {
+            violate("an unlock fails with \"" + c.ec.message() + "\" for no reason");
+        }
+    }
+
+    std::vector<instant> there_at_;  // at which server ever, while somebody asked
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_answers(simulation& s) { return std::make_unique<answers>(s); }
+
+}  // namespace conch::sim::majority
