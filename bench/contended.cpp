@@ -152,7 +152,6 @@ report run(const server_choice& where, const arguments& how) {
     const auto time = how.nanoseconds("seconds");
     const bool fair = how.count("fair") != 0;
     const mutex_options what{.fenced = how.count("fenced") != 0};
-    const bool fair = how.count("fair") != 0;
     std::deque<worker> workers;
     for (std::size_t i = 0; i < how.count("processes"); ++i) {
         workers.emplace_back(

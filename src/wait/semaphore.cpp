@@ -156,7 +156,7 @@ void semaphore::answered(const resp::value& reply) {
     if (unwanted > 0) {
         all.give_back(*this, unwanted);
     }
-    refused(batch, *granted, *granted > 0 && call_.history.copies > 1);
+    refused(batch, *granted, call_.history.copies > 1);
 }
 
 // The first waiter that doesn't fit stays in front, or leaves; then that is known of those only who

@@ -64,6 +64,13 @@ public:
             engine_.status(locks_[0], {.clients = true}, next(), &located_);
             engine_.force_unlock(locks_[0], next());
             engine_.permits(rate_, 1, patience, false, next(), &verdict_);
+            engine_.acquire_permits(semaphore_, 1, patience, false, next());
+            engine_.acquire_permits(semaphore_, 2, {}, true, next());
+            for (const auto change :
+                 {lock::permit_change::kind::add, lock::permit_change::kind::drain,
+                  lock::permit_change::kind::look}) {
+                engine_.change_permits(semaphore_, change, 1, next(), &number_);
+            }
         });
     }
 
@@ -186,6 +193,9 @@ private:
     const impl::spec_ptr fair_ = impl::lock_spec::make(conch::protocol::fair_protocol, "g", {});
     const impl::rate_spec_ptr rate_{
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
+    const impl::count_spec_ptr semaphore_{
+        new impl::count_spec{impl::count_spec::kind::semaphore, "s", false}};
+    std::int64_t number_ = 0;
     lock_status status_{};
     lock_status located_{};
     lock_status shared_{};

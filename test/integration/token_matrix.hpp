@@ -2,10 +2,8 @@
 #ifndef CONCH_TEST_INTEGRATION_TOKEN_MATRIX_HPP
 #define CONCH_TEST_INTEGRATION_TOKEN_MATRIX_HPP
 
-#include "support/attempt.hpp"
-#include "support/redis_test.hpp"
-
-#include <conch/rate_limiter.hpp>
+#include "integration/token_scene.hpp"
+#include "integration/token_semaphores.hpp"
 
 #include <memory>
 #include <optional>
@@ -17,44 +15,6 @@
 #include <vector>
 
 namespace conch::test {
-
-/// What every operation of the matrix works on: a client that has taken "held", and a free "asked".
-struct scene {
-    scene(asio::io_context& context, raw_client& r, const config& settings);
-
-    /// Another operation of the client succeeds.
-    void expect_usable();
-    /// Runs until `condition()`; the test fails if it doesn't come true.
-    template <typename Condition>
-    void expect(Condition condition, const char* what) {
-        EXPECT_TRUE(run_until(io, condition)) << what;
-    }
-
-    asio::io_context& io;
-    raw_client& raw;
-    client c;
-    mutex m;
-    rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
-    std::uint64_t permits = 1;
-    lock_options options{};
-    hold h{};
-    error_code at_once{};  ///< what `fail_at_once` leads to
-};
-
-/// How often a handler was called, and with what.
-template <typename Value>
-struct outcome {
-    int calls = 0;
-    error_code ec{};
-    Value value{};
-
-    void operator()(error_code e) { (*this)(e, Value{}); }
-    void operator()(error_code e, Value v) {
-        ++calls;
-        ec = e;
-        value = std::move(v);
-    }
-};
 
 // One struct for each public operation. `value`: what its handler gets after the code. `start`:
 // with a token, or with none for the default. `prepare`: then it succeeds, and `check` sees that.
@@ -107,13 +67,6 @@ struct try_lock_operation : acquiring<try_lock_operation> {
         s.options.lease = 1ms;
         s.at_once = errc::invalid_lease;
     }
-};
-
-/// Those that end in one script, which waits in the server while that is paused.
-struct asking {
-    static void prepare(scene&) {}
-    static void park(scene& s) { s.raw.pause_writes(60s); }
-    static void unpark(scene& s) { s.raw.unpause(); }
 };
 
 struct status_operation : asking {
@@ -283,7 +236,9 @@ struct acquire_operation : try_acquire_operation {
 using all_operations =
     std::tuple<lock_operation, try_lock_operation, status_operation, force_unlock_operation,
                unlock_operation, extend_operation, wait_lost_operation, wait_lost_before_operation,
-               shutdown_operation, drain_operation, try_acquire_operation, acquire_operation>;
+               shutdown_operation, drain_operation, try_acquire_operation, acquire_operation,
+               acquire_permits_operation, try_acquire_permits_operation, release_operation,
+               add_operation, set_operation, try_set_operation, drain_permits_operation>;
 
 template <typename Operation>
 using outcome_of = outcome<typename Operation::value>;

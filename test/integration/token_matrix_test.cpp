@@ -28,6 +28,8 @@ void status_operation::fail_at_once(scene& s) {
     s.at_once = errc::client_closed;
 }
 
+void drain_permits_operation::fail_at_once(scene& s) { status_operation::fail_at_once(s); }
+
 void PrintTo(const matrix_cell& cell, std::ostream* out) { *out << cell.name; }
 
 std::string name_of_cell(const ::testing::TestParamInfo<matrix_cell>& which) {

@@ -106,6 +106,7 @@ void taker::give_up(std::uint64_t generation, std::uint64_t) {
     all_.the_world().note("give up", client_);
     node().turn([&] {
         if (asked_->running) {  // it may have ended as the turn began
+            all_.attempt(fault::cancel).felt();
             asked_->given_up = true;
             node().engine().cancel(*asked_->running, boost::system::errc::make_error_code(
                                                          boost::system::errc::operation_canceled));

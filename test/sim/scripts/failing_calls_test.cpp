@@ -255,6 +255,34 @@ TEST_P(failing_calls, leave_no_key_without_expiry_and_no_lock_that_the_answer_de
 
 INSTANTIATE_TEST_SUITE_P(scripts, failing_calls, ::testing::ValuesIn(scenes()));
 
+TEST(semaphore_scripts, no_earlier_copy_takes_more_than_a_repeated_one) {
+    for (const char* how : {"again", "mark"}) {
+        script_player p;
+        const words keys{"permits", "once"};
+        p.ask({"SET", "permits", "1"});
+        const words late = call_of(script_id::semaphore_acquire, keys, {"60000", "take", "2"});
+        EXPECT_EQ(p.ask(call_of(script_id::semaphore_acquire, keys, {"60000", how, "2"})),
+                  ":0\r\n");
+        p.ask({"SET", "permits", "2"});
+        EXPECT_EQ(p.ask(late), ":0\r\n") << how;
+        EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << how;
+    }
+}
+
+TEST(semaphore_scripts, no_earlier_copy_changes_what_a_later_one_did_not) {
+    for (const words& args : {words{"try_set", "9"}, words{"mark", "9"}, words{"drain", "0"}}) {
+        script_player p;
+        const words keys{"permits", "once"};
+        p.ask({"SET", "permits", "0"});
+        const words copy = call_of(script_id::semaphore_change, keys,
+                                   {"60000", "channel", "publish", args[0], args[1]});
+        const std::string answer = p.ask(copy);
+        p.ask({"SET", "permits", "2"});
+        EXPECT_EQ(p.ask(copy), answer) << args[0];
+        EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << args[0];
+    }
+}
+
 TEST(fencing_scripts, a_clock_beyond_all_tokens_takes_no_lock) {
     for (const script_id acquire : {script_id::acquire, script_id::value_acquire}) {
         script_player p;

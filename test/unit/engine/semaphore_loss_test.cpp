@@ -207,6 +207,21 @@ TEST_F(engine_semaphore, a_subscription_that_the_server_ends_is_asked_for_anew) 
     EXPECT_EQ(h.sent(), lines{take_of(4, "1")}) << "what came before it is not missed";
 }
 
+TEST_F(engine_semaphore, an_answer_of_another_shape_is_an_error) {
+    for (const std::string& wrong :
+         {integer(2), integer(-1), bulk("1"), array(integer(1)), array(integer(2), integer(0))}) {
+        operation& op = h.take(s, 1);
+        operation& add = h.change(s, kind::add, 1);
+        operation& drain = h.change(s, kind::drain);
+        operation& look = h.change(s, kind::look);
+        h.reply(wrong, wrong, wrong, array(integer(1)));
+        for (const operation* o : {&op, &add, &drain, &look}) {
+            EXPECT_TRUE(o->done() && o->ec) << wrong << o->ec.message();
+        }
+    }
+    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+}
+
 TEST_F(engine_semaphore, a_shutdown_gives_back_what_was_granted_to_nobody) {
     operation& op = h.take(s, 2);
     operation& add = h.change(s, kind::add, 1);
