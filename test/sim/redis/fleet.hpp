@@ -28,7 +28,7 @@ enum class deployment : std::uint8_t {
     counters,    ///< run in any way, for semaphores
 };
 
-inline constexpr std::size_t deployment_count = 6;
+inline constexpr std::size_t deployment_count = 7;
 
 std::string_view name_of(deployment d) noexcept;
 /// None if nothing is called so.
