@@ -81,7 +81,9 @@ void slot::answered(attempt& t, const wire::outcome& o) {
 // Who has a place at the server keeps it, and what it is known by there, over its tries.
 acquisition& slot::acquisition_to_try(release* leaving) {
     if (protocol::has_places(*spec) && !acquisitions_.empty()) {
-        return acquisitions_.first();
+        acquisition& kept = acquisitions_.first();
+        client.pool.note_lost_copies(kept);
+        return kept;
     }
     const waiter& w = queue_.head();
     acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
