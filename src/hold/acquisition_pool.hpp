@@ -32,14 +32,14 @@ public:
     }
     /// The acquire is not on its way any more: only its lost copies matter from now on.
     void end_attempt(acquisition& a) {
-        keep_lost(a);
+        note_lost_copies(a);
         attempts_.free(*std::exchange(a.acquiring, nullptr));
     }
-    /// The acquire is made again, or ends: its lost copies still matter.
-    void keep_lost(acquisition& a) {
+    /// It is submitted anew, and forgets what became of its copies.
+    void note_lost_copies(acquisition& a) {
         if (const std::optional<lost_copies> lost = a.acquiring->lost()) {
             std::optional<lost_copies>& all = release_of(a).acquires;
-            all = all ? both(*all, *lost) : *lost;
+            all = all ? all->and_also(*lost) : *lost;
         }
     }
     void free(acquisition& a) noexcept {

@@ -7,6 +7,7 @@
 
 #include <conch/clock.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -20,13 +21,13 @@ struct lost_copies {
     time_point first_sent{};
     time_point last_lost{};  ///< when the last of their connections broke
     time_point until{};      ///< the lease of the last one is over by then
-};
 
-inline lost_copies both(const lost_copies& a, const lost_copies& b) noexcept {
-    return {.first_sent = std::min(a.first_sent, b.first_sent),
-            .last_lost = std::max(a.last_lost, b.last_lost),
-            .until = std::max(a.until, b.until)};
-}
+    lost_copies and_also(const lost_copies& others) const noexcept {
+        return {.first_sent = std::min(first_sent, others.first_sent),
+                .last_lost = std::max(last_lost, others.last_lost),
+                .until = std::max(until, others.until)};
+    }
+};
 
 /// The acquire of an acquisition, until it is answered and, if asked for, replicated.
 struct attempt : wire::call {

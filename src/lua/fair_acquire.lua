@@ -46,7 +46,7 @@ local function to_be_subtracted(ahead)
         return sum  -- all are of conch
     end
     for _, field in ipairs(redis.call('lrange', KEYS[2], '0', whole(ahead - 1))) do
-        local score = tonumber(redis.call('zscore', KEYS[3], field) or nil)
+        local score = time_in(redis.call('zscore', KEYS[3], field))
         if redis.call('hexists', KEYS[4], field) == 1 then
             before = nil
         else

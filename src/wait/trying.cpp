@@ -81,7 +81,9 @@ void slot::answered(attempt& t, const wire::outcome& o) {
 // Who has a place at the server keeps it, and what it is known by there, over its tries.
 acquisition& slot::acquisition_to_try(release* leaving) {
     if (protocol::has_places(*spec) && !acquisitions_.empty()) {
-        return acquisitions_.first();
+        acquisition& kept = acquisitions_.first();
+        client.pool.note_lost_copies(kept);
+        return kept;
     }
     const waiter& w = queue_.head();
     acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
@@ -99,9 +101,6 @@ void slot::try_now(release* leaving) {
     const waiter& w = queue_.head();
     acquisition& a = acquisition_to_try(leaving);
     trying_ = &a;
-    if (protocol::has_places(*a.spec)) {
-        client.pool.keep_lost(a);  // of the last try by the same field
-    }
     a.acquiring->begun = env().now;
     a.acquiring->by_body = false;
     a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();

@@ -43,6 +43,10 @@ private:
         } else if (!holder && l.held && !released(l)) {
             l.told_until = std::max(l.told_until, all_.the_world().now() + misled(l));
         }
+        if (all_.how().fair && (dead_in_line(name) || (holder && all_.deserted(*holder)))) {
+            // Who was told how long the dead have their places asks now and then.
+            l.told_until = all_.the_world().now() + all_.how().settings.max_poll_interval.count();
+        }
         l.held = holder != nullptr;
         if (all_.settled()) {
             const bool there = holder || server.redis().exists(key, server.wall_clock());
@@ -54,7 +58,7 @@ private:
     void judge(std::size_t name, bool vain) {
         lock& l = locks_[name];
         // A stranger who takes a text away that took a hold's place tells nobody.
-        if (!vain || (all_.how().has(fault::vandal) && !l.seen) || dead_in_line(name)) {
+        if (!vain || (all_.how().has(fault::vandal) && !l.seen)) {
             l.free_since = -1;
             return;
         }

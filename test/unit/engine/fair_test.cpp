@@ -257,53 +257,6 @@ TEST_F(engine_fair, a_message_without_a_fence_is_none_for_who_wants_one) {
     EXPECT_TRUE(op.granted());
 }
 
-TEST_F(engine_fair, a_place_outlives_the_connection) {
-    operation& op = first_waiter();
-    h.break_connection();
-    h.connect(2, "2222");
-    EXPECT_EQ(h.sent(), (lines{listen_of(1)}));
-    h.reply(listening(1));
-    EXPECT_EQ(h.sent(), lines{ask_of(1)}) << "with the same field";
-    h.reply(granted());
-    EXPECT_TRUE(op.granted());
-}
-
-TEST_F(engine_fair, a_lost_try_is_made_again_and_what_it_may_leave_behind_is_released) {
-    operation& op = first_waiter();
-    h.advance(1200ms);
-    h.sent();
-    h.break_connection();
-    h.connect(2, "2222");
-    h.sent();
-    h.reply(listening(1), busy(5000));
-    h.sent();
-    h.reply(told(1, "2"));
-    ASSERT_TRUE(op.granted());
-    h.reply(not_listening(1));
-    h.sent();
-    h.release(op.view);
-    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
-    h.reply(integer(0));
-}
-
-TEST_F(engine_fair, a_lost_copy_of_an_earlier_try_is_not_forgotten_by_the_next) {
-    operation& op = first_waiter();
-    h.advance(1200ms);
-    h.sent();
-    h.break_connection();
-    h.connect(2);
-    h.sent();
-    h.reply(error("NOPERM no"), listening(1), busy(5000));  // the old connection goes on
-    h.advance(1200ms);
-    EXPECT_EQ(h.sent(), lines{ask_of(1)}) << "another try, whose answer comes";
-    h.reply(busy(5000));
-    h.cancel(op);
-    h.sent();
-    h.reply(integer(-1), not_listening(1));
-    h.advance(1500ms);
-    EXPECT_EQ(h.sent(), lines{fair_end_of(1)}) << "the lost copy may have run since";
-}
-
 TEST_F(engine_fair, an_owner_nests_past_the_line) {
     const conch::owner me;
     const view_ptr view = holder({.owner = &me});

@@ -10,23 +10,23 @@ namespace {
 using namespace std::chrono_literals;
 using conch::lock::wanted_lately;
 
-constexpr conch::time_point first_seen{1h};
+constexpr conch::time_point the_hour{1h};
 
 TEST(wait_wanted_lately, knows_no_name_in_the_beginning) {
     const wanted_lately w;
-    EXPECT_FALSE(w.has("a", first_seen));
+    EXPECT_FALSE(w.has("a", the_hour));
     EXPECT_FALSE(w.has("a", conch::time_point{}));
 }
 
 TEST(wait_wanted_lately, forgets_a_name_after_a_moment) {
     wanted_lately w;
-    w.note("a", first_seen);
-    EXPECT_TRUE(w.has("a", first_seen));
-    EXPECT_TRUE(w.has("a", first_seen + 999ms));
-    EXPECT_FALSE(w.has("a", first_seen + 1s));
-    EXPECT_FALSE(w.has("b", first_seen));
-    w.note("a", first_seen + 2s);
-    EXPECT_TRUE(w.has("a", first_seen + 2s));
+    w.note("a", the_hour);
+    EXPECT_TRUE(w.has("a", the_hour));
+    EXPECT_TRUE(w.has("a", the_hour + 999ms));
+    EXPECT_FALSE(w.has("a", the_hour + 1s));
+    EXPECT_FALSE(w.has("b", the_hour));
+    w.note("a", the_hour + 2s);
+    EXPECT_TRUE(w.has("a", the_hour + 2s));
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// A waiter of a fair lock whose connection breaks: its place, and what copies of its tries may do.
+#include "unit/engine/fair.hpp"
+
+namespace {
+
+using namespace conch::test;
+using namespace std::chrono_literals;
+
+TEST_F(engine_fair, a_place_outlives_the_connection) {
+    operation& op = first_waiter();
+    h.break_connection();
+    h.connect(2, "2222");
+    EXPECT_EQ(h.sent(), (lines{listen_of(1)}));
+    h.reply(listening(1));
+    EXPECT_EQ(h.sent(), lines{ask_of(1)}) << "with the same field";
+    h.reply(granted());
+    EXPECT_TRUE(op.granted());
+}
+
+TEST_F(engine_fair, a_lost_try_is_made_again_and_what_it_may_leave_behind_is_released) {
+    operation& op = first_waiter();
+    h.advance(1200ms);
+    h.sent();
+    h.break_connection();
+    h.connect(2, "2222");
+    h.sent();
+    h.reply(listening(1), busy(5000));
+    h.sent();
+    h.reply(told(1, "2"));
+    ASSERT_TRUE(op.granted());
+    h.reply(not_listening(1));
+    h.sent();
+    h.release(op.view);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.reply(integer(0));
+}
+
+TEST_F(engine_fair, a_lost_copy_of_a_try_is_remembered_over_the_tries_that_follow) {
+    operation& op = first_waiter();
+    h.advance(1200ms);
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", listen_of(1), ask_of(1)}));
+    h.reply(error("NOPERM this user has no permissions"), listening(1), busy(5000));
+    h.advance(1200ms);
+    EXPECT_EQ(h.sent(), lines{ask_of(1)});
+    h.reply(busy(4000));
+    h.reply(told(1, "2"));
+    ASSERT_TRUE(op.granted());
+    h.reply(not_listening(1));
+    h.release(op.view);
+    h.sent();
+    h.reply(integer(0));
+    h.advance(100ms);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)}) << "the old connection may still bring it";
+    h.reply(integer(-1));
+}
+
+}  // namespace
