@@ -76,18 +76,16 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     const std::pair key{h.client, h.number};
     auto first = first_.find(key);
     // What was passed on as it is may have been extended before, by more than this lease.
-    duration lease = first == first_.end() ? lock::clamped_lease(*options.lease, options.max_hold)
-                                           : std::max(*options.lease, how_.longest_extension());
+    const duration lease = first == first_.end()
+                               ? lock::clamped_lease(*options.lease, options.max_hold)
+                               : std::max(*options.lease, how_.longest_extension());
     const lock::level* const level = lock::level_of(*h.view);
     const bool given = level && level->of->given;  // with its place in line, by who released it
-    if (given) {
-        lease = std::min(lease, 3 * node.settings().max_poll_interval);
-    }
     const time_point sent = h.valid_until() - (lease - core::drift_margin(lease));
     h.sent_at = std::min(node.true_time(std::max(sent, node.local(0))), h.granted_at);
     // A deeper level is as old as the outermost one, and goes by its terms.
     const bool renews = *options.renew && options.max_hold == forever;
-    const duration renewed = renews && !given ? *options.lease : duration{};  // perhaps too late
+    const duration renewed = renews ? *options.lease : duration{};
     if (first == first_.end()) {
         const terms own{h.sent_at, given ? h.granted_at : h.sent_at, options.max_hold, renewed};
         first = first_.emplace(key, own).first;
