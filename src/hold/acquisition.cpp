@@ -22,7 +22,8 @@ std::optional<lost_copies> attempt::lost() const noexcept {
         return std::nullopt;
     }
     // In line, one that runs just in time has its place for as long again.
-    const duration late = protocol::has_places(*of.spec) ? 2 * lasts() : lasts();
+    const bool in_line = protocol::has_places(*of.spec);
+    const duration late = in_line ? std::max(of.extended_by, 2 * waits_for) : of.extended_by;
     return lost_copies{.first_sent = history.first_sent,
                        .last_lost = history.lost_at,
                        .until = core::after(history.lost_at, late)};
