@@ -21,9 +21,12 @@ std::optional<lost_copies> attempt::lost() const noexcept {
     if (!history.in_doubt()) {
         return std::nullopt;
     }
+    // In line, one that runs just in time has its place for as long again.
+    const bool in_line = protocol::has_places(*of.spec);
+    const duration late = in_line ? std::max(of.extended_by, 2 * waits_for) : of.extended_by;
     return lost_copies{.first_sent = history.first_sent,
                        .last_lost = history.lost_at,
-                       .until = core::after(history.lost_at, lasts())};
+                       .until = core::after(history.lost_at, late)};
 }
 
 duration attempt::lasts() const noexcept {
