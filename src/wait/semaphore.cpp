@@ -175,10 +175,12 @@ void semaphore::refused(const std::vector<asked_for>& batch, std::size_t granted
         }
         w->in_call = false;
         if (in_front || w->permits >= least) {
-            w->tried = true;
-            if (w->leaves_if_refused()) {
-                end_refused(*w);
-            }
+            refused(*w);
+        }
+    }
+    if (in_front) {  // nobody behind it has a turn, in that call or not
+        for (auto next = queue_.begin(); next != queue_.end();) {
+            refused(static_cast<semaphore_waiter&>(*next++));
         }
     }
     if (!in_front) {
@@ -190,6 +192,13 @@ void semaphore::refused(const std::vector<asked_for>& batch, std::size_t granted
         ask();
     } else {
         vigil_.answered(stale);
+    }
+}
+
+void semaphore::refused(semaphore_waiter& w) {
+    w.tried = true;
+    if (w.leaves_if_refused()) {
+        end_refused(w);
     }
 }
 

@@ -92,6 +92,7 @@ private:
     void ask();
     void fill_batch();
     void answered(const resp::value& reply);
+    void refused(semaphore_waiter& w);
     void refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale);
     void end_batch(error_code why);
     void end(semaphore_waiter& w, error_code why, bool granted = false);

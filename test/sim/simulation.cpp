@@ -312,8 +312,12 @@ void simulation::come_to_rest() {
     const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.closing ||
                             how_.run_as == deployment::cluster || how_.replaces_servers() ||
                             how_.detaching || how_.has(fault::persist) || how_.has(fault::no_kill);
+    // Who had a place may have been given the lock when that was nearly over.
+    const duration place =
+        how_.run_as == deployment::fair ? 3 * how_.settings.max_poll_interval : duration{};
     const instant leases =
-        leases_end ? how_.longest_extension().count() * 102 / 100 + server_.set_back() : 0;
+        leases_end ? (how_.longest_extension() + place).count() * 102 / 100 + server_.set_back()
+                   : 0;
     // A release that met something else asks again after at most a second.
     const instant pause = how_.mixes_types() ? 1100 * millis : 0;
     run_until(world_.now() + leases + pause + how_.promptness() + 10 * millis);

@@ -66,6 +66,20 @@ TEST_F(engine_semaphore, who_is_refused_listens_and_asks_in_the_same_write) {
     EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE " + permits_channel});
 }
 
+TEST_F(engine_semaphore, a_try_behind_more_waiters_than_a_call_has_room_for_is_refused_too) {
+    operation* last = nullptr;
+    h.turn([&] {
+        for (int i = 0; i < 300; ++i) {
+            h.take(s, 1);
+        }
+        last = &h.try_take(s);
+    });
+    h.sent();
+    h.reply(integer(0));
+    EXPECT_TRUE(last->ended({}));
+    EXPECT_FALSE(last->flag);
+}
+
 TEST_F(engine_semaphore, a_message_makes_a_waiter_ask_again) {
     operation& op = refused(2);
     h.reply(permits_told(2));
