@@ -65,6 +65,7 @@ local function enlist()
         ahead = place
     end
     local ends = now + tonumber(ARGV[4])
+    local score = ends + to_be_subtracted(ahead)
     local wish = ARGV[2] .. ':' .. whole(ends)
     if token_ttl then
         wish = wish .. ':' .. token_ttl
@@ -73,7 +74,7 @@ local function enlist()
     if not place then
         redis.call('rpush', KEYS[2], ARGV[1])
     end
-    redis.call('zadd', KEYS[3], whole(ends + to_be_subtracted(ahead)), ARGV[1])
+    redis.call('zadd', KEYS[3], whole(score), ARGV[1])
 end
 if ARGV[4] ~= '0' then
     local done, why = pcall(enlist)

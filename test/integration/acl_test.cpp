@@ -92,13 +92,16 @@ asio::awaitable<void> acl_test::contend(const mutex& m, const mutex& other) {
     co_await h.async_unlock(as_result);
 }
 
-// Somebody stands behind who is not of conch.
+// Somebody stands in front, and then behind, who is not of conch.
 asio::awaitable<void> acl_test::use_line(const mutex& m, const mutex& other) {
     const std::string line = "redisson_lock_queue:{fair}";
     const std::string times = "redisson_lock_timeout:{fair}";
     auto [ec, h] = co_await m.async_lock(brief, as_result);
+    raw.must({"RPUSH", line, owner_of_redisson});
+    raw.must({"ZADD", times, "9000000000000", owner_of_redisson});
     lock_attempt waiting = start_lock(other, brief);
-    co_await when([&] { return waiting.done() || raw.must({"LLEN", line}).number == 1; }, 2s);
+    co_await when([&] { return waiting.done() || raw.must({"LLEN", line}).number == 2; }, 2s);
+    raw.must({"LREM", line, "0", owner_of_redisson});
     raw.must({"RPUSH", line, owner_of_redisson});
     raw.must({"ZADD", times, "9000000000000", owner_of_redisson});
     co_await h.async_unlock(as_result);
