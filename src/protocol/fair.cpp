@@ -11,15 +11,15 @@
 namespace conch::protocol {
 namespace {
 
-constexpr std::string_view channel_prefix = "redisson_lock__channel:{";
-constexpr std::string_view fence_key_prefix = "redisson_lock_token:{";
+constexpr std::string_view fair_channel_prefix = "redisson_lock__channel:{";
+constexpr std::string_view fair_fence_key_prefix = "redisson_lock_token:{";
 constexpr std::array<std::string_view, 3> line_prefixes{
     "redisson_lock_queue:{", "redisson_lock_timeout:{", "conch_fair_lease:{"};
 
 /// What a message says to a waiter that was given a lock without fences. Redisson's say 0.
 constexpr std::uint64_t is_yours = 2;
 
-wire::joint_script acquire_alone(const acquire_request&) { return wire::leaves_alone; }
+wire::joint_script fair_acquire_form(const acquire_request&) { return wire::leaves_alone; }
 
 void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
     w.arg(spec.name());
@@ -27,11 +27,11 @@ void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
         write_name(w, spec.derived(prefix));
     }
     if (with_fence) {
-        write_name(w, spec.derived(fence_key_prefix));
+        write_name(w, spec.derived(fair_fence_key_prefix));
     }
 }
 
-void acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
+void write_fair_acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
     const bool fenced = r.spec.fenced();
     wire::write_script(w, c, wire::script_id::fair_acquire, fenced ? 5 : 4, 4);
     write_keys(r.spec, fenced, w);
@@ -41,12 +41,12 @@ void acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
         .arg(core::ceil_millis(r.waits_for));
 }
 
-wire::joint_script release_form(const release_request& r) {
+wire::joint_script fair_release_form(const release_request& r) {
     return r.lock_key_only ? exclusive::release_form(r) : wire::leaves_alone;
 }
 
 // The first in line may want a fence, whatever the holder wanted.
-void release(const wire::call& c, const release_request& r, resp::writer& w) {
+void write_fair_release(const wire::call& c, const release_request& r, resp::writer& w) {
     wire::write_script(w, c, wire::script_id::fair_release, 5, 3);
     write_keys(r.spec, true, w);
     r.holder.write(w);
@@ -64,8 +64,8 @@ std::optional<std::uint64_t> read_gift(const impl::lock_spec& spec, std::string_
 constexpr lock_protocol fair() {
     lock_protocol p = exclusive::protocol_of({
         .type_name = "conch::fair_mutex",
-        .channel_prefix = channel_prefix,
-        .fence_key_prefix = fence_key_prefix,
+        .channel_prefix = fair_channel_prefix,
+        .fence_key_prefix = fair_fence_key_prefix,
         .acquire = {},
         .release = {wire::script_id::release, wire::script_id::release_many},
         .renew = wire::script_id::renew,
@@ -74,10 +74,10 @@ constexpr lock_protocol fair() {
     });
     p.queue_prefix = line_prefixes.front();
     p.read_gift = &read_gift;
-    p.acquire_form = &acquire_alone;
-    p.acquire_alone = &acquire;
-    p.release_form = &release_form;
-    p.release_alone = &release;
+    p.acquire_form = &fair_acquire_form;
+    p.acquire_alone = &write_fair_acquire;
+    p.release_form = &fair_release_form;
+    p.release_alone = &write_fair_release;
     return p;
 }
 
