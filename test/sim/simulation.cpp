@@ -313,8 +313,7 @@ void simulation::come_to_rest() {
                             how_.run_as == deployment::cluster || how_.replaces_servers() ||
                             how_.detaching || how_.has(fault::persist) || how_.has(fault::no_kill);
     // Who had a place may have been given the lock when that was nearly over.
-    const duration place =
-        how_.run_as == deployment::fair ? 3 * how_.settings.max_poll_interval : duration{};
+    const duration place = how_.fair ? 3 * how_.settings.max_poll_interval : duration{};
     const instant leases =
         leases_end ? (how_.longest_extension() + place).count() * 102 / 100 + server_.set_back()
                    : 0;
