@@ -103,10 +103,10 @@ TEST_F(redisson_fair, a_waiter_of_java_that_died_is_passed_when_redisson_says_so
 
 TEST_F(redisson_fair, a_waiter_of_conch_that_died_is_passed_when_its_place_is_over) {
     hold h = ours_now();
-    // As a client does that then dies: a place of two seconds.
+    // As a client does that then dies: a place of four seconds.
     raw.must({"EVAL", std::string{wire::get_script(wire::script_id::fair_acquire).body}, "4", name,
               line, "redisson_lock_timeout:{" + name + "}", "conch_fair_lease:{" + name + "}",
-              owner_of_redisson, "30000", "0", "2000"});
+              owner_of_redisson, "30000", "0", "4000"});
     in_line(1);
     std::future<answer> next = start_theirs("next");
     in_line(2);
