@@ -12,7 +12,8 @@
 -- ARGV[2]  what the channels of the waiters begin with, each before a field
 -- ARGV[3]  "spublish": as a message of the shard; "publish": by PUBLISH
 --
--- Message: "0" look again; "2" the lock is yours; a greater number: so it is, with this token.
+-- Messages: "0" look again; "TOKEN:LEASE" the lock is yours for so many ms, with this fencing token
+-- (0: none); "0:0" nothing: it shows whether anybody hears.
 -- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
 -- Idempotent: deletes one field that is never used again; a second run at most tells the first in
 -- line once more. What goes wrong with the line must not undo or hide the release.
@@ -37,21 +38,20 @@ local function pass_on()
     local clients = 0
     if redis.call('exists', KEYS[1]) == 0 then
         local first, wish, last = first_in_line()
-        local message, lease = '0', nil
+        local message = '0'
         if wish then
-            local token_ttl
-            lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
+            local lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
             lease = tonumber(lease)
+            if told(first, '0:0') == 0 then
+                lease = math.min(lease, last - now)
+            end
             local token = give(first, lease, token_ttl ~= '' and token_ttl)
             if type(token) == 'string' then
-                message = token ~= '' and token or '2'
+                message = (token ~= '' and token or '0') .. ':' .. whole(lease)
             end
         end
         if first then
             clients = told(first, message)
-        end
-        if clients == 0 and message ~= '0' then
-            redis.pcall('pexpire', KEYS[1], whole(math.min(lease, last - now)))
         end
     end
     return clients

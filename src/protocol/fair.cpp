@@ -16,9 +16,6 @@ constexpr std::string_view fair_fence_key_prefix = "redisson_lock_token:{";
 constexpr std::array<std::string_view, 3> line_prefixes{
     "redisson_lock_queue:{", "redisson_lock_timeout:{", "conch_fair_lease:{"};
 
-/// What a message says to a waiter that was given a lock without fences. Redisson's say 0.
-constexpr std::uint64_t is_yours = 2;
-
 wire::joint_script fair_acquire_form(const acquire_request&) { return wire::leaves_alone; }
 
 void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
@@ -53,12 +50,18 @@ void write_fair_release(const wire::call& c, const release_request& r, resp::wri
     w.arg(r.spec.channel().text().append(":")).arg(r.sharded ? "spublish" : "publish");
 }
 
-std::optional<std::uint64_t> read_gift(const impl::lock_spec& spec, std::string_view message) {
-    const std::uint64_t number = exclusive::number_in(message);
-    if (spec.fenced()) {
-        return number > is_yours ? std::optional{number} : std::nullopt;
+std::optional<gift> read_gift(const impl::lock_spec& spec, std::string_view message) {
+    const auto colon = message.find(':');
+    if (colon == std::string_view::npos) {
+        return std::nullopt;
     }
-    return number == is_yours ? std::optional<std::uint64_t>{0} : std::nullopt;
+    const std::uint64_t fence = exclusive::number_in(message.substr(0, colon));
+    const std::uint64_t ms = exclusive::number_in(message.substr(colon + 1));
+    constexpr auto most =
+        static_cast<std::uint64_t>(core::longest_lease / std::chrono::milliseconds{1});
+    const gift g{.fence = fence, .lease = std::chrono::milliseconds{std::min(ms, most)}};
+    const bool is_whole = g.lease == duration{} || (fence != 0) == spec.fenced();
+    return is_whole ? std::optional{g} : std::nullopt;
 }
 
 constexpr lock_protocol fair() {

@@ -102,6 +102,12 @@ enum class nest_answer : std::uint8_t {
     unintelligible,
 };
 
+/// The lock, from who released it to the next in line.
+struct gift {
+    std::uint64_t fence;  ///< 0: none
+    duration lease;       ///< zero: nothing is given, who sent it only looks whether anybody hears
+};
+
 enum class lock_mode : std::uint8_t { exclusive, shared };
 
 /// How one kind of lock is kept on the server: its keys, its scripts with their arguments, and what
@@ -118,10 +124,10 @@ struct lock_protocol {
     /// Of the key of a queue in which each waiter has a place, under its field, which it keeps over
     /// its tries. Each has a channel of its own. Empty: the server doesn't know who waits.
     std::string_view queue_prefix{};
-    /// The fence (0: none) of a waiter to whom this message gives the lock, which is on its
-    /// channel. Null: no message does.
-    std::optional<std::uint64_t> (*read_gift)(const impl::lock_spec& spec,
-                                              std::string_view message) = nullptr;
+    /// What this message on a waiter's channel gives it; none: it says that somebody released the
+    /// lock. Null: no message gives anything.
+    std::optional<gift> (*read_gift)(const impl::lock_spec& spec,
+                                     std::string_view message) = nullptr;
     wire::script_pair acquire;
     wire::script_pair release;
     wire::script_id renew;  ///< for any number of holds; its answer is an array of theirs

@@ -24,19 +24,22 @@ bool slot::expects_to_wait() const noexcept {
 // server is asked.
 bool slot::take_gift(std::string_view message) {
     const auto read = spec->protocol().read_gift;
-    if (!read || trying_ || !has_waiters() || spec->replicas()) {
+    const std::optional<protocol::gift> given = read ? read(*spec, message) : std::nullopt;
+    if (given && given->lease == duration{}) {
+        return true;
+    }
+    if (!given || trying_ || !has_waiters() || spec->replicas()) {
         return false;
     }
     acquisition& a = acquisitions_.first();
-    const std::optional<std::uint64_t> fence = read(*spec, message);
-    const duration lease = a.extended_by;
+    const duration lease = std::min(given->lease, a.extended_by);
     const time_point sent = a.acquiring->history.last_sent;
-    if (!fence || !a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
+    if (!a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
         return false;
     }
     ++env().telemetry.counters.wakes_by_message;
     all().wanted.note(name(), env().now);
-    a.fence = *fence;
+    a.fence = given->fence;
     a.given = true;
     a.was_seen();
     client.keeping.set_deadline(a, sent, lease);

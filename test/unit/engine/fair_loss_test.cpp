@@ -27,7 +27,7 @@ TEST_F(engine_fair, a_lost_try_is_made_again_and_what_it_may_leave_behind_is_rel
     h.sent();
     h.reply(listening(1), busy(5000));
     h.sent();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     ASSERT_TRUE(op.granted());
     h.reply(not_listening(1));
     h.sent();
@@ -47,7 +47,7 @@ TEST_F(engine_fair, a_lost_copy_of_a_try_is_remembered_over_the_tries_that_follo
     h.advance(1200ms);
     EXPECT_EQ(h.sent(), lines{ask_of(1)});
     h.reply(busy(4000));
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     ASSERT_TRUE(op.granted());
     h.reply(not_listening(1));
     h.release(op.view);

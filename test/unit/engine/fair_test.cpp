@@ -63,7 +63,7 @@ TEST_F(engine_fair, a_message_that_gives_the_lock_is_a_grant_with_no_script) {
     operation& op = first_waiter();
     h.advance(500ms);
     h.sent();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     ASSERT_TRUE(op.granted());
     EXPECT_EQ(h.sent(), lines{unlisten_of(1)});
     // The grant came after the last try.
@@ -73,7 +73,7 @@ TEST_F(engine_fair, a_message_that_gives_the_lock_is_a_grant_with_no_script) {
 
 TEST_F(engine_fair, it_is_renewed_like_any_other) {
     operation& op = first_waiter();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     h.reply(not_listening(1));
     ASSERT_TRUE(op.granted());
     h.sent();
@@ -86,7 +86,7 @@ TEST_F(engine_fair, it_is_renewed_like_any_other) {
 
 TEST_F(engine_fair, who_watches_it_ahead_of_time_is_not_told_too_early) {
     operation& op = first_waiter();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     ASSERT_TRUE(op.granted());
     operation& watch = h.wait_lost(op.view, 10s);
     EXPECT_FALSE(watch.done());
@@ -96,7 +96,7 @@ TEST_F(engine_fair, what_it_may_be_held_counts_from_the_message) {
     operation& op = first_waiter({.max_hold = 2s});
     h.advance(400ms);
     h.sent();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     ASSERT_TRUE(op.granted());
     h.advance((valid_until(op.view) - h.now()) / 3 + 1ms);
     h.reply(not_listening(1), array(integer(1)));
@@ -105,6 +105,20 @@ TEST_F(engine_fair, what_it_may_be_held_counts_from_the_message) {
     h.reply(array(integer(1)));
     h.advance(1s);
     EXPECT_EQ(lost(op.view), errc::max_hold_reached);
+}
+
+TEST_F(engine_fair, one_that_its_releaser_did_not_see_listen_has_it_for_as_long_as_that_says) {
+    operation& op = first_waiter();
+    h.reply(told(1, "0:2500"));
+    ASSERT_TRUE(op.granted());
+    EXPECT_EQ(valid_until(op.view), conch::core::lease_end(h.now(), 2500ms));
+}
+
+TEST_F(engine_fair, a_message_that_looks_whether_it_hears_changes_nothing) {
+    operation& op = first_waiter();
+    h.reply(told(1, "0:0"));
+    EXPECT_FALSE(op.done());
+    EXPECT_EQ(h.sent(), lines{});
 }
 
 TEST_F(engine_fair, a_message_of_redisson_calls_for_a_try) {
@@ -120,7 +134,7 @@ TEST_F(engine_fair, a_message_while_a_try_is_on_its_way_leaves_it_to_the_try) {
     operation& op = first_waiter();
     h.advance(1200ms);
     EXPECT_EQ(h.sent(), lines{ask_of(1)});
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     EXPECT_FALSE(op.done());
     h.reply(granted());
     EXPECT_TRUE(op.granted());
@@ -131,7 +145,7 @@ TEST_F(engine_fair, a_grant_that_is_nearly_over_is_asked_for_again) {
     operation& op = first_waiter({.lease = 300ms, .renew = false});
     h.advance(250ms);
     h.sent();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     EXPECT_FALSE(op.done());
     EXPECT_EQ(h.sent(), lines{ask_of(1, "3000", "300")});
     h.reply(granted());
@@ -186,7 +200,7 @@ TEST_F(engine_fair, a_message_for_one_that_gave_up_is_answered_by_its_release) {
     operation& op = first_waiter();
     h.turn([&] {
         h.cancel(op);
-        h.reply(told(1, "2"));
+        h.reply(told(1, "0:30000"));
     });
     EXPECT_EQ(h.sent(), (lines{fair_end_of(1), unlisten_of(1)}));
     h.reply(integer(1), not_listening(1));
@@ -213,7 +227,7 @@ TEST_F(engine_fair, a_hold_does_not_pass_to_a_waiter_of_this_client_by_itself) {
     h.release(view);
     EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
     EXPECT_FALSE(op.done());
-    h.reply(told(2, "2"), integer(1));
+    h.reply(told(2, "0:30000"), integer(1));
     EXPECT_TRUE(op.granted());
     EXPECT_EQ(h.sent(), lines{unlisten_of(2)});
 }
@@ -238,7 +252,7 @@ TEST_F(engine_fair, a_fence_comes_with_the_message) {
     h.reply(busy(9000));
     h.reply(listening(1), busy(9000));
     h.sent();
-    h.reply(told(1, "1700000000000000"));
+    h.reply(told(1, "1700000000000000:30000"));
     ASSERT_TRUE(op.granted());
     EXPECT_EQ(op.view->fence, 1'700'000'000'000'000u);
 }
@@ -250,7 +264,7 @@ TEST_F(engine_fair, a_message_without_a_fence_is_none_for_who_wants_one) {
     h.reply(busy(9000));
     h.reply(listening(1), busy(9000));
     h.sent();
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     EXPECT_FALSE(op.done());
     EXPECT_EQ(h.sent().size(), 1u) << "a try";
     h.reply(granted("1700000000000001"));
@@ -272,7 +286,7 @@ TEST_F(engine_fair, two_waiters_of_one_owner_do_not_wait_for_each_other) {
     const conch::owner me;
     operation& one = first_waiter({.owner = &me});
     operation& two = next_waiter(2, {.owner = &me});
-    h.reply(told(1, "2"));
+    h.reply(told(1, "0:30000"));
     ASSERT_TRUE(one.granted());
     EXPECT_EQ(h.sent(), (lines{nest_of("a", 1, 2), fair_end_of(2), unlisten_of(2), unlisten_of(1)}))
         << "its place is given back";
