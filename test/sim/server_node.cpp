@@ -92,7 +92,9 @@ std::set<std::string> server_node::all_fields() {
             }
         }
         for (auto& [field, left] : redis_.in_line(name, wall_clock())) {
-            all.insert("in line " + field);
+            if (left > 0) {
+                all.insert("in line " + field);
+            }
         }
     }
     return all;
