@@ -21,9 +21,10 @@ std::optional<lost_copies> attempt::lost() const noexcept {
     if (!history.in_doubt()) {
         return std::nullopt;
     }
-    // In line, one that runs just in time has its place for as long again.
+    // In line, one that runs just in time has its place for as long again, and is then given the
+    // lock, if its channel still seems to have a listener.
     const bool in_line = protocol::has_places(*of.spec);
-    const duration late = in_line ? std::max(of.extended_by, 2 * waits_for) : of.extended_by;
+    const duration late = in_line ? 2 * waits_for + of.extended_by : of.extended_by;
     return lost_copies{.first_sent = history.first_sent,
                        .last_lost = history.lost_at,
                        .until = core::after(history.lost_at, late)};

@@ -312,8 +312,8 @@ void simulation::come_to_rest() {
     const bool leases_end = how_.may_forget() || how_.has(fault::crash) || how_.closing ||
                             how_.run_as == deployment::cluster || how_.replaces_servers() ||
                             how_.detaching || how_.has(fault::persist) || how_.has(fault::no_kill);
-    // Who had a place may have been given the lock when that was nearly over.
-    const duration place = how_.fair ? 3 * how_.settings.max_poll_interval : duration{};
+    // A late copy may have had a place for so long, and again, and then the lock.
+    const duration place = how_.fair ? 6 * how_.settings.max_poll_interval : duration{};
     const instant leases =
         leases_end ? (how_.longest_extension() + place).count() * 102 / 100 + server_.set_back()
                    : 0;
