@@ -181,13 +181,21 @@ public:
     /// Throws `std::invalid_argument` for a bad name.
     blocking_semaphore(const blocking_client& redis, std::string_view name);
 
+    /// As `counting_semaphore::async_acquire`.
     void acquire(std::int64_t permits = 1, const wait_options& options = {});
+    /// As `counting_semaphore::async_try_acquire`: false if they are not granted now.
     bool try_acquire(std::int64_t permits = 1);
+    /// As `counting_semaphore::async_release`.
     void release(std::int64_t permits = 1);
+    /// As `counting_semaphore::async_add`: a negative number takes permits away.
     void add(std::int64_t permits);
+    /// As `counting_semaphore::async_set`.
     void set(std::int64_t permits);
+    /// As `counting_semaphore::async_try_set`: false if they were set before.
     bool try_set(std::int64_t permits);
+    /// As `counting_semaphore::async_drain`: how many were taken.
     std::int64_t drain();
+    /// As `counting_semaphore::async_available`: how many are left.
     std::int64_t available();
 
     /// The Redis key; lives as long as this semaphore.
