@@ -298,7 +298,8 @@ class Bounds(unittest.TestCase):
     def test_the_passes_are_those_of_run_sh(self):
         words = re.findall(r'^run (handoff\S*) handoff --passes (\d+)',
                            (BENCH / 'run.sh').read_text(), re.MULTILINE)
-        self.assertEqual([name for name, _ in words], ['handoff', 'handoff-fair', 'handoff-unpinned'])
+        self.assertEqual([name for name, _ in words],
+                         ['handoff', 'handoff-fair', 'handoff-unpinned'])
         for name, passes in words:
             path = bounds.RESULTS / f'{name}.json'
             if path.exists():
