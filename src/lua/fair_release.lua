@@ -18,7 +18,8 @@
 -- Idempotent: deletes one field that is never used again; a second run at most tells the first in
 -- line once more. What goes wrong with the line must not undo or hide the release.
 -- Who was given the lock, and does not hear of it, has it for no longer than its place would have
--- lasted, so that a dead waiter costs the others no more than that. Whoever lives asks before.
+-- lasted, so that a dead waiter costs the others no more than that. Whoever lives asks before. The
+-- next in line is told to look again: it may wait for the lease of the holder before.
 @fair_queue@
 local held = redis.call('hdel', KEYS[1], ARGV[1])
 local function told(field, message)
@@ -42,12 +43,17 @@ local function pass_on()
         if wish then
             local lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
             lease = tonumber(lease)
-            if told(first, '0:0') == 0 then
+            local hears = told(first, '0:0') > 0
+            if not hears then
                 lease = math.min(lease, last - now)
             end
             local token = give(first, lease, token_ttl ~= '' and token_ttl)
             if type(token) == 'string' then
                 message = (token ~= '' and token or '0') .. ':' .. whole(lease)
+                local next_one = not hears and first_in_line()
+                if next_one then
+                    told(next_one, '0')
+                end
             end
         end
         if first then

@@ -209,6 +209,19 @@ TEST_F(fair_mutex_test, a_dead_waiter_is_skipped_within_three_poll_intervals) {
     });
 }
 
+TEST_F(fair_mutex_test, who_is_behind_a_dead_waiter_hears_that_it_was_given_the_lock) {
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await m1.async_lock({.lease = 60s});
+        stand_dead(500ms);
+        co_await stand(m2, 2, 1);
+        const auto released = std::chrono::steady_clock::now();
+        co_await h.async_unlock();
+        co_await all_served(1);
+        const auto took = std::chrono::steady_clock::now() - released;
+        EXPECT_LT(took, 20s) << "it waited for the lease of the holder before";
+    });
+}
+
 TEST_F(fair_mutex_test, a_place_outlives_the_connection) {
     run([&]() -> asio::awaitable<void> {
         hold h = co_await m1.async_lock();
