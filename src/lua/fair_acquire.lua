@@ -10,6 +10,7 @@
 -- ARGV[2]  lease in ms
 -- ARGV[3]  time to live of the token key in ms; "0" for none
 -- ARGV[4]  for so many ms it has its place if it doesn't ask again; "0": it gets none
+-- ARGV[5]  the number of the try: no other copy of any try of this field has it
 --
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, what is left in ms of the holder's lease (-1: no expiry), or, if the
@@ -66,7 +67,7 @@ local function enlist()
     end
     local ends = now + tonumber(ARGV[4])
     local score = ends + to_be_subtracted(ahead)
-    local wish = ARGV[2] .. ':' .. whole(ends)
+    local wish = ARGV[2] .. ':' .. whole(ends) .. ':' .. ARGV[5]
     if token_ttl then
         wish = wish .. ':' .. token_ttl
     end

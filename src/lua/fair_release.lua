@@ -12,8 +12,9 @@
 -- ARGV[2]  what the channels of the waiters begin with, each before a field
 -- ARGV[3]  "spublish": as a message of the shard; "publish": by PUBLISH
 --
--- Messages: "0" look again; "TOKEN:LEASE" the lock is yours for so many ms, with this fencing token
--- (0: none); "0:0" nothing: it shows whether anybody hears.
+-- Messages: "0" look again; "TOKEN:LEASE:TRY" the lock is yours for so many ms, with this fencing
+-- token (0: none), by the place that the try of this number got; "0:0" nothing: it shows whether
+-- anybody hears.
 -- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
 -- Idempotent: deletes one field that is never used again; a second run at most tells the first in
 -- line once more. What goes wrong with the line must not undo or hide the release.
@@ -41,7 +42,7 @@ local function pass_on()
         local first, wish, last = first_in_line()
         local message = '0'
         if wish then
-            local lease, token_ttl = string.match(wish, '^(%d+):%d+:?(%d*)$')
+            local lease, try, token_ttl = string.match(wish, '^(%d+):%d+:(%d+):?(%d*)$')
             lease = tonumber(lease)
             local hears = told(first, '0:0') > 0
             if not hears then
@@ -49,7 +50,7 @@ local function pass_on()
             end
             local token = give(first, lease, token_ttl ~= '' and token_ttl)
             if type(token) == 'string' then
-                message = (token ~= '' and token or '0') .. ':' .. whole(lease)
+                message = (token ~= '' and token or '0') .. ':' .. whole(lease) .. ':' .. try
                 local next_one = not hears and first_in_line()
                 if next_one then
                     told(next_one, '0')

@@ -30,12 +30,13 @@ void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
 
 void write_fair_acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
     const bool fenced = r.spec.fenced();
-    wire::write_script(w, c, wire::script_id::fair_acquire, fenced ? 5 : 4, 4);
+    wire::write_script(w, c, wire::script_id::fair_acquire, fenced ? 5 : 4, 5);
     write_keys(r.spec, fenced, w);
     r.mine.write(w);
     w.arg(core::ceil_millis(r.lease))
         .arg(r.spec.fence_key_ttl_ms())
-        .arg(core::ceil_millis(r.waits_for));
+        .arg(core::ceil_millis(r.waits_for))
+        .arg(r.try_number);
 }
 
 wire::joint_script fair_release_form(const release_request& r) {
@@ -55,11 +56,15 @@ std::optional<gift> read_gift(const impl::lock_spec& spec, std::string_view mess
     if (colon == std::string_view::npos) {
         return std::nullopt;
     }
+    const auto next = message.find(':', colon + 1);
+    const bool has_try = next != std::string_view::npos;
     const std::uint64_t fence = exclusive::number_in(message.substr(0, colon));
-    const std::uint64_t ms = exclusive::number_in(message.substr(colon + 1));
+    const std::uint64_t ms = exclusive::number_in(message.substr(colon + 1, next - colon - 1));
     constexpr auto most =
         static_cast<std::uint64_t>(core::longest_lease / std::chrono::milliseconds{1});
-    const gift g{.fence = fence, .lease = std::chrono::milliseconds{std::min(ms, most)}};
+    const gift g{.fence = fence,
+                 .lease = std::chrono::milliseconds{std::min(ms, most)},
+                 .try_number = has_try ? exclusive::number_in(message.substr(next + 1)) : 0};
     const bool is_whole = g.lease == duration{} || (fence != 0) == spec.fenced();
     return is_whole ? std::optional{g} : std::nullopt;
 }

@@ -37,6 +37,8 @@ struct acquire_request {
     bool plainly = false;
     /// How long others shall make way if the lock is busy, or its place in line lasts.
     duration waits_for{};
+    /// Of this copy of it, among all of all tries of its field.
+    std::uint64_t try_number = 0;
     /// What the last answer had in `beside`.
     const std::vector<std::string>* beside = nullptr;
 };
@@ -106,6 +108,7 @@ enum class nest_answer : std::uint8_t {
 struct gift {
     std::uint64_t fence;  ///< 0: none
     duration lease;       ///< zero: nothing is given, who sent it only looks whether anybody hears
+    std::uint64_t try_number;  ///< which got the place that is served; 0: unknown
 };
 
 enum class lock_mode : std::uint8_t { exclusive, shared };

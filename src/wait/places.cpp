@@ -19,25 +19,24 @@ bool slot::expects_to_wait() const noexcept {
     return protocol::has_places(*spec) && all().wanted.has(name(), env().now);
 }
 
-// Whoever released the lock has given it to the waiter, after the server had answered its last try:
-// since then at the earliest its lease runs. If that is nearly over, or a try is on its way, the
-// server is asked.
+// Whoever released the lock has given it to the waiter. A message may be as old as it likes, over a
+// cluster's bus or from a master that was replaced: the place that the last try got is served by
+// none that is older than that try. Since then at the earliest the lease runs. Where another place
+// is served, the lease is nearly over, or a try is on its way, the server is asked.
 bool slot::take_gift(std::string_view message) {
     const auto read = spec->protocol().read_gift;
     const std::optional<protocol::gift> given = read ? read(*spec, message) : std::nullopt;
     if (given && given->lease == duration{}) {
         return true;
     }
-    // What comes over a cluster's bus may be as old as it likes: of a gift that was over long ago.
-    const topology::servers& servers = client.servers;
-    const bool in_order = !servers.clustered() || servers.sharded();
-    if (!given || !in_order || trying_ || !has_waiters() || spec->replicas()) {
+    if (!given || trying_ || !has_waiters() || spec->replicas()) {
         return false;
     }
     acquisition& a = acquisitions_.first();
     const duration lease = std::min(given->lease, a.extended_by);
     const time_point sent = a.acquiring->history.last_sent;
-    if (!a.in_line || core::lease_end(sent, lease) - env().now < lease / 3) {
+    if (!a.in_line || given->try_number != a.acquiring->try_number() ||
+        core::lease_end(sent, lease) - env().now < lease / 3) {
         return false;
     }
     ++env().telemetry.counters.wakes_by_message;

@@ -55,7 +55,8 @@ protocol::acquire_request slot::request_of(const attempt& t) const {
                                 .mine = field_of(a),
                                 .lease = a.extended_by,
                                 .plainly = first && !contending_ && acquisitions_.only_one(),
-                                .waits_for = t.waits_for};
+                                .waits_for = t.waits_for,
+                                .try_number = t.try_number()};
     if (contest_) {
         r.beside = contest_->beside();
     }
@@ -101,6 +102,7 @@ void slot::try_now(release* leaving) {
     const waiter& w = queue_.head();
     acquisition& a = acquisition_to_try(leaving);
     trying_ = &a;
+    a.acquiring->earlier_copies = a.acquiring->try_number();
     a.acquiring->begun = env().now;
     a.acquiring->by_body = false;
     a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();

@@ -49,7 +49,7 @@ protected:
     void stand_dead(std::chrono::milliseconds place) {
         const std::string body{wire::get_script(wire::script_id::fair_acquire).body};
         raw.must({"EVAL", body, "4", "lock", line_key, times_key, wishes_key, owner_of_redisson,
-                  "30000", "0", std::to_string(place.count())});
+                  "30000", "0", std::to_string(place.count()), "1"});
     }
     config polling(std::chrono::milliseconds interval, const std::string& client_name) const {
         config c = settings(client_name);

@@ -106,7 +106,7 @@ TEST_F(redisson_fair, a_waiter_of_conch_that_died_is_passed_when_its_place_is_ov
     // As a client does that then dies: a place of four seconds.
     raw.must({"EVAL", std::string{wire::get_script(wire::script_id::fair_acquire).body}, "4", name,
               line, "redisson_lock_timeout:{" + name + "}", "conch_fair_lease:{" + name + "}",
-              owner_of_redisson, "30000", "0", "4000"});
+              owner_of_redisson, "30000", "0", "4000", "1"});
     in_line(1);
     // It tries again once it listens; then it waits for the whole lease of our hold.
     raw.reset_calls();

@@ -113,20 +113,23 @@ void add_fair_locks(std::vector<scene>& all) {
     words keys = free_of_fences;
     keys.emplace_back("fence");
     const auto asks = [&](const std::string& who, const std::string& place) {
-        return call_of(script_id::fair_acquire, keys, {who, lease, "900", place});
+        return call_of(script_id::fair_acquire, keys, {who, lease, "900", place, "1"});
     };
     const words other_holds = asks(other, "0");
     const words waits = asks(mine, "3000");
     const auto acquire = [&](const char* name, std::vector<words> before,
                              const std::string& place = "3000") {
-        all.push_back(
-            {name, script_id::fair_acquire, std::move(before), keys, {mine, lease, "900", place}});
+        all.push_back({name,
+                       script_id::fair_acquire,
+                       std::move(before),
+                       keys,
+                       {mine, lease, "900", place, "1"}});
     };
     all.push_back({"a free fair lock",
                    script_id::fair_acquire,
                    {},
                    free_of_fences,
-                   {mine, lease, "0", "3000"}});
+                   {mine, lease, "0", "3000", "1"}});
     acquire("a fair lock with a fence", {});
     acquire("a fair lock again", {asks(mine, "0")});
     acquire("in line", {other_holds});

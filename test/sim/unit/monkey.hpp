@@ -185,7 +185,8 @@ private:
             keys.push_back(one_of({"token", "token", key()}));
         }
         return evalsha(s, keys,
-                       {holder(), ttl(), one_of({"0", "0", "90000"}), one_of({"0", ttl(), ttl()})});
+                       {holder(), ttl(), one_of({"0", "0", "90000"}), one_of({"0", ttl(), ttl()}),
+                        std::to_string(1 + below(9))});
     }
     words arguments_of(std::string_view script) {
         if (script == "acquire") {

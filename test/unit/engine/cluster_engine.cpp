@@ -17,10 +17,6 @@ config settings_with(sharded_messages messages, log_sink warnings) {
     return c;
 }
 
-impl::spec_ptr spec_of(const std::string& name, const replica_options& terms) {
-    return impl::lock_spec::make(conch::protocol::mutex_protocol, name, {.replicas = terms});
-}
-
 std::string part_at(int first, int last, std::string_view node) {
     const auto colon = node.find(':');
     return colon == node.npos ? part_of(first, last, node)
@@ -77,6 +73,11 @@ void cluster_engine::collect() {
         o.at = now_;
     }
     engine.completions().clear();
+}
+
+impl::spec_ptr cluster_engine::spec_of(const std::string& name,
+                                       const replica_options& terms) const {
+    return impl::lock_spec::make(*kind, name, {.replicas = terms});
 }
 
 operation& cluster_engine::lock(const std::string& name, const lock_options& how,

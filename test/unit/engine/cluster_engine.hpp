@@ -90,10 +90,12 @@ struct cluster_engine : testing::Test {
 
     const config settings;
     engine::lock_engine engine{settings, "c", 1};
+    const protocol::lock_protocol* kind = &protocol::mutex_protocol;  ///< of all locks
 
 private:
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
+    impl::spec_ptr spec_of(const std::string& name, const replica_options& terms) const;
     std::size_t find(std::string_view host) const;
     std::size_t place_of(std::string_view host) const;
     void collect();

@@ -19,10 +19,12 @@ inline const std::string fair_line =
     "a redisson_lock_queue:{a} redisson_lock_timeout:{a} conch_fair_lease:{a}";
 inline const std::string fair_fence = " redisson_lock_token:{a}";
 
-/// `place`: how long it keeps its place, in ms.
-inline std::string ask_of(int n, const std::string& place = "3000",
+/// The n-th waiter's try, the i-th copy of all of them. `place`: how long it keeps its place, in
+/// ms.
+inline std::string ask_of(int n, int i, const std::string& place = "3000",
                           const std::string& lease = "30000") {
-    return "fair_acquire " + fair_line + " c:" + std::to_string(n) + " " + lease + " 0 " + place;
+    return "fair_acquire " + fair_line + " c:" + std::to_string(n) + " " + lease + " 0 " + place +
+           " " + std::to_string(i);
 }
 inline std::string fair_end_of(int n) {
     return "fair_release " + fair_line + fair_fence + " c:" + std::to_string(n) +

@@ -13,7 +13,7 @@ TEST_F(engine_fair, a_place_outlives_the_connection) {
     h.connect(2, "2222");
     EXPECT_EQ(h.sent(), (lines{listen_of(1)}));
     h.reply(listening(1));
-    EXPECT_EQ(h.sent(), lines{ask_of(1)}) << "with the same field";
+    EXPECT_EQ(h.sent(), lines{ask_of(1, 3)}) << "with the same field";
     h.reply(granted());
     EXPECT_TRUE(op.granted());
 }
@@ -27,7 +27,7 @@ TEST_F(engine_fair, a_lost_try_is_made_again_and_what_it_may_leave_behind_is_rel
     h.sent();
     h.reply(listening(1), busy(5000));
     h.sent();
-    h.reply(told(1, "0:30000"));
+    h.reply(told(1, "0:30000:4"));
     ASSERT_TRUE(op.granted());
     h.reply(not_listening(1));
     h.sent();
@@ -42,12 +42,12 @@ TEST_F(engine_fair, a_lost_copy_of_a_try_is_remembered_over_the_tries_that_follo
     h.sent();
     h.break_connection();
     h.connect(2);
-    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", listen_of(1), ask_of(1)}));
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", listen_of(1), ask_of(1, 4)}));
     h.reply(error("NOPERM this user has no permissions"), listening(1), busy(5000));
     h.advance(1200ms);
-    EXPECT_EQ(h.sent(), lines{ask_of(1)});
+    EXPECT_EQ(h.sent(), lines{ask_of(1, 5)});
     h.reply(busy(4000));
-    h.reply(told(1, "0:30000"));
+    h.reply(told(1, "0:30000:5"));
     ASSERT_TRUE(op.granted());
     h.reply(not_listening(1));
     h.release(op.view);
@@ -56,6 +56,21 @@ TEST_F(engine_fair, a_lost_copy_of_a_try_is_remembered_over_the_tries_that_follo
     h.advance(100ms);
     EXPECT_EQ(h.sent(), lines{fair_end_of(1)}) << "the old connection may still bring it";
     h.reply(integer(-1));
+}
+
+TEST_F(engine_fair, a_place_that_is_at_another_server_just_now_is_given_back_later) {
+    operation& op = first_waiter();
+    h.cancel(op);
+    EXPECT_EQ(h.sent(), (lines{fair_end_of(1), unlisten_of(1)}));
+    h.reply(error("TRYAGAIN Multiple keys request during rehashing of slot"), not_listening(1));
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)}) << "it may have been given the lock";
+    h.reply(integer(-1));
+    EXPECT_EQ(h.sent(), lines{});
+    h.advance(50ms);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.reply(integer(-1));
+    h.advance(1min);
+    EXPECT_EQ(h.sent(), lines{});
 }
 
 }  // namespace
