@@ -149,7 +149,7 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
     }
     release& r = *a.releasing;
     if (o.refused() && r.type == &line_type && wire::is_divided(o.reply.text())) {
-        // Who is in line finds out by asking again.
+        // Who is in line finds out by asking again; its own place goes later.
         r.type = &type;
         a.home.submit(r);
         return;
@@ -180,7 +180,8 @@ void releaser::finish_release(acquisition& a, bool was_holder, const wire::call_
                                               .valid_until = a.valid_until});
         done_.complete(caller, verdict != errc{} ? make_error_code(verdict) : error_code{});
     }
-    if (may_come_back(a)) {
+    const bool place_is_left = a.in_line && a.releasing->type == &type;
+    if (place_is_left || may_come_back(a)) {
         next_round_later(a);
     } else {
         finish(a);
@@ -203,6 +204,9 @@ bool releaser::may_come_back(const acquisition& a) const noexcept {
 }
 
 void releaser::next_round_later(acquisition& a) {
+    if (protocol::has_places(*a.spec)) {
+        a.releasing->type = &line_type;
+    }
     const unsigned doublings = std::min<unsigned>(a.releasing->rounds++, 6);
     const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));
     env_.timers.set(a.timer, core::after(env_.now, d));

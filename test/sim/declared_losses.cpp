@@ -60,12 +60,12 @@ bool simulation::is_dead_reader(std::size_t name, const std::string& field) {
 
 bool simulation::is_tended(const std::string& field) const noexcept {
     const owner_of o = owner_in(field);
-    return clients_[o.client]->engine().tends(o.number);
+    return !is_foreign(field) && clients_[o.client]->engine().tends(o.number);
 }
 
 bool simulation::deserted(const std::string& field) const noexcept {
     const owner_of o = owner_in(field);
-    return clients_[o.client]->dead() || clients_[o.client]->closed() ||
+    return is_foreign(field) || clients_[o.client]->dead() || clients_[o.client]->closed() ||
            was_left_behind(o.client, o.number);
 }
 

@@ -18,10 +18,9 @@ bool happens_in(fault f, deployment d) noexcept {
     if (d == deployment::counters) {
         return counters::knows(f);
     }
-    const bool alone =
-        d == deployment::alone || d == deployment::read_write || d == deployment::fair;
+    const bool alone = d == deployment::alone || d == deployment::read_write;
     switch (f) {
-        case migration: return d == deployment::cluster;
+        case migration: return d == deployment::cluster || d == deployment::fair;
         case role_swap:
         case split_brain:
         case cut_off: return !alone;
@@ -31,6 +30,7 @@ bool happens_in(fault f, deployment d) noexcept {
         case persist:
         case deletion: return d != deployment::read_write;
         case batch_refused: return d != deployment::read_write && d != deployment::fair;
+        case late_push: return d == deployment::fair;
         default: return true;
     }
 }

@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::sim {
@@ -102,6 +103,23 @@ public:
         messages_to_lose_ = n;
         messages_lost_by_ = e;
     }
+    /// The next `n` messages are kept back, each to be delivered some time later, though PUBLISH
+    /// counts those who hear it now.
+    void delay_messages(std::uint64_t n, effect* e = nullptr) noexcept {
+        messages_to_delay_ = n;
+        messages_delayed_by_ = e;
+    }
+    /// Those that were kept back since this was last asked.
+    struct late_message {
+        fleet::process at = 0;
+        bool sharded = false;
+        std::string channel{};
+        std::string text{};
+        effect* by = nullptr;
+    };
+    std::vector<late_message> take_delayed() { return std::exchange(delayed_, {}); }
+    /// It comes to those who hear it by now.
+    void deliver(const late_message& m);
     /// These words answer what a server in that state refuses: READONLY and OOM some commands,
     /// LOADING nearly all, NOPERM scripts, or what concerns channels.
     void refuse(std::optional<std::string> words, effect* e = nullptr) {
@@ -206,13 +224,19 @@ public:
     /// Who stands in line for this fair lock, and what is left of that place in ms.
     std::vector<std::pair<std::string, std::int64_t>> in_line(std::string_view key,
                                                               std::int64_t now_us);
-    /// The same of this process alone, each with the end of its lease; -1: there is none.
+    /// All who stand there, those of Redisson too, each with its score: a time in ms.
+    std::vector<std::pair<std::string, std::int64_t>> scores(std::string_view key,
+                                                             std::int64_t now_us);
+    /// The fields of this process alone, each with the end of its lease; -1: there is none.
     struct placed_field {
         std::string field;
         std::int64_t expires_ms;
     };
     std::vector<placed_field> holders_at(fleet::process p, std::string_view key,
                                          std::int64_t now_us);
+    std::vector<std::pair<std::string, std::int64_t>> in_line_at(fleet::process p,
+                                                                 std::string_view key,
+                                                                 std::int64_t now_us);
     /// The same as without "anyone", where masters may have different data.
     bool anyone_has(std::string_view key, std::int64_t now_us);
     bool anyone_has_field(std::string_view key, std::string_view field, std::int64_t now_us);
@@ -273,10 +297,14 @@ private:
 
     keyspace& home_of(std::string_view key);
     static std::vector<std::string> fields_in(const entry* e);
+    static std::vector<std::pair<std::string, std::int64_t>> in_line_of(keyspace& data,
+                                                                        std::string_view key,
+                                                                        std::int64_t now_us);
     bool is_told_by(fleet::process p, fleet::process by) const noexcept;
     void begin_command() noexcept;
-    std::int64_t deliver(std::string_view kind, std::string_view channel, std::string_view text,
-                         bool (*hears)(const fake_redis&, const session&, std::string_view));
+    bool hears(const session& s, std::string_view channel, bool sharded) const noexcept;
+    std::int64_t tell(std::string_view channel, std::string_view text, bool sharded);
+    void deliver(std::string_view channel, std::string_view text, bool sharded);
     static void end_subscription(session& s, std::string_view kind, std::string_view channel,
                                  std::size_t left);
     std::optional<std::string> refused_by_role(const session& s, const command& c) const;
@@ -297,12 +325,15 @@ private:
     connection last_id_ = 0;
     std::int64_t now_us_ = 0;
     std::uint64_t messages_to_lose_ = 0;
+    std::uint64_t messages_to_delay_ = 0;
+    std::vector<late_message> delayed_{};
     std::optional<std::string> refusal_{};
     std::optional<fleet::process> refuses_writes_{};
     bool batches_refused_ = false;
     bool subscriptions_refused_ = false;
     bool kills_refused_ = false;
     effect* messages_lost_by_ = nullptr;
+    effect* messages_delayed_by_ = nullptr;
     effect* refused_by_ = nullptr;
     effect* batches_refused_by_ = nullptr;
     effect* subscriptions_refused_by_ = nullptr;

@@ -39,7 +39,7 @@ bool by_others(fault f) noexcept {
 fault_injector::fault_injector(simulation& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
-        if (s.how().has(f) && !by_others(f) && happens_in(f, s.how().run_as)) {
+        if (s.how().has(f) && !by_others(f)) {
             kinds_.push_back(f);
         }
     }
@@ -105,6 +105,7 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
             return;
         }
         case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3), e); return;
+        case fault::late_push: server.redis().delay_messages(1 + w.chance.below(3), e); return;
         case fault::restart:
         case fault::restart_empty:
         case fault::failover:
@@ -333,6 +334,7 @@ void fault_injector::heal() {
         all_.server().redis().refuse_subscriptions(true, &all_.attempt(fault::no_channel));
     }
     all_.server().redis().lose_messages(0);
+    all_.server().redis().delay_messages(0);
     all_.net().heal();
     for (std::size_t name = 0; name < all_.how().names; ++name) {
         all_.restore(name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 namespace conch::sim {
 namespace {
@@ -11,6 +12,11 @@ using namespace std::chrono_literals;
 
 duration spread(dice& chance, duration from, duration to) {
     return duration{chance.spread(from.count(), to.count())};
+}
+
+deployment choose_servers(dice& chance) {
+    constexpr deployment all[] = {deployment::alone, deployment::sentinel, deployment::cluster};
+    return all[chance.below(std::size(all))];
 }
 
 std::bitset<fault_count> choose_faults(dice& chance) {
@@ -70,6 +76,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::cut_off: return "cut_off";
         case fault::split_brain: return "split_brain";
         case fault::deletion: return "deletion";
+        case fault::late_push: return "late_push";
         case fault::count: break;
     }
     return "?";
@@ -86,7 +93,9 @@ scenario::scenario(dice& chance, dice more, deployment d)
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)},
-      run_as{d == deployment::read_write || d == deployment::fair ? deployment::alone : d},
+      run_as{d == deployment::read_write ? deployment::alone
+             : d == deployment::fair     ? choose_servers(more)
+                                         : d},
       read_write{d == deployment::read_write},
       fair{d == deployment::fair} {
     clients += clients * users < 2 ? 1 : 0;
@@ -139,6 +148,10 @@ scenario::scenario(dice& chance, dice more, deployment d)
     }
     if (run_as != deployment::alone) {
         part_masters(more);
+    }
+    if (fair) {
+        faults[static_cast<std::size_t>(fault::late_push)] = more.once_in(2);
+        redisson_threads = more.once_in(2) ? 1 + more.below(3) : 0;
     }
 }
 

@@ -56,6 +56,7 @@ enum class fault : std::uint8_t {
     cut_off,        ///< all the time: one process hears only of what concerns itself
     split_brain,    ///< a master is cut off and goes on, and its replica takes over beside it
     deletion,       ///< a stranger deletes a lock, and tells nobody
+    late_push,      ///< a release message comes long after what was sent behind it
     count,
 };
 
@@ -100,7 +101,7 @@ struct scenario {
     }
     /// Waiters that may not hear of a release.
     bool misses_messages() const noexcept {
-        return has(fault::lost_push) || has(fault::no_channel);
+        return has(fault::lost_push) || has(fault::late_push) || has(fault::no_channel);
     }
     /// Something else may be where a lock is.
     bool mixes_types() const noexcept { return has(fault::vandal) || same_key; }
@@ -171,6 +172,7 @@ struct scenario {
     deployment run_as = deployment::alone;
     bool read_write = false;           ///< all locks are read-write locks
     bool fair = false;                 ///< all locks are fair
+    std::size_t redisson_threads = 0;  ///< that stand in the same lines
     bool sharded = false;              ///< the cluster knows the messages of its parts
     bool tries_again_at_once = false;  ///< of several keys that are divided: the old owner says so
     fleet::process cut_off = 0;        ///< which one is

@@ -71,8 +71,26 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
         if (over) {
             note_late(line, before);
         }
+        keep_late_messages();
         flush();
     }
+}
+
+// Later than a round trip, and than most leases.
+void server_node::keep_late_messages() {
+    for (fake_redis::late_message& m : redis_.take_delayed()) {
+        const instant when = world_.now() + world_.chance.spread(1 * millis, 6 * seconds);
+        late_messages_.emplace(when, std::move(m));
+        world_.plan<&server_node::deliver_late>(when, this);
+    }
+}
+
+void server_node::deliver_late(std::uint64_t, std::uint64_t) {
+    const auto next = late_messages_.begin();
+    world_.note("late message", next->second.at);
+    redis_.deliver(next->second);
+    late_messages_.erase(next);
+    flush();
 }
 
 // Of a reader of a read-write lock.
@@ -228,6 +246,7 @@ void server_node::flush() {
     for (const fake_redis::connection c : redis_.take_ready()) {
         const auto it = by_connection_.find(c);
         if (it == by_connection_.end()) {
+            tell_outsider(c);
             continue;
         }
         const std::uint64_t line = it->second;
@@ -270,6 +289,7 @@ bool server_node::end_process(fleet::process p, bool keep_data, bool heard) {
     machines_[p].down = true;
     erase_if(by_connection_, [&](const auto& c) { return process_of(c.second) == p; });
     erase_if(by_line_, [&](const auto& l) { return process_of(l.first) == p; });
+    std::erase_if(outsiders_, [&](const auto& o) { return o.second.at == p; });
     redis_.restart(keep_data, p);
     const bool is_one_of_many = redis_.processes().processes() > 1;
     return network_->reset_all(heard,

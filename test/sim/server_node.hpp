@@ -197,6 +197,18 @@ public:
         acknowledged_ = std::move(told);
     }
 
+    // Of those who aren't of the network: another library's.
+
+    /// A connection to this process; 0 if it is down.
+    std::uint64_t meet(fleet::process p);
+    void part(std::uint64_t who);
+    /// What comes back at once; nothing if it is gone, or the process does nothing.
+    std::string ask(std::uint64_t who, std::string_view bytes);
+    /// Who is told that something has come for an outsider.
+    void watch_outsiders(std::function<void(std::uint64_t)> told) {
+        outsider_told_ = std::move(told);
+    }
+
     // The network's.
 
     bool accepts(std::uint64_t line) override;
@@ -259,7 +271,10 @@ private:
     void note_left(fleet::process by, std::string_view field);
     standings::data_sets standing(std::string_view key, std::string_view field) const;
     void run(std::uint64_t line, std::string_view bytes);
+    void keep_late_messages();
+    void deliver_late(std::uint64_t, std::uint64_t);
     void flush();
+    void tell_outsider(fake_redis::connection c);
     std::set<std::string> all_fields();
     void lose_last_writes(std::size_t k, std::size_t shard, effect* e);
     void note_loss(const std::set<std::string>& keys);
@@ -279,6 +294,13 @@ private:
     boost::unordered_flat_map<std::uint64_t, fake_redis::connection> by_line_{};
     boost::unordered_flat_map<fake_redis::connection, std::uint64_t> by_connection_{};
     std::vector<machine> machines_;  // by process
+    struct outsider {
+        fake_redis::connection session = 0;
+        fleet::process at = 0;
+    };
+    std::map<std::uint64_t, outsider> outsiders_{};
+    std::uint64_t outsiders_met_ = 0;
+    std::function<void(std::uint64_t)> outsider_told_{};
     std::optional<std::pair<fleet::process, effect*>> cut_off_{};
     instant migration_pause_ = 0;
     std::map<std::pair<std::uint16_t, std::size_t>, instant> imported_{};  // when, by which shards
@@ -293,6 +315,7 @@ private:
     std::set<std::string, std::less<>> brought_back_{};
     std::optional<parted> split_{};
     std::uint64_t splits_ = 0;
+    std::multimap<instant, fake_redis::late_message> late_messages_{};  // by when they come
     std::map<std::size_t, instant> splits_ended_{};  // last, by shard
     standings standings_{};
     std::map<std::string, instant, std::less<>> losses_{};  // last, by key

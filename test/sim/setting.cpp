@@ -32,7 +32,7 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
       how_{world_.chance, dice{more_.seed()}, d},
       server_{world_,
               {.seed = world_.chance.seed(),
-               .run_as = d,
+               .run_as = how_.run_as,
                .sharded = how_.sharded,
                .tries_again_at_once = how_.tries_again_at_once,
                .replicas_ahead_us = how_.replicas_ahead_us}},
@@ -84,6 +84,15 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }
+    for (std::size_t i = 0; i < how_.redisson_threads; ++i) {
+        redisson_threads_.push_back(std::make_unique<redisson_thread>(*this, i, more_.seed()));
+        redisson_threads_.back()->start();
+    }
+    server_.watch_outsiders([this](std::uint64_t outsider) {
+        for (const auto& t : redisson_threads_) {
+            t->told(outsider);
+        }
+    });
     for (const auto make : makers) {
         checkers_.push_back(make(*this));
     }

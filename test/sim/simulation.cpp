@@ -150,6 +150,17 @@ void simulation::ran(const script_run& r) {
     }
 }
 
+void simulation::redisson_ran(std::size_t name, const std::string& field) {
+    for (const auto& check : checkers_) {
+        check->redisson_ran(name, field);
+    }
+}
+
+bool simulation::redisson_listens(const std::string& field) const {
+    return std::any_of(redisson_threads_.begin(), redisson_threads_.end(),
+                       [&](const auto& t) { return t->listens(field); });
+}
+
 std::string simulation::field_of(const held& h) const {
     return clients_[h.client]->id() + ":" + std::to_string(h.number) +
            (how_.read_write && !h.shared ? ":write" : "");
@@ -270,6 +281,9 @@ void simulation::wind_down() {
     }
     for (const auto& a : askers_) {
         a->stop();
+    }
+    for (const auto& t : redisson_threads_) {
+        t->stop();
     }
     const instant last = world_.now() + 40 * seconds;
     const auto busy = [&] {

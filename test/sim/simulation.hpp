@@ -10,6 +10,7 @@
 #include "sim/held.hpp"
 #include "sim/network.hpp"
 #include "sim/outcome.hpp"
+#include "sim/redisson_thread.hpp"
 #include "sim/scenario.hpp"
 #include "sim/server_node.hpp"
 #include "sim/user.hpp"
@@ -62,6 +63,10 @@ public:
     std::vector<std::unique_ptr<user>>& users() noexcept { return users_; }
     const std::vector<std::unique_ptr<asker>>& askers() const noexcept { return askers_; }
     std::list<held>& holds() noexcept { return holds_; }
+    /// One of these has run a script for this lock, and has this field there.
+    void redisson_ran(std::size_t name, const std::string& field);
+    /// One of them with this field hears what is told to it.
+    bool redisson_listens(const std::string& field) const;
     const std::deque<call>& calls() const noexcept { return calls_; }
 
     /// What a user asks its client for, in a turn of that.
@@ -158,7 +163,11 @@ public:
         std::uint64_t number = 0;
     };
     static owner_of owner_in(const std::string& field) noexcept;
-    /// Its client ended or left it behind.
+    /// Nobody's here: a thread's of Redisson.
+    bool is_foreign(const std::string& field) const noexcept {
+        return owner_in(field).client >= clients_.size();
+    }
+    /// Its client ended or left it behind, or is none of ours.
     bool deserted(const std::string& field) const noexcept;
     /// A fault happens: counted in the outcome, and what came of it until the end of the run.
     effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
@@ -209,6 +218,7 @@ private:
     std::vector<std::unique_ptr<client_node>> clients_{};
     std::vector<std::unique_ptr<user>> users_{};
     std::vector<std::unique_ptr<asker>> askers_{};
+    std::vector<std::unique_ptr<redisson_thread>> redisson_threads_{};
     std::vector<impl::spec_ptr> specs_{};
     std::vector<impl::spec_ptr> readers_{};
     std::vector<impl::rate_spec_ptr> limits_{};

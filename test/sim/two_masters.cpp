@@ -132,6 +132,13 @@ void server_node::note_copies(fleet::process replica) {
                 brought_back_.insert(h.field);
             }
         }
+        const auto waiting = redis_.in_line(name, wall_clock());
+        for (const auto& place : redis_.in_line_at(replica, name, wall_clock())) {
+            if (std::none_of(waiting.begin(), waiting.end(),
+                             [&](const auto& w) { return w.first == place.first; })) {
+                brought_back_.insert(place.first);
+            }
+        }
     }
 }
 
@@ -165,8 +172,11 @@ void server_node::note_left(fleet::process by, std::string_view field) {
         }
         for (const std::string& name : names_) {
             const auto there = redis_.holders_at(p, name, wall_clock());
+            const auto waiting = redis_.in_line_at(p, name, wall_clock());
             if (std::any_of(there.begin(), there.end(),
-                            [&](const auto& h) { return h.field == field; })) {
+                            [&](const auto& h) { return h.field == field; }) ||
+                std::any_of(waiting.begin(), waiting.end(),
+                            [&](const auto& w) { return w.first == field; })) {
                 brought_back_.emplace(field);
             }
         }

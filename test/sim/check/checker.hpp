@@ -2,8 +2,10 @@
 #ifndef CONCH_TEST_SIM_CHECK_CHECKER_HPP
 #define CONCH_TEST_SIM_CHECK_CHECKER_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace conch::sim {
@@ -44,6 +46,8 @@ public:
     virtual void ended(const call&) {}
     /// The server has run a script for a client.
     virtual void ran(const script_run&) {}
+    /// The server has run one for a thread of Redisson with this field.
+    virtual void redisson_ran(std::size_t /*lock*/, const std::string& /*field*/) {}
     /// The server has told how many replicas have what was written on this line.
     virtual void acknowledged(std::uint64_t /*line*/, std::int64_t /*replicas*/) {}
     /// The server has counted permits.

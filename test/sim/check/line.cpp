@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A fair lock goes to the waiters in the order in which the server gave them their places, as long
-// as these last: to nobody else, and given by a release that nobody hears of for no longer than the
-// place.
+// A fair lock goes to the waiters, those of Redisson among them, in the order in which the server
+// gave them their places, as long as these last: to nobody else, and given by a release that nobody
+// hears of for no longer than the place.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -27,17 +27,34 @@ public:
         lock_line& l = lines_[*lock];
         const std::string field{r.args.front()};
         const std::int64_t now = all_.server().wall_clock() / 1000;
-        if (r.is("release")) {
+        if (r.is_fair("release")) {
             std::erase_if(l.places, [&](const place& p) { return p.field == field; });
-        } else if (r.answer.what == reply::kind::integer && r.args[3] != "0") {
+        } else if (r.is("acquire") && r.answer.what == reply::kind::integer && r.args[3] != "0") {
             ask(l, field, now, now + to_integer(r.args[3]).value_or(0));
         }
-        const std::string* holder =
-            all_.server().redis().holder(r.keys.front(), all_.server().wall_clock());
-        if (holder && *holder != l.holder) {
-            granted(l, *holder, now, r);
+        const bool unheard = r.is_fair("release") && r.answer.what == reply::kind::integer &&
+                             r.answer.integer == 0;
+        note_holder(l, r.keys.front(), unheard);
+        note_scores(l, r.keys.front());
+        if (unheard && l.holder.empty()) {
+            look_at_first(l);
         }
-        l.holder = holder ? *holder : std::string{};
+    }
+
+    void redisson_ran(std::size_t lock, const std::string& field) override {
+        if (all_.how().may_forget()) {
+            return;
+        }
+        lock_line& l = lines_[lock];
+        const std::string_view key = all_.spec(lock)->name();
+        const auto scores = all_.server().redis().scores(key, all_.server().wall_clock());
+        const bool there = std::any_of(scores.begin(), scores.end(),
+                                       [&](const auto& s) { return s.first == field; });
+        if (there && place_of(l, field) == l.places.end()) {
+            l.places.push_back({field, 0});
+        }
+        note_holder(l, key, false);
+        note_scores(l, key);
     }
 
 private:
@@ -51,9 +68,13 @@ private:
         std::vector<place> places{};
     };
 
+    static std::vector<place>::iterator place_of(lock_line& l, const std::string& field) {
+        return std::find_if(l.places.begin(), l.places.end(),
+                            [&](const place& other) { return other.field == field; });
+    }
+
     static void ask(lock_line& l, const std::string& field, std::int64_t now, std::int64_t until) {
-        const auto p = std::find_if(l.places.begin(), l.places.end(),
-                                    [&](const place& other) { return other.field == field; });
+        const auto p = place_of(l, field);
         if (p == l.places.end()) {
             l.places.push_back({field, until});
         } else {
@@ -62,9 +83,43 @@ private:
         }
     }
 
-    void granted(lock_line& l, const std::string& to, std::int64_t now, const script_run& r) {
-        const auto own = std::find_if(l.places.begin(), l.places.end(),
-                                      [&](const place& p) { return p.field == to; });
+    /// Of Redisson: it is told that it may take the lock, if it is there to be told.
+    void look_at_first(const lock_line& l) {
+        const scenario& how = all_.how();
+        const bool deaf = how.has(fault::no_channel) || how.has(fault::restart) ||
+                          how.has(fault::migration) || how.has(fault::role_swap);
+        if (!deaf && !l.places.empty() && all_.redisson_listens(l.places.front().field)) {
+            violate(l.places.front().field + " is not told that the lock is free");
+        }
+    }
+
+    void note_holder(lock_line& l, std::string_view key, bool unheard) {
+        const std::string* holder =
+            all_.server().redis().holder(key, all_.server().wall_clock());
+        if (holder && *holder != l.holder) {
+            granted(l, *holder, key, unheard);
+        }
+        l.holder = holder ? *holder : std::string{};
+    }
+
+    /// Places of Redisson last until their scores, which others change. Who isn't there any more
+    /// comes to the end.
+    void note_scores(lock_line& l, std::string_view key) {
+        const auto scores = all_.server().redis().scores(key, all_.server().wall_clock());
+        std::erase_if(l.places, [&](place& p) {
+            const auto own = std::find_if(scores.begin(), scores.end(),
+                                          [&](const auto& s) { return s.first == p.field; });
+            const bool there = own != scores.end();
+            if (there && all_.is_foreign(p.field)) {
+                p.until = own->second;
+            }
+            return !there && all_.is_foreign(p.field);
+        });
+    }
+
+    void granted(lock_line& l, const std::string& to, std::string_view key, bool unheard) {
+        const std::int64_t now = all_.server().wall_clock() / 1000;
+        const auto own = place_of(l, to);
         const bool known = own != l.places.end();
         if (!known || !own->late) {
             for (auto p = l.places.begin(); p != own; ++p) {
@@ -73,9 +128,8 @@ private:
                 }
             }
         }
-        if (r.is("release") && r.answer.what == reply::kind::integer && r.answer.integer == 0) {
-            const std::int64_t left =
-                all_.server().redis().left(r.keys.front(), all_.server().wall_clock());
+        if (unheard) {
+            const std::int64_t left = all_.server().redis().left(key, all_.server().wall_clock());
             if (!known || left < 0 || now + left > own->until) {
                 violate(to + " is given the lock for longer than its place");
             }

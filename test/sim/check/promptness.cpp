@@ -43,7 +43,7 @@ private:
         } else if (!holder && l.held && !released(l)) {
             l.told_until = std::max(l.told_until, all_.the_world().now() + misled(l));
         }
-        if (all_.how().fair && (dead_in_line(name) || (holder && all_.deserted(*holder)))) {
+        if (all_.how().fair && (place_is_waited_for(name) || (holder && all_.deserted(*holder)))) {
             // Who was told how long the dead have their places asks now and then.
             l.told_until = all_.the_world().now() + all_.how().settings.max_poll_interval.count();
         }
@@ -71,12 +71,18 @@ private:
         }
     }
 
-    /// Its place in line is waited for.
-    bool dead_in_line(std::size_t name) const {
+    /// Somebody dead, or of Redisson, has a place in line, which is waited for.
+    bool place_is_waited_for(std::size_t name) const {
         server_node& server = all_.server();
-        const auto line = server.redis().in_line(all_.spec(name)->name(), server.wall_clock());
+        const std::string_view key = all_.spec(name)->name();
+        const auto line = server.redis().in_line(key, server.wall_clock());
+        const auto scores = server.redis().scores(key, server.wall_clock());
         return std::any_of(line.begin(), line.end(),
-                           [&](const auto& place) { return all_.deserted(place.first); });
+                           [&](const auto& place) { return all_.deserted(place.first); }) ||
+               std::any_of(scores.begin(), scores.end(), [&](const auto& place) {
+                   return all_.is_foreign(place.first) &&
+                          place.second > server.wall_clock() / 1000;
+               });
     }
 
     bool wanted(std::size_t name) const {

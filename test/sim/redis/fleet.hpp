@@ -23,7 +23,7 @@ enum class deployment : std::uint8_t {
     sentinel,
     cluster,
     read_write,  ///< alone, and all locks are read-write locks
-    fair,        ///< alone, and all locks are fair
+    fair,        ///< in any of the three ways, and all locks are fair
     majority,    ///< several, each by itself, and all locks are those of majorities
     counters,    ///< run in any way, for semaphores
 };

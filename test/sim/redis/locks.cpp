@@ -153,13 +153,39 @@ std::vector<std::string> fake_redis::fields(std::string_view key, std::int64_t n
     return fields_in(home_of(key).find(key));
 }
 
+std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line_of(keyspace& data,
+                                                                         std::string_view key,
+                                                                         std::int64_t now_us) {
+    std::vector<std::pair<std::string, std::int64_t>> all;
+    if (const hash_value* h = hash_in(data.find(waiters_prefix + std::string{key} + '}'))) {
+        for (const auto& [field, wish] : *h) {  // "<lease>:<end>..."
+            all.emplace_back(field, std::atoll(wish.c_str() + wish.find(':') + 1) - now_us / 1000);
+        }
+    }
+    return all;
+}
+
 std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line(std::string_view key,
                                                                       std::int64_t now_us) {
     set_now(now_us);
+    return in_line_of(home_of(key), key, now_us);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line_at(fleet::process p,
+                                                                         std::string_view key,
+                                                                         std::int64_t now_us) {
+    set_now(now_us);
+    return in_line_of(data_.of(p), key, now_us);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> fake_redis::scores(std::string_view key,
+                                                                     std::int64_t now_us) {
+    set_now(now_us);
     std::vector<std::pair<std::string, std::int64_t>> all;
-    if (const hash_value* h = hash_in(home_of(key).find(waiters_prefix + std::string{key} + '}'))) {
-        for (const auto& [field, wish] : *h) {  // "<lease>:<end>"
-            all.emplace_back(field, std::atoll(wish.c_str() + wish.find(':') + 1) - now_us / 1000);
+    const entry* e = home_of(key).find("redisson_lock_timeout:{" + std::string{key} + '}');
+    if (const auto* z = e ? std::get_if<zset_value>(&e->value) : nullptr) {
+        for (const auto& [score, field] : *z) {
+            all.emplace_back(field, static_cast<std::int64_t>(score));
         }
     }
     return all;
