@@ -37,15 +37,13 @@ struct attempt : wire::call {
     std::optional<lost_copies> lost() const noexcept;
     /// So long after it ran, the lock may be this one's: it may have been given it in line.
     duration lasts() const noexcept;
-    /// Of the copy that was written last: no other one of this acquisition that may have run has
-    /// it.
-    std::uint64_t try_number() const noexcept { return earlier_copies + history.copies; }
 
     acquisition& of;
     time_point begun{};           ///< when it was submitted
     duration max_hold{};          ///< of the hold that it makes
     duration waits_for{};         ///< for others; zero: it doesn't
-    std::uint64_t earlier_copies = 0;  ///< of the tries before this one
+    std::uint64_t try_number =
+        0;                        ///< of the last copy, among those of all tries of the acquisition
     release* replaces = nullptr;  ///< the release of the last holder: one script does both
 };
 

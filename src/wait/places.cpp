@@ -35,7 +35,7 @@ bool slot::take_gift(std::string_view message) {
     acquisition& a = acquisitions_.first();
     const duration lease = std::min(given->lease, a.extended_by);
     const time_point sent = a.acquiring->history.last_sent;
-    if (!a.in_line || given->try_number != a.acquiring->try_number() ||
+    if (!a.in_line || given->try_number != a.acquiring->try_number ||
         core::lease_end(sent, lease) - env().now < lease / 3) {
         return false;
     }

@@ -25,7 +25,11 @@ constexpr wire::call_type acquire_type{
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
-    .encode = [](wire::call& c, resp::writer& w) { protocol::encode_acquire(c, request_of(c), w); },
+    .encode =
+        [](wire::call& c, resp::writer& w) {
+            ++attempt_of(c).try_number;
+            protocol::encode_acquire(c, request_of(c), w);
+        },
     .done = [](wire::call& c,
                const wire::outcome& o) { slot_of(attempt_of(c)).answered(attempt_of(c), o); },
     .joint = &protocol::joint<&request_of, &protocol::lock_protocol::acquire_form,
@@ -56,7 +60,7 @@ protocol::acquire_request slot::request_of(const attempt& t) const {
                                 .lease = a.extended_by,
                                 .plainly = first && !contending_ && acquisitions_.only_one(),
                                 .waits_for = t.waits_for,
-                                .try_number = t.try_number()};
+                                .try_number = t.try_number};
     if (contest_) {
         r.beside = contest_->beside();
     }
@@ -102,7 +106,6 @@ void slot::try_now(release* leaving) {
     const waiter& w = queue_.head();
     acquisition& a = acquisition_to_try(leaving);
     trying_ = &a;
-    a.acquiring->earlier_copies = a.acquiring->try_number();
     a.acquiring->begun = env().now;
     a.acquiring->by_body = false;
     a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();

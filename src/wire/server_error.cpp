@@ -47,6 +47,8 @@ constexpr std::array words_anywhere{
     word{"The user executing the script can't", errc::permission_denied, refusal::lasting},
     word{"ACL failure in script: ", errc::permission_denied, refusal::lasting},
     word{"NOPERM ", errc::permission_denied, refusal::lasting},
+    // A key that it has deleted, while its hash slot moves.
+    word{"attempted to access a non local key", errc::server_unavailable, refusal::passing},
     word{"max number of clients", errc::server_unavailable, refusal::passing},
     word{"invalid password", errc::authentication_failed, refusal::lasting},
     word{"unknown command 'HELLO'", errc::server_too_old, refusal::lasting},

@@ -168,7 +168,7 @@ std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line_of(keyspac
 std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line(std::string_view key,
                                                                       std::int64_t now_us) {
     set_now(now_us);
-    return in_line_of(home_of(key), key, now_us);
+    return in_line_of(home_of(waiters_prefix + std::string{key} + '}'), key, now_us);
 }
 
 std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line_at(fleet::process p,
@@ -182,7 +182,8 @@ std::vector<std::pair<std::string, std::int64_t>> fake_redis::scores(std::string
                                                                      std::int64_t now_us) {
     set_now(now_us);
     std::vector<std::pair<std::string, std::int64_t>> all;
-    const entry* e = home_of(key).find("redisson_lock_timeout:{" + std::string{key} + '}');
+    const std::string own = "redisson_lock_timeout:{" + std::string{key} + '}';
+    const entry* e = home_of(own).find(own);
     if (const auto* z = e ? std::get_if<zset_value>(&e->value) : nullptr) {
         for (const auto& [score, field] : *z) {
             all.emplace_back(field, static_cast<std::int64_t>(score));

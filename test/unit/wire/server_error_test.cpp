@@ -49,6 +49,12 @@ constexpr row rows[] = {
     {"CLUSTERDOWN The cluster is down", errc::server_unavailable, refusal::passing},
     {"TRYAGAIN Multiple keys request during rehashing of slot", errc::server_unavailable,
      refusal::passing},
+    {"ERR Script attempted to access a non local key in a cluster node script: abc, "
+     "on @user_script:22.",
+     errc::server_unavailable, refusal::passing},
+    {"ERR Error running script (call to f_abc): @user_script:22: @user_script: 22: "
+     "Lua script attempted to access a non local key in a cluster node",
+     errc::server_unavailable, refusal::passing},
     {"READONLY You can't write against a read only replica.", errc::read_only, refusal::lasting},
     {"READONLY You can't write against a read only replica. script: abc, on @user_script:1.",
      errc::read_only, refusal::lasting},
