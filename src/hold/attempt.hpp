@@ -42,8 +42,7 @@ struct attempt : wire::call {
     time_point begun{};           ///< when it was submitted
     duration max_hold{};          ///< of the hold that it makes
     duration waits_for{};         ///< for others; zero: it doesn't
-    std::uint64_t try_number =
-        0;                        ///< of the last copy, among those of all tries of the acquisition
+    std::uint64_t try_number = 0;  ///< of the last copy, among all of the acquisition
     release* replaces = nullptr;  ///< the release of the last holder: one script does both
 };
 

@@ -50,6 +50,10 @@ public:
         const auto scores = all_.server().redis().scores(key, all_.server().wall_clock());
         const bool there = std::any_of(scores.begin(), scores.end(),
                                        [&](const auto& s) { return s.first == field; });
+        // Who comes back when its score is over stands at the end.
+        const std::int64_t now = all_.server().wall_clock() / 1000;
+        std::erase_if(l.places,
+                      [&](const place& p) { return p.field == field && p.until <= now; });
         if (there && place_of(l, field) == l.places.end()) {
             l.places.push_back({field, 0});
         }
