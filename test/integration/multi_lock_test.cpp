@@ -71,6 +71,18 @@ TEST_F(multi_lock_test, locks_of_every_kind_are_held_together_and_given_back_tog
     });
 }
 
+TEST_F(multi_lock_test, locks_of_one_client_are_taken_with_one_script_and_released_with_one) {
+    run([&]() -> asio::awaitable<void> {
+        hold warm_up = co_await multi_lock{a, b, c}.async_lock();
+        co_await warm_up.async_unlock();
+        raw.reset_calls();
+        hold h = co_await multi_lock{a, b, c}.async_lock();
+        EXPECT_EQ(raw.calls("evalsha"), 1u);
+        co_await h.async_unlock();
+        EXPECT_EQ(raw.calls("evalsha"), 2u);
+    });
+}
+
 TEST_F(multi_lock_test, a_try_that_meets_a_busy_lock_keeps_none) {
     run([&]() -> asio::awaitable<void> {
         hold other = co_await mutex{two, "b"}.async_lock();
