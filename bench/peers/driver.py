@@ -7,9 +7,9 @@ answer to each line that it reads:
 
     lock        waits for one lock, and holds it: {"at": WHEN IT WAS GRANTED}
     unlock      releases that: {"at": WHEN THE CALL BEGAN}
-    loop WORKERS own|shared BEGIN END
+    loop WORKERS own|shared|readers BEGIN END
                 so many workers at a time lock and unlock from BEGIN to END, each a lock of its own
-                or all the same: {"got": [PAIRS OF EACH THAT ENDED BY END], "p50_us": of a pair,
+                or all the same, or read-lock one, each hundredth time write-lock: {"got": [PAIRS OF EACH THAT ENDED BY END], "p50_us": of a pair,
                 "p99_us": ..., "longest_wait_us": for a grant}. A worker that waits at END waits on;
                 "left_waiting": those that were given up, with nobody to wait for.
 
