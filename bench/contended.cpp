@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "connection.hpp"
 #include "event_loop.hpp"
+#include "lock_mix.hpp"
 #include "raw_relay.hpp"
 #include "rounds.hpp"
 #include "statistics.hpp"
@@ -38,13 +39,30 @@ struct outcome {
     std::uint64_t hand_offs = 0;  ///< to a local waiter
 };
 
+/// Which lock they want.
+struct lock_kind {
+    bool fair = false;
+    bool fenced = false;
+    std::size_t readers_percent = 0;  ///< 0: no read-write lock
+
+    lock_mix of(const client& c, std::size_t coroutine) const {
+        const mutex_options what{.fenced = fenced};
+        if (readers_percent > 0) {
+            return {shared_mutex{c, lock_name}, readers_percent, coroutine};
+        }
+        return lock_mix{fair ? fair_mutex{c, lock_name, what} : mutex{c, lock_name, what}};
+    }
+};
+
 /// One of the processes: a client, and coroutines that want the lock.
 class contender {
 public:
-    contender(const config& server, std::size_t coroutines, bool fair, const mutex_options& what)
-        : client_{loop_.context(), server},
-          lock_{fair ? fair_mutex{client_, lock_name, what} : mutex{client_, lock_name, what}},
-          got_(coroutines) {}
+    contender(const config& server, std::size_t coroutines, const lock_kind& kind)
+        : client_{loop_.context(), server}, got_(coroutines) {
+        for (std::size_t i = 0; i < coroutines; ++i) {
+            locks_.push_back(kind.of(client_, i));
+        }
+    }
 
     outcome run(const order& o) {
         now_ = {};
@@ -52,8 +70,8 @@ public:
         std::fill(got_.begin(), got_.end(), 0);
         const stats before = client_.stats();
         std::this_thread::sleep_until(o.begin);
-        for (std::uint64_t& got : got_) {
-            loop_.spawn(contend(got));
+        for (std::size_t i = 0; i < got_.size(); ++i) {
+            loop_.spawn(contend(locks_[i], got_[i]));
         }
         loop_.run_spawned();
         for (const std::uint64_t got : got_) {
@@ -67,10 +85,10 @@ public:
     }
 
 private:
-    asio::awaitable<void> contend(std::uint64_t& got) {
+    asio::awaitable<void> contend(lock_mix& locks, std::uint64_t& got) {
         while (steady::now() < order_.end) {
             const auto asked = steady::now();
-            hold h = co_await lock_.async_lock();
+            hold h = co_await locks.next().async_lock();
             const auto granted = steady::now();
             now_.longest_wait_us = std::max(now_.longest_wait_us, microseconds(granted - asked));
             got += granted < order_.end ? 1 : 0;
@@ -81,15 +99,14 @@ private:
 
     event_loop loop_;
     client client_;
-    mutex lock_;
+    std::vector<lock_mix> locks_{};
     std::vector<std::uint64_t> got_;
     order order_{};
     outcome now_{};
 };
 
-void work(const config& server, std::size_t coroutines, bool fair, const mutex_options& what,
-          wire_end& parent) {
-    contender c{server, coroutines, fair, what};
+void work(const config& server, std::size_t coroutines, const lock_kind& kind, wire_end& parent) {
+    contender c{server, coroutines, kind};
     while (parent.wait_for_more()) {
         parent.send(c.run(parent.receive<order>()));
     }
@@ -132,6 +149,7 @@ report tell(const arguments& how, const figures& f, const std::vector<double>& r
     r.add_count("coroutines", how.count("coroutines"));
     r.add_count("fenced", how.count("fenced"));
     r.add_count("fair", how.count("fair"));
+    r.add_count("readers", how.count("readers"));
     r.add("acquisitions_per_s", median(f.rates), "/s", 0);
     r.add("raw_acquisitions_per_s", median(raw_rates), "/s", 0);
     r.add("ratio", median(ratios(f.rates, raw_rates)), "", 3);
@@ -150,12 +168,13 @@ report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const std::size_t coroutines = how.count("coroutines");
     const auto time = how.nanoseconds("seconds");
-    const bool fair = how.count("fair") != 0;
-    const mutex_options what{.fenced = how.count("fenced") != 0};
+    const lock_kind kind{.fair = how.count("fair") != 0,
+                         .fenced = how.count("fenced") != 0,
+                         .readers_percent = how.count("readers")};
     std::deque<worker> workers;
     for (std::size_t i = 0; i < how.count("processes"); ++i) {
         workers.emplace_back(
-            [&](wire_end& parent) { work(redis.settings(), coroutines, fair, what, parent); });
+            [&](wire_end& parent) { work(redis.settings(), coroutines, kind, parent); });
     }
     raw_relay raw{redis.settings()};
     connection observer{redis.settings()};
@@ -201,7 +220,8 @@ sub_command contended_command() {
         "\n"
         "Fencing tokens (--fenced 1) are the server's, so that it hears of each hand-off inside\n"
         "of a process, too. The limit goes without them. A fair lock (--fair 1) goes to those who\n"
-        "wait in the order in which they came, and so through the server each time.\n"
+        "wait in the order in which they came, and so through the server each time. Of a\n"
+        "read-write lock (--readers 99), readers hold it together.\n"
         "\n"
         "acquisitions_per_s             of all processes together; raw_: of the limit\n"
         "ratio                          of the two, in one round\n"
@@ -218,6 +238,7 @@ sub_command contended_command() {
          {"coroutines", "in each of them", 16, 1, 10'000},
          {"fenced", "1: each acquisition has a fencing token", 0, 0, 1},
          {"fair", "1: the lock is fair", 0, 0, 1},
+         {"readers", "so many percent only read; 0: no read-write lock", 0, 0, 100},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

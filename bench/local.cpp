@@ -13,7 +13,8 @@ report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const slice_length length{.time = how.seconds("seconds")};
     const mutex_options what{.fenced = how.count("fenced") != 0};
-    pair_loop own{redis.settings(), how.count("coroutines"), "conch-bench:local", what};
+    pair_loop own{redis.settings(), how.count("coroutines"), "conch-bench:local", what,
+                  how.count("readers")};
     raw_relay raw{redis.settings()};
     connection observer{redis.settings()};
     own.run(length);
@@ -41,6 +42,7 @@ report run(const server_choice& where, const arguments& how) {
     report r;
     r.add_count("coroutines", how.count("coroutines"));
     r.add_count("fenced", how.count("fenced"));
+    r.add_count("readers", how.count("readers"));
     r.add("acquisitions_per_s", median(rates), "/s", 0);
     r.add("raw_acquisitions_per_s", median(raw_rates), "/s", 0);
     r.add("ratio", median(ratios(rates, raw_rates)), "", 3);
@@ -68,7 +70,8 @@ sub_command local_command() {
         "gets little more than half of it.\n"
         "\n"
         "Fencing tokens (--fenced 1) are the server's, so that it hears of each hand-off. The\n"
-        "limit goes without them.\n"
+        "limit goes without them. Of a read-write lock (--readers 100), readers of one client\n"
+        "hold it together, with no word to the server.\n"
         "\n"
         "acquisitions_per_s             of all coroutines together; raw_: of the limit\n"
         "ratio                          of the two, in one round\n"
@@ -80,6 +83,7 @@ sub_command local_command() {
         "ratios                         of each round (JSON only)\n",
         {{"coroutines", "that want the lock", 128, 1, 100'000},
          {"fenced", "1: each acquisition has a fencing token", 0, 0, 1},
+         {"readers", "so many percent only read; 0: the lock is a mutex", 0, 0, 100},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

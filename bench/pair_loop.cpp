@@ -10,19 +10,25 @@ namespace conch::bench {
 pair_loop::pair_loop(const config& server, std::size_t coroutines)
     : client_{loop_.context(), server} {
     for (std::size_t i = 0; i < coroutines; ++i) {
-        mutexes_.emplace_back(client_, std::string{tag} + ":own:" + std::to_string(i));
+        locks_.emplace_back(mutex{client_, std::string{tag} + ":own:" + std::to_string(i)});
     }
 }
 
 pair_loop::pair_loop(const config& server, std::size_t coroutines, const std::string& name,
-                     const mutex_options& what)
-    : client_{loop_.context(), server}, mutexes_(coroutines, mutex{client_, name, what}) {}
+                     const mutex_options& what, std::size_t readers_percent)
+    : client_{loop_.context(), server} {
+    for (std::size_t i = 0; i < coroutines; ++i) {
+        locks_.push_back(readers_percent == 0
+                             ? lock_mix{mutex{client_, name, what}}
+                             : lock_mix{shared_mutex{client_, name}, readers_percent, i});
+    }
+}
 
-asio::awaitable<void> pair_loop::lock_and_unlock(const mutex& m) {
+asio::awaitable<void> pair_loop::lock_and_unlock(lock_mix& locks) {
     auto before = steady::now();
     while (before < end_ && pairs_left_ > 0) {
         --pairs_left_;
-        hold h = co_await m.async_lock();
+        hold h = co_await locks.next().async_lock();
         co_await h.async_unlock();
         const auto after = steady::now();
         latencies_us_.push_back(microseconds(after - before));
@@ -33,8 +39,8 @@ asio::awaitable<void> pair_loop::lock_and_unlock(const mutex& m) {
 slice pair_loop::run(const slice_length& length) {
     latencies_us_.reserve(last_count_ + last_count_ / 2);
     pairs_left_ = length.pairs;
-    for (const mutex& m : mutexes_) {
-        loop_.spawn(lock_and_unlock(m));  // starts when the loop runs
+    for (lock_mix& locks : locks_) {
+        loop_.spawn(lock_and_unlock(locks));  // starts when the loop runs
     }
     const slice_meter meter;
     end_ = steady::now() + std::chrono::duration_cast<steady::duration>(length.time);

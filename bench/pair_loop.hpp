@@ -3,6 +3,7 @@
 #define CONCH_BENCH_PAIR_LOOP_HPP
 
 #include "event_loop.hpp"
+#include "lock_mix.hpp"
 #include "slice.hpp"
 
 #include <conch/conch.hpp>
@@ -18,9 +19,10 @@ class pair_loop {
 public:
     /// Each coroutine has a lock of its own.
     pair_loop(const config& server, std::size_t coroutines);
-    /// All want this lock.
+    /// All want this lock: a mutex, or a read-write lock that is only read in so many cases of a
+    /// hundred.
     pair_loop(const config& server, std::size_t coroutines, const std::string& name,
-              const mutex_options& what);
+              const mutex_options& what, std::size_t readers_percent = 0);
 
     /// Runs until the end, then until each lock is released again.
     slice run(const slice_length& length);
@@ -28,11 +30,11 @@ public:
     const client& redis() const noexcept { return client_; }
 
 private:
-    asio::awaitable<void> lock_and_unlock(const mutex& m);
+    asio::awaitable<void> lock_and_unlock(lock_mix& locks);
 
     event_loop loop_;
     client client_;
-    std::vector<mutex> mutexes_;
+    std::vector<lock_mix> locks_{};
     steady::time_point end_{};
     std::size_t pairs_left_ = 0;
     std::vector<double> latencies_us_;

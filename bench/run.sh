@@ -135,6 +135,7 @@ for coroutines in 1 16 128 1024; do
     run "local-$coroutines" local --coroutines "$coroutines"
 done
 run local-fenced local --coroutines 128 --fenced 1
+run local-readers local --coroutines 128 --readers 100
 for processes in 1 2 4 8; do
     for coroutines in 1 16 64; do
         run "contended-$processes-$coroutines" contended --processes "$processes" \
@@ -143,6 +144,7 @@ for processes in 1 2 4 8; do
 done
 run contended-fenced-4-16 contended --processes 4 --coroutines 16 --fenced 1
 run contended-fair-4-1 contended --processes 4 --coroutines 1 --fair 1
+run contended-readers-4-16 contended --processes 4 --coroutines 16 --readers 99
 run handoff handoff --passes 200
 run handoff-fair handoff --passes 200 --fair 1
 run handoff-unpinned handoff --passes 200 --pin 0

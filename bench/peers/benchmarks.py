@@ -5,7 +5,7 @@ import math
 import random
 import time
 from statistics import median
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Sequence
 
 from driver import Driver, DriverFailed
 
@@ -50,10 +50,17 @@ def jain_index(got: List[int]) -> float:
 class Benchmark:
     """`name` is for programs, `title` for people; each participant has so many processes."""
 
+    # Who has the kind of lock that it takes; none named: all.
+    participants: Sequence[str] = ()
+    what = ''
+
     def __init__(self, name: str, title: str, processes: int, figures: List[str]):
         self.name, self.title = name, title
         self.processes = processes
         self.figures = figures
+
+    def has(self, participant: str) -> bool:
+        return not self.participants or participant in self.participants
 
     def slice(self, drivers: List[Driver], seconds: float) -> Figures:
         raise NotImplementedError
@@ -103,6 +110,16 @@ class Loop(Benchmark):
     def summary(self, rounds: List[Figures]) -> Figures:
         left = sum(r['left_waiting'] for r in rounds)
         return {**super().summary(rounds), **({'left_waiting': left} if left else {})}
+
+
+class Readers(Loop):
+    """Workers that read-lock one lock, and write-lock it each hundredth time."""
+
+    participants = 'conch', 'redisson'
+    what = 'read-write lock'
+
+    def __init__(self, title: str, processes: int, workers: int, figures: List[str]):
+        super().__init__('readers', title, processes, workers, 'readers', figures)
 
 
 class HandOff(Benchmark):
@@ -161,4 +178,6 @@ def all_benchmarks(passes: int, processes: int, workers: int) -> List[Benchmark]
         Loop('contended', f'contended, {processes} processes of {workers} workers', processes,
              workers, 'shared', shared),
         Loop('local', 'local, 128 workers', 1, 128, 'shared', shared),
+        Readers(f'read-write lock, {processes} processes of {workers} workers, 1 % write',
+                processes, workers, ['acquisitions_per_s', 'longest_wait_ms']),
     ]

@@ -7,10 +7,11 @@ answer to each line that it reads:
 
     lock        waits for one lock, and holds it: {"at": WHEN IT WAS GRANTED}
     unlock      releases that: {"at": WHEN THE CALL BEGAN}
-    loop WORKERS own|shared BEGIN END
+    loop WORKERS own|shared|readers BEGIN END
                 so many workers at a time lock and unlock from BEGIN to END, each a lock of its own
-                or all the same: {"got": [PAIRS OF EACH THAT ENDED BY END], "p50_us": of a pair,
-                "p99_us": ..., "longest_wait_us": for a grant}. A worker that waits at END waits on;
+                or all the same, or read-lock one, and write-lock it each hundredth time:
+                {"got": [PAIRS OF EACH THAT ENDED BY END], "p50_us": of a pair, "p99_us": ...,
+                "longest_wait_us": for a grant}. A worker that waits at END waits on;
                 "left_waiting": those that were given up, with nobody to wait for.
 
 It ends with its input, or with a line on standard error and a status that is not 0.

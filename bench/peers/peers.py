@@ -87,6 +87,8 @@ class Contest:
                 try:
                     if isinstance(command, str):
                         raise DriverFailed(command)
+                    if name in PEERS and not self._benchmark.has(name):
+                        raise DriverFailed(f'it has no {self._benchmark.what}')
                     drivers[name] = self._start(running, name, command)
                     self._benchmark.slice(drivers[name], given.warm_up or given.seconds)
                     self.rounds[name] = []

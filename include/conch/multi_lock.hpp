@@ -21,10 +21,10 @@ namespace conch {
 /// - The locks may be of any kind (but no `quorum_mutex`, and no `multi_lock`), of one client or of
 ///   several, of one server or of several. Whoever locks one of them alone excludes this, and the
 ///   reverse.
-/// - All are asked for at once. If one is busy, the others are given back, and that one is waited
-///   for; who gets it waits for the others, for 50 ms at most. So there is no deadlock, in whatever
-///   order others lock them. No order is kept: who needs several locks that are always busy may
-///   wait for ever.
+/// - All are asked for at once, in one round trip where they are of one client. If one is busy, the
+///   others are given back, and that one is waited for; who gets it waits for the others, for 50 ms
+///   at most. So there is no deadlock, in whatever order others lock them. No order is kept: who
+///   needs several locks that are always busy may wait for ever.
 /// - A try without wait finds the lock busy if one of its locks is, for a moment only too.
 /// - `hold::valid_until()` is the earliest of all. The hold is lost when one of them is lost; the
 ///   others are released then.

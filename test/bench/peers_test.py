@@ -31,7 +31,7 @@ from private_server import PrivateServer  # noqa: E402
 
 SMALL = ['--rounds', '3', '--seconds', '0.01', '--warm-up', '0', '--passes', '2', '--processes',
          '2', '--workers', '2']
-LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local']
+LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'readers']
 
 
 class Case(unittest.TestCase):
@@ -90,7 +90,7 @@ class Figures(Case):
                        *self.fake('half', '--rate', '64000'))
         rows = [line.split() for line in self.table.splitlines()]
         for name in ('fake 128000', 'fake 64000'):
-            self.assertEqual(sum(name in ' '.join(row) for row in rows), 11)
+            self.assertEqual(sum(name in ' '.join(row) for row in rows), 13)
         self.assertIn(['fake', '64000', '64,000', '/s', '0.50'], rows)
 
     def test_waits_that_were_given_up_are_told(self):
@@ -101,6 +101,13 @@ class Figures(Case):
 
 
 class NotMeasured(Case):
+    def test_who_has_no_such_lock_is_not_measured_there(self):
+        found = self.run_peers('--only', 'conch,redlock', *self.fake('conch'),
+                               *self.fake('redlock'))
+        self.assertEqual(found['readers']['redlock'],
+                         {'not_measured': 'it has no read-write lock'})
+        self.assertIn('acquisitions_per_s', found['local']['redlock'])
+
     def test_a_driver_that_fails_has_no_figure_there_but_its_last_words(self):
         found = self.run_peers('--only', 'conch,bad', *self.fake('conch'),
                                *self.fake('bad', '--fails-at', 'unlock'))

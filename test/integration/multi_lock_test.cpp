@@ -35,6 +35,12 @@ protected:
             to = std::move(h);
         });
     }
+    /// How often the server has read from any connection.
+    std::int64_t reads() {
+        const std::string info = raw.must({"INFO", "stats"}).text;
+        const std::string field = "total_reads_processed:";
+        return std::stoll(info.substr(info.find(field) + field.size()));
+    }
     bool all_free() { return raw.command({"DBSIZE"}).number == 0; }
 
     client one{io, push_only("one")};
@@ -67,6 +73,31 @@ TEST_F(multi_lock_test, locks_of_every_kind_are_held_together_and_given_back_tog
         co_await h.async_unlock();
         for (const char* const key : {"a", "plain", "rw"}) {
             EXPECT_FALSE(raw.exists(key)) << key;
+        }
+    });
+}
+
+// Eight or more leave as one script, fewer as one write: that is faster.
+TEST_F(multi_lock_test, locks_of_one_client_take_one_round_trip) {
+    run([&]() -> asio::awaitable<void> {
+        std::vector<mutex> all;
+        for (int i = 0; i < 8; ++i) {
+            all.emplace_back(one, "l" + std::to_string(i));
+        }
+        const std::vector<std::reference_wrapper<const mutex>> eight{all.begin(), all.end()};
+        const std::span three{eight.data(), 3};
+        hold warm_up = co_await multi_lock{eight}.async_lock();
+        co_await warm_up.async_unlock();
+        for (const std::size_t scripts : {1u, 3u}) {
+            const multi_lock m{scripts == 3 ? three : std::span{eight}};
+            raw.reset_calls();
+            const std::int64_t before = reads();
+            hold h = co_await m.async_lock();
+            EXPECT_EQ(reads() - before, 2) << "one, and that of the question";
+            const std::int64_t between = reads();
+            co_await h.async_unlock();
+            EXPECT_EQ(reads() - between, 2) << "one, and that of the question";
+            EXPECT_EQ(raw.calls("evalsha"), 2 * scripts);
         }
     });
 }

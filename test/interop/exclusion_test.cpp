@@ -107,51 +107,62 @@ asio::awaitable<void> increment_often(server_counter& n, const mutex* m, int tim
 
 class redisson_counter : public interop_test {
 protected:
+    enum class under { no_lock, one, several };
     static constexpr int workers = 4;
-    static constexpr int times = 50;
-    static constexpr int expected = 2 * workers * times;
 
-    /// What the counter is after all of both sides have added to it. With a lock, they begin when
-    /// both sides wait for it: else one could be done before the other has come.
-    std::int64_t count(bool locked) {
+    /// What the counter is after all of both sides have added to it, each so often. With a lock,
+    /// they begin when both sides wait for it: else one could be done before the other has come.
+    std::int64_t count(under what, int times) {
         const std::string name = fresh();
+        const std::string other = fresh("other");
+        const std::string theirs = what == under::no_lock ? "-"
+                                   : what == under::one   ? name
+                                                          : "multi:" + other + '+' + name;
         server_counter n{raw, fresh("counter")};
         client c{io, settings_for(both.server().socket_path())};
         const mutex m{c, name};
-        hold gate = locked ? ours_of(name).acquire() : hold{};
-        std::vector<std::future<answer>> theirs;
+        const multi_lock m_and_other{m, mutex{c, other}};
+        const mutex* const mine = what == under::no_lock ? nullptr
+                                  : what == under::one   ? &m
+                                                         : &m_and_other;
+        hold gate = mine ? ours_of(name).acquire() : hold{};
+        std::vector<std::future<answer>> added;
         for (int i = 0; i < workers; ++i) {
-            theirs.push_back(
-                start_java(std::to_string(i), "increment", locked ? name : "-", n.key, times));
+            added.push_back(start_java(std::to_string(i), "increment", theirs, n.key, times));
         }
         const auto all = [&]() -> asio::awaitable<void> {
             task_group group{io.get_executor()};
             for (int i = 0; i < workers; ++i) {
-                group.spawn(increment_often(n, locked ? &m : nullptr, times));
+                group.spawn(increment_often(n, mine, times));
             }
             const bool both_wait =
-                co_await when([&] { return !locked || raw.subscribers(channel_of(name)) == 2; });
+                co_await when([&] { return !mine || raw.subscribers(channel_of(name)) == 2; });
             EXPECT_TRUE(both_wait);
             gate.release();
             co_await group.join();
         };
         const auto began = clock::now();
         run_test(io, all(), 3 * patience);
-        for (std::future<answer>& one : theirs) {
+        for (std::future<answer>& one : added) {
             EXPECT_EQ(value_of(one), "done");
         }
-        expect_time(locked ? "400 increments under one lock" : "400 increments without a lock",
+        expect_time(std::to_string(2 * workers * times) + " increments, lock: " + theirs,
                     clock::now() - began);
         return n.value();
     }
 };
 
 TEST_F(redisson_counter, without_a_lock_threads_and_coroutines_lose_updates) {
-    EXPECT_LT(count(false), expected);
+    EXPECT_LT(count(under::no_lock, 50), 2 * workers * 50);
 }
 
 TEST_F(redisson_counter, threads_and_coroutines_on_one_counter_lose_no_update) {
-    EXPECT_EQ(count(true), expected);
+    EXPECT_EQ(count(under::one, 50), 2 * workers * 50);
+}
+
+// Each side names them in another order.
+TEST_F(redisson_counter, under_several_locks_at_once_none_is_lost) {
+    EXPECT_EQ(count(under::several, 10), 2 * workers * 10);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // conch behind the lines of bench/peers/driver.py, with its default options.
 #include "event_loop.hpp"
+#include "lock_mix.hpp"
 #include "report.hpp"
 #include "statistics.hpp"
 
@@ -91,13 +92,21 @@ private:
             std::string locks;
             std::int64_t begin = 0, end = 0;
             words >> workers >> locks >> begin >> end;
-            co_await loop(workers, locks == "shared", time_of(begin), time_of(end));
+            co_await loop(workers, locks, time_of(begin), time_of(end));
         } else {
             throw std::runtime_error{"not understood: " + what};
         }
     }
 
-    asio::awaitable<void> loop(std::size_t workers, bool shared, steady::time_point begin,
+    lock_mix choice(const std::string& locks, std::size_t worker) const {
+        if (locks == "readers") {
+            return {conch::shared_mutex{client_, name_ + ":readers"}, 99, worker};
+        }
+        return lock_mix{conch::mutex{
+            client_, name_ + (locks == "shared" ? ":shared" : ":" + std::to_string(worker))}};
+    }
+
+    asio::awaitable<void> loop(std::size_t workers, std::string locks, steady::time_point begin,
                                steady::time_point end) {
         std::vector<std::uint64_t> got(workers);
         pairs_us_.clear();
@@ -108,8 +117,7 @@ private:
         co_await timer_.async_wait(asio::use_awaitable);
         timer_.expires_at(steady::time_point::max());
         for (std::size_t i = 0; i < workers; ++i) {
-            asio::co_spawn(context_,
-                           work(name_ + (shared ? ":shared" : ":" + std::to_string(i)), got[i]),
+            asio::co_spawn(context_, work(choice(locks, i), got[i]),
                            [this](const std::exception_ptr& failure) {
                                if (failure) {
                                    std::rethrow_exception(failure);
@@ -131,11 +139,10 @@ private:
         answer(r);
     }
 
-    asio::awaitable<void> work(std::string name, std::uint64_t& got) {
-        const conch::mutex m{client_, name};
+    asio::awaitable<void> work(lock_mix locks, std::uint64_t& got) {
         auto asked = steady::now();
         while (asked < end_) {
-            conch::hold h = co_await m.async_lock();
+            conch::hold h = co_await locks.next().async_lock();
             const auto granted = steady::now();
             co_await h.async_unlock();
             const auto released = steady::now();

@@ -10,9 +10,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
+import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
@@ -86,19 +88,32 @@ public final class Driver {
                 passed.unlock();
                 answer("{\"at\":" + begin + "}");
             } else if (words[0].equals("loop")) {
-                answer(loop(Integer.parseInt(words[1]), words[2].equals("shared"),
-                    Long.parseLong(words[3]), Long.parseLong(words[4])));
+                answer(loop(Integer.parseInt(words[1]), words[2], Long.parseLong(words[3]),
+                    Long.parseLong(words[4])));
             } else {
                 throw new IllegalArgumentException("not understood: " + words[0]);
             }
         }
     }
 
-    private String loop(int workers, boolean shared, long begin, long end) throws Exception {
+    /** The locks that a worker wants, one after the other. */
+    private Supplier<RLock> choice(String locks, int worker) {
+        if (locks.equals("readers")) {
+            RReadWriteLock both = redisson.getReadWriteLock(NAME + ":readers");
+            RLock reader = both.readLock();
+            RLock writer = both.writeLock();
+            int[] turn = {worker * 37};
+            return () -> ++turn[0] % 100 == 0 ? writer : reader;
+        }
+        RLock lock = redisson.getLock(NAME + (locks.equals("shared") ? ":shared" : ":" + worker));
+        return () -> lock;
+    }
+
+    private String loop(int workers, String locks, long begin, long end) throws Exception {
         List<Future<Outcome>> running = new ArrayList<>();
         for (int i = 0; i < workers; i++) {
-            RLock lock = redisson.getLock(NAME + (shared ? ":shared" : ":" + i));
-            running.add(threads.submit(() -> work(lock, begin, end)));
+            Supplier<RLock> next = choice(locks, i);
+            running.add(threads.submit(() -> work(next, begin, end)));
         }
         List<Outcome> outcomes = new ArrayList<>();
         for (Future<Outcome> one : running) {
@@ -114,13 +129,14 @@ public final class Driver {
             + percentile(pairs, 99) + ",\"longest_wait_us\":" + longest / 1e3 + "}";
     }
 
-    private static Outcome work(RLock lock, long begin, long end) {
+    private static Outcome work(Supplier<RLock> next, long begin, long end) {
         Outcome o = new Outcome();
         while (System.nanoTime() < begin) {
             LockSupport.parkNanos(begin - System.nanoTime());
         }
         long asked = System.nanoTime();
         while (asked < end) {
+            RLock lock = next.get();
             lock.lock();
             long granted = System.nanoTime();
             lock.unlock();

@@ -29,11 +29,14 @@ const group::view::kind group_node::plain_view::own_kind{
     [](const view&) noexcept {},
 };
 
-group_node::group_node(process& home, std::size_t name, std::uint64_t seed)
+group_node::group_node(process& home, std::size_t name, std::vector<std::size_t> servers,
+                       std::uint64_t seed)
     : home_{home},
       name_{name},
-      group_{*this, home.members(), home.settings(),
-             group::terms::majority(home.members(), home.all().how().answer_timeout), seed} {}
+      servers_{std::move(servers)},
+      needed_{home.all().how().terms_of(servers_.size()).needed},
+      group_{*this, servers_.size(), home.settings(), home.all().how().terms_of(servers_.size()),
+             seed} {}
 
 // No engine is asked any more.
 group_node::~group_node() { group_.close(); }
@@ -143,47 +146,47 @@ void group_node::run_handler(std::uint64_t, std::uint64_t) {
 }
 
 void group_node::try_lock(std::size_t member, std::uint64_t id, const lock_options& o) {
-    question& q = home_.ask(*this, member, id, question::kind::try_lock);
+    question& q = home_.ask(*this, servers_[member], id, question::kind::try_lock);
     q.options = o;
 }
 
 void group_node::unlock(std::size_t member, std::uint64_t id, const impl::view_ptr& hold) {
     hold->asked.store(impl::hold_request::release);
-    home_.ask(*this, member, id, question::kind::unlock).hold = hold;
+    home_.ask(*this, servers_[member], id, question::kind::unlock).hold = hold;
 }
 
 void group_node::extend(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
                         duration lease) {
-    question& q = home_.ask(*this, member, id, question::kind::extend);
+    question& q = home_.ask(*this, servers_[member], id, question::kind::extend);
     q.hold = hold;
     q.amount = lease;
 }
 
 void group_node::wait_lost(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
                            duration before) {
-    question& q = home_.ask(*this, member, id, question::kind::wait_lost);
+    question& q = home_.ask(*this, servers_[member], id, question::kind::wait_lost);
     q.hold = hold;
     q.amount = before;
 }
 
 void group_node::status(std::size_t member, std::uint64_t id, const status_options&) {
-    home_.ask(*this, member, id, question::kind::status);
+    home_.ask(*this, servers_[member], id, question::kind::status);
 }
 
 void group_node::force_unlock(std::size_t member, std::uint64_t id) {
-    home_.ask(*this, member, id, question::kind::force);
+    home_.ask(*this, servers_[member], id, question::kind::force);
 }
 
 void group_node::withdraw(std::uint64_t id) noexcept { home_.withdraw(*this, id); }
 
 void group_node::release(std::size_t member, const impl::view_ptr& hold) noexcept {
-    home_.give_up(member, hold, impl::hold_request::release);
+    home_.give_up(servers_[member], hold, impl::hold_request::release);
 }
 
 void group_node::detach(std::size_t member, const impl::view_ptr& hold) noexcept {
-    home_.give_up(member, hold, impl::hold_request::detach);
+    home_.give_up(servers_[member], hold, impl::hold_request::detach);
 }
 
-group::view* group_node::make_view() { return new plain_view{home_.members()}; }
+group::view* group_node::make_view() { return new plain_view{servers_.size()}; }
 
 }  // namespace conch::sim::majority

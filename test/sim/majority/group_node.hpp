@@ -8,6 +8,7 @@
 #include <conch/lock_status.hpp>
 #include <conch/options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,7 @@
 
 namespace conch::sim::majority {
 
+class group_node;
 class process;
 class user;
 
@@ -26,6 +28,7 @@ struct call {
 
     kind what = kind::acquire;
     user* by = nullptr;
+    group_node* at = nullptr;
     std::size_t name = 0;
     instant asked_at = 0;
     lock_options options{};  ///< of an acquire
@@ -49,7 +52,9 @@ struct call {
 /// what they answer reaches it in a later turn.
 class group_node final : private group::members {
 public:
-    group_node(process& home, std::size_t name, std::uint64_t seed);
+    /// `servers`: its members.
+    group_node(process& home, std::size_t name, std::vector<std::size_t> servers,
+               std::uint64_t seed);
     group_node(const group_node&) = delete;
     group_node& operator=(const group_node&) = delete;
     ~group_node();
@@ -64,6 +69,14 @@ public:
     group::lock_group& group() noexcept { return group_; }
     const group::lock_group& group() const noexcept { return group_; }
     std::size_t name() const noexcept { return name_; }
+    const std::vector<std::size_t>& servers() const noexcept { return servers_; }
+    bool has(std::size_t server) const noexcept { return std::ranges::count(servers_, server) > 0; }
+    bool meets(const group_node& other) const noexcept {
+        return name_ == other.name_ &&
+               std::ranges::any_of(servers_, [&](std::size_t s) { return other.has(s); });
+    }
+    /// So many of its members make a hold.
+    std::size_t needed() const noexcept { return needed_; }
     /// At the end of a pause that is over before its time.
     void go_on();
     /// A member's answer, which is taken in a turn of its own.
@@ -95,6 +108,8 @@ private:
 
     process& home_;
     const std::size_t name_;
+    const std::vector<std::size_t> servers_;
+    const std::size_t needed_;
     group::lock_group group_;
     std::deque<std::pair<std::uint64_t, group::reply>> answers_{};
     std::deque<call*> ended_{};

@@ -6,6 +6,7 @@
 #include "sim/majority/simulation.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace conch::sim::majority {
@@ -13,6 +14,17 @@ namespace {
 
 std::string id_of(std::size_t process, std::size_t member) {
     return "00000000-0000-0000-0000-0000000000" + std::to_string(process) + std::to_string(member);
+}
+
+// All, where a majority of them is needed.
+std::vector<std::size_t> some_servers(const scenario& how, dice& chance) {
+    std::vector<std::size_t> some(how.servers);
+    std::iota(some.begin(), some.end(), std::size_t{0});
+    if (how.all && !chance.once_in(2)) {
+        const std::size_t one = chance.below(how.servers);
+        std::erase_if(some, [&](std::size_t s) { return s != one && chance.once_in(2); });
+    }
+    return some;
 }
 
 const error_code withdrawn = std::make_error_code(std::errc::operation_canceled);
@@ -33,7 +45,8 @@ process::process(simulation& all, std::size_t index)
                                                        chance.seed()));
     }
     for (std::size_t i = 0; i < all.how().names * all.how().groups; ++i) {
-        groups_.push_back(std::make_unique<group_node>(*this, i % all.how().names, chance.seed()));
+        groups_.push_back(std::make_unique<group_node>(
+            *this, i % all.how().names, some_servers(all.how(), chance), chance.seed()));
     }
 }
 

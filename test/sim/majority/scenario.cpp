@@ -79,6 +79,12 @@ scenario::scenario(dice& chance, dice more)
     if (more.once_in(6)) {
         settings.max_pending = users + 1 + more.below(4);
     }
+    all = more.once_in(3);
+    if (all) {
+        groups = 1 + more.below(3);
+        answer_timeout = terms_of(servers).answer_timeout;
+        calm = longest_lease.count() + patience() + more.spread(1 * seconds, 4 * seconds);
+    }
 }
 
 instant scenario::settling() const noexcept {
@@ -89,7 +95,9 @@ instant scenario::settling() const noexcept {
     return std::max((notice + connect).count(), deaf ? net.keepalive : 0) + 500 * millis;
 }
 
-// Rounds of some contenders, with the pauses between them.
-instant scenario::patience() const noexcept { return 3 * seconds + 60 * answer_timeout.count(); }
+// Rounds of some contenders, with the pauses between them, or two lines.
+instant scenario::patience() const noexcept {
+    return all ? 25 * seconds : 3 * seconds + 60 * answer_timeout.count();
+}
 
 }  // namespace conch::sim::majority

@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SIM_MAJORITY_SCENARIO_HPP
 #define CONCH_TEST_SIM_MAJORITY_SCENARIO_HPP
 
+#include "group/terms.hpp"
 #include "sim/network.hpp"
 #include "sim/scenario.hpp"
 #include "sim/world.hpp"
@@ -25,9 +26,14 @@ struct scenario {
     bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
     /// Its faults are those of servers, and of connections to them.
     bool spares(std::size_t server) const noexcept { return server >= victims; }
-    /// A majority of servers is always there, and answers in time.
-    bool has_a_sound_majority() const noexcept {
-        return victims <= (servers - 1) / 2 && !has(fault::pause) && answers_in_time();
+    group::terms terms_of(std::size_t members) const noexcept {
+        return all ? group::terms::every(members, settings.operation_timeout)
+                   : group::terms::majority(members, answer_timeout);
+    }
+    /// What happens to servers is in nobody's way: the others are enough, and answer in time.
+    bool enough_are_sound() const noexcept {
+        return victims <= servers - terms_of(servers).needed && !has(fault::pause) &&
+               answers_in_time();
     }
     /// Whoever is there does.
     bool answers_in_time() const noexcept {
@@ -58,6 +64,7 @@ struct scenario {
     duration answer_timeout{};
     bool fixed_leases = false;
     bool detaching = false;
+    bool all = false;      ///< each group needs all its members, which are some of the servers
     bool closing = false;  ///< clients of members are shut down, of one in each process
     bool hanging = false;  ///< strands of members hang while their process goes on
     network::settings net{};

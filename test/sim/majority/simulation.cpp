@@ -24,11 +24,19 @@ constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
 
 }  // namespace
 
+const impl::view_ptr& held::part(std::size_t server) const {
+    static const impl::view_ptr none;
+    const auto& parts = static_cast<const group::view&>(*view).parts;
+    const auto& all = at->servers();
+    const auto i = static_cast<std::size_t>(std::ranges::find(all, server) - all.begin());
+    return i < all.size() ? parts[i] : none;
+}
+
 instant held::since() const {
     instant first = asked_at;
-    for (std::size_t i = 0; i < seen().parts.size(); ++i) {
-        if (const impl::view_ptr& part = seen().parts[i]) {
-            first = std::min(first, home->born(i, *part));
+    for (const std::size_t server : at->servers()) {
+        if (const impl::view_ptr& of = part(server)) {
+            first = std::min(first, home->born(server, *of));
         }
     }
     return first;
@@ -36,9 +44,9 @@ instant held::since() const {
 
 bool held::joined_since(instant then) const {
     bool any = granted_at >= then;
-    for (std::size_t i = 0; i < seen().parts.size(); ++i) {
-        const impl::view_ptr& part = seen().parts[i];
-        any = any || (part && home->born(i, *part) >= then);
+    for (const std::size_t server : at->servers()) {
+        const impl::view_ptr& of = part(server);
+        any = any || (of && home->born(server, *of) >= then);
     }
     return any;
 }
@@ -89,13 +97,14 @@ instant simulation::leases_end() const noexcept {
     return settled_at_ + longest_extension * how_.longest_lease.count() * 103 / 100 + behind;
 }
 
-call& simulation::begin_call(user& by, call::kind what, std::size_t name) {
+call& simulation::begin_call(user& by, call::kind what, group_node& at) {
     call& c = calls_.emplace_back();
     c.what = what;
     c.by = &by;
-    c.name = name;
+    c.at = &at;
+    c.name = at.name();
     c.asked_at = world_.now();
-    forces_[name].running += what == call::kind::force ? 1 : 0;
+    forces_[c.name].running += what == call::kind::force ? 1 : 0;
     for (const auto& check : checkers_) {
         check->asked(c);
     }
@@ -266,12 +275,15 @@ void simulation::rush(std::size_t name) {
 
 void simulation::probe() {
     for (std::size_t name = 0; name < how_.names; ++name) {
-        const auto alive = std::find_if(users_.begin(), users_.end(),
-                                        [](const auto& u) { return !u->home().dead(); });
+        const auto able = std::find_if(users_.begin(), users_.end(), [this](const auto& u) {
+            return !u->home().dead() && !(how_.all && u->home().is_closing());
+        });
         const std::uint64_t before = outcome_.grants;
-        (*alive)->probe(name, duration{how_.patience()});
-        come_to_rest();
-        if (outcome_.grants == before) {
+        if (able != users_.end()) {
+            (*able)->probe(name, duration{how_.patience()});
+            come_to_rest();
+        }
+        if (able != users_.end() && outcome_.grants == before) {
             violate("liveness", "a free lock is not granted to the only one who asks");
         }
         rush(name);

@@ -37,7 +37,8 @@ struct held {
     duration lease{};       ///< the longest that it was ever asked for
     bool extended = false;  ///< or may have been
 
-    const group::view& seen() const noexcept { return static_cast<const group::view&>(*view); }
+    /// What it has of a server; null for none.
+    const impl::view_ptr& part(std::size_t server) const;
     time_point valid_until() const noexcept { return impl::end_of(*view); }
     bool lost() const noexcept { return view->lost.load() != 0; }
     /// When the oldest of its parts was asked for.
@@ -78,7 +79,7 @@ public:
     /// By then, keys that nobody tends are gone: of those who crashed, detached, or were forgotten.
     instant leases_end() const noexcept;
 
-    call& begin_call(user& by, call::kind what, std::size_t name);
+    call& begin_call(user& by, call::kind what, group_node& at);
     held& granted(call& c, group_node& at);
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
     /// This server forgot what it had of this name since then, or may have.

@@ -53,7 +53,7 @@ void user::act(std::uint64_t generation, std::uint64_t) {
 }
 
 call& user::start_call(call::kind what) {
-    waiting_for_ = &all_.begin_call(*this, what, at_->name());
+    waiting_for_ = &all_.begin_call(*this, what, *at_);
     all_.the_world().note("call", index_, static_cast<std::uint64_t>(what));
     return *waiting_for_;
 }
@@ -157,7 +157,7 @@ void user::got(call& c) {
 }
 
 void user::watch() {
-    call& c = all_.begin_call(*this, call::kind::watch, held_->name);
+    call& c = all_.begin_call(*this, call::kind::watch, *at_);
     dice& chance = all_.the_world().chance;
     held& h = *held_;
     h.watch = &c;
@@ -205,16 +205,18 @@ void user::leave() {
     const bool lost = held_->lost();
     const time_point until = held_->valid_until();
     const instant since = held_->since();
+    std::vector<std::string> fields;
+    for (std::size_t i = 0; i < home_.members(); ++i) {
+        const impl::view_ptr& part = held_->part(i);
+        fields.push_back(part ? home_.field_of(i, *part) : std::string{});
+    }
     all_.gone(held_);
     has_ = false;
     if (!lost && chance.once_in(2)) {
         call& c = start_call(call::kind::unlock);
         c.until = until;
         c.since = since;
-        for (std::size_t i = 0; i < home_.members(); ++i) {
-            const impl::view_ptr& part = static_cast<const group::view&>(*view).parts[i];
-            c.fields.push_back(part ? home_.field_of(i, *part) : std::string{});
-        }
+        c.fields = fields;
         view->asked.store(impl::hold_request::release);
         at_->turn([&] { at_->group().unlock(view, &c); });
         may_tire();

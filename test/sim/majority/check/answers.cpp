@@ -68,7 +68,7 @@ private:
             violate("lock " + std::to_string(c.name) + " is told to be held, and is free");
         }
         for (const held& h : all_.holds()) {
-            if (h.name == c.name && h.believes() && !h.joined_since(c.asked_at) &&
+            if (h.at->meets(*c.at) && h.believes() && !h.joined_since(c.asked_at) &&
                 !disturbed(h.name, h.since()) && !(c.status.locked && tells_of(h, c))) {
                 violate("lock " + std::to_string(c.name) + " is told to be " +
                         (c.status.locked ? "held by " + c.status.holder : "free") +
@@ -79,9 +79,9 @@ private:
 
     // Holders at several servers are named with blanks between.
     static bool tells_of(const held& h, const call& c) {
-        const auto& parts = h.seen().parts;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            const std::string field = parts[i] ? h.home->field_of(i, *parts[i]) : "?";
+        for (const std::size_t i : h.at->servers()) {
+            const impl::view_ptr& part = h.part(i);
+            const std::string field = part ? h.home->field_of(i, *part) : "?";
             if ((' ' + c.status.holder + ' ').find(' ' + field + ' ') != std::string::npos) {
                 return true;
             }
@@ -102,10 +102,10 @@ private:
         }
         std::size_t extended = 0;
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            const impl::view_ptr& part = h->seen().parts[i];
+            const impl::view_ptr& part = h->part(i);
             extended += part && lasts(*h, i, *part, c) ? 1u : 0u;
         }
-        if (extended <= all_.how().servers / 2) {
+        if (extended < h->at->needed()) {
             violate("an extension is told to be made, and is at " + std::to_string(extended) +
                     " servers");
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <vector>
 
 namespace conch::sim::majority {
@@ -65,29 +66,28 @@ private:
 
     // With a server that is connected, and silent, it is given more time than it needs.
     void note_reach() {
-        const auto& all = all_.processes();
-        unreached_since_.resize(all.size(), -1);
-        for (std::size_t p = 0; p < all.size(); ++p) {
-            std::size_t there = 0;
-            for (std::size_t i = 0; i < all[p]->members(); ++i) {
-                there += all[p]->node(i).connected() ? 1u : 0u;
-            }
-            instant& since = unreached_since_[p];
-            if (there > all[p]->members() / 2) {
-                since = -1;
-            } else if (since < 0) {
-                since = all_.the_world().now();
+        for (const auto& p : all_.processes()) {
+            for (const auto& g : p->groups()) {
+                const std::vector<std::size_t>& all = g->servers();
+                const auto there = std::ranges::count_if(
+                    all, [&](std::size_t i) { return p->node(i).connected(); });
+                if (static_cast<std::size_t>(there) >= g->needed()) {
+                    unreached_since_.erase(g.get());
+                } else {
+                    unreached_since_.try_emplace(g.get(), all_.the_world().now());
+                }
             }
         }
     }
 
     bool is_unreached(const call& c) const {
-        const instant since = unreached_since_[c.by->home().index()];
+        const auto found = unreached_since_.find(c.at);
         const duration t = all_.how().answer_timeout;
-        const duration line = std::max<duration>(500ms, 10 * t);
+        const duration line = all_.how().terms_of(all_.how().servers).line;
         const duration patience = all_.how().settings.operation_timeout * 102 / 100;
-        return since >= 0 && all_.the_world().now() > std::max(since, c.asked_at) +
-                                                          (patience + line + 6 * t + slack).count();
+        return found != unreached_since_.end() &&
+               all_.the_world().now() >
+                   std::max(found->second, c.asked_at) + (patience + line + 6 * t + slack).count();
     }
 
     void needless(const call& c) {
@@ -95,8 +95,7 @@ private:
         // The others ask those that have a part in the hold.
         const bool asks_all = c.what == call::kind::acquire || c.what == call::kind::status ||
                               c.what == call::kind::force;
-        if (asks_all && all_.how().has_a_sound_majority() && greeted &&
-            c.ec == errc::not_connected) {
+        if (asks_all && all_.how().enough_are_sound() && greeted && c.ec == errc::not_connected) {
             violate("a call does not find the majority that is there: " + number_of(c));
         }
     }
@@ -130,7 +129,7 @@ private:
     }
 
     std::size_t done_ = 0;
-    std::vector<instant> unreached_since_{};  // by process: no majority was; -1: one is
+    std::map<const group_node*, instant> unreached_since_{};  // too few members were there
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// When all has settled, one of those who try for a free lock at the same time gets it: they do not
-// all give way to each other, not even if each of them asks once only.
+// When all has settled, one of those who try for a free lock of a majority at the same time gets
+// it: they do not all give way to each other, not even if each of them asks once only.
 #include "sim/majority/simulation.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ private:
 
     bool may_be_judged() const {
         const scenario& how = all_.how();
-        return all_.settled() && how.answers_in_time();
+        return all_.settled() && how.answers_in_time() && !how.all;
     }
 
     /// Its lease is not over before all have answered.

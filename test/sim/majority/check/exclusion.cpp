@@ -24,7 +24,7 @@ public:
 private:
     void compare(const held& mine) {
         for (const held& other : all_.holds()) {
-            if (&other != &mine && other.name == mine.name && other.believes() &&
+            if (&other != &mine && other.at->meets(*mine.at) && other.believes() &&
                 !excused(mine, other)) {
                 violate("two holds of lock " + std::to_string(mine.name));
             }
@@ -37,7 +37,7 @@ private:
             return true;
         }
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            if (a.seen().parts[i] && b.seen().parts[i] && all_.forgot(i, a.name, since)) {
+            if (a.part(i) && b.part(i) && all_.forgot(i, a.name, since)) {
                 return true;
             }
         }

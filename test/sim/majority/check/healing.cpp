@@ -33,7 +33,7 @@ private:
         const instant now = all_.the_world().now();
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
             server_node& s = all_.server(i);
-            if (h.seen().parts[i] || h.home->node(i).closing() ||
+            if (h.part(i) || !h.at->has(i) || h.home->node(i).closing() ||
                 s.redis().exists(all_.spec(h.name)->name(), s.wall_clock())) {
                 continue;
             }

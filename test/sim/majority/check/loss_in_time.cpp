@@ -72,11 +72,12 @@ private:
         std::size_t lasting = 0;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const bool counts =
-                parts[i] && parts[i]->lost.load() == 0 && home.born(i, *parts[i]) < joined &&
+                parts[i] && parts[i]->lost.load() == 0 &&
+                home.born(c.at->servers()[i], *parts[i]) < joined &&
                 impl::end_of(*parts[i]) > home.local_now() + c.before + between_strands;
             lasting += counts ? 1u : 0u;
         }
-        return lasting > parts.size() / 2;
+        return lasting >= c.at->needed();
     }
 
     std::map<impl::view_ptr, instant> since_{};  // when it was seen to be over, or nearly so

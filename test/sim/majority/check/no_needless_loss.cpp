@@ -36,12 +36,12 @@ public:
 private:
     bool applies() const {
         const scenario& how = all_.how();
-        return how.has_a_sound_majority() && !how.has(fault::force);
+        return how.enough_are_sound() && !how.has(fault::force);
     }
 
     bool has_the_spared(const held& h) const {
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            if (all_.how().spares(i) && (!h.seen().parts[i] || h.seen().parts[i]->lost != 0)) {
+            if (all_.how().spares(i) && h.at->has(i) && (!h.part(i) || h.part(i)->lost != 0)) {
                 return false;
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who may believe that it owns the lock has it on a majority of the servers; and a hold has no part
-// that another has, or that was given back.
+// Who may believe that it owns the lock has it on as many servers as it needs; and a hold has no
+// part that another has, or that was given back.
 #include "sim/majority/simulation.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ private:
         std::size_t owned = 0;
         bool forgotten = false;
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            const impl::view_ptr& part = h.seen().parts[i];
+            const impl::view_ptr& part = h.part(i);
             if (!part) {
                 continue;
             }
@@ -38,18 +38,17 @@ private:
             owned += is_there(h, i, *part) ? 1u : 0u;
             forgotten = forgotten || all_.forgot(i, h.name, h.since());
             for (const held& other : all_.holds()) {
-                if (&other != &h && other.name == h.name && other.seen().parts[i] == part) {
+                if (&other != &h && other.name == h.name && other.part(i) == part) {
                     violate("two holds count the same part");
                 }
             }
         }
-        const std::size_t minority = all_.how().servers / 2;
-        if (alive <= minority) {
+        if (alive < h.at->needed()) {
             violate("a hold counts members that have lost it");
         }
-        if (!forgotten && !all_.forced(h.name, h.since()) && owned <= minority) {
+        if (!forgotten && !all_.forced(h.name, h.since()) && owned < h.at->needed()) {
             violate("a hold has " + std::to_string(owned) + " of " +
-                    std::to_string(all_.how().servers) + " servers");
+                    std::to_string(h.at->servers().size()) + " servers");
         }
     }
 

@@ -22,7 +22,7 @@ public:
         // With others in its process, it may have been passed on.
         if (c.what == call::kind::unlock && all_.how().users == 1) {
             look_at_unlock(c);
-        } else if (c.what == call::kind::force && all_.how().has_a_sound_majority() &&
+        } else if (c.what == call::kind::force && all_.how().enough_are_sound() &&
                    c.asked_at > c.by->home().began_at() + 2 * seconds) {
             note_force(c);
         }
@@ -46,7 +46,7 @@ private:
             const auto there = s.redis().fields(all_.spec(c.name)->name(), s.wall_clock());
             left += std::find(there.begin(), there.end(), c.fields[i]) != there.end() ? 1u : 0u;
         }
-        if (left > (all_.how().servers - 1) / 2) {
+        if (left > c.at->servers().size() - c.at->needed()) {
             violate("an unlock is confirmed, and the lock is on " + std::to_string(left) +
                     " servers");
         }
@@ -55,7 +55,7 @@ private:
     // Each server is asked within a third of the lease whether it has the lock.
     void note_force(const call& c) {
         for (const held& h : all_.holds()) {
-            if (h.name == c.name && h.granted_at < c.asked_at && h.believes()) {
+            if (h.at->meets(*c.at) && h.granted_at < c.asked_at && h.believes()) {
                 doomed_.emplace(
                     h.view, all_.the_world().now() + h.lease.count() * 103 / 100 + 500 * millis);
             }

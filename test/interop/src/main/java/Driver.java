@@ -142,18 +142,28 @@ public final class Driver {
         }
     }
 
-    /** "read:NAME" and "write:NAME" are the sides of a read-write lock, "fair:NAME" is a fair one. */
+    /** A lock of another kind than getLock's is "KIND:NAME", several at once "multi:NAME+NAME". */
     private RLock lockOf(String name) {
-        if (name.startsWith("read:")) {
-            return redisson.getReadWriteLock(name.substring(5)).readLock();
+        String[] parts = name.split(":", 2);
+        switch (parts[0]) {
+            case "read":
+                return redisson.getReadWriteLock(parts[1]).readLock();
+            case "write":
+                return redisson.getReadWriteLock(parts[1]).writeLock();
+            case "fair":
+                return redisson.getFairLock(parts[1]);
+            case "spin":
+                return redisson.getSpinLock(parts[1]);
+            case "nonReentrant":
+                return redisson.getNonReentrantLock(parts[1]);
+            case "nonReentrantFair":
+                return redisson.getNonReentrantFairLock(parts[1]);
+            case "multi":
+                return redisson.getMultiLock(
+                    Arrays.stream(parts[1].split("\\+")).map(this::lockOf).toArray(RLock[]::new));
+            default:
+                return redisson.getLock(name);
         }
-        if (name.startsWith("write:")) {
-            return redisson.getReadWriteLock(name.substring(6)).writeLock();
-        }
-        if (name.startsWith("fair:")) {
-            return redisson.getFairLock(name.substring(5));
-        }
-        return redisson.getLock(name);
     }
 
     private RSemaphore semaphore(String[] of) {

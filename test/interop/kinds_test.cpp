@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// What Redisson has more kinds of than conch: each keeps the keys of one that conch has.
+#include "interop_test.hpp"
+
+#include <boost/asio/use_future.hpp>
+
+#include <future>
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class redisson_kinds : public interop_test {
+protected:
+    bool theirs_is_free(const std::string& lock) {
+        if (!java("try", "tryLock", lock).starts_with("true")) {
+            return false;
+        }
+        java("try", "unlock", lock);
+        return true;
+    }
+    static bool is_free(const mutex& m) {
+        hold h = m.async_try_lock(asio::use_future).get();
+        const bool was = h.owns_lock();
+        if (was) {
+            h.async_unlock(asio::use_future).get();
+        }
+        return was;
+    }
+    void expect_exclusion(const mutex& m, const std::string& theirs) {
+        SCOPED_TRACE(theirs);
+        hold h = m.async_lock(asio::use_future).get();
+        EXPECT_FALSE(theirs_is_free(theirs));
+        h.async_unlock(asio::use_future).get();
+        EXPECT_TRUE(theirs_is_free(theirs));
+        java("a", "lock", theirs);
+        EXPECT_FALSE(is_free(m));
+        java("a", "unlock", theirs);
+        EXPECT_TRUE(is_free(m));
+    }
+
+    const std::string name = fresh();
+    const mutex m{ours.async(), name};
+};
+
+TEST_F(redisson_kinds, spin_and_non_reentrant_locks_are_the_same_lock) {
+    expect_exclusion(m, "spin:" + name);
+    expect_exclusion(m, "nonReentrant:" + name);
+    const fair_mutex fair{ours.async(), name};
+    expect_exclusion(fair, "nonReentrantFair:" + name);
+    // A holder keeps a hash, of whatever kind its lock is.
+    expect_exclusion(m, "fair:" + name);
+    expect_exclusion(fair, "nonReentrant:" + name);
+}
+
+TEST_F(redisson_kinds, a_spin_lock_finds_the_release_of_conch) {
+    hold h = m.async_lock(asio::use_future).get();
+    raw.reset_calls();
+    std::future<answer> waits = start_java("a", "lock", "spin:" + name);
+    ASSERT_TRUE(eventually([&] { return raw.calls("evalsha") + raw.calls("eval") > 0; }));
+    h.async_unlock(asio::use_future).get();
+    EXPECT_EQ(value_of(waits), "locked");
+    java("a", "unlock", "spin:" + name);
+}
+
+TEST_F(redisson_kinds, conch_finds_the_release_of_a_spin_lock_at_its_poll) {
+    config c = settings_for(both.server().socket_path());
+    c.max_poll_interval = 300ms;
+    const blocking_client polling{c};
+    java("a", "lock", "spin:" + name, long_lease);
+    blocking_mutex waits{polling, name};
+    std::future<hold> asked = waits.acquire_future();
+    ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(name)) == 1; }));
+    java("a", "unlock", "spin:" + name);
+    EXPECT_TRUE(granted(asked));
+}
+
+class redisson_several : public redisson_kinds {
+protected:
+    const std::string second = fresh("second");
+    const mutex m2{ours.async(), second};
+    const multi_lock several{m, m2};
+    /// In another order than ours.
+    const std::string theirs = "multi:" + second + '+' + name;
+};
+
+TEST_F(redisson_several, exclude_each_other_and_whoever_has_one_of_them) {
+    expect_exclusion(several, theirs);
+    expect_exclusion(several, name);
+    expect_exclusion(several, second);
+    expect_exclusion(m, theirs);
+    expect_exclusion(m2, theirs);
+    EXPECT_FALSE(raw.exists(name) || raw.exists(second));
+}
+
+TEST_F(redisson_several, each_side_wakes_the_other) {
+    java("a", "lock", theirs, long_lease);
+    std::future<hold> ours_waits;
+    ours_waits = several.async_lock(unrenewed(long_lease), asio::use_future);
+    // It stands in line at the one that it found busy first.
+    ASSERT_TRUE(eventually([&] {
+        return raw.subscribers(channel_of(name)) + raw.subscribers(channel_of(second)) == 1;
+    }));
+    java("a", "unlock", theirs);
+    hold h = granted(ours_waits);
+    std::future<answer> theirs_waits = start_java("a", "lock", theirs, long_lease);
+    ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(second)) == 1; }));
+    h.async_unlock(asio::use_future).get();
+    EXPECT_EQ(value_of(theirs_waits), "locked");
+    java("a", "unlock", theirs);
+}
+
+TEST_F(redisson_several, of_a_jvm_that_crashed_come_back) {
+    auto doomed = both.another_java(java_watchdog);
+    doomed->start("a", "lock", theirs).get();
+    std::future<hold> waits = several.async_lock({.wait = 60s}, asio::use_future);
+    doomed->crash();
+    EXPECT_TRUE(granted(waits));
+}
+
+}  // namespace
