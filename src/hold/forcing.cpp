@@ -10,12 +10,27 @@ namespace {
 
 void encode_force(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    protocol::encode_release(
-        c, {.spec = *q.spec, .holder = {.text = q.holder}, .sharded = q.home.sharded()}, w);
+    protocol::encode_release(c,
+                             {.spec = *q.spec,
+                              .holder = {.text = q.holder},
+                              .sharded = q.home.sharded(),
+                              .lock_key_only = protocol::has_places(*q.spec) && !c.type->divisible},
+                             w);
 }
+
+extern const wire::call_type force_type;
 
 void force_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
+    if (o.refused() && c.type->divisible && wire::is_divided(o.reply.text())) {
+        // Those in line find out by asking again.
+        const wire::call_history before = q.history;
+        q.home.next_step(q, force_type);
+        if (before.in_doubt()) {
+            q.history = before;
+        }
+        return;
+    }
     if (!o.answered()) {
         q.home.end_query(q, o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
         return;
@@ -42,12 +57,19 @@ constexpr wire::call_type force_type{
     .done = &force_done,
 };
 
+// While its hash slot moves, a lock and its line may be at two servers.
+constexpr wire::call_type line_force_type = [] {
+    wire::call_type t = force_type;
+    t.divisible = true;
+    return t;
+}();
+
 }  // namespace
 
 void release_holder(query& q, lock_status s) {
     if (s.locked) {
         q.holder = std::move(s.holder);
-        q.home.next_step(q, force_type);
+        q.home.next_step(q, protocol::has_places(*q.spec) ? line_force_type : force_type);
     } else {
         q.home.end_query(q, {}, false);
     }

@@ -149,9 +149,13 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
     }
     release& r = *a.releasing;
     if (o.refused() && r.type == &line_type && wire::is_divided(o.reply.text())) {
-        // Who is in line finds out by asking again; its own place goes later.
+        // The others in line find out by asking again; the place of this one is given back later.
+        const wire::call_history before = r.history;
         r.type = &type;
         a.home.submit(r);
+        if (before.in_doubt()) {
+            r.history = before;
+        }
         return;
     }
     const protocol::release_answer answer =

@@ -16,11 +16,13 @@
 -- token (0: none), by the place that the try of this number got; "0:0" nothing: it shows whether
 -- anybody hears.
 -- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
--- Idempotent: deletes one field that is never used again; a second run at most tells the first in
--- line once more. What goes wrong with the line must not undo or hide the release.
+-- Idempotent: deletes one field that is never used again; a second run tells the first in line
+-- once more, or gives it a lock that is free by then. What goes wrong with the line must not undo
+-- or hide the release.
 -- Who was given the lock, and does not hear of it, has it for no longer than its place would have
--- lasted, so that a dead waiter costs the others no more than that. Whoever lives asks before. The
--- next in line is told to look again: it may wait for the lease of the holder before.
+-- lasted, so that a dead waiter costs the others no more than that. Who lives asks before that is
+-- over. The next in line is told to look again: it may be waiting for the end of the last holder's
+-- lease.
 @fair_queue@
 local held = redis.call('hdel', KEYS[1], ARGV[1])
 local function told(field, message)

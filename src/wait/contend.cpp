@@ -66,7 +66,7 @@ void slot::regrouped() {
     if (trying_) {
         trying_->server_moved = true;
     }
-    if (contest_ && contest_->listen_elsewhere()) {
+    if (contest_ && has_waiters() && contest_->listen_elsewhere()) {
         contest_->heard(wake::news);
     }
 }

@@ -19,10 +19,10 @@ bool slot::expects_to_wait() const noexcept {
     return protocol::has_places(*spec) && all().wanted.has(name(), env().now);
 }
 
-// Whoever released the lock has given it to the waiter. A message may be as old as it likes, over a
-// cluster's bus or from a master that was replaced: the place that the last try got is served by
-// none that is older than that try. Since then at the earliest the lease runs. Where another place
-// is served, the lease is nearly over, or a try is on its way, the server is asked.
+// Whoever released the lock has given it to the waiter. A message may be of any age, over a
+// cluster's bus or from a master that was replaced. It names the try by which the waiter got its
+// place: if that is the last try, the gift came after it, and the lease runs from then at the
+// earliest. Otherwise, if the lease is nearly over, or a try is on its way, the server is asked.
 bool slot::take_gift(std::string_view message) {
     const auto read = spec->protocol().read_gift;
     const std::optional<protocol::gift> given = read ? read(*spec, message) : std::nullopt;

@@ -21,32 +21,31 @@ inline bool is_of_channels(const std::string& right) {
 
 /// What it may do, as the words of ACL SETUSER.
 inline const std::vector<std::string>& conch_rights() {
-    static const std::vector<std::string> all{"~*", "resetchannels", "&redisson_lock__channel:*",
-                                              "&conch_token_mutex_channel:*", "&redisson_rwlock:*",
-                                              "&redisson_sc:*",
-                                              // every lock
-                                              "+evalsha", "+eval", "+script|load", "+ping", "+pttl",
-                                              "+pexpire", "+hset", "+hdel", "+hexists",
-                                              // waiting
-                                              "+publish", "+subscribe", "+unsubscribe",
-                                              // fencing tokens
-                                              "+get", "+set", "+time",
-                                              // who holds it
-                                              "+hlen", "+hgetall",
-                                              // plain locks
-                                              "+del", "+strlen",
-                                              // read-write locks
-                                              "+hget", "+hkeys",
-                                              // fair locks
-                                              "+llen", "+lindex", "+lpos", "+lrange", "+lrem",
-                                              "+rpush", "+zcard", "+zrem",
-                                              // locks that replicas must have
-                                              "+wait",
-                                              // rate limits
-                                              "+incrby", "+exists", "+unlink", "+zadd", "+zscore",
-                                              "+zrange", "+zrangebyscore", "+zremrangebyscore",
-                                              // connections
-                                              "+select", "+info", "+client|kill"};
+    static const std::vector<std::string> all{
+        "~*", "resetchannels", "&redisson_lock__channel:*", "&conch_token_mutex_channel:*",
+        "&redisson_rwlock:*", "&redisson_sc:*",
+        // every lock
+        "+evalsha", "+eval", "+script|load", "+ping", "+pttl", "+pexpire", "+hset", "+hdel",
+        "+hexists",
+        // waiting
+        "+publish", "+subscribe", "+unsubscribe",
+        // fencing tokens
+        "+get", "+set", "+time",
+        // who holds it
+        "+hlen", "+hgetall",
+        // plain locks
+        "+del", "+strlen",
+        // read-write locks
+        "+hget", "+hkeys",
+        // fair locks
+        "+llen", "+lindex", "+lpos", "+lrange", "+lrem", "+rpush", "+zcard", "+zcount", "+zrem",
+        // locks that replicas must have
+        "+wait",
+        // rate limits
+        "+incrby", "+exists", "+unlink", "+zadd", "+zscore", "+zrange", "+zrangebyscore",
+        "+zremrangebyscore",
+        // connections
+        "+select", "+info", "+client|kill"};
     static const std::vector<std::string> rights = [] {
         std::vector<std::string> known = all;
         if (server_is_before(6, 2)) {

@@ -82,6 +82,15 @@ TEST_F(fair_line, one_of_redisson_ahead_subtracts_what_redisson_waits_by_default
     EXPECT_EQ(beyond(2), apart);
 }
 
+TEST_F(fair_line, what_one_of_ours_wanted_who_died_does_not_hide_those_of_redisson) {
+    p.ask({"HSET", "wishes", field(9), "30000:1:1"});
+    theirs(1, 9000 + apart);
+    ours(2);
+    EXPECT_EQ(beyond(2), apart);
+    ours(2, "2");
+    EXPECT_EQ(beyond(2), apart);
+}
+
 TEST_F(fair_line, of_two_in_a_row_the_second_subtracts_what_is_between_their_scores) {
     theirs(1, 9000 + 2000);
     theirs(2, 9000 + 2000 + 5000);

@@ -73,4 +73,31 @@ TEST_F(engine_fair, a_place_that_is_at_another_server_just_now_is_given_back_lat
     EXPECT_EQ(h.sent(), lines{});
 }
 
+TEST_F(engine_fair, a_release_that_may_have_run_is_confirmed_by_one_of_the_lock_key_alone) {
+    const view_ptr held = holder();
+    operation& unlocked = h.unlock(held);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.break_connection();
+    h.connect(2, "2222");
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.reply(error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+    h.reply(integer(-1));
+    EXPECT_TRUE(unlocked.ended({})) << "by the one that was lost";
+}
+
+TEST_F(engine_fair, a_lock_whose_line_is_at_another_server_just_now_is_taken_away_too) {
+    const view_ptr held = holder();
+    operation& forced = h.force_unlock("a");
+    h.sent();
+    h.reply(array(integer(20'000), bulk(""), bulk("x:7"), bulk("1")));
+    EXPECT_EQ(h.sent(), lines{"fair_release " + fair_line + fair_fence +
+                              " x:7 redisson_lock__channel:{a}: publish"});
+    h.reply(error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(h.sent(), lines{"release a x:7 redisson_lock__channel:{a}"});
+    h.reply(integer(0));
+    EXPECT_TRUE(forced.ended({}));
+    EXPECT_TRUE(forced.flag);
+}
+
 }  // namespace
