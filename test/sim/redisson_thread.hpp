@@ -27,8 +27,10 @@ public:
     void stop();
     /// Something has come on its connection.
     void told(std::uint64_t connection);
-    /// This one waits, and hears of what it waits for.
-    bool listens(const std::string& as) const { return listens_ && as == field(); }
+    /// This one waits for this lock, and hears of it.
+    bool listens(std::size_t name, const std::string& as) const {
+        return listens_ && name == name_ && as == field();
+    }
 
 private:
     enum class phase : std::uint8_t { idle, waiting, holding };

@@ -76,23 +76,6 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
     }
 }
 
-// Later than a round trip, and than most leases.
-void server_node::keep_late_messages() {
-    for (fake_redis::late_message& m : redis_.take_delayed()) {
-        const instant when = world_.now() + world_.chance.spread(1 * millis, 6 * seconds);
-        late_messages_.emplace(when, std::move(m));
-        world_.plan<&server_node::deliver_late>(when, this);
-    }
-}
-
-void server_node::deliver_late(std::uint64_t, std::uint64_t) {
-    const auto next = late_messages_.begin();
-    world_.note("late message", next->second.at);
-    redis_.deliver(next->second);
-    late_messages_.erase(next);
-    flush();
-}
-
 // Of a reader of a read-write lock.
 static std::string timeout_key(const std::string& lock, const std::string& field) {
     return '{' + lock + "}:" + field + ":rwlock_timeout:1";

@@ -156,9 +156,9 @@ void simulation::redisson_ran(std::size_t name, const std::string& field) {
     }
 }
 
-bool simulation::redisson_listens(const std::string& field) const {
+bool simulation::redisson_listens(std::size_t name, const std::string& field) const {
     return std::any_of(redisson_threads_.begin(), redisson_threads_.end(),
-                       [&](const auto& t) { return t->listens(field); });
+                       [&](const auto& t) { return t->listens(name, field); });
 }
 
 std::string simulation::field_of(const held& h) const {

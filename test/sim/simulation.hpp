@@ -65,8 +65,8 @@ public:
     std::list<held>& holds() noexcept { return holds_; }
     /// One of these has run a script for this lock, and has this field there.
     void redisson_ran(std::size_t name, const std::string& field);
-    /// One of them with this field hears what is told to it.
-    bool redisson_listens(const std::string& field) const;
+    /// One of them with this field waits for this lock, and hears what is told to it.
+    bool redisson_listens(std::size_t name, const std::string& field) const;
     const std::deque<call>& calls() const noexcept { return calls_; }
 
     /// What a user asks its client for, in a turn of that.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace conch::sim {
@@ -20,11 +21,13 @@ public:
 
     void ran(const script_run& r) override {
         const auto lock = all_.name_in(r);
-        if (!lock || all_.how().may_forget() || r.answer.is_error() ||
-            !(r.is("acquire") || r.is("release"))) {
+        if (!lock || r.answer.is_error() || !(r.is("acquire") || r.is("release"))) {
             return;
         }
         lock_line& l = lines_[*lock];
+        if (forgot(*lock, l)) {
+            return;
+        }
         const std::string field{r.args.front()};
         const std::int64_t now = all_.server().wall_clock() / 1000;
         if (r.is_fair("release")) {
@@ -37,15 +40,15 @@ public:
         note_holder(l, r.keys.front(), unheard);
         note_scores(l, r.keys.front());
         if (unheard && l.holder.empty()) {
-            look_at_first(l);
+            look_at_first(*lock, l);
         }
     }
 
     void redisson_ran(std::size_t lock, const std::string& field) override {
-        if (all_.how().may_forget()) {
+        lock_line& l = lines_[lock];
+        if (forgot(lock, l)) {
             return;
         }
-        lock_line& l = lines_[lock];
         const std::string_view key = all_.spec(lock)->name();
         const auto scores = all_.server().redis().scores(key, all_.server().wall_clock());
         const bool there = std::any_of(scores.begin(), scores.end(),
@@ -70,7 +73,36 @@ private:
     struct lock_line {
         std::string holder{};
         std::vector<place> places{};
+        instant known_since = 0;
     };
+
+    /// The server did, or has two lines: from now on the line is what it has by now.
+    bool forgot(std::size_t lock, lock_line& l) {
+        const std::string name{all_.spec(lock)->name()};
+        instant lost = -1;
+        for (const std::string& key :
+             {name, "redisson_lock_queue:{" + name + "}", "redisson_lock_timeout:{" + name + "}",
+              "conch_fair_lease:{" + name + "}"}) {
+            lost = std::max(lost, all_.last_loss(key));
+        }
+        if (lost < l.known_since) {
+            return false;
+        }
+        server_node& server = all_.server();
+        const std::string* holder = server.redis().holder(name, server.wall_clock());
+        l = {.holder = holder ? *holder : "", .known_since = all_.the_world().now() + 1};
+        for (std::string& field : server.redis().line(name, server.wall_clock())) {
+            l.places.push_back({std::move(field), 0});
+        }
+        for (const auto& [field, left] : server.redis().in_line(name, server.wall_clock())) {
+            const auto p = place_of(l, field);
+            if (p != l.places.end()) {
+                p->until = server.wall_clock() / 1000 + left;
+            }
+        }
+        note_scores(l, name);
+        return true;
+    }
 
     static std::vector<place>::iterator place_of(lock_line& l, const std::string& field) {
         return std::find_if(l.places.begin(), l.places.end(),
@@ -88,11 +120,11 @@ private:
     }
 
     /// Of Redisson: it is told that it may take the lock, if it is there to be told.
-    void look_at_first(const lock_line& l) {
+    void look_at_first(std::size_t lock, const lock_line& l) {
         const scenario& how = all_.how();
         const bool deaf = how.has(fault::no_channel) || how.has(fault::restart) ||
                           how.has(fault::migration) || how.has(fault::role_swap);
-        if (!deaf && !l.places.empty() && all_.redisson_listens(l.places.front().field)) {
+        if (!deaf && !l.places.empty() && all_.redisson_listens(lock, l.places.front().field)) {
             violate(l.places.front().field + " is not told that the lock is free");
         }
     }

@@ -178,6 +178,14 @@ std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line_at(fleet::
     return in_line_of(data_.of(p), key, now_us);
 }
 
+std::vector<std::string> fake_redis::line(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const std::string own = "redisson_lock_queue:{" + std::string{key} + '}';
+    const entry* e = home_of(own).find(own);
+    const auto* l = e ? std::get_if<list_value>(&e->value) : nullptr;
+    return l ? std::vector<std::string>(l->begin(), l->end()) : std::vector<std::string>{};
+}
+
 std::vector<std::pair<std::string, std::int64_t>> fake_redis::scores(std::string_view key,
                                                                      std::int64_t now_us) {
     set_now(now_us);
