@@ -62,13 +62,16 @@ local function to_be_subtracted(ahead)
 end
 local function enlist()
     local ahead = redis.call('llen', KEYS[2])
-    local place = redis.call('zscore', KEYS[3], ARGV[1]) and
-        redis.pcall('lpos', KEYS[2], ARGV[1])
+    local score = redis.call('zscore', KEYS[3], ARGV[1])
+    local place = score and redis.pcall('lpos', KEYS[2], ARGV[1])
     if type(place) == 'number' then
         ahead = place
     end
     local ends = now + tonumber(ARGV[4])
-    local score = ends + to_be_subtracted(ahead)
+    -- If none was to be subtracted, nobody of Redisson is ahead: all come to the end.
+    local last = place and redis.call('hget', KEYS[4], ARGV[1])
+    local none = last and time_in(string.match(last, '^%d+:(%d+)')) == time_in(score)
+    score = ends + (none and 0 or to_be_subtracted(ahead))
     local wish = ARGV[2] .. ':' .. whole(ends) .. ':' .. ARGV[5]
     if token_ttl then
         wish = wish .. ':' .. token_ttl

@@ -132,12 +132,9 @@ void server_node::note_copies(fleet::process replica) {
                 brought_back_.insert(h.field);
             }
         }
-        const auto waiting = redis_.in_line(name, wall_clock());
+        // Who has a place there may be served by the other one, and be done, before that serves it.
         for (const auto& place : redis_.in_line_at(replica, name, wall_clock())) {
-            if (std::none_of(waiting.begin(), waiting.end(),
-                             [&](const auto& w) { return w.first == place.first; })) {
-                brought_back_.insert(place.first);
-            }
+            brought_back_.insert(place.first);
         }
     }
 }

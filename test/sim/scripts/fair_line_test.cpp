@@ -155,6 +155,16 @@ TEST_F(fair_line, whoever_of_redisson_is_served_a_place_of_ours_lasts) {
     EXPECT_GE(beyond(5), 0);
 }
 
+TEST_F(fair_line, what_redisson_left_behind_of_ours_hides_nobody) {
+    p.ask({"HSET", "wishes", field(8), "30000:" + std::to_string(now_ms() - 1) + ":1"});
+    theirs(1, 9000 + 2000);
+    ours(2);
+    EXPECT_EQ(beyond(2), apart);
+    p.ask({"HSET", "wishes", field(7), "30000:" + std::to_string(now_ms() - 1) + ":1"});
+    ours(2, "2");
+    EXPECT_EQ(beyond(2), apart);
+}
+
 TEST_F(fair_line, who_is_served_hears_by_which_try) {
     ours(1);
     ours(1, "2");
