@@ -23,7 +23,7 @@ bool expires(const mutex_options& o) noexcept { return o.fenced && o.fence_ttl !
 }  // namespace
 
 spec_ptr lock_spec::make(const protocol::lock_protocol& p, std::string_view name,
-                         const mutex_options& options) {
+                         const mutex_options& options, std::uint32_t permits) {
     const auto refuse = [&](const char* why) {
         throw std::invalid_argument{std::string{p.type_name} + ": " + why};
     };
@@ -44,11 +44,11 @@ spec_ptr lock_spec::make(const protocol::lock_protocol& p, std::string_view name
         refuse("replicas.within must be from 1 ms to one minute");
     }
     void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
-    return spec_ptr{::new (memory) lock_spec{p, name, options}};
+    return spec_ptr{::new (memory) lock_spec{p, name, options, permits}};
 }
 
 lock_spec::lock_spec(const protocol::lock_protocol& p, std::string_view name,
-                     const mutex_options& options) noexcept
+                     const mutex_options& options, std::uint32_t permits) noexcept
     : protocol_{p},
       fence_key_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
                         ((std::uint64_t{1} << 48) - 1)},
@@ -57,7 +57,8 @@ lock_spec::lock_spec(const protocol::lock_protocol& p, std::string_view name,
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
       fenced_{options.fenced},
       has_brace_{name.find('{') != std::string_view::npos},
-      at_least_{options.replicas.at_least & ((1u << 10) - 1)} {
+      at_least_{options.replicas.at_least & ((1u << 10) - 1)},
+      permits_{permits} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 

@@ -128,10 +128,20 @@ void slot::others_left(bool head_too) {
             tell(wake::tried);
         }
     }
+    if (head_too && !trying_) {
+        head_changed();
+    }
     tell(has_waiters() ? wake::head_left : wake::nobody);
     leave_line();
     advance();
     all().may_be_idle(*this);
+}
+
+// There may be permits enough for the next one, of which no message tells.
+void slot::head_changed() {
+    if (protocol::takes_permits(*spec) && contest_ && has_waiters()) {
+        contest_->heard(wake::head);
+    }
 }
 
 void slot::give_up_all(error_code why) {
@@ -189,8 +199,8 @@ void slot::advance() {
 }
 
 void slot::hold_ended(acquisition& a, bool passed_on) {
-    if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
-        return;
+    if (!acquisitions_.end_hold(a) || acquisitions_.held() || protocol::takes_permits(*spec)) {
+        return;  // who waits for permits hears of the release, as others do
     }
     if (passed_on && has_waiters()) {
         pass_or_owe();
@@ -266,6 +276,9 @@ void slot::hand_over(acquisition& a) {
 // A streak for which nobody else waited begins anew. Where others wait it is counted from now on,
 // even if nobody waits here.
 void slot::release_reached(std::int64_t clients) {
+    if (protocol::takes_permits(*spec)) {
+        return;
+    }
     if (protocol::has_places(*spec)) {
         if (clients > 0) {
             all().wanted.note(name(), env().now);
