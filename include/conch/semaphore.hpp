@@ -171,9 +171,9 @@ public:
     }
 
     /// So many permits as a `mutex`, for what takes one, as `with_lock`, `multi_lock` and
-    /// `blocking_mutex` do. Its `async_status` tells of all permits: `holder` names the ids of
-    /// those that are out, with blanks between, 1,000 of them at most, `depth` is their number, and
-    /// `ttl` the end of the next lease. Its `async_force_unlock` takes those back which that names.
+    /// `blocking_mutex` do. Its `async_status` tells of all permits (`lock_status::permits`). Its
+    /// `async_force_unlock` takes those back which that names; holders find out at their next
+    /// renewal (or check), but for those of this client at once.
     /// `permits`: from 1 to 1,000. Throws `std::invalid_argument` for another number.
     mutex permits(std::int64_t permits) const;
 

@@ -27,7 +27,8 @@ for i = 1, #KEYS do
             held = 0
             break
         end
-        left = math.min(left or tonumber(score) - now, tonumber(score) - now)
+        local rest = (tonumber(score) or now) - now
+        left = math.min(left or rest, rest)
         entries[2 * n - 1], entries[2 * n] = ends, id
     end
     if held == 1 then

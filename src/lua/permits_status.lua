@@ -18,7 +18,7 @@ for i = 1, #out do
         return string.format('%02x', string.byte(c))
     end)
 end
-local ends = out[1] and tonumber(redis.call('zscore', KEYS[2], out[1]))
+local ends = out[1] and (tonumber(redis.call('zscore', KEYS[2], out[1])) or never)
 local next_end = not ends and -2 or ends < never and ends - now or -1
 return {next_end, '', table.concat(ids, ' '), whole(held - over), 'permits', left + over,
     text and 1 or 0}

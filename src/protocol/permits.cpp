@@ -108,6 +108,18 @@ void renew_args(const renew_item& i, resp::writer& w) {
     w.arg(i.spec.permits()).arg(i.lowers ? -ms : ms);
 }
 
+std::optional<lock_status> read_status(const resp::value& reply) {
+    std::optional<lock_status> s = exclusive::read_status(reply);
+    const auto counts = read_permit_counts(reply);
+    if (!s || !counts) {
+        return std::nullopt;
+    }
+    if (counts->set) {
+        s->permits = counts->left + counts->out;
+    }
+    return s;
+}
+
 void encode_status(const wire::call& c, const status_request& r, resp::writer& w) {
     encode_count_permits(c, r.spec.name(), w);
 }
@@ -132,6 +144,7 @@ constexpr lock_protocol permits() {
     p.renew_keys = &renew_keys;
     p.renew_args = &renew_args;
     p.encode_status = &encode_status;
+    p.read_status = &read_status;
     return p;
 }
 
@@ -157,7 +170,8 @@ std::optional<permit_counts> read_permit_counts(const resp::value& reply) {
         return std::nullopt;
     }
     const std::string_view text = reply.at(3).text();
-    permit_counts counts{.left = reply.at(5).integer(), .out = 0};
+    permit_counts counts{
+        .left = reply.at(5).integer(), .out = 0, .set = reply.at(6).integer() != 0};
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), counts.out);
     if (wrong != std::errc{} || end != text.data() + text.size()) {
         return std::nullopt;

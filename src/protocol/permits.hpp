@@ -22,6 +22,7 @@ void encode_count_permits(const wire::call& c, std::string_view name, resp::writ
 struct permit_counts {
     std::int64_t left;
     std::int64_t out;
+    bool set;  ///< somebody has set their number
 };
 
 /// None: it is no such answer.

@@ -52,13 +52,13 @@ lock_spec::lock_spec(const protocol::lock_protocol& p, std::string_view name,
     : protocol_{p},
       fence_key_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
                         ((std::uint64_t{1} << 48) - 1)},
-      within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
-                 ((1u << 16) - 1)},
+      within_ms_or_permits_{(options.replicas.at_least > 0 ? millis(options.replicas.within)
+                                                           : std::uint64_t{permits}) &
+                            ((1u << 16) - 1)},
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
       fenced_{options.fenced},
       has_brace_{name.find('{') != std::string_view::npos},
-      at_least_{options.replicas.at_least & ((1u << 10) - 1)},
-      permits_{permits} {
+      at_least_{options.replicas.at_least & ((1u << 10) - 1)} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 

@@ -81,14 +81,20 @@ public:
         return static_cast<std::int64_t>(fence_key_ttl_ms_);
     }
     replication replicas() const noexcept {
-        return {static_cast<std::uint16_t>(at_least_), static_cast<std::uint16_t>(within_ms_)};
+        if (at_least_ == 0) {
+            return {};
+        }
+        return {static_cast<std::uint16_t>(at_least_),
+                static_cast<std::uint16_t>(within_ms_or_permits_)};
     }
-    std::uint32_t permits() const noexcept { return permits_; }
+    std::uint32_t permits() const noexcept {
+        return at_least_ == 0 ? static_cast<std::uint32_t>(within_ms_or_permits_) : 1;
+    }
     /// Of two specs of one name: an acquisition by one is as good for the other.
     bool takes_as(const lock_spec& other) const noexcept {
         return &protocol_ == &other.protocol_ && fenced_ == other.fenced_ &&
                fence_key_ttl_ms_ == other.fence_key_ttl_ms_ && replicas() == other.replicas() &&
-               permits_ == other.permits_;
+               permits() == other.permits();
     }
 
 private:
@@ -101,13 +107,12 @@ private:
     const protocol::lock_protocol& protocol_;
     // Of any `duration` there are fewer than 2^44 ms.
     std::uint64_t fence_key_ttl_ms_ : 48;
-    std::uint64_t within_ms_ : 16;
+    std::uint64_t within_ms_or_permits_ : 16;  ///< no replicas confirm permits
     mutable std::atomic<std::uint32_t> references_{0};
     std::uint32_t name_size_ : 17;
     std::uint32_t fenced_ : 1;
     std::uint32_t has_brace_ : 1;
     std::uint32_t at_least_ : 10;
-    std::uint32_t permits_;
 };
 
 }  // namespace conch::impl

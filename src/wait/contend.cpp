@@ -74,9 +74,8 @@ void slot::regrouped() {
 void slot::on_news(void* self, wire::news what) {
     slot& s = *static_cast<slot*>(self);
     contest& c = *s.contest_;
-    // What is held may have been taken away. Of permits a message says nothing of that.
-    if (what != wire::news::failed &&
-        (what != wire::news::message || !protocol::takes_permits(*s.spec))) {
+    // What is held may have been taken away; of permits that are held, no message tells.
+    if (what != wire::news::failed && !protocol::takes_permits(*s.spec)) {
         s.check_holders();
     }
     switch (what) {

@@ -199,8 +199,11 @@ void slot::advance() {
 }
 
 void slot::hold_ended(acquisition& a, bool passed_on) {
-    if (!acquisitions_.end_hold(a) || acquisitions_.held() || protocol::takes_permits(*spec)) {
-        return;  // who waits for permits hears of the release, as others do
+    if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
+        return;
+    }
+    if (protocol::takes_permits(*spec)) {
+        return;  // who waits for some hears of the release, as others do
     }
     if (passed_on && has_waiters()) {
         pass_or_owe();

@@ -21,11 +21,9 @@ const std::string out = "{permits}:timeout";
 
 class permits_test : public fault_test {
 protected:
-    asio::awaitable<void> listened(int clients = 1) {
-        asio::steady_timer pause{io};
-        while (raw.subscribers("redisson_sc:{permits}") < clients) {
-            pause.expires_after(1ms);
-            co_await pause.async_wait(asio::use_awaitable);
+    asio::awaitable<void> listened() {
+        while (raw.subscribers("redisson_sc:{permits}") < 1) {
+            co_await wait(1ms);
         }
     }
     asio::awaitable<void> wait(duration d) {
@@ -66,7 +64,6 @@ TEST_F(permits_test, are_kept_as_redisson_keeps_them) {
             EXPECT_EQ(id.text.size(), 16U);
         }
         EXPECT_GT(h.remaining(), 19s);
-        EXPECT_EQ(h.fence(), 0U);
         co_await h.async_extend(60s);
         EXPECT_GT(h.remaining(), 55s);
         co_await h.async_unlock();
@@ -138,7 +135,6 @@ TEST_F(permits_test, who_waited_in_front_and_gives_up_makes_room_for_the_next) {
         stop.emit(asio::cancellation_type::terminal);
         co_await granted(small);
         EXPECT_TRUE(ended);
-        hold late;
         const auto [ec, large] = co_await s1.async_acquire(3, {.wait = 50ms}, as_result);
         EXPECT_EQ(ec, errc::timed_out);
         EXPECT_EQ(left(), 0);
@@ -155,9 +151,7 @@ TEST_F(permits_test, of_a_crashed_holder_come_back_to_who_waits) {
     run([&]() -> asio::awaitable<void> {
         const std::int64_t acquired = co_await s1.async_acquired();
         EXPECT_EQ(acquired, 2);
-        const time_point before = clock::now();
-        hold h = co_await s1.async_acquire(2);
-        EXPECT_LT(clock::now() - before, 5s);
+        hold h = co_await s1.async_acquire(2, {.wait = 5s});
         EXPECT_EQ(left(), 0);
         EXPECT_EQ(held(), 2);
     });
@@ -169,8 +163,6 @@ TEST_F(permits_test, of_a_crashed_holder_are_told_to_others) {
         raw.must({"ZADD", out, "1", "0123456789abcde" + std::to_string(i)});
     }
     run([&]() -> asio::awaitable<void> {
-        const std::int64_t available = co_await s1.async_available();
-        EXPECT_EQ(available, 2);
         hold b;
         raw.must({"ZADD", out, "9999999999999", "0123456789abcde7"});
         start(s2, 3, b);
@@ -281,6 +273,13 @@ TEST_F(permits_test, a_bad_number_is_one_clear_error) {
         EXPECT_EQ(more, errc::invalid_permits) << "there are two";
         EXPECT_EQ(raw.get("permits"), "2");
         EXPECT_THROW((semaphore{one, ""}), std::invalid_argument);
+        co_await s1.async_set_permits(1000);
+        hold most = co_await s1.async_acquire(1000, {.lease = 300ms});
+        co_await wait(500ms);
+        EXPECT_TRUE(most.owns_lock());
+        EXPECT_EQ(held(), 1000);
+        co_await most.async_unlock();
+        EXPECT_EQ(left(), 1000);
     });
 }
 
@@ -338,8 +337,6 @@ TEST_F(permits_test, are_told_of_and_taken_back_by_force) {
         EXPECT_EQ(of_b, errc::lock_lost) << "it looks at once";
         const auto [of_a] = co_await a.async_wait_lost(as_result);
         EXPECT_EQ(of_a, errc::lock_lost);
-        const bool nobody = co_await s2.permits(1).async_force_unlock();
-        EXPECT_FALSE(nobody);
     });
 }
 

@@ -138,7 +138,7 @@ void simulation::judge_promptness() {
     for (const auto& t : tenants_) {
         const permit_call* const c = t->asks_now();
         if (!c || t->dead() || c->what != kind::acquire || c->completions != 0 ||
-            c->permits > total_ || !clients_[t->client()]->running()) {
+            !clients_[t->client()]->running()) {
             continue;
         }
         const bool first = std::none_of(tenants_.begin(), tenants_.end(), [&](const auto& other) {
@@ -147,13 +147,15 @@ void simulation::judge_promptness() {
                    o->name == c->name && o->completions == 0 && o->place < c->place;
         });
         const account a = look(c->name);
-        if (!first || a.left + a.over < c->permits) {
+        // Of more than there are it is to be told.
+        const bool can_end = c->permits > total_ ? a.set : a.left + a.over >= c->permits;
+        if (!first || !can_end) {
             could_have_since_.erase(c->place);
             continue;
         }
         const instant since = could_have_since_.emplace(c->place, world_.now()).first->second;
         if (world_.now() - since > how_.promptness()) {
-            violate("promptness", "permits are left, and wanted");
+            violate("promptness", "permits are left and wanted, or never will be");
             could_have_since_.erase(c->place);
         }
     }
