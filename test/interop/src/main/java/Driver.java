@@ -167,6 +167,10 @@ public final class Driver {
     /** A call of a semaphore whose permits have leases. */
     private static Object leased(RPermitExpirableSemaphore semaphore, String call, String[] of)
         throws Exception {
+        if (call.equals("release")) {
+            semaphore.release(Arrays.asList(of[0].split(",")));
+            return "released";
+        }
         int permits = (int) number(of, 0, 1);
         switch (call) {
             case "trySetPermits":
@@ -183,9 +187,6 @@ public final class Driver {
             case "tryAcquire":
                 return String.join(",", semaphore.tryAcquire(permits, 0, number(of, 1, 60000),
                     TimeUnit.MILLISECONDS));
-            case "release":
-                semaphore.release(Arrays.asList(of[0].split(",")));
-                return "released";
             case "counts":
                 return semaphore.availablePermits() + " " + semaphore.acquiredPermits() + " "
                     + semaphore.getPermits();
