@@ -26,7 +26,7 @@ std::optional<unsigned> hex_digit(char c) noexcept {
 
 /// 64 random bits of the client's UUID, of which the version and the variant are left out, and the
 /// number of the acquisition, which is never used again.
-id_start id_of(const field& f) noexcept {
+id_start permit_id_of(const field& f) noexcept {
     id_start id{};
     std::size_t seen = 0;
     std::size_t kept = 0;
@@ -49,26 +49,26 @@ id_start id_of(const field& f) noexcept {
 }
 
 void write_id(const field& f, resp::writer& w) {
-    const id_start id = id_of(f);
+    const id_start id = permit_id_of(f);
     w.arg(std::string_view{id.data(), id.size()});
 }
 
-void write_keys(const impl::lock_spec& spec, resp::writer& w) {
+void write_permits_keys(const impl::lock_spec& spec, resp::writer& w) {
     w.arg(spec.name()).arg(permits_out_key(spec.name()));
 }
 
-wire::joint_script acquire_alone_form(const acquire_request&) { return wire::leaves_alone; }
+wire::joint_script take_permits_alone(const acquire_request&) { return wire::leaves_alone; }
 
-void acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
+void take_permits(const wire::call& c, const acquire_request& r, resp::writer& w) {
     wire::write_script(w, c, wire::script_id::permits_acquire, 2, 5);
-    write_keys(r.spec, w);
+    write_permits_keys(r.spec, w);
     write_id(r.mine, w);
     w.arg(r.spec.permits()).arg(core::ceil_millis(r.lease));
     write_name(w, r.spec.channel());
     w.arg(r.sharded ? "spublish" : "publish");
 }
 
-wire::joint_script release_alone_form(const release_request&) { return wire::leaves_alone; }
+wire::joint_script give_permits_alone(const release_request&) { return wire::leaves_alone; }
 
 /// The ids of a forced release stand in one text, in hexadecimal and with blanks between.
 std::size_t ids_in(std::string_view text) noexcept { return (text.size() + 1) / 33; }
@@ -82,11 +82,11 @@ std::string raw_id(std::string_view hex) {
     return raw;
 }
 
-void release(const wire::call& c, const release_request& r, resp::writer& w) {
+void give_permits(const wire::call& c, const release_request& r, resp::writer& w) {
     const bool forced = r.holder.number == 0;
     const std::size_t ids = forced ? ids_in(r.holder.text) : 1;
     wire::write_script(w, c, wire::script_id::permits_release, 2, 3 + ids);
-    write_keys(r.spec, w);
+    write_permits_keys(r.spec, w);
     write_name(w, r.spec.channel());
     w.arg(r.sharded ? "spublish" : "publish");
     if (!forced) {
@@ -100,15 +100,17 @@ void release(const wire::call& c, const release_request& r, resp::writer& w) {
     }
 }
 
-void renew_keys(const renew_item& i, resp::writer& w) { w.arg(permits_out_key(i.spec.name())); }
+void write_permits_renewed(const renew_item& i, resp::writer& w) {
+    w.arg(permits_out_key(i.spec.name()));
+}
 
-void renew_args(const renew_item& i, resp::writer& w) {
+void write_permits_lease(const renew_item& i, resp::writer& w) {
     write_id(i.holder, w);
     const std::int64_t ms = core::ceil_millis(i.lease);
     w.arg(i.spec.permits()).arg(i.lowers ? -ms : ms);
 }
 
-std::optional<lock_status> read_status(const resp::value& reply) {
+std::optional<lock_status> read_permits_status(const resp::value& reply) {
     std::optional<lock_status> s = exclusive::read_status(reply);
     const auto counts = read_permit_counts(reply);
     if (!s || !counts) {
@@ -120,11 +122,11 @@ std::optional<lock_status> read_status(const resp::value& reply) {
     return s;
 }
 
-void encode_status(const wire::call& c, const status_request& r, resp::writer& w) {
+void encode_permits_status(const wire::call& c, const status_request& r, resp::writer& w) {
     encode_count_permits(c, r.spec.name(), w);
 }
 
-constexpr lock_protocol permits() {
+constexpr lock_protocol leased_permits() {
     lock_protocol p = exclusive::protocol_of({
         .type_name = "conch::semaphore",
         .channel_prefix = permits_channel_prefix,
@@ -136,21 +138,21 @@ constexpr lock_protocol permits() {
         .status = wire::script_id::permits_status,
     });
     p.mode = lock_mode::permits;
-    p.acquire_form = &acquire_alone_form;
-    p.acquire_alone = &acquire;
-    p.release_form = &release_alone_form;
-    p.release_alone = &release;
+    p.acquire_form = &take_permits_alone;
+    p.acquire_alone = &take_permits;
+    p.release_form = &give_permits_alone;
+    p.release_alone = &give_permits;
     p.renew_args_each = 3;
-    p.renew_keys = &renew_keys;
-    p.renew_args = &renew_args;
-    p.encode_status = &encode_status;
-    p.read_status = &read_status;
+    p.renew_keys = &write_permits_renewed;
+    p.renew_args = &write_permits_lease;
+    p.encode_status = &encode_permits_status;
+    p.read_status = &read_permits_status;
     return p;
 }
 
 }  // namespace
 
-constinit const lock_protocol permits_protocol = permits();
+constinit const lock_protocol permits_protocol = leased_permits();
 
 // Redisson's rule: the name becomes the hash tag, unless it has a brace already.
 std::string permits_out_key(std::string_view name) {
