@@ -19,13 +19,13 @@
 
 namespace conch {
 
-/// A number of permits that all processes share which use the name, each taken for a lease: at most
-/// so many holders at once. What a process had that died comes back when its leases end. Redisson's
+/// Permits shared by all processes that use the name, each taken for a lease: so many holders at
+/// once at most. What a crashed process had comes back when its leases end. Redisson's
 /// `RPermitExpirableSemaphore` on the wire, so a Java service with the same name takes from the
 /// same permits, and wakes who waits here, and vice versa.
 ///
 /// An acquisition is a `hold`, all its permits at once or none: renewed, lost and released as one
-/// of a `mutex`. Differences:
+/// of a `mutex`, and lost with any one of its permits. Differences:
 ///
 /// - Waiters of one client are served in their order: a large request is not overtaken by small
 ///   ones behind it. Only the first one asks the server: when somebody gave permits back, when the
@@ -36,8 +36,10 @@ namespace conch {
 /// - No fences, no `mutex_options::replicas`. `lock_options::owner` means nothing here: each
 ///   acquisition takes permits of its own, so who takes some while it has others may wait for
 ///   itself.
-/// - Leases end by the server's clock. Clients of Redisson give them back by their own: one whose
-///   clock is ahead takes a permit so much too early.
+/// - Leases end by the server's clock. Clients of Redisson go by their own: one whose clock is
+/// ahead
+///   takes permits of others so much too early, and one whose clock is behind loses its own so much
+///   too early.
 ///
 /// A cheap, copyable handle. Thread safety: safe from any thread, one object too.
 ///
@@ -45,7 +47,7 @@ namespace conch {
 /// default the client's, and never inside the call. Errors: `errc::not_connected`,
 /// `errc::client_closed`, `errc::overloaded`, the server's, `errc::wrong_type` if the key holds
 /// something else, `errc::invalid_permits` for a number out of its range (before anything is sent,
-/// but where only the server knows). Who changes the permits and had no answer gets
+/// except where only the server can know). Who changes the permits and had no answer gets
 /// `errc::outcome_unknown` if the change may have been made. Each change is made once, as those of
 /// a `counting_semaphore`.
 class semaphore {
@@ -88,8 +90,8 @@ public:
         return async_acquire(1, lock_options{}, std::forward<Token>(token));
     }
 
-    /// Tries, for as long as `options.wait` (default: once). An empty hold: there are not so many,
-    /// or others of this client wait for some. All else as `async_acquire`.
+    /// Tries, for as long as `options.wait` (default: once). An empty hold: too few are left, or
+    /// others of this client wait for some. All else as `async_acquire`.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_try_acquire(Permits permits, const lock_options& options = {},
                                          Token&& token = Token{}) const {
@@ -121,9 +123,9 @@ public:
     }
 
     /// Sets how many permits there are in all, those that are out included, unless that was set
-    /// before: as the first to come does. From 0. Completion signature: `void(error_code, bool)`;
-    /// false: it was set. Cancellation (terminal, partial, total): `operation_aborted`; it may have
-    /// been done.
+    /// before: so only the first to come sets it. From 0. Completion signature: `void(error_code,
+    /// bool)`; false: it was set. Cancellation (terminal, partial, total): `operation_aborted`; it
+    /// may have been done.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_try_set_permits(Permits permits, Token&& token = Token{}) const {
         return start<void(error_code, bool), impl::count_flag>(impl::request::try_set_counted,
@@ -131,7 +133,7 @@ public:
                                                                std::forward<Token>(token));
     }
 
-    /// The same whatever was set before. Of a number that is lowered, fewer than none may be left
+    /// The same whatever was set before. If that lowers the number, fewer than none may be left
     /// until others give some back. Completion signature: `void(error_code)`.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_set_permits(Permits permits, Token&& token = Token{}) const {
@@ -139,7 +141,7 @@ public:
             impl::request::set_counted, impl::number_from(0, permits), std::forward<Token>(token));
     }
 
-    /// Adds so many to all; a negative number takes them away, without waiting. Not zero.
+    /// Adds so many to the total; a negative number takes them away, without waiting. Not zero.
     /// Completion signature: `void(error_code)`. Cancellation (terminal, partial, total):
     /// `operation_aborted`; the change goes on in the background.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
@@ -150,7 +152,7 @@ public:
             std::forward<Token>(token));
     }
 
-    /// How many permits are left; those whose lease is over are. Completion signature:
+    /// How many permits are left, those included whose lease is over. Completion signature:
     /// `void(error_code, std::int64_t)`. Cancellation (terminal, partial, total):
     /// `operation_aborted`.
     template <typename Token = boost::asio::deferred_t>
@@ -170,10 +172,10 @@ public:
         return look(impl::request::look_total_counted, std::forward<Token>(token));
     }
 
-    /// So many permits as a `mutex`, for what takes one, as `with_lock`, `multi_lock` and
-    /// `blocking_mutex` do. Its `async_status` tells of all permits (`lock_status::permits`). Its
-    /// `async_force_unlock` takes those back which that names; holders find out at their next
-    /// renewal (or check), but for those of this client at once.
+    /// An acquisition of so many permits as a `mutex`, for what takes a `mutex`: `with_lock`,
+    /// `multi_lock`, `blocking_mutex`. Its `async_status` tells of all permits
+    /// (`lock_status::permits`). Its `async_force_unlock` takes back the ids that the status names;
+    /// holders find out at their next renewal (or check), but for those of this client at once.
     /// `permits`: from 1 to 1,000. Throws `std::invalid_argument` for another number.
     mutex permits(std::int64_t permits) const;
 

@@ -18,33 +18,44 @@
 @permits@
 local wanted, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
 local entries, ids, mine = {}, {}, {}
-for i = 1, wanted do
-    local id = id_of(ARGV[1], i)
-    local ends = redis.call('zscore', KEYS[2], id)
-    if ends then
-        mine[#mine + 1] = id
+local looked = false
+-- For what it has already, which is not done in vain where it must wait.
+local function look()
+    looked = true
+    for i = 1, wanted do
+        local id = id_of(ARGV[1], i)
+        local ends = redis.call('zscore', KEYS[2], id)
+        if ends then
+            mine[#mine + 1] = id
+        end
+        ids[i] = id
+        entries[2 * i - 1] = whole(math.max(now + lease, tonumber(ends or '0')))
+        entries[2 * i] = id
     end
-    ids[i] = id
-    entries[2 * i - 1] = whole(math.max(now + lease, tonumber(ends or '0')))
-    entries[2 * i] = id
 end
 local function keep()
     local kept = redis.pcall('zadd', KEYS[2], unpack(entries))
     if type(kept) ~= 'number' then
         return kept
     end
-    -- They go with the semaphore, where that has a TTL.
-    local ttl = redis.pcall('pttl', KEYS[1])
+    -- They go with the semaphore where that has a TTL, and stay where it has none any more.
+    local ttl, own = redis.pcall('pttl', KEYS[1]), redis.pcall('pttl', KEYS[2])
     if type(ttl) == 'number' and ttl > 0 then
         redis.pcall('pexpire', KEYS[2], whole(ttl))
+    elseif ttl == -1 and type(own) == 'number' and own > 0 then
+        redis.pcall('pexpire', KEYS[2], whole(never))
     end
 end
-if #mine == wanted then
-    return keep() or ''
-end
-local freed = bring_back(mine)
-if type(freed) ~= 'number' then
-    return freed
+local freed = 0
+if left >= wanted or redis.call('zscore', KEYS[2], id_of(ARGV[1], 1)) then
+    look()
+    if #mine == wanted then
+        return keep() or ''
+    end
+    freed = bring_back(mine)
+    if type(freed) ~= 'number' then
+        return freed
+    end
 end
 local late = bring_back(redis.call('zrangebyscore', KEYS[2], '-inf', whole(now), 'limit', '0',
     whole(math.max(wanted, 100))))
@@ -52,6 +63,13 @@ if type(late) ~= 'number' then
     return late
 end
 freed = freed + late
+if left >= wanted and not looked then
+    look()
+    local rest = bring_back(mine)
+    if type(rest) ~= 'number' then
+        return rest
+    end
+end
 local answer
 if left >= wanted then
     answer = keep() or ''
@@ -62,7 +80,7 @@ if left >= wanted then
         redis.pcall('zrem', KEYS[2], unpack(ids))
         answer = taken
     end
-elseif (text or freed > 0) and left + held < wanted then
+elseif text and left + held < wanted then
     answer = redis.error_reply('TOOFEW the semaphore has not so many permits')
 else
     local first = redis.call('zrange', KEYS[2], '0', '0')

@@ -5,8 +5,8 @@
 -- KEYS[2]  permits that are out
 -- ARGV[1]  channel of the messages, each the permits that are left
 -- ARGV[2]  "spublish": as a message of the shard; "publish": by PUBLISH
--- ARGV[3]  what the ids of an acquisition begin with; "": whoever has them
--- ARGV[4]  how many permits; of whoever has them: their ids, from this one on
+-- ARGV[3]  what the ids of the acquisition begin with; "" for a forced release
+-- ARGV[4]  how many permits; of a forced release, from here on, their ids
 --
 -- Reply: an integer: -1 if it has not all of them, or of whoever has them none is out; else how
 -- many clients were told.
@@ -26,10 +26,10 @@ end
 if freed == 0 then
     return -1
 end
-local told
-if ARGV[2] == 'spublish' then
+local told = 0
+if left > 0 and ARGV[2] == 'spublish' then
     told = redis.pcall('spublish', ARGV[1], whole(left))
-else
+elseif left > 0 then
     told = redis.pcall('publish', ARGV[1], whole(left))
 end
 if freed < permits and not forced then

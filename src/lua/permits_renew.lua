@@ -40,7 +40,7 @@ for i = 1, #KEYS do
                 held = set
             end
         elseif left > math.abs(lease) then
-            held = math.max(left, 1)
+            held = math.min(math.max(left, 1), 922337203685477)
         end
     end
     if type(held) == 'number' then

@@ -10,13 +10,15 @@
 -- whose lease is over are left.
 -- Idempotent: reads only.
 @permits@
-local over = #redis.call('zrangebyscore', KEYS[2], '-inf', whole(now))
+local over = redis.call('zcount', KEYS[2], '-inf', whole(now))
 local out = redis.call('zrangebyscore', KEYS[2], '(' .. whole(now), '+inf', 'limit', '0', '1000')
 local ids = {}
-for i = 1, #out do
-    ids[i] = string.gsub(out[i], '.', function(c)
-        return string.format('%02x', string.byte(c))
-    end)
+for _, id in ipairs(out) do
+    if #id == 16 then  -- no others are given back by force
+        ids[#ids + 1] = string.gsub(id, '.', function(c)
+            return string.format('%02x', string.byte(c))
+        end)
+    end
 end
 local ends = out[1] and (tonumber(redis.call('zscore', KEYS[2], out[1])) or never)
 local next_end = not ends and -2 or ends < never and ends - now or -1

@@ -10,10 +10,10 @@ bool slot::blocked() const noexcept {
 }
 
 // Who comes before a caller that does not wait. A reader may share the answer to a try of readers.
-// Who wants permits comes behind who wants fewer than there may be; not behind one who waits.
+// A try for permits queues behind other tries; where somebody waits, it is refused at once.
 bool slot::is_busy_for(const waiter& w) const noexcept {
     if (protocol::takes_permits(*spec)) {
-        return contending_;
+        return contending_ && has_waiters();
     }
     if (!acquisitions_.admit(w.shared())) {
         return true;

@@ -306,9 +306,13 @@ void slot::release_reached(std::int64_t clients) {
 void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
-    const bool unanswered = !w.tried && &s.queue_.head() == &w && !s.blocked();
-    // At least one try is made, and perhaps a connection for it; a local hold is an answer.
-    if (unanswered && !w.overdue) {
+    const bool is_head = &s.queue_.head() == &w;
+    const bool unanswered = !w.tried && is_head && !s.blocked();
+    // At least one try is made, and perhaps a connection for it; a local hold is an answer. Who
+    // stands in front is one, unless that one may be given its permits just now.
+    const bool has_its_turn =
+        !w.tried && !is_head && protocol::takes_permits(*s.spec) && !s.contending_;
+    if ((unanswered || has_its_turn) && !w.overdue) {
         w.overdue = true;
         s.env().timers.set(w.deadline, core::after(s.env().now, answer_grace));
         s.try_for_head(wake::overdue);

@@ -104,7 +104,7 @@ private:
     void left(waiter& w, error_code why, const acquisition* granted_);
     void end_tries(std::uint32_t permits);
     void others_left(bool head_too);
-    /// The first waiter left, which wanted more than others may.
+    /// The first waiter left; the next one may want fewer.
     void head_changed();
 
     // The contest.

@@ -190,6 +190,59 @@ TEST_F(engine_permits, several_holds_are_renewed_by_one_script) {
     EXPECT_EQ(second.view->lost.load(), 0);
 }
 
+TEST_F(engine_permits, of_several_the_others_are_given_back_when_one_is_lost) {
+    const view_ptr view = held(3);
+    h.advance(10s);
+    EXPECT_EQ(h.sent(), lines{"permits_renew {a}:timeout " + renew_of_permits(1, 3)});
+    h.reply(array(integer(0)));
+    EXPECT_EQ(view->lost.load(), static_cast<int>(errc::lock_lost));
+    EXPECT_EQ(h.sent(), lines{give_of(1, 3)});
+    h.reply(integer(-1));
+    h.advance(1min);
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST_F(engine_permits, one_script_renews_no_more_than_a_thousand) {
+    held(600);
+    for (int n = 2; n <= 3; ++n) {
+        operation& more = take(n == 2 ? 500 : 400);
+        h.sent();
+        h.reply(bulk(""));
+        EXPECT_TRUE(more.granted());
+    }
+    h.advance(10s);
+    EXPECT_EQ(h.sent(), (lines{"permits_renew {a}:timeout {a}:timeout " + renew_of_permits(1, 600) +
+                                   " " + renew_of_permits(3, 400),
+                               "permits_renew {a}:timeout " + renew_of_permits(2, 500)}));
+    h.reply(array(integer(1), integer(1)), array(integer(1)));
+}
+
+TEST_F(engine_permits, whose_turn_has_not_come_in_time_has_a_little_more) {
+    const lock_options soon{.wait = 20ms};
+    operation& first = take(1, soon);
+    operation& second = take(1, soon);
+    operation& third = take(1, soon);
+    h.connect();
+    EXPECT_EQ(h.sent(), lines{take_of(1, 1)});
+    h.advance(25ms);
+    EXPECT_FALSE(first.done() || second.done() || third.done());
+    h.reply(bulk(""));
+    EXPECT_TRUE(first.granted());
+    EXPECT_EQ(h.sent(), lines{take_of(2, 1)});
+    h.reply(bulk(""));
+    EXPECT_TRUE(second.granted());
+    h.advance(100ms);
+    EXPECT_TRUE(third.ended(errc::not_connected)) << "it had its turn, and no answer";
+}
+
+TEST_F(engine_permits, behind_one_who_waits_nobody_has_more_time_than_it_asked_for) {
+    held(1);
+    waiting(1, 2);
+    operation& second = take(1, {.wait = 20ms});
+    h.advance(20ms);
+    EXPECT_TRUE(second.ended(errc::timed_out));
+}
+
 TEST_F(engine_permits, a_message_calls_for_no_look_at_the_holds) {
     held(1);
     waiting(1, 2);
