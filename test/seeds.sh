@@ -8,7 +8,8 @@ source test/suites.sh
 
 folder=build/seeds
 part=2500
-read -ra servers <<<"${CONCH_SIM_SERVERS:-alone sentinel cluster read-write fair majority counters}"
+all_servers="alone sentinel cluster read-write fair majority counters permits"
+read -ra servers <<<"${CONCH_SIM_SERVERS:-$all_servers}"
 first_seed=${CONCH_SIM_FIRST:-1}
 last_seed=$((first_seed + ${CONCH_SIM_SEEDS:-100000} - 1))
 

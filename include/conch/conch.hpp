@@ -22,6 +22,7 @@
 #include <conch/rate.hpp>
 #include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
+#include <conch/semaphore.hpp>
 #include <conch/shared_mutex.hpp>
 #include <conch/stats.hpp>
 #include <conch/tls.hpp>

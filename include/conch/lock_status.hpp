@@ -43,6 +43,10 @@ struct lock_status {
     /// with blanks between, and `depth` is their number: readers of a client may share one, and one
     /// may be of a reader that crashed. A writer's ends in ":write".
     bool shared = false;
+    /// Of a `semaphore`: how many permits it has in all, if that was ever set. `holder` names the
+    /// ids of those that are out, with blanks between, the first 1,000 to end; `depth` is their
+    /// number, and `ttl` tells when the next lease ends.
+    std::optional<std::int64_t> permits{};
     /// How many clients listen for the release, with `status_options::clients`; empty if unknown. A
     /// client listens once for all of its waiters.
     std::optional<std::uint64_t> waiting_clients{};

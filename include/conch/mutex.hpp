@@ -115,6 +115,7 @@ private:
     friend class impl::mutex_source;
     friend class impl::section_guard;
     friend class multi_lock;
+    friend class semaphore;
     friend class shared_mutex;
 
     impl::core_ptr core_;

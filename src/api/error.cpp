@@ -32,7 +32,8 @@ const char* text(errc e) noexcept {
                    "`within`)";
         case errc::invalid_stop_before:
             return "invalid option: stop_before must be from zero to half the lease (or max_hold)";
-        case errc::invalid_permits: return "invalid option: permits must be from 1 to the limit";
+        case errc::invalid_permits:
+            return "invalid option: bad number of permits, or more than there are in all";
         case errc::invalid_owner:
             return "invalid option: acquisitions of a quorum do not nest, so none has an owner";
         case errc::server_error: return "the server refused the command";

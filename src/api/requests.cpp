@@ -138,6 +138,16 @@ constinit const request request::look_counted{
                 operation& op) { change_counted(c, op, lock::permit_change::kind::look); },
 };
 
+constinit const request request::look_out_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::look_out); },
+};
+
+constinit const request request::look_total_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::look_total); },
+};
+
 constinit const request request::shutdown{
     .begin = [](client_core& c, operation& op) { c.shut_down(op); },
 };

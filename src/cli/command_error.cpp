@@ -63,8 +63,8 @@ std::string advice(errc e, std::string_view server_words, std::string_view serve
         case errc::read_only: return "; name the master instead of the replica";
         case errc::unknown_master: return "; what do the sentinels monitor?";
         case errc::wrong_type:
-            return "; is it a read-write lock (--rw), a plain one (--plain), a rate limit, or no "
-                   "lock at all?";
+            return "; is it a read-write lock (--rw), a plain one (--plain), a semaphore "
+                   "(--semaphore), a rate limit, or no lock at all?";
         case errc::protocol_error: return "; does a Redis server listen there?";
         case errc::tls_failed: return "; see rediss:// in conch(1) for its options";
         case errc::timed_out:

@@ -30,6 +30,7 @@ const char* option_of(lock_kind kind) noexcept {
         case lock_kind::fair: return "--fair";
         case lock_kind::reader: return "--shared";
         case lock_kind::writer: return "--rw";
+        case lock_kind::semaphore: return "a semaphore (--at-most, --semaphore)";
         case lock_kind::usual: break;
     }
     return "";
@@ -40,15 +41,18 @@ lock_kind kind_in(const po::variables_map& values) {
     const bool reader = values.count("shared") != 0;
     const bool shared = reader || values.count("rw") != 0;
     const bool fair = values.count("fair") != 0;
-    if (plain + fair + shared > 1) {
+    const bool semaphore = values.count("semaphore") + values.count("at-most") != 0;
+    if (plain + fair + shared + semaphore > 1) {
         throw usage_error(
-            "--plain, --fair and a read-write lock (--rw, --shared) exclude each other");
+            "--plain, --fair, a read-write lock (--rw, --shared) and a semaphore (--at-most, "
+            "--semaphore) exclude each other");
     }
-    return plain    ? lock_kind::plain
-           : fair   ? lock_kind::fair
-           : reader ? lock_kind::reader
-           : shared ? lock_kind::writer
-                    : lock_kind::usual;
+    return plain       ? lock_kind::plain
+           : fair      ? lock_kind::fair
+           : reader    ? lock_kind::reader
+           : shared    ? lock_kind::writer
+           : semaphore ? lock_kind::semaphore
+                       : lock_kind::usual;
 }
 
 void read_servers(const po::variables_map& values, server_choice& server) {
@@ -113,6 +117,9 @@ void add_lock_options(po::options_description& options) {
     add("plain", "the lock is a plain key with a token (SET NX PX), as of redis-py or redsync");
     add("fair", "the lock is a fair one, as Redisson's: first come, first served");
     add("rw", "the lock is a read-write lock, as Redisson's; \"conch run\" takes it for writing");
+    add("semaphore",
+        "NAME is a semaphore whose permits have leases, as Redisson's RPermitExpirableSemaphore; "
+        "\"conch run\" takes one of them");
 }
 
 config with_log(config settings, log_sink sink) {

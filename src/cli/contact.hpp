@@ -25,6 +25,7 @@ enum class lock_kind : std::uint8_t {
     fair,    ///< `fair_mutex`
     writer,  ///< `shared_mutex`
     reader,
+    semaphore,  ///< a permit of `semaphore`
 };
 
 /// Which server, and how long it may take to answer for the first time.
@@ -47,7 +48,7 @@ struct server_choice {
 
 /// Adds --redis and --connect-timeout.
 void add_server_options(boost::program_options::options_description& options);
-/// Adds these, --plain, --fair and --rw: for what concerns a lock.
+/// Adds these, --plain, --fair, --rw and --semaphore: for what concerns a lock.
 void add_lock_options(boost::program_options::options_description& options);
 /// Reads them, and $CONCH_REDIS. Throws `usage_error`.
 server_choice read_server_options(const boost::program_options::variables_map& values);

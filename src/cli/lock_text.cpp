@@ -18,6 +18,9 @@ boost::json::object json_of(std::string_view name, const lock_status& status) {
         o["ttl_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(*status.ttl).count();
     }
     o["fence"] = status.fence;
+    if (status.permits) {
+        o["permits"] = *status.permits;
+    }
     return o;
 }
 
@@ -42,6 +45,10 @@ std::string_view pattern_note(std::string_view name) {
 std::string freedom_of(std::string_view name) {
     const std::string_view note = pattern_note(name);
     return note.empty() ? "free" : std::string{"no lock has this very name"}.append(note);
+}
+
+std::string permits_of(const lock_status& status) {
+    return std::to_string(status.depth) + " of " + std::to_string(*status.permits) + " permits";
 }
 
 std::string ending_of(const lock_status& status) {

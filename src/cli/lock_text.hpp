@@ -23,6 +23,8 @@ std::string_view pattern_note(std::string_view name);
 /// "free", as far as the name is one.
 std::string freedom_of(std::string_view name);
 
+/// Of a semaphore: "2 of 3 permits", which are out.
+std::string permits_of(const lock_status& status);
 /// "ends in 12.3 s unless renewed", "never ends (no expiry)".
 std::string ending_of(const lock_status& status);
 

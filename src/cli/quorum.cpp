@@ -33,6 +33,7 @@ mutex other_clients::lock_of(const client& first, const std::string& name,
         case lock_kind::fair: return fair_mutex{first, name, kind};
         case lock_kind::writer: return shared_mutex{first, name}.writer();
         case lock_kind::reader: return shared_mutex{first, name}.reader();
+        case lock_kind::semaphore: return semaphore{first, name}.permits(1);
         case lock_kind::usual: break;
     }
     if (clients_.empty()) {

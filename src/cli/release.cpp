@@ -70,7 +70,9 @@ int release(const word_list& words) {
         return exit_code::failure;
     }
     std::cout << printable(name) << ": released";
-    if (result.holder.locked) {
+    if (result.holder.permits) {
+        std::cout << "; " << permits_of(result.holder) << " were out";
+    } else if (result.holder.locked) {
         std::cout << "; it was held by " << printable(result.holder.holder) << " ("
                   << ending_of(result.holder) << ')';
     }

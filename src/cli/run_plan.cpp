@@ -68,6 +68,12 @@ void read_run_options(const po::variables_map& values, run_plan& plan) {
     if (plan.kind.fenced && shared) {
         throw usage_error("--fenced: a read-write lock (--rw, --shared) has no fencing token");
     }
+    if (plan.kind.fenced && plan.server.kind == lock_kind::semaphore) {
+        throw usage_error("--fenced: a semaphore (--at-most, --semaphore) has no fencing token");
+    }
+    if (values.count("at-most") != 0) {
+        plan.at_most = parse_count("--at-most", text_option(values, "at-most"), 1'000'000'000);
+    }
     const bool exclusive = values.count("exclusive") != 0 || values.count("exclusively") != 0;
     if (exclusive && plan.server.kind == lock_kind::reader) {
         throw usage_error("--exclusive and --shared exclude each other");
@@ -95,6 +101,9 @@ void read_names(const po::variables_map& values, run_plan& plan) {
     if (plan.names.size() > multi_lock::max_locks) {
         throw usage_error("--lock: there are more than " + std::to_string(multi_lock::max_locks) +
                           " locks");
+    }
+    if (plan.server.kind == lock_kind::semaphore) {
+        throw usage_error("--lock and a semaphore (--at-most, --semaphore) exclude each other");
     }
     if (plan.kind.fenced) {
         throw usage_error("--lock and --fenced exclude each other: each lock has its own tokens");
@@ -124,6 +133,9 @@ po::options_description run_options() {
     add("fenced", "take a fencing token, for $CONCH_FENCE");
     add("lock,l", po::value<word_list>()->value_name("NAME"),
         "take the lock NAME too: all of them, or none (may be repeated)");
+    add("at-most", po::value<std::string>()->value_name("N"),
+        "run the command N times at once at most, anywhere: the lock is a semaphore of N permits, "
+        "which are set if they were not");
     add("shared,s", "take the read-write lock NAME for reading, beside other readers");
     add_lock_options(options);
     add("help,h", "show this");

@@ -7,6 +7,7 @@
 #include <conch/conch.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace conch::cli {
@@ -16,6 +17,7 @@ struct run_plan : command_plan {
     word_list names;  ///< of the locks; `name` has them all, for people
     mutex_options kind;
     lock_options lock;
+    std::int64_t at_most = 0;  ///< so many permits the semaphore is to have; 0: as many as it has
     duration grace{};  ///< from SIGTERM to the end of the lease; shorter than `longest_lease()`
 
     /// The lease as --max-hold clamps it.

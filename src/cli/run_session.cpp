@@ -105,12 +105,18 @@ asio::awaitable<error_code> run_session::acquire() {
         (contact_error == errc::not_connected && !is_waited_for(contact_error, left))) {
         co_return contact_error;
     }
+    if (plan_.at_most > 0) {
+        const error_code not_set = co_await set_permits();
+        if (not_set) {
+            co_return not_set;
+        }
+    }
     nested_ = is_ours(status);
     if (nested_ && plan_.lock.wait != 0ns && !plan_.quiet) {
         say("warning: " + name_and_server() +
             " is held by the \"conch run\" that this one is part of, so it waits for itself");
     }
-    if (status.locked && plan_.lock.wait != 0ns) {
+    if (status.locked && plan_.lock.wait != 0ns && !status.permits) {
         detail("waiting for " + in_quotes(plan_.name) + ", held by " + printable(status.holder));
     }
     lock_options terms = plan_.lock;
@@ -127,6 +133,23 @@ asio::awaitable<error_code> run_session::acquire() {
                ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
     }
     co_return ec;
+}
+
+asio::awaitable<error_code> run_session::set_permits() {
+    const semaphore permits{redis_, plan_.names.front()};
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    const auto [ec, is_new] = co_await permits.async_try_set_permits(plan_.at_most, token);
+    if (ec || is_new) {
+        co_return ec;
+    }
+    const auto [unknown, total] = co_await permits.async_total(token);
+    if (!unknown && total != plan_.at_most) {
+        throw command_error{exit_code::usage, "--at-most " + std::to_string(plan_.at_most) + ": " +
+                                                  name_and_server() + " has " +
+                                                  std::to_string(total) +
+                                                  " permits; nothing was run"};
+    }
+    co_return unknown;
 }
 
 asio::awaitable<void> run_session::supervise() {
@@ -222,7 +245,9 @@ int run_session::refused(error_code ec) {
     if (ec == errc::timed_out) {
         const duration wait = plan_.lock.wait.value_or(forever);
         if (!plan_.quiet) {
-            say(name_and_server() + " is held by " +
+            const bool limited = plan_.server.kind == lock_kind::semaphore;
+            say(name_and_server() +
+                (limited ? " has no permit left: all are held by " : " is held by ") +
                 (nested_ ? "the \"conch run\" that this one is part of" : "someone else") +
                 (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
         }

@@ -29,6 +29,8 @@ private:
 
     boost::asio::awaitable<void> conduct();
     boost::asio::awaitable<error_code> acquire();
+    /// The semaphore has as many permits as --at-most says. Throws `command_error`.
+    boost::asio::awaitable<error_code> set_permits();
     boost::asio::awaitable<void> supervise();
     boost::asio::awaitable<void> guard_lease();
     void note_danger() noexcept;

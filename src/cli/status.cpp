@@ -36,16 +36,27 @@ std::string waiting(const lock_status& s) {
     return "  waiting " + std::to_string(n) + (n == 1 ? " client\n" : " clients\n");
 }
 
+/// Of permits that are out, some.
+std::string holder_of(const lock_status& s) {
+    constexpr std::size_t enough = 5 * 33;
+    const bool more = s.permits && s.holder.size() > enough;
+    return printable(s.holder.substr(0, more ? enough : s.holder.size())) + (more ? "..." : "");
+}
+
 void print_text(const std::string& name, const lock_status& s) {
     std::cout << printable(name) << ": "
-              << (!s.locked  ? freedom_of(name)
-                  : s.shared ? "locked for reading"
-                             : "locked")
+              << (s.permits   ? permits_of(s) + " are out"
+                  : !s.locked ? freedom_of(name)
+                  : s.shared  ? "locked for reading"
+                              : "locked")
               << '\n';
     if (s.locked) {
-        std::cout << "  holder  " << printable(s.holder) << '\n'
-                  << place_of(s) << "  depth   " << s.depth << '\n'
-                  << "  lease   " << ending_of(s) << '\n';
+        std::cout << (s.permits ? "  ids     " : "  holder  ") << holder_of(s) << '\n'
+                  << place_of(s);
+        if (!s.permits) {
+            std::cout << "  depth   " << s.depth << '\n';
+        }
+        std::cout << (s.permits ? "  next    " : "  lease   ") << ending_of(s) << '\n';
     }
     std::cout << waiting(s);
     if (s.fence != 0) {
@@ -71,12 +82,14 @@ int status(const word_list& words) {
     add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);
     if (values.count("help") != 0) {
-        std::cout << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"
-                  << options
-                  << "\nJSON: name, locked, holder, depth, ttl_ms (null: none), fence; also host,\n"
-                     "pid and address of the holder, and waiting (clients); null if unknown.\n"
-                     "Exit status: 0 locked or not, 64 wrong command line, 69 no Redis, or\nthe "
-                     "key is no lock.\n";
+        std::cout
+            << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"
+            << options
+            << "\nJSON: name, locked, holder, depth, ttl_ms (null: none), fence, of a semaphore\n"
+               "permits; also host,\n"
+               "pid and address of the holder, and waiting (clients); null if unknown.\n"
+               "Exit status: 0 locked or not, 64 wrong command line, 69 no Redis, or\nthe "
+               "key is no lock.\n";
         return exit_code::ok;
     }
     const std::string name = lock_name(values);

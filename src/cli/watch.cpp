@@ -161,12 +161,14 @@ void watcher::show_change(error_code ec, const lock_status& now, duration former
               << printable(plan_.name) << ": ";
     if (ec) {
         std::cout << the_.failure(ec).what();
+    } else if (now.permits) {
+        std::cout << permits_of(now) << " are out";
     } else if (now.locked) {
         std::cout << "held by " << printable(now.holder) << ", " << ending_of(now);
     } else {
         std::cout << freedom_of(plan_.name);
     }
-    if (!holder_.empty() && !ec && now.holder != holder_) {
+    if (!holder_.empty() && !ec && !now.permits && now.holder != holder_) {
         std::cout << " (before: " << printable(holder_) << ", seen for " << short_time(former)
                   << ')';
     }

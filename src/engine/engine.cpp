@@ -115,6 +115,9 @@ bool lock_engine::make_room(lock::caller from) {
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                           lock::caller from, std::uint64_t owner) {
     errc bad = check_options(options, env_.settings);
+    if (bad == errc{} && spec->permits() == 0) {
+        bad = errc::invalid_permits;
+    }
     // Else a renewal could wait behind a WAIT until it is too late, or each grant come too late.
     const duration least = 4 * std::chrono::milliseconds{spec->replicas().within_ms};
     if (bad == errc{} && lease_of(options, env_.settings) < least) {
@@ -135,7 +138,10 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
     if (!admit(from)) {
         return;
     }
-    const lock::request_terms terms = terms_of(options, env_.settings, try_only, owner);
+    lock::request_terms terms = terms_of(options, env_.settings, try_only, owner);
+    if (protocol::takes_permits(*spec)) {  // each takes its own
+        terms.owner = 0;
+    }
     if (lock::acquisition* outer = slots_.names.held_by(*spec, terms.owner)) {
         slots_.nesting.enter_level(*outer, from);
     } else {

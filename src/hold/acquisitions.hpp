@@ -11,21 +11,24 @@
 namespace conch::lock {
 
 /// The acquisitions of one name that are not forgotten. Those that hold it stand first: one alone,
-/// or any number of readers, the last one to come before the others.
+/// or any number of readers or of holders of permits, the last one to come before the others.
 class acquisitions {
 public:
     bool empty() const noexcept { return all_.empty(); }
     bool only_one() const noexcept { return !empty() && std::next(all_.begin()) == all_.end(); }
     acquisition& first() noexcept { return all_.front(); }
     bool held() const noexcept { return !empty() && all_.front().holds; }
-    /// Whether another may hold the name beside those that do.
+    /// Whether another may hold the name beside those that do: for permits, the server knows.
     bool admit(bool shared) const noexcept {
-        return !held() || (shared && protocol::is_shared(*all_.front().spec));
+        return !held() || (shared && protocol::is_shared(*all_.front().spec)) ||
+               protocol::takes_permits(*all_.front().spec);
     }
     /// The exclusive holder; null if there is none.
     acquisition* alone() noexcept { return held() && !admit(true) ? &all_.front() : nullptr; }
     /// The server has answered it most lately; null if no reader holds the name.
-    acquisition* last_reader() noexcept { return held() && admit(true) ? &all_.front() : nullptr; }
+    acquisition* last_reader() noexcept {
+        return held() && protocol::is_shared(*all_.front().spec) ? &all_.front() : nullptr;
+    }
 
     void add(acquisition& a) noexcept { all_.push_back(a); }
     void remove(acquisition& a) noexcept { all_.erase(all_.iterator_to(a)); }

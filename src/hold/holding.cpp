@@ -114,7 +114,8 @@ void keeper::lose(acquisition& a, errc why) {
     }
     fail_extensions(a, why);
     nesting_.end_changes(a, why);
-    if (is_gone(why)) {
+    // Of several permits, the others may be out.
+    if (is_gone(why) && a.spec->permits() <= 1) {
         a.now = acquisition::phase::releasing;
         events_.ended(a, false);
         releases_.end_untaken(a);

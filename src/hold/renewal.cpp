@@ -159,6 +159,21 @@ void renewer::flush_by_hash_slot() {
     }
 }
 
+std::size_t renewer::for_one_script(std::span<acquisition* const> holds) noexcept {
+    // The server does nothing else meanwhile.
+    constexpr std::size_t most_permits = 1000;
+    std::size_t permits = 0;
+    std::size_t n = 0;
+    while (n < std::min(holds.size(), renewal::most)) {
+        permits += holds[n]->spec->permits();
+        if (n > 0 && permits > most_permits) {
+            break;
+        }
+        ++n;
+    }
+    return n;
+}
+
 void renewer::send_all(std::span<acquisition*> due) {
     while (!due.empty()) {
         wire::link& link = due.front()->home.link();
@@ -175,8 +190,10 @@ void renewer::send_all(std::span<acquisition*> due) {
             std::for_each(same.begin(), same.end(), [](acquisition* a) { a->due = false; });
             continue;
         }
-        for (std::size_t from = 0; from < same.size(); from += renewal::most) {
-            send(same.subspan(from, std::min(same.size() - from, renewal::most)));
+        for (auto rest = same; !rest.empty();) {
+            const std::size_t some = for_one_script(rest);
+            send(rest.first(some));
+            rest = rest.subspan(some);
         }
     }
 }

@@ -82,6 +82,8 @@ private:
 
     void flush_by_hash_slot();
     void send_all(std::span<acquisition*> due);
+    /// How many of these, from the first one on.
+    static std::size_t for_one_script(std::span<acquisition* const> holds) noexcept;
     void send(std::span<acquisition* const> holds);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);

@@ -3,6 +3,8 @@
 --
 -- KEYS[1]  the semaphore: permits that are left, as Redisson's RSemaphore keeps them
 -- KEYS[2]  the request: what this script answered, kept as long as it may be repeated
+-- KEYS[3]  permits that are out, each with a lease: the number that is set is that of all, these
+--          included, and the semaphore keeps its TTL, as Redisson's RPermitExpirableSemaphore does
 -- ARGV[1]  how long that is, in ms
 -- ARGV[2]  channel of the messages, each the permits that are left
 -- ARGV[3]  "spublish": as a message of the shard; "publish": by PUBLISH
@@ -29,7 +31,8 @@ if text then
     end
 end
 local what, number = ARGV[4], tonumber(ARGV[5])
-local after = number
+local held = KEYS[3] and redis.call('zcard', KEYS[3]) or 0
+local after = number - held
 local done = 1
 if what == 'mark' or what == 'try_set' and text then
     done = 0
@@ -38,7 +41,7 @@ elseif what == 'add' then
 elseif what == 'drain' then
     after = 0
 end
-if after > 2147483647 or after < -2147483648 then
+if after + held > 2147483647 or after < -2147483648 then
     done = -1
 end
 redis.call('set', KEYS[2], string.format('%d %.0f', done, before), 'px', ARGV[1])
@@ -46,7 +49,7 @@ if done < 1 or what == 'drain' and not text then
     return {done, before}
 end
 local changed
-if text and what ~= 'set' then
+if text and (what ~= 'set' or KEYS[3]) then
     changed = redis.pcall('incrby', KEYS[1], string.format('%.0f', after - before))
 else
     changed = redis.pcall('set', KEYS[1], string.format('%.0f', after))
@@ -55,7 +58,7 @@ if type(changed) == 'table' and changed.err then
     redis.call('del', KEYS[2])
     return changed
 end
-if what ~= 'drain' then
+if what ~= 'drain' and (after > 0 or not KEYS[3]) then
     local message = string.format('%.0f', after)
     if ARGV[3] == 'spublish' then
         redis.pcall('spublish', ARGV[2], message)

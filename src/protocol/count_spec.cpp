@@ -26,8 +26,10 @@ count_spec::count_spec(kind what, std::string_view name, bool clustered)
       channel_{derived("redisson_sc", name)},
       request_prefix_{derived("conch_once", name) + ":"},
       hash_slot_{wire::hash_slot_of(name)} {
-    const auto refuse = [](const char* why) {
-        throw std::invalid_argument{std::string{"conch::counting_semaphore: "} + why};
+    const auto refuse = [&](const char* why) {
+        const bool leased = what == kind::permits;
+        throw std::invalid_argument{
+            std::string{leased ? "conch::semaphore: " : "conch::counting_semaphore: "} + why};
     };
     if (name.empty()) {
         refuse("the name is empty");

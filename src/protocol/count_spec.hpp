@@ -15,7 +15,10 @@ namespace conch::impl {
 /// tells of its changes. Immutable and shared by handles and requests.
 class count_spec {
 public:
-    enum class kind : std::uint8_t { semaphore };
+    enum class kind : std::uint8_t {
+        semaphore,
+        permits,  ///< each that is out has a lease
+    };
 
     /// Throws `std::invalid_argument` for a bad name; `clustered`: also for one whose channel or
     /// request keys a cluster would keep elsewhere.

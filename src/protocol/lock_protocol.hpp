@@ -39,6 +39,7 @@ struct acquire_request {
     duration waits_for{};
     /// Of this copy of it, among all of all tries of its field.
     std::uint64_t try_number = 0;
+    bool sharded = false;  ///< what it releases is told by SPUBLISH
     /// What the last answer had in `beside`.
     const std::vector<std::string>* beside = nullptr;
 };
@@ -111,7 +112,11 @@ struct gift {
     std::uint64_t try_number;  ///< which got the place that is served; 0: unknown
 };
 
-enum class lock_mode : std::uint8_t { exclusive, shared };
+enum class lock_mode : std::uint8_t {
+    exclusive,
+    shared,   ///< any number of equal holders
+    permits,  ///< as many holders as the server has permits for, of which each wants some
+};
 
 /// How one kind of lock is kept on the server: its keys, its scripts with their arguments, and what
 /// the answers mean. Its functions have no state.
@@ -175,9 +180,14 @@ extern const lock_protocol shared_read_protocol;
 extern const lock_protocol shared_write_protocol;
 /// `conch::fair_mutex`: as Redisson's RFairLock.
 extern const lock_protocol fair_protocol;
+/// `conch::semaphore`: as Redisson's RPermitExpirableSemaphore.
+extern const lock_protocol permits_protocol;
 
 inline bool is_shared(const impl::lock_spec& s) noexcept {
     return s.protocol().mode == lock_mode::shared;
+}
+inline bool takes_permits(const impl::lock_spec& s) noexcept {
+    return s.protocol().mode == lock_mode::permits;
 }
 inline const lock_protocol& family_of(const impl::lock_spec& s) noexcept {
     const lock_protocol& p = s.protocol();

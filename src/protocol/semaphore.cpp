@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/semaphore.hpp"
 
+#include "protocol/permits.hpp"
+
 #include <charconv>
 #include <string>
 #include <system_error>
@@ -12,10 +14,14 @@ namespace {
 resp::writer& write_request(resp::writer& w, const wire::call& c, wire::script_id script,
                             const impl::count_spec& spec, request_id id, std::size_t more) {
     const std::string number = std::to_string(id.number);
-    return wire::write_script(w, c, script, 2, 1 + more)
+    const bool leased = spec.what() == impl::count_spec::kind::permits;
+    wire::write_script(w, c, script, leased ? 3 : 2, 1 + more)
         .arg(spec.name())
-        .arg(spec.request_prefix(), id.prefix, number)
-        .arg(request_kept.count());
+        .arg(spec.request_prefix(), id.prefix, number);
+    if (leased) {
+        w.arg(permits_out_key(spec.name()));
+    }
+    return w.arg(request_kept.count());
 }
 
 std::string_view text_of(permit_change what) noexcept {

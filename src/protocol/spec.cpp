@@ -23,7 +23,7 @@ bool expires(const mutex_options& o) noexcept { return o.fenced && o.fence_ttl !
 }  // namespace
 
 spec_ptr lock_spec::make(const protocol::lock_protocol& p, std::string_view name,
-                         const mutex_options& options) {
+                         const mutex_options& options, std::uint32_t permits) {
     const auto refuse = [&](const char* why) {
         throw std::invalid_argument{std::string{p.type_name} + ": " + why};
     };
@@ -44,16 +44,17 @@ spec_ptr lock_spec::make(const protocol::lock_protocol& p, std::string_view name
         refuse("replicas.within must be from 1 ms to one minute");
     }
     void* const memory = core::allocate_recycled(sizeof(lock_spec) + name.size());
-    return spec_ptr{::new (memory) lock_spec{p, name, options}};
+    return spec_ptr{::new (memory) lock_spec{p, name, options, permits}};
 }
 
 lock_spec::lock_spec(const protocol::lock_protocol& p, std::string_view name,
-                     const mutex_options& options) noexcept
+                     const mutex_options& options, std::uint32_t permits) noexcept
     : protocol_{p},
       fence_key_ttl_ms_{millis(expires(options) ? options.fence_ttl : duration{}) &
                         ((std::uint64_t{1} << 48) - 1)},
-      within_ms_{millis(options.replicas.at_least > 0 ? options.replicas.within : duration{}) &
-                 ((1u << 16) - 1)},
+      within_ms_or_permits_{(options.replicas.at_least > 0 ? millis(options.replicas.within)
+                                                           : std::uint64_t{permits}) &
+                            ((1u << 16) - 1)},
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
       fenced_{options.fenced},
       has_brace_{name.find('{') != std::string_view::npos},

@@ -51,10 +51,12 @@ class lock_spec {
 public:
     static constexpr std::size_t longest_name = 64u << 10;
     static constexpr unsigned most_replicas = 1000;
+    static constexpr std::uint32_t most_permits = 1000;
 
-    /// Throws `std::invalid_argument` for a bad name or option.
+    /// `permits`: that an acquisition takes of a semaphore; 0: no number that it can take. Throws
+    /// `std::invalid_argument` for a bad name or option.
     static spec_ptr make(const protocol::lock_protocol& p, std::string_view name,
-                         const mutex_options& options);
+                         const mutex_options& options, std::uint32_t permits = 1);
     lock_spec(const lock_spec&) = delete;
     lock_spec& operator=(const lock_spec&) = delete;
 
@@ -79,25 +81,33 @@ public:
         return static_cast<std::int64_t>(fence_key_ttl_ms_);
     }
     replication replicas() const noexcept {
-        return {static_cast<std::uint16_t>(at_least_), static_cast<std::uint16_t>(within_ms_)};
+        if (at_least_ == 0) {
+            return {};
+        }
+        return {static_cast<std::uint16_t>(at_least_),
+                static_cast<std::uint16_t>(within_ms_or_permits_)};
+    }
+    std::uint32_t permits() const noexcept {
+        return at_least_ == 0 ? static_cast<std::uint32_t>(within_ms_or_permits_) : 1;
     }
     /// Of two specs of one name: an acquisition by one is as good for the other.
     bool takes_as(const lock_spec& other) const noexcept {
         return &protocol_ == &other.protocol_ && fenced_ == other.fenced_ &&
-               fence_key_ttl_ms_ == other.fence_key_ttl_ms_ && replicas() == other.replicas();
+               fence_key_ttl_ms_ == other.fence_key_ttl_ms_ && replicas() == other.replicas() &&
+               permits() == other.permits();
     }
 
 private:
     friend void intrusive_ptr_add_ref(const lock_spec*) noexcept;
     friend void intrusive_ptr_release(const lock_spec*) noexcept;
 
-    lock_spec(const protocol::lock_protocol& p, std::string_view name,
-              const mutex_options& options) noexcept;
+    lock_spec(const protocol::lock_protocol& p, std::string_view name, const mutex_options& options,
+              std::uint32_t permits) noexcept;
 
     const protocol::lock_protocol& protocol_;
     // Of any `duration` there are fewer than 2^44 ms.
     std::uint64_t fence_key_ttl_ms_ : 48;
-    std::uint64_t within_ms_ : 16;
+    std::uint64_t within_ms_or_permits_ : 16;  ///< no replicas confirm permits
     mutable std::atomic<std::uint32_t> references_{0};
     std::uint32_t name_size_ : 17;
     std::uint32_t fenced_ : 1;

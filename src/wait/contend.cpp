@@ -47,7 +47,7 @@ void slot::begin_conversation() {
 void slot::end_conversation() {
     contest_->stop_listening();
     contending_ = false;
-    if (!acquisitions_.held() && !others_wait()) {
+    if ((!acquisitions_.held() && !others_wait()) || protocol::takes_permits(*spec)) {
         end_contest();
     }
     all().may_be_idle(*this);
@@ -74,7 +74,8 @@ void slot::regrouped() {
 void slot::on_news(void* self, wire::news what) {
     slot& s = *static_cast<slot*>(self);
     contest& c = *s.contest_;
-    if (what != wire::news::failed) {  // what is held may have been taken away
+    // What is held may have been taken away; of permits that are held, no message tells.
+    if (what != wire::news::failed && !protocol::takes_permits(*s.spec)) {
         s.check_holders();
     }
     switch (what) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "wait/permit_change.hpp"
 
+#include "protocol/permits.hpp"
 #include "wait/semaphore.hpp"
 #include "wait/semaphores.hpp"
 #include "wire/server_error.hpp"
@@ -20,7 +21,9 @@ protocol::permit_change change_of(permit_change::kind k) noexcept {
         case kind::try_set: return protocol::permit_change::try_set;
         case kind::drain: return protocol::permit_change::drain;
         case kind::add:
-        case kind::look: break;
+        case kind::look:
+        case kind::look_out:
+        case kind::look_total: break;
     }
     return protocol::permit_change::add;
 }
@@ -47,6 +50,25 @@ const wire::call_type permit_change::look_type{
     .done = &permit_change::looked,
 };
 
+const wire::call_type permit_change::look_leased_type{
+    .name = "count permits",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::normal,
+    .is_script = true,
+    .encode =
+        [](wire::call& c, resp::writer& w) {
+            protocol::encode_count_permits(c, static_cast<permit_change&>(c).of.spec->name(), w);
+        },
+    .done = &permit_change::looked,
+};
+
+const wire::call_type& permit_change::type_for(kind k, const semaphore& s) noexcept {
+    if (k < kind::look) {
+        return change_type;
+    }
+    return s.spec->what() == impl::count_spec::kind::permits ? look_leased_type : look_type;
+}
+
 const pending_kind permit_change::own_kind{.cancel = [](completions&, pending& p, error_code why) {
     static_cast<permit_change&>(p).leave(why);
 }};
@@ -54,7 +76,7 @@ const pending_kind permit_change::own_kind{.cancel = [](completions&, pending& p
 permit_change::permit_change(caller c, semaphore& s, kind k, std::int64_t permits,
                              std::int64_t* result)
     : pending{own_kind, c},
-      wire::call{k == kind::look ? look_type : change_type},
+      wire::call{type_for(k, s)},
       of{s},
       kind_{k},
       permits_{permits},
@@ -123,11 +145,24 @@ void permit_change::looked(wire::call& c, const wire::outcome& o) {
         p.end(o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
         return;
     }
-    const auto permits = protocol::read_available(o.reply);
+    const auto permits = p.read_look(o.reply);
     if (p.result_ && permits) {
         *p.result_ = *permits;
     }
     p.end(permits ? error_code{} : errc::wrong_type);
+}
+
+std::optional<std::int64_t> permit_change::read_look(const resp::value& reply) const {
+    if (type != &look_leased_type) {
+        return protocol::read_available(reply);
+    }
+    const auto counts = protocol::read_permit_counts(reply);
+    if (!counts) {
+        return std::nullopt;
+    }
+    return kind_ == kind::look_out     ? counts->out
+           : kind_ == kind::look_total ? counts->left + counts->out
+                                       : counts->left;
 }
 
 void permit_change::end(error_code why, bool flag) {
@@ -163,7 +198,7 @@ void permit_change::leave(error_code why) {
 
 // Who may ask again must know that nothing comes of this any more; else the outcome is unknown.
 void permit_change::fail(error_code why) {
-    if (kind_ == kind::drain || kind_ == kind::look) {
+    if (kind_ == kind::drain || kind_ >= kind::look) {
         leave(why);
         return;
     }

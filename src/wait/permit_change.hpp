@@ -8,6 +8,7 @@
 #include "wire/call.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace conch::lock {
 
@@ -19,7 +20,16 @@ class semaphore;
 /// added again, in the background.
 class permit_change : public pending, public wire::call {
 public:
-    enum class kind : std::uint8_t { add, set, try_set, drain, look };
+    enum class kind : std::uint8_t {
+        add,
+        set,
+        try_set,
+        drain,
+        look,
+        // Of permits with a lease.
+        look_out,    ///< how many are out
+        look_total,  ///< and how many there are in all
+    };
 
     /// `result`: for the permits that were drained or looked at; may be null.
     permit_change(caller c, semaphore& s, kind k, std::int64_t permits, std::int64_t* result);
@@ -42,10 +52,14 @@ public:
 private:
     static const wire::call_type change_type;
     static const wire::call_type look_type;
+    static const wire::call_type look_leased_type;
+
+    static const wire::call_type& type_for(kind k, const semaphore& s) noexcept;
 
     static void encode(wire::call& c, resp::writer& w);
     static void done(wire::call& c, const wire::outcome& o);
     static void looked(wire::call& c, const wire::outcome& o);
+    std::optional<std::int64_t> read_look(const resp::value& reply) const;
     static void on_overdue(void* self);
 
     void answered(const resp::value& reply);

@@ -10,7 +10,11 @@ bool slot::blocked() const noexcept {
 }
 
 // Who comes before a caller that does not wait. A reader may share the answer to a try of readers.
+// A try for permits queues behind other tries; where somebody waits, it is refused at once.
 bool slot::is_busy_for(const waiter& w) const noexcept {
+    if (protocol::takes_permits(*spec)) {
+        return contending_ && has_waiters();
+    }
     if (!acquisitions_.admit(w.shared())) {
         return true;
     }
@@ -20,10 +24,11 @@ bool slot::is_busy_for(const waiter& w) const noexcept {
     return contending_ || !queue_.all_share();
 }
 
-// The lock is busy for the first waiter, and so for all that would have it beside that one.
-void slot::end_tries() {
+// The lock is busy for the first waiter, and so for all that would have it beside that one; of
+// permits, for those that want as many.
+void slot::end_tries(std::uint32_t permits) {
     queue_.for_each([&](waiter& w) {
-        if (w.no_wait) {
+        if (w.no_wait && w.spec->permits() >= permits) {
             leave(w, errc::timed_out);
         }
     });

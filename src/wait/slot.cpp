@@ -128,10 +128,20 @@ void slot::others_left(bool head_too) {
             tell(wake::tried);
         }
     }
+    if (head_too && !trying_) {
+        head_changed();
+    }
     tell(has_waiters() ? wake::head_left : wake::nobody);
     leave_line();
     advance();
     all().may_be_idle(*this);
+}
+
+// There may be permits enough for the next one, of which no message tells.
+void slot::head_changed() {
+    if (protocol::takes_permits(*spec) && contest_ && has_waiters()) {
+        contest_->heard(wake::head);
+    }
 }
 
 void slot::give_up_all(error_code why) {
@@ -191,6 +201,9 @@ void slot::advance() {
 void slot::hold_ended(acquisition& a, bool passed_on) {
     if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
         return;
+    }
+    if (protocol::takes_permits(*spec)) {
+        return;  // who waits for some hears of the release, as others do
     }
     if (passed_on && has_waiters()) {
         pass_or_owe();
@@ -266,6 +279,9 @@ void slot::hand_over(acquisition& a) {
 // A streak for which nobody else waited begins anew. Where others wait it is counted from now on,
 // even if nobody waits here.
 void slot::release_reached(std::int64_t clients) {
+    if (protocol::takes_permits(*spec)) {
+        return;
+    }
     if (protocol::has_places(*spec)) {
         if (clients > 0) {
             all().wanted.note(name(), env().now);
@@ -290,9 +306,13 @@ void slot::release_reached(std::int64_t clients) {
 void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
-    const bool unanswered = !w.tried && &s.queue_.head() == &w && !s.blocked();
-    // At least one try is made, and perhaps a connection for it; a local hold is an answer.
-    if (unanswered && !w.overdue) {
+    const bool is_head = &s.queue_.head() == &w;
+    const bool unanswered = !w.tried && is_head && !s.blocked();
+    // At least one try is made, and perhaps a connection for it; a local hold is an answer. Who
+    // stands in front is one, unless that one may be given its permits just now.
+    const bool has_its_turn =
+        !w.tried && !is_head && protocol::takes_permits(*s.spec) && !s.contending_;
+    if ((unanswered || has_its_turn) && !w.overdue) {
         w.overdue = true;
         s.env().timers.set(w.deadline, core::after(s.env().now, answer_grace));
         s.try_for_head(wake::overdue);

@@ -102,8 +102,10 @@ private:
     /// connected.
     void leave(waiter& w, error_code why, bool unheard = false);
     void left(waiter& w, error_code why, const acquisition* granted_);
-    void end_tries();
+    void end_tries(std::uint32_t permits);
     void others_left(bool head_too);
+    /// The first waiter left; the next one may want fewer.
+    void head_changed();
 
     // The contest.
     contest& begin_contest();

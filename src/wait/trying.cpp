@@ -60,7 +60,8 @@ protocol::acquire_request slot::request_of(const attempt& t) const {
                                 .lease = a.extended_by,
                                 .plainly = first && !contending_ && acquisitions_.only_one(),
                                 .waits_for = t.waits_for,
-                                .try_number = t.try_number};
+                                .try_number = t.try_number,
+                                .sharded = client.servers.sharded()};
     if (contest_) {
         r.beside = contest_->beside();
     }
@@ -262,13 +263,18 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
         advance();
         return;
     }
-    const bool to_read = w.shared();
+    const bool limited = protocol::takes_permits(*spec);
+    const bool all_alike = w.shared() || limited;
+    const std::uint32_t permits = w.spec->permits();
     const bool over = w.no_wait || w.overdue;
     if (over) {
         leave(w, errc::timed_out);
     }
-    if (to_read) {
-        end_tries();
+    if (all_alike) {  // nobody overtakes one who waits
+        end_tries(over ? permits : 0);
+    }
+    if (over && limited) {
+        head_changed();
     }
     if (over) {
         leave_line();

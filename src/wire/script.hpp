@@ -37,9 +37,13 @@ enum class script_id : std::uint8_t {
     semaphore_change,
     fair_acquire,
     fair_release,
+    permits_acquire,
+    permits_release,
+    permits_renew,
+    permits_status,
 };
 
-inline constexpr std::size_t script_count = 26;
+inline constexpr std::size_t script_count = 30;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

@@ -59,6 +59,10 @@ public:
             engine_.acquire(readers_, {.wait = patience}, true, next());
             engine_.acquire(writers_, {.wait = patience}, false, next());
             engine_.acquire(fair_, {.wait = patience}, false, next());
+            engine_.acquire(leased_, {.wait = patience}, false, next());
+            engine_.status(leased_, {}, next(), &leased_status_);
+            engine_.change_permits(leased_count_, lock::permit_change::kind::look_total, 0, next(),
+                                   &number_);
             engine_.status(writers_, {.clients = true}, next(), &shared_);
             engine_.status(locks_[1], {}, next(), &status_);
             engine_.status(locks_[0], {.clients = true}, next(), &located_);
@@ -191,12 +195,17 @@ private:
     const impl::spec_ptr writers_ =
         impl::lock_spec::make(conch::protocol::shared_write_protocol, "f", {});
     const impl::spec_ptr fair_ = impl::lock_spec::make(conch::protocol::fair_protocol, "g", {});
+    const impl::spec_ptr leased_ =
+        impl::lock_spec::make(conch::protocol::permits_protocol, "h", {}, 3);
+    const impl::count_spec_ptr leased_count_{
+        new impl::count_spec{impl::count_spec::kind::permits, "h", false}};
     const impl::rate_spec_ptr rate_{
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
     const impl::count_spec_ptr semaphore_{
         new impl::count_spec{impl::count_spec::kind::semaphore, "s", false}};
     std::int64_t number_ = 0;
     lock_status status_{};
+    lock_status leased_status_{};
     lock_status located_{};
     lock_status shared_{};
     rate_verdict verdict_{};

@@ -116,6 +116,10 @@ void engine_world::note(const words& w) {
         case wire::script_id::semaphore_change: FUZZ_CHECK(!"nobody counts here");
         case wire::script_id::fair_acquire:
         case wire::script_id::fair_release: FUZZ_CHECK(!"nobody stands in line here");
+        case wire::script_id::permits_acquire:
+        case wire::script_id::permits_release:
+        case wire::script_id::permits_renew:
+        case wire::script_id::permits_status: FUZZ_CHECK(!"nobody takes permits here");
     }
 }
 

@@ -253,6 +253,10 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::semaphore_change: FUZZ_CHECK(!"nobody counts here");
         case wire::script_id::fair_acquire:
         case wire::script_id::fair_release: FUZZ_CHECK(!"nobody stands in line here");
+        case wire::script_id::permits_acquire:
+        case wire::script_id::permits_release:
+        case wire::script_id::permits_renew:
+        case wire::script_id::permits_status: FUZZ_CHECK(!"nobody takes permits here");
     }
     return {};
 }

@@ -130,6 +130,8 @@ asio::awaitable<void> acl_test::use_semaphore(client& c, client& other) {
     co_await counting_semaphore{other, "permits"}.async_acquire({.wait = 50ms}, as_result);
     co_await s.async_release(as_result);
     co_await s.async_available(as_result);
+    co_await semaphore{c, "leased"}.async_set_permits(1, as_result);
+    co_await semaphore{c, "leased"}.async_acquire(brief, as_result);
 }
 
 // Each command that conch may send, and each that its scripts may call.

@@ -101,6 +101,11 @@ TEST_F(examples_test, semaphore) {
     EXPECT_EQ(raw.get("downloads"), "3");
 }
 
+TEST_F(examples_test, permits) {
+    EXPECT_EQ(output_of("permits"), "three licences\none is left\nall at once\n3 are left\n");
+    EXPECT_EQ(raw.get("licences"), "3");
+}
+
 TEST_F(examples_test, rate_limiter) {
     EXPECT_EQ(output_of("rate_limiter"),
               "call 1 goes out, 1 left\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A scenario with several servers, and what takes its time.
-#include "sim/counters/simulation.hpp"
+#include "sim/counters/faults.hpp"
 #include "sim/majority/scenario.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool happens_in(fault f, deployment d) noexcept {
     if (d == deployment::majority) {
         return majority::knows(f);
     }
-    if (d == deployment::counters) {
+    if (d == deployment::counters || d == deployment::permits) {
         return counters::knows(f);
     }
     const bool alone = d == deployment::alone || d == deployment::read_write;

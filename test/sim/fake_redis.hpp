@@ -221,6 +221,8 @@ public:
     const std::string* holder(std::string_view key, std::int64_t now_us);
     /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
+    /// Those of a sorted set.
+    std::vector<double> scores(std::string_view key, std::int64_t now_us);
     /// Who stands in line for this fair lock, and what is left of that place in ms.
     std::vector<std::pair<std::string, std::int64_t>> in_line(std::string_view key,
                                                               std::int64_t now_us);

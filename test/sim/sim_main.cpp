@@ -173,8 +173,9 @@ int main(int argc, char* argv[]) {
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
         "server", po::value<std::string>()->default_value("alone"),
         "how it is run: alone, sentinel (a replica, and sentinels), cluster; or which locks: "
-        "read-write, fair, majority (of several servers), counters")("trace", "print what happens")(
-        "keep-going", "don't end at the first violation")("json", "the result as JSON");
+        "read-write, fair, majority (of several servers), counters, permits")(
+        "trace", "print what happens")("keep-going", "don't end at the first violation")(
+        "json", "the result as JSON");
 #ifdef CONCH_MUTANTS
     known.add_options()("mutant", po::value<std::string>(), "with this rule broken")(
         "mutants", "each mutant in turn: how many seeds until one fails")(
@@ -211,7 +212,7 @@ int main(int argc, char* argv[]) {
         const auto server = sim::deployment_named(options["server"].as<std::string>());
         if (!server) {
             std::cerr << "conch_sim: the server is alone, sentinel, cluster, read-write, fair, "
-                         "majority or counters\n";
+                         "majority, counters or permits\n";
             return bad_usage;
         }
         return run(argv[0], *server, options);

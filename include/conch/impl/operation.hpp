@@ -55,6 +55,8 @@ struct request {
     static const request try_set_counted;
     static const request drain_counted;
     static const request look_counted;
+    static const request look_out_counted;
+    static const request look_total_counted;
     static const request shutdown;
 };
 

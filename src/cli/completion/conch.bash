@@ -5,7 +5,7 @@
 _conch() {
     local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
     local server='--redis --connect-timeout --help -h'
-    local lock="--plain --fair --rw $server"
+    local lock="--plain --fair --rw --semaphore $server"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
@@ -15,7 +15,7 @@ _conch() {
     case $command in
         run)
             options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                -l --lock -s --shared --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
+                -l --lock -s --shared --at-most --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
             ;;
         rate)
             options="--limit --per --permits --fixed --burst -w --wait --timeout -E
@@ -36,8 +36,8 @@ _conch() {
         for ((i = 2; i < COMP_CWORD; ++i)); do
             case ${COMP_WORDS[i]} in
                 -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-                    -l | --lock | \
-                    --max-hold | --grace | --limit | --per | --permits | --redis | \
+                    -l | --lock | --at-most | \
+                    --at-most | --max-hold | --grace | --limit | --per | --permits | --redis | \
                     --connect-timeout)
                     ((++i))
                     ;;
@@ -52,7 +52,7 @@ _conch() {
     fi
     case $previous in
         -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-            --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
+            --at-most | --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
             --count | --processes | --coroutines | --seconds)
             return
             ;;

@@ -4,6 +4,7 @@
 
 #include "sim/counters/simulation.hpp"
 #include "sim/majority/simulation.hpp"
+#include "sim/permits/simulation.hpp"
 
 #include <memory>
 
@@ -39,6 +40,9 @@ void play(std::uint64_t seed, deployment d, bool trace,
         play_one(seed, trace, judge, [seed](bool print) {
             return std::make_unique<counters::simulation>(seed, print);
         });
+    } else if (d == deployment::permits) {
+        play_one(seed, trace, judge,
+                 [seed](bool print) { return std::make_unique<permits::simulation>(seed, print); });
     } else {
         play_one(seed, trace, judge,
                  [seed, d](bool print) { return std::make_unique<simulation>(seed, print, d); });

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/counters/faults.hpp"
 
-#include "sim/counters/simulation.hpp"
-
 #include <algorithm>
 #include <iterator>
 
@@ -19,7 +17,7 @@ bool knows(fault f) noexcept {
     return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
 }
 
-fault_injector::fault_injector(simulation& s) : all_{s} {
+fault_injector::fault_injector(stage& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
         if (s.how().has(f) && f != fault::cancel && f != fault::no_kill &&
@@ -75,7 +73,7 @@ void fault_injector::happen(fault f) {
             all_.server().step_clock(w.chance.between(-2'000'000, 2'000'000), &e);
             return;
         case fault::unsubscribed: {
-            const std::string& channel = all_.spec(w.chance.below(all_.names()))->channel();
+            const std::string channel = all_.channel(w.chance.below(all_.names()));
             feel(all_.server().end_subscriptions(channel) ? &e : nullptr);
             return;
         }
@@ -99,7 +97,7 @@ void fault_injector::on_process(fault f, bool heard, effect* e) {
     if (f == fault::stall) {
         server.stall(until(), e, any);
     } else if (f == fault::migration) {
-        const std::uint16_t slot = all_.spec(w.chance.below(all_.names()))->hash_slot();
+        const std::uint16_t slot = all_.hash_slot(w.chance.below(all_.names()));
         server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
     } else if (f == fault::role_swap) {
         server.swap_roles(shard, e);

@@ -2,20 +2,45 @@
 #ifndef CONCH_TEST_SIM_COUNTERS_FAULTS_HPP
 #define CONCH_TEST_SIM_COUNTERS_FAULTS_HPP
 
+#include "sim/client_node.hpp"
+#include "sim/network.hpp"
 #include "sim/scenario.hpp"
+#include "sim/server_node.hpp"
 #include "sim/world.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace conch::sim::counters {
 
-class simulation;
+/// Where faults happen.
+class stage {
+public:
+    virtual world& the_world() noexcept = 0;
+    virtual const scenario& how() const noexcept = 0;
+    virtual server_node& server() noexcept = 0;
+    virtual network& net() noexcept = 0;
+    virtual std::vector<std::unique_ptr<client_node>>& clients() noexcept = 0;
+    virtual std::size_t names() const noexcept = 0;
+    virtual std::string channel(std::size_t name) const = 0;
+    virtual std::uint16_t hash_slot(std::size_t name) const = 0;
+    virtual void replace_client(std::uint64_t client, bool heard, effect* e) = 0;
+    virtual effect& attempt(fault f) = 0;
+
+protected:
+    ~stage() = default;
+};
+
+/// It can happen where counters are.
+bool knows(fault f) noexcept;
 
 /// Lets the faults of a scenario happen, one after the other.
 class fault_injector {
 public:
-    explicit fault_injector(simulation& s);
+    explicit fault_injector(stage& s);
 
     void start();
     /// No more faults: all that lasts is over.
@@ -31,7 +56,7 @@ private:
     bool alone() const noexcept;
     instant until();
 
-    simulation& all_;
+    stage& all_;
     std::vector<fault> kinds_{};
     bool over_ = false;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/counters/simulation.hpp"
 
-#include "sim/counters/faults.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <string>

@@ -4,6 +4,7 @@
 
 #include "protocol/count_spec.hpp"
 #include "sim/client_node.hpp"
+#include "sim/counters/faults.hpp"
 #include "sim/counters/taker.hpp"
 #include "sim/network.hpp"
 #include "sim/outcome.hpp"
@@ -16,14 +17,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace conch::sim::counters {
-
-/// It can happen here.
-bool knows(fault f) noexcept;
 
 /// One run: clients whose users take and release the permits of semaphores, a server that is run in
 /// any way, the faults of a scenario. What is checked:
@@ -32,7 +31,7 @@ bool knows(fault f) noexcept;
 /// set, and at rest no fewer. "order": within a client nobody is overtaken. "promptness": who could
 /// have its permits gets them. "bounds" and "rest": nothing is kept for nobody. "outcomes": each
 /// call ends once, and for a reason.
-class simulation final : private client_events {
+class simulation final : public stage, private client_events {
 public:
     explicit simulation(std::uint64_t seed, bool print = false);
     simulation(const simulation&) = delete;
@@ -43,19 +42,21 @@ public:
 
     // For takers and faults.
 
-    world& the_world() noexcept { return world_; }
-    const scenario& how() const noexcept { return how_; }
-    server_node& server() noexcept { return server_; }
-    network& net() noexcept { return network_; }
-    std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
-    std::size_t names() const noexcept { return specs_.size(); }
+    world& the_world() noexcept override { return world_; }
+    const scenario& how() const noexcept override { return how_; }
+    server_node& server() noexcept override { return server_; }
+    network& net() noexcept override { return network_; }
+    std::vector<std::unique_ptr<client_node>>& clients() noexcept override { return clients_; }
+    std::size_t names() const noexcept override { return specs_.size(); }
+    std::string channel(std::size_t name) const override { return specs_[name]->channel(); }
+    std::uint16_t hash_slot(std::size_t name) const override { return specs_[name]->hash_slot(); }
     const impl::count_spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
     /// So many permits each semaphore has, once they are set.
     std::int64_t total() const noexcept { return total_; }
     bool stopped() const noexcept { return stopped_; }
     permit_call& begin(taker& by, permit_call::kind what, std::int64_t permits);
-    void replace_client(std::uint64_t client, bool heard, effect* e);
-    effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
+    void replace_client(std::uint64_t client, bool heard, effect* e) override;
+    effect& attempt(fault f) override { return attempts_.emplace_back(f, effect{}).second; }
 
 private:
     void ended(std::uint64_t client, call& c) override;
@@ -92,7 +93,7 @@ private:
     std::vector<std::unique_ptr<taker>> takers_{};
     std::deque<permit_call> calls_{};
     std::map<std::uint64_t, instant> could_have_since_{};  // by place of the call
-    std::unique_ptr<class fault_injector> faults_;
+    std::unique_ptr<fault_injector> faults_;
     instant settled_at_ = 0;
     bool stopped_ = false;
     bool closing_ = false;  // clients are shut down in the end, while they are asked for something

@@ -16,6 +16,7 @@ std::string_view name_of(deployment d) noexcept {
         case deployment::fair: return "fair";
         case deployment::majority: return "majority";
         case deployment::counters: return "counters";
+        case deployment::permits: return "permits";
     }
     return "?";
 }

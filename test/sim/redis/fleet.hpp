@@ -26,9 +26,10 @@ enum class deployment : std::uint8_t {
     fair,        ///< in any of the three ways, and all locks are fair
     majority,    ///< several, each by itself, and all locks are those of majorities
     counters,    ///< run in any way, for semaphores
+    permits,     ///< the same, for permits with leases
 };
 
-inline constexpr std::size_t deployment_count = 7;
+inline constexpr std::size_t deployment_count = 8;
 
 std::string_view name_of(deployment d) noexcept;
 /// None if nothing is called so.

@@ -165,6 +165,17 @@ std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line_of(keyspac
     return all;
 }
 
+std::vector<double> fake_redis::scores(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = home_of(key).find(key);
+    const auto* set = e ? std::get_if<zset_value>(&e->value) : nullptr;
+    std::vector<double> all;
+    for (std::size_t i = 0; set && i < set->size(); ++i) {
+        all.push_back((*set)[i].first);
+    }
+    return all;
+}
+
 std::vector<std::pair<std::string, std::int64_t>> fake_redis::in_line(std::string_view key,
                                                                       std::int64_t now_us) {
     set_now(now_us);

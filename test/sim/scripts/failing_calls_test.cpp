@@ -108,6 +108,62 @@ void add_semaphores(std::vector<scene>& all) {
     }
 }
 
+/// What the ids of an acquisition begin with, and of another.
+const std::string my_permits = "of an owner 11";
+const std::string other_permits = "of an owner 12";
+
+void add_leased_permits(std::vector<scene>& all) {
+    const words keys{"leased", "out"};
+    const words five{"SET", "leased", "5"};
+    const auto takes = [&](const std::string& who, const std::string& number) {
+        return call_of(script_id::permits_acquire, keys, {who, number, lease, "c", "publish"});
+    };
+    const words over{"ZADD", "out", "1", "late", "2", "later"};
+    const auto acquire = [&](const char* name, std::vector<words> before,
+                             const std::string& number = "2") {
+        all.push_back({name,
+                       script_id::permits_acquire,
+                       std::move(before),
+                       keys,
+                       {my_permits, number, lease, "c", "publish"}});
+    };
+    acquire("leased permits", {five});
+    acquire("leased permits again", {five, takes(my_permits, "2")});
+    acquire("leased permits of others", {five, takes(other_permits, "4")});
+    acquire("leased permits that come back", {five, takes(other_permits, "4"), over});
+    acquire("more than come back", {five, takes(other_permits, "4"), over}, "4");
+    acquire("a part that came back", {five, takes(my_permits, "2"), {"ZPOPMIN", "out"}});
+    acquire("more than there are", {five}, "6");
+    acquire("of a semaphore with a TTL", {{"SET", "leased", "5", "PX", "90000"}});
+    const std::vector<std::vector<words>> holders{
+        {five}, {five, takes(my_permits, "2")}, {five, takes(my_permits, "1")}};
+    for (const std::vector<words>& before : holders) {
+        all.push_back({"a release of permits",
+                       script_id::permits_release,
+                       before,
+                       keys,
+                       {"c", "publish", my_permits, "2"}});
+        all.push_back({"a renewal of permits",
+                       script_id::permits_renew,
+                       before,
+                       {"out"},
+                       {my_permits, "2", "60000"}});
+        all.push_back({"a status of permits", script_id::permits_status, before, keys, {}});
+    }
+    all.push_back({"a forced release of permits",
+                   script_id::permits_release,
+                   {five, over},
+                   keys,
+                   {"c", "publish", "", "late", "later"}});
+    for (const char* what : {"add", "set", "try_set"}) {
+        all.push_back({"a change of leased permits",
+                       script_id::semaphore_change,
+                       {five, takes(my_permits, "2")},
+                       {"leased", "once", "out"},
+                       {"60000", "c", "publish", what, "3"}});
+    }
+}
+
 void add_fair_locks(std::vector<scene>& all) {
     const words free_of_fences{"lock", "line", "times", "wishes"};
     words keys = free_of_fences;
@@ -193,6 +249,7 @@ std::vector<scene> scenes() {
            script_id::value_status);
     add_read_write_locks(all);
     add_semaphores(all);
+    add_leased_permits(all);
     add_fair_locks(all);
     for (const script_id rate :
          {script_id::rate_window, script_id::rate_log, script_id::rate_gcra}) {
@@ -213,12 +270,19 @@ protected:
         std::istringstream all{p.server.dump(p.now_us)};
         std::string endless;
         for (std::string line; std::getline(all, line);) {
-            if (line.ends_with(" -1") && !line.starts_with("permits") &&
+            if (line.ends_with(" -1") && !line.starts_with("permits") && !is_leased() &&
                 !(tokens_stay && line.starts_with("fence"))) {
                 endless += line + '\n';
             }
         }
         return endless;
+    }
+
+    static bool is_leased() { return GetParam().keys.back() == "out"; }
+    /// Permits that are left, and that are out.
+    static std::int64_t leased(script_player& p) {
+        return p.server.number("leased", p.now_us).value_or(0) +
+               static_cast<std::int64_t>(p.server.scores("out", p.now_us).size());
     }
 
     /// How many commands the script runs, where number `n` fails with these words.
@@ -229,6 +293,8 @@ protected:
         }
         const bool held_before = p.server.has_field("lock", mine, p.now_us);
         const std::string before = p.server.dump(p.now_us);
+        const std::int64_t permits = leased(p);
+        const std::size_t out_before = p.server.scores("out", p.now_us).size();
         lua_host::instance().fail_call(n, words_of_failure);
         const std::string reply =
             p.ask(call_of(GetParam().script, GetParam().keys, GetParam().args));
@@ -239,6 +305,13 @@ protected:
         }
         if (denied && GetParam().keys.front() == "permits") {
             EXPECT_EQ(p.server.dump(p.now_us), before) << n << ": denied, but something is done";
+        }
+        if (is_leased() && GetParam().script != script_id::semaphore_change) {
+            EXPECT_EQ(leased(p), permits) << n << ": " << words_of_failure << ": " << reply;
+            if (denied) {
+                EXPECT_LE(p.server.scores("out", p.now_us).size(), out_before)
+                    << n << ": denied, but taken";
+            }
         }
         return lua_host::instance().calls();
     }

@@ -84,6 +84,9 @@ public:
         if (what.starts_with("semaphore_")) {
             return of_semaphore(s);
         }
+        if (what.starts_with("permits_")) {
+            return of_permits(s);
+        }
         if (what.starts_with("fair_")) {
             return of_fair_lock(s);
         }
@@ -160,7 +163,10 @@ private:
         return evalsha(s, {lock}, {});
     }
     words of_semaphore(const wire::script& s) {
-        const words keys{key_of(0), "once:" + std::to_string(below(40))};
+        words keys{key_of(0), "once:" + std::to_string(below(40))};
+        if (s.name == "semaphore_change" && below(3) == 0) {
+            keys.push_back(key_of(3));
+        }
         if (s.name == "semaphore_acquire") {
             words args{"60000", one_of({"take", "take", "again", "mark"})};
             for (std::size_t n = 1 + below(3); n > 0; --n) {
@@ -173,6 +179,31 @@ private:
                        {"60000", "channel", "publish",
                         one_of({"add", "add", "set", "try_set", "drain", "mark"}),
                         one_of({"1", "7", "-2", "0", "2147483647", "-2147483648"})});
+    }
+    words of_permits(const wire::script& s) {
+        const auto start = [&] { return "of an owner " + std::to_string(10 + below(4)); };
+        const auto lease = [&] { return std::to_string(60 + below(40)) + "000"; };
+        const words keys{key_of(0), key_of(3)};
+        if (s.name == "permits_acquire") {
+            return evalsha(s, keys,
+                           {start(), one_of({"1", "2", "300"}), lease(), "channel", "publish"});
+        }
+        if (s.name == "permits_release") {
+            return below(4) == 0
+                       ? evalsha(s, keys, {"channel", "publish", "", field(), field()})
+                       : evalsha(s, keys, {"channel", "publish", start(), one_of({"1", "2"})});
+        }
+        if (s.name == "permits_status") {
+            return evalsha(s, keys, {});
+        }
+        CONCH_CHECK(s.name == "permits_renew");
+        words all, args;
+        for (std::size_t n = 1 + below(3); n > 0; --n) {
+            all.push_back(key_of(3));
+            args.insert(args.end(), {start(), one_of({"1", "2"}),
+                                     one_of({"0", "-70000", "-90000", lease(), lease()})});
+        }
+        return evalsha(s, all, args);
     }
     words of_fair_lock(const wire::script& s) {
         words keys{key_of(1), key_of(2), key_of(3), below(8) == 0 ? key() : "waiters"};

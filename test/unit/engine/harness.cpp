@@ -270,8 +270,8 @@ impl::spec_ptr engine_harness::spec(std::string_view name, const mutex_options& 
 }
 
 void engine_harness::use(const protocol::lock_protocol& kind, std::string_view name,
-                         const mutex_options& o) {
-    specs_.insert_or_assign(std::string{name}, impl::lock_spec::make(kind, name, o));
+                         const mutex_options& o, std::uint32_t permits) {
+    specs_.insert_or_assign(std::string{name}, impl::lock_spec::make(kind, name, o, permits));
 }
 
 }  // namespace conch::test

@@ -128,7 +128,7 @@ public:
     impl::spec_ptr spec(std::string_view name, const mutex_options& o = {});
     /// From now on this name is that of such a lock.
     void use(const protocol::lock_protocol& kind, std::string_view name,
-             const mutex_options& o = {});
+             const mutex_options& o = {}, std::uint32_t permits = 1);
     stats counters() const { return engine.counters(); }
 
     static constexpr time_point start{std::chrono::hours{1}};

@@ -229,7 +229,7 @@ std::vector<kind_and_answer> kinds_and_answers() {
     for (const protocol::lock_protocol* kind :
          {&protocol::mutex_protocol, &protocol::value_lock_protocol,
           &protocol::shared_read_protocol, &protocol::shared_write_protocol,
-          &protocol::fair_protocol}) {
+          &protocol::fair_protocol, &protocol::permits_protocol}) {
         for (const std::string& answer : answers()) {
             all.push_back({kind, answer});
         }

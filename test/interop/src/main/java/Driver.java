@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RBucket;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
@@ -132,6 +133,9 @@ public final class Driver {
                 return semaphore(of).drainPermits();
             case "availablePermits":
                 return semaphore(of).availablePermits();
+            case "leased":
+                return leased(redisson.getPermitExpirableSemaphore(of[0]), of[1],
+                    Arrays.copyOfRange(of, 2, of.length));
             case "takeAndRelease":
                 return takeAndRelease(semaphore(of), Integer.parseInt(of[1]));
             case "crash":
@@ -168,6 +172,42 @@ public final class Driver {
 
     private RSemaphore semaphore(String[] of) {
         return redisson.getSemaphore(of[0]);
+    }
+
+    /** A call of a semaphore whose permits have leases. */
+    private static Object leased(RPermitExpirableSemaphore semaphore, String call, String[] of)
+        throws Exception {
+        if (call.equals("release")) {
+            semaphore.release(Arrays.asList(of[0].split(",")));
+            return "released";
+        }
+        int permits = (int) number(of, 0, 1);
+        switch (call) {
+            case "trySetPermits":
+                return semaphore.trySetPermits(permits);
+            case "setPermits":
+                semaphore.setPermits(permits);
+                return "set";
+            case "addPermits":
+                semaphore.addPermits(permits);
+                return "added";
+            case "acquire":
+                return String.join(",",
+                    semaphore.acquire(permits, number(of, 1, 60000), TimeUnit.MILLISECONDS));
+            case "tryAcquire":
+                return String.join(",", semaphore.tryAcquire(permits, 0, number(of, 1, 60000),
+                    TimeUnit.MILLISECONDS));
+            case "counts":
+                return semaphore.availablePermits() + " " + semaphore.acquiredPermits() + " "
+                    + semaphore.getPermits();
+            case "takeAndRelease":
+                for (int i = 0; i < permits; i++) {
+                    semaphore.release(semaphore.acquire());
+                }
+                return "done";
+            default:
+                throw new IllegalArgumentException(call);
+        }
     }
 
     private static String takeAndRelease(RSemaphore semaphore, int times) throws Exception {

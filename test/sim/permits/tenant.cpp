@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "sim/permits/tenant.hpp"
+
+#include "sim/permits/simulation.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+
+namespace conch::sim::permits {
+namespace {
+
+using what = permit_call::kind;
+
+constexpr instant shortest_lease = 100 * millis;
+
+}  // namespace
+
+tenant::tenant(simulation& all, std::uint64_t client, std::uint64_t seed)
+    : all_{all}, client_{client}, chance_{seed} {}
+
+client_node& tenant::node() noexcept { return *all_.clients()[client_]; }
+
+void tenant::plan_soon() {
+    world& w = all_.the_world();
+    w.plan<&tenant::act>(w.now() + chance_.spread(100 * micros, all_.how().think), this,
+                         ++generation_);
+}
+
+void tenant::start() { plan_soon(); }
+
+void tenant::stop() {
+    stopped_ = true;
+    all_.the_world().plan<&tenant::act>(all_.the_world().now(), this, ++generation_);
+}
+
+void tenant::act(std::uint64_t generation, std::uint64_t) {
+    if (generation != generation_ || dead_ || node().closing()) {
+        return;
+    }
+    if (!node().running()) {
+        all_.the_world().plan<&tenant::act>(node().put_off(), this, ++generation_);
+    } else if (asked_) {
+        give_up(generation, 0);
+    } else if (has_) {
+        use();
+    } else if (!stopped_) {
+        choose();
+    }
+}
+
+void tenant::choose() {
+    name_ = chance_.below(all_.names());
+    const std::int64_t most = all_.total();
+    const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
+    switch (chance_.below(10)) {
+        case 0: ask(what::try_set, most); return;
+        case 1: ask(what::look, 0); return;
+        case 2: ask(what::acquire, most + 1); return;  // there are not so many
+        case 3:
+        case 4: ask(what::try_acquire, some); return;
+        default: ask(what::acquire, some); return;
+    }
+}
+
+void tenant::use() {
+    const bool lost = !has_->owns_lock(node().local_now());
+    if (!stopped_ && !lost && chance_.once_in(4)) {
+        plan_soon();
+        return;
+    }
+    if (!stopped_ && !lost && chance_.once_in(6)) {
+        ask(what::extend, permits_);
+        return;
+    }
+    if (lost) {
+        all_.found_lost();
+    }
+    give_back();
+}
+
+void tenant::give_back() {
+    const impl::view_ptr view = has_->view;
+    view->asked.store(impl::hold_request::release);
+    if (chance_.once_in(2)) {
+        ask(what::unlock, permits_);
+        return;
+    }
+    all_.the_world().note("release", client_, has_->number);
+    has_.reset();
+    node().turn([&] { node().engine().release(*view); });
+    plan_soon();
+}
+
+lock_options tenant::choose_options(bool waits) {
+    lock_options o;
+    const duration longest = all_.how().longest_lease;
+    o.lease = duration{chance_.spread(shortest_lease, longest.count())};
+    o.renew = !chance_.once_in(4);
+    if (waits && !chance_.once_in(3)) {
+        o.wait = chance_.once_in(8) ? duration{} : duration{chance_.spread(millis, 3 * seconds)};
+    }
+    return o;
+}
+
+void tenant::ask(permit_call::kind kind, std::int64_t permits) {
+    world& w = all_.the_world();
+    permit_call& c = all_.begin(*this, kind, permits);
+    asked_ = &c;
+    if (kind == what::acquire || kind == what::try_acquire || kind == what::extend) {
+        c.options = choose_options(kind == what::acquire);
+        c.wait = kind == what::acquire ? c.options.wait.value_or(forever) : duration{};
+    }
+    w.note("ask", client_,
+           static_cast<std::uint64_t>(kind) * 100 + static_cast<std::uint64_t>(permits));
+    node().turn([&] { send(c); });
+    if (all_.how().has(fault::cancel) && chance_.once_in(3)) {
+        w.plan<&tenant::give_up>(w.now() + chance_.spread(10 * micros, 1 * seconds), this,
+                                 generation_);
+    }
+}
+
+void tenant::send(permit_call& c) {
+    engine::lock_engine& engine = node().engine();
+    const lock::caller me{static_cast<call*>(&c), &c.running};
+    using change = lock::permit_change::kind;
+    switch (c.what) {
+        case what::try_set:
+            engine.change_permits(all_.count_spec(name_), change::try_set, c.permits, me);
+            return;
+        case what::look:
+            engine.change_permits(all_.count_spec(name_), change::look, 0, me, &c.result);
+            return;
+        case what::acquire:
+        case what::try_acquire:
+            engine.acquire(all_.spec(name_, c.permits), c.options, c.what == what::try_acquire, me);
+            return;
+        case what::extend: engine.extend(has_->view, *c.options.lease, me); return;
+        case what::unlock: {
+            const impl::view_ptr view = has_->view;
+            has_.reset();
+            engine.unlock(view, me);
+            return;
+        }
+    }
+}
+
+void tenant::give_up(std::uint64_t generation, std::uint64_t) {
+    if (generation != generation_ || dead_ || !asked_ || !asked_->running) {
+        return;
+    }
+    if (!node().running()) {
+        all_.the_world().plan<&tenant::give_up>(node().put_off(), this, generation);
+        return;
+    }
+    all_.the_world().note("give up", client_);
+    node().turn([&] {
+        if (asked_->running) {  // it may have ended as the turn began
+            all_.attempt(fault::cancel).felt();
+            asked_->given_up = true;
+            node().engine().cancel(*asked_->running, boost::system::errc::make_error_code(
+                                                         boost::system::errc::operation_canceled));
+        }
+    });
+}
+
+void tenant::ended(permit_call& c) {
+    asked_ = nullptr;
+    if (c.view) {
+        has_ = held{.client = client_, .name = name_, .view = c.view, .granted_at = c.ended_at};
+        has_->number = c.number;
+        has_->renewed_lease = c.options.renew.value_or(true) ? *c.options.lease : duration{};
+        permits_ = c.permits;
+        all_.granted(c);
+    }
+    plan_soon();
+}
+
+}  // namespace conch::sim::permits
