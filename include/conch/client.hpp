@@ -111,6 +111,7 @@ private:
     friend class quorum_mutex;
     friend class rate_limiter;
     friend class counting_semaphore;
+    friend class latch;
     friend class impl::mutex_source;
     impl::core_ptr core_;
 };

@@ -24,7 +24,7 @@ struct permit_call : call {
 };
 
 /// Someone who takes permits of a semaphore and releases them, again and again, and gives up now
-/// and then.
+/// and then. At a latch it takes tickets, which it counts down, or waits, or sets it.
 class taker {
 public:
     taker(simulation& all, std::uint64_t client, std::uint64_t seed);
@@ -54,6 +54,7 @@ private:
     void plan_soon();
     void act(std::uint64_t generation, std::uint64_t);
     void choose();
+    void choose_at_latch();
     void ask(permit_call::kind what, std::int64_t permits);
     void send(permit_call& c);
     void give_up(std::uint64_t generation, std::uint64_t);
