@@ -22,14 +22,14 @@ constexpr int processes = 8;
 constexpr int rounds = 30;
 
 /// What the processes have done.
-struct tally {
+struct latch_tally {
     std::atomic<int> arrived[rounds]{};
     std::atomic<int> early{0};  ///< went on before all had arrived
     std::atomic<int> failures{0};
 };
 
 /// The socket that the processes use.
-struct way_in {
+struct latch_socket {
     std::atomic<bool> ready{false};
     char path[108]{};
 };
@@ -86,8 +86,8 @@ protected:
         }
     }
 
-    shared_value<tally> book;
-    shared_value<way_in> way;
+    shared_value<latch_tally> book;
+    shared_value<latch_socket> way;
 };
 
 TEST_F(latch_processes, eight_of_them_meet_in_each_round) {

@@ -22,11 +22,11 @@ using namespace conch;
 using namespace conch::test;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-const std::string channel = "redisson_countdownlatch__channel__{start}";
-
 class latch_test : public redis_test {
 protected:
+    static constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+    static inline const std::string channel = "redisson_countdownlatch__channel__{start}";
+
     std::string count() { return raw.get("start").value_or("none"); }
     asio::awaitable<void> somebody_listens() {
         const bool listens = co_await when([&] { return raw.subscribers(channel) == 1; });

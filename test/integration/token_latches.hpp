@@ -34,7 +34,8 @@ struct wait_operation : asking {
     using value = nothing;
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.starting.async_wait({.wait = s.options.wait}, std::forward<Token>(token)...);
+        return s.starting.async_wait({.wait = s.options.wait.value_or(forever)},
+                                     std::forward<Token>(token)...);
     }
     static void check(scene& s, nothing&) { EXPECT_TRUE(s.h.owns_lock()); }
     static void park(scene& s) { s.raw.must({"SET", "asked", "4"}); }
