@@ -5,6 +5,8 @@
 
 #include <boost/system/errc.hpp>
 
+#include <utility>
+
 namespace conch::sim::counters {
 
 using kind = permit_call::kind;
@@ -46,6 +48,10 @@ void taker::choose() {
         return;
     }
     if (stopped_) {
+        return;
+    }
+    if (std::exchange(sets_again_, false)) {
+        ask(kind::try_set, chance_.between(1, all_.most_tickets()));
         return;
     }
     name_ = chance_.below(all_.names());
@@ -143,6 +149,11 @@ void taker::ended(permit_call& c) {
         has_ += c.result;
     } else if (c.what == kind::release && c.ec && !goes_on && c.ec != errc::outcome_unknown) {
         has_ += c.permits;
+    }
+    if (c.what == kind::release && all_.is_latch(c.name) && chance_.once_in(2)) {
+        sets_again_ = true;
+        plan(all_.the_world().now());
+        return;
     }
     plan_soon();
 }

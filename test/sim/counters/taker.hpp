@@ -24,7 +24,8 @@ struct permit_call : call {
 };
 
 /// Someone who takes permits of a semaphore and releases them, again and again, and gives up now
-/// and then. At a latch it takes tickets, which it counts down, or waits, or sets it.
+/// and then. At a latch it takes tickets, which it counts down, or waits, or sets it: also at once
+/// when it has counted down, as who was the last might.
 class taker {
 public:
     taker(simulation& all, std::uint64_t client, std::uint64_t seed);
@@ -66,6 +67,7 @@ private:
     std::size_t name_ = 0;
     std::int64_t has_ = 0;
     permit_call* asked_ = nullptr;
+    bool sets_again_ = false;  // the latch
     bool stopped_ = false;
     bool dead_ = false;
 };
