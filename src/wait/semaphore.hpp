@@ -41,9 +41,9 @@ struct semaphore_waiter : pending {
 
 /// One semaphore or latch in this client.
 ///
-/// Of a semaphore at most one call that takes permits is on its way: it asks for as
-/// many waiters as there are, first come, first served, and the server grants those that fit until
-/// the first that doesn't. Then nobody behind that one has a turn.
+/// Of a semaphore at most one call that takes permits is on its way: it asks for as many waiters as
+/// there are, first come, first served, and the server grants those that fit until the first that
+/// doesn't. Then nobody behind that one has a turn.
 ///
 /// A call whose answer was lost is repeated as it was, and finds by its request key what an earlier
 /// copy did. Permits granted to who has given up meanwhile are added again.
