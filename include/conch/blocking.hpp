@@ -5,6 +5,7 @@
 #include <conch/client.hpp>
 #include <conch/counting_semaphore.hpp>
 #include <conch/hold.hpp>
+#include <conch/latch.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/mutex.hpp>
 #include <conch/options.hpp>
@@ -69,6 +70,7 @@ public:
 
 private:
     friend class blocking_mutex;
+    friend class blocking_latch;
     friend class blocking_semaphore;
     std::shared_ptr<impl::blocking_core> core_;
 };
@@ -204,6 +206,30 @@ public:
 private:
     std::shared_ptr<impl::blocking_core> core_;
     counting_semaphore semaphore_;
+};
+
+/// A `latch` for threads: each call blocks until the one of the same name there completes, and
+/// throws `system_error` with its errors. Thread safety: safe from any thread.
+class blocking_latch {
+public:
+    /// As `latch`. Sends nothing. Throws `std::invalid_argument` for a bad name.
+    blocking_latch(const blocking_client& redis, std::string_view name);
+
+    /// As `latch::async_try_set_count`: false if the count is above zero.
+    bool try_set_count(std::int64_t count);
+    /// As `latch::async_count_down`.
+    void count_down(std::int64_t by = 1);
+    /// As `latch::async_wait`.
+    void wait(const wait_options& options = {});
+    /// As `latch::async_count`.
+    std::int64_t count();
+
+    /// The Redis key; lives as long as this latch.
+    std::string_view name() const noexcept;
+
+private:
+    std::shared_ptr<impl::blocking_core> core_;
+    latch latch_;
 };
 
 }  // namespace conch

@@ -112,6 +112,7 @@ private:
     friend class rate_limiter;
     friend class counting_semaphore;
     friend class semaphore;
+    friend class latch;
     friend class impl::mutex_source;
     impl::core_ptr core_;
 };

@@ -11,6 +11,7 @@
 #include <conch/fair_mutex.hpp>
 #include <conch/guarded.hpp>
 #include <conch/hold.hpp>
+#include <conch/latch.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/multi_lock.hpp>
 #include <conch/mutex.hpp>

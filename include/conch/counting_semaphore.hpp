@@ -105,8 +105,9 @@ public:
     /// Adds permits, and wakes who waits, here and elsewhere.
     ///
     /// `permits`: from 1. Completion signature: `void(error_code)`.
-    /// Cancellation (terminal, partial, total): `operation_aborted`; the release goes on in the
-    /// background, also in the drain of a client that shuts down.
+    /// Cancellation (terminal, partial, total): `operation_aborted`. After that, and after
+    /// `errc::outcome_unknown`, the release goes on in the background, also in the drain of a
+    /// client that shuts down: do not repeat it.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_release(Permits permits, Token&& token = Token{}) const {
         return start<void(error_code), impl::count_done>(

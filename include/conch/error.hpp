@@ -57,7 +57,7 @@ enum class errc {
     /// `lock_options::stop_before` is negative, or above half the lease or half of `max_hold`.
     invalid_stop_before,
     /// No permits, or more than the limit; of a semaphore, more than it has in all, or would have
-    /// more than 2,147,483,647.
+    /// more than 2,147,483,647; of a latch, a count out of its range.
     invalid_permits,
     /// `lock_options::owner` is set for a `quorum_mutex`, whose acquisitions do not nest.
     invalid_owner,

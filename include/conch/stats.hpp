@@ -36,9 +36,11 @@ struct stats {
     std::uint64_t lost_refused = 0;       ///< holds lost: the server refused the renewals
     std::uint64_t lost_taken = 0;         ///< holds lost: not the server's holder any more
     std::uint64_t lost_max_hold = 0;      ///< holds ended by `max_hold`
-    std::uint64_t permits_granted = 0;    ///< requests granted by a rate limit or semaphore
-    std::uint64_t permits_refused = 0;    ///< tries refused by one
-    /// Requests to a semaphore that were given up with an unknown outcome: permits may be lost.
+    /// Requests granted by a rate limit or semaphore, and waits for a latch until it was open.
+    std::uint64_t permits_granted = 0;
+    std::uint64_t permits_refused = 0;  ///< tries and waits that ended otherwise
+    /// Requests to a semaphore or latch that were given up with an unknown outcome: permits may be
+    /// lost, or a count too high.
     std::uint64_t permits_in_doubt = 0;
     std::uint64_t script_calls = 0;       ///< scripts sent, repeated ones too
     std::uint64_t connects = 0;           ///< connections made

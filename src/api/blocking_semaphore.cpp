@@ -9,16 +9,19 @@
 namespace conch {
 namespace {
 
-/// Calls; the library's errors name the semaphore.
-template <typename... Result, typename Start>
-auto ask(const impl::blocking_core& client, const counting_semaphore& s, Start start) {
+const char* kind_of(const counting_semaphore&) noexcept { return "semaphore \""; }
+const char* kind_of(const latch&) noexcept { return "latch \""; }
+
+/// Calls; the library's errors name the semaphore or latch.
+template <typename... Result, typename Counter, typename Start>
+auto ask(const impl::blocking_core& client, const Counter& of, Start start) {
     try {
         return client.ask<Result...>(start);
     } catch (const system_error& e) {
         if (e.code().category() != conch_category()) {
             throw;
         }
-        throw system_error{e.code(), "semaphore \"" + printable(s.name()) + '"'};
+        throw system_error{e.code(), kind_of(of) + printable(of.name()) + '"'};
     }
 }
 
@@ -65,5 +68,28 @@ std::int64_t blocking_semaphore::available() {
 }
 
 std::string_view blocking_semaphore::name() const noexcept { return semaphore_.name(); }
+
+blocking_latch::blocking_latch(const blocking_client& redis, std::string_view name)
+    : core_{redis.core_}, latch_{core_->redis(), name} {}
+
+bool blocking_latch::try_set_count(std::int64_t count) {
+    return ask<bool>(*core_, latch_,
+                     [&](auto done) { latch_.async_try_set_count(count, std::move(done)); });
+}
+
+void blocking_latch::count_down(std::int64_t by) {
+    ask(*core_, latch_, [&](auto done) { latch_.async_count_down(by, std::move(done)); });
+}
+
+void blocking_latch::wait(const wait_options& options) {
+    ask(*core_, latch_, [&](auto done) { latch_.async_wait(options, std::move(done)); });
+}
+
+std::int64_t blocking_latch::count() {
+    return ask<std::int64_t>(*core_, latch_,
+                             [&](auto done) { latch_.async_count(std::move(done)); });
+}
+
+std::string_view blocking_latch::name() const noexcept { return latch_.name(); }
 
 }  // namespace conch

@@ -133,6 +133,16 @@ constinit const request request::drain_counted{
                 operation& op) { change_counted(c, op, lock::permit_change::kind::drain); },
 };
 
+constinit const request request::arm_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::arm); },
+};
+
+constinit const request request::count_down_counted{
+    .begin = [](client_core& c,
+                operation& op) { change_counted(c, op, lock::permit_change::kind::count_down); },
+};
+
 constinit const request request::look_counted{
     .begin = [](client_core& c,
                 operation& op) { change_counted(c, op, lock::permit_change::kind::look); },

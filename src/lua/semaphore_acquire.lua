@@ -11,8 +11,10 @@
 -- Reply: an integer: requests granted, from the first on.
 -- Idempotent: what granted something, or may have another copy, is found by its request key, which
 -- is never used again; the only copy that granted nothing changed nothing.
+-- If the permits can't be taken, the key is emptied by the command that wrote it, whose right is
+-- proven: an empty one is none.
 local done = redis.call('get', KEYS[2])
-if done then
+if done and done ~= '' then
     return tonumber(done)
 end
 local text = redis.call('get', KEYS[1])
@@ -38,7 +40,7 @@ end
 if granted > 0 then
     local told = redis.pcall('incrby', KEYS[1], string.format('%.0f', -taken))
     if type(told) == 'table' then
-        redis.call('del', KEYS[2])
+        redis.call('set', KEYS[2], '', 'px', 1)
         return told
     end
 end

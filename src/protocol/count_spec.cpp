@@ -18,18 +18,26 @@ std::string derived(std::string_view prefix, std::string_view name) {
     return has_brace ? all : all + "}";
 }
 
+// That of a latch is always a hash tag, which a brace in it ends too soon.
+std::string channel_of(count_spec::kind what, std::string_view name) {
+    return what == count_spec::kind::latch
+               ? "redisson_countdownlatch__channel__{" + std::string{name} + '}'
+               : derived("redisson_sc", name);
+}
+
 }  // namespace
 
 count_spec::count_spec(kind what, std::string_view name, bool clustered)
     : what_{what},
       name_{name},
-      channel_{derived("redisson_sc", name)},
+      channel_{channel_of(what, name)},
       request_prefix_{derived("conch_once", name) + ":"},
       hash_slot_{wire::hash_slot_of(name)} {
     const auto refuse = [&](const char* why) {
-        const bool leased = what == kind::permits;
-        throw std::invalid_argument{
-            std::string{leased ? "conch::semaphore: " : "conch::counting_semaphore: "} + why};
+        const char* const of = what == kind::latch     ? "conch::latch: "
+                               : what == kind::permits ? "conch::semaphore: "
+                                                       : "conch::counting_semaphore: ";
+        throw std::invalid_argument{std::string{of} + why};
     };
     if (name.empty()) {
         refuse("the name is empty");
@@ -39,9 +47,11 @@ count_spec::count_spec(kind what, std::string_view name, bool clustered)
     }
     if (clustered && (wire::hash_slot_of(channel_) != hash_slot_ ||
                       wire::hash_slot_of(request_prefix_) != hash_slot_)) {
-        refuse(
-            "the name's hash tag is empty or incomplete (as in {}x, a{b or a}b), so that a "
-            "cluster can't keep what belongs to it in one place");
+        refuse(what == kind::latch
+                   ? "a latch in a cluster can't have a name with a brace: its channel, which "
+                     "is Redisson's, would be in another hash slot"
+                   : "the name's hash tag is empty or incomplete (as in {}x, a{b or a}b), so "
+                     "that a cluster can't keep what belongs to it in one place");
     }
 }
 

@@ -11,13 +11,15 @@
 
 namespace conch::impl {
 
-/// What a counter is on the server: a key with a number, as Redisson has it, and the channel that
-/// tells of its changes. Immutable and shared by handles and requests.
+/// What a counter is on the server: a key with a number, as Redisson has it (the permits of a
+/// semaphore, the count of a latch), and the channel that tells of its changes. Immutable and
+/// shared by handles and requests.
 class count_spec {
 public:
     enum class kind : std::uint8_t {
         semaphore,
         permits,  ///< each that is out has a lease
+        latch,
     };
 
     /// Throws `std::invalid_argument` for a bad name; `clustered`: also for one whose channel or

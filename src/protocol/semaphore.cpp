@@ -30,6 +30,8 @@ std::string_view text_of(permit_change what) noexcept {
         case permit_change::set: return "set";
         case permit_change::try_set: return "try_set";
         case permit_change::drain: return "drain";
+        case permit_change::arm: return "arm";
+        case permit_change::count_down: return "count_down";
     }
     return {};
 }

@@ -15,8 +15,9 @@
 #include <span>
 #include <string_view>
 
-// The permits of a semaphore: how they are taken, changed and looked at. Each request that changes
-// something has a key of its own, which keeps the answer: a repeated one finds it there.
+// The permits of a semaphore, and the count of a latch: how they are taken, changed and looked at.
+// Each request that changes something has a key of its own, which keeps the answer: a repeated one
+// finds it there.
 namespace conch::protocol {
 
 /// Redisson counts in 32 bits.
@@ -43,7 +44,8 @@ void encode_acquire_permits(const wire::call& c, const impl::count_spec& spec, r
 /// How many of so many requests were granted. None: it is no such answer.
 std::optional<std::size_t> read_acquired(const resp::value& reply, std::size_t requests);
 
-enum class permit_change : std::uint8_t { add, set, try_set, drain };
+/// The last two are of a latch: `arm` sets its count, if that is 0; `count_down` ends at 0.
+enum class permit_change : std::uint8_t { add, set, try_set, drain, arm, count_down };
 
 /// Not `wanted`: as `encode_acquire_permits`.
 void encode_change(const wire::call& c, const impl::count_spec& spec, request_id id, bool wanted,
@@ -53,10 +55,10 @@ struct change_answer {
     enum class kind : std::uint8_t {
         done,
         not_done,  ///< it was set before
-        too_many,  ///< there would be more permits than can be counted
+        too_many,  ///< the number would be more than can be counted
     };
     kind what;
-    std::int64_t before;  ///< permits that were left
+    std::int64_t before;  ///< the number that was
 };
 
 /// None: it is no such answer.
@@ -64,7 +66,7 @@ std::optional<change_answer> read_change(const resp::value& reply);
 
 void encode_available(const impl::count_spec& spec, resp::writer& w);
 
-/// Permits that are left. None: the key holds something else.
+/// The number, 0 without a key. None: the key holds something else.
 std::optional<std::int64_t> read_available(const resp::value& reply);
 
 }  // namespace conch::protocol

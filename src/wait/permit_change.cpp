@@ -20,6 +20,8 @@ protocol::permit_change change_of(permit_change::kind k) noexcept {
         case kind::set: return protocol::permit_change::set;
         case kind::try_set: return protocol::permit_change::try_set;
         case kind::drain: return protocol::permit_change::drain;
+        case kind::arm: return protocol::permit_change::arm;
+        case kind::count_down: return protocol::permit_change::count_down;
         case kind::add:
         case kind::look:
         case kind::look_out:
@@ -107,7 +109,9 @@ void permit_change::done(wire::call& c, const wire::outcome& o) {
     auto& p = static_cast<permit_change&>(c);
     if (o.answered()) {
         p.answered(o.reply);
-    } else if (o.refused() && p.unsettled()) {
+    } else if (o.refused() && p.goes_on() && (p.completed() || c.history.in_doubt())) {
+        p.of.all.done.complete(p, p.why_in_doubt(wire::to_errc(o.reply.text())));
+        p.result_ = nullptr;
         p.retry_later();
     } else if (c.history.in_doubt()) {
         if (p.unsettled()) {
@@ -117,6 +121,11 @@ void permit_change::done(wire::call& c, const wire::outcome& o) {
     } else {
         p.end(o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
     }
+}
+
+// What nobody heard of, when it was drained, comes back: the caller has nothing.
+error_code permit_change::why_in_doubt(error_code why) const noexcept {
+    return kind_ == kind::drain || kind_ >= kind::look ? why : errc::outcome_unknown;
 }
 
 void permit_change::answered(const resp::value& reply) {
@@ -133,7 +142,7 @@ void permit_change::answered(const resp::value& reply) {
         } else if (is_done && answer->before != 0) {
             of.all.give_back(of, answer->before);
         }
-    } else if (is_done) {
+    } else if (is_done && (kind_ != kind::count_down || answer->before <= permits_)) {
         of.changed();
     }
     end(answer->what == answer_kind::too_many ? errc::invalid_permits : error_code{}, is_done);
@@ -171,11 +180,17 @@ void permit_change::end(error_code why, bool flag) {
 }
 
 bool permit_change::goes_on() const noexcept {
-    return kind_ == kind::add || (kind_ == kind::drain && first_copy() != core::never);
+    return is_owed() || (kind_ == kind::drain && first_copy() != core::never);
 }
 
 time_point permit_change::first_copy() const noexcept {
     return history.copies > 0 ? std::min(first_copy_, history.first_sent) : first_copy_;
+}
+
+// A copy that came later might find the request key gone, and do it once more.
+time_point permit_change::repeated_until() const noexcept {
+    return core::after(std::min(first_copy(), of.all.env.now),
+                       duration{protocol::request_repeated});
 }
 
 // A server without memory, or one that an administrator forbids this, may allow it later.
@@ -189,8 +204,7 @@ void permit_change::leave(error_code why) {
     result_ = nullptr;
     of.all.done.complete(*this, why);
     if (goes_on()) {
-        core::environment& env = of.all.env;
-        env.timers.set(patience_, core::after(env.now, duration{protocol::request_repeated}));
+        of.all.env.timers.set(patience_, repeated_until());
     } else {
         stop();
     }
@@ -198,11 +212,11 @@ void permit_change::leave(error_code why) {
 
 // Who may ask again must know that nothing comes of this any more; else the outcome is unknown.
 void permit_change::fail(error_code why) {
-    if (kind_ == kind::drain || kind_ >= kind::look) {
-        leave(why);
+    if (first_copy() != core::never) {
+        leave(why_in_doubt(why));
         return;
     }
-    of.all.done.complete(*this, history.copies > 0 ? errc::outcome_unknown : why);
+    of.all.done.complete(*this, why);
     stop();
 }
 
@@ -225,9 +239,7 @@ void permit_change::on_overdue(void* self) {
         p.fail(p.of.link().why_unanswered(p));
         return;
     }
-    // A copy that came later might find the request key gone, and do it once more.
-    const time_point over =
-        core::after(std::min(p.first_copy(), env.now), duration{protocol::request_repeated});
+    const time_point over = p.repeated_until();
     if (over <= env.now) {
         p.of.all.lost(*p.of.spec);
         p.stop();

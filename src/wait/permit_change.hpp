@@ -14,10 +14,12 @@ namespace conch::lock {
 
 class semaphore;
 
-/// Changes the permits of a semaphore once, however often its call is written; or looks at them.
+/// Changes the permits of a semaphore, or the count of a latch, once, however often its call is
+/// written; or looks at them.
 ///
-/// A caller who gives up leaves an addition to be carried out, and permits that were drained to be
-/// added again, in the background.
+/// A caller who gives up, or had no answer in time to what was written, leaves an addition or a
+/// count-down to be carried out, and permits that were drained to be added again, in the
+/// background.
 class permit_change : public pending, public wire::call {
 public:
     enum class kind : std::uint8_t {
@@ -25,6 +27,8 @@ public:
         set,
         try_set,
         drain,
+        arm,
+        count_down,
         look,
         // Of permits with a lease.
         look_out,    ///< how many are out
@@ -40,11 +44,11 @@ public:
     void begin();
     /// The caller leaves; what is to be carried out nevertheless goes on.
     void leave(error_code why);
-    /// It can't be done, or it is unknown whether it was.
+    /// No server answers. What was never written is not done; else it is as if the caller left.
     void fail(error_code why);
     /// It is forgotten, whatever it may still do.
     void stop();
-    /// Nobody waits for it, and permits would be lost without it.
+    /// Nobody waits for it, and it would be lost if it did not go on.
     bool unsettled() const noexcept { return completed() && goes_on(); }
 
     semaphore& of;
@@ -64,12 +68,17 @@ private:
 
     void answered(const resp::value& reply);
     void end(error_code why, bool flag = false);
+    /// The error of a caller to whom it is unknown whether it was done.
+    error_code why_in_doubt(error_code why) const noexcept;
+    bool is_owed() const noexcept { return kind_ == kind::add || kind_ == kind::count_down; }
     void retry_later();
     /// When the first copy was written that may have run; never: there is none.
     time_point first_copy() const noexcept;
+    /// If it was never written: so long from now on.
+    time_point repeated_until() const noexcept;
     bool goes_on() const noexcept;
-    /// Somebody wants what it does: a caller, or who has a right to the permits that come back.
-    bool wanted() const noexcept { return !completed() || kind_ == kind::add; }
+    /// Somebody wants what it does: a caller, or who waits for what is added or counted down.
+    bool wanted() const noexcept { return !completed() || is_owed(); }
 
     const kind kind_;
     const std::int64_t permits_;

@@ -14,7 +14,7 @@
 
 namespace conch::lock {
 
-const wire::call_type semaphore::type_of_call{
+const wire::call_type semaphore::take_type{
     .name = "acquire permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
@@ -57,10 +57,11 @@ const wire::link& semaphore::link() const noexcept {
     return all.servers.serving(spec->hash_slot());
 }
 
-// While the vigil goes on, the first waiter was refused: it stands for those behind it.
+// While the vigil goes on, the first waiter was refused permits: it stands for those behind it.
 void semaphore::acquire(semaphore_waiter& w) {
     queue_.push_back(w);
-    if (vigil_.listening()) {
+    const bool refused_before = takes() && vigil_.listening();
+    if (refused_before) {
         w.tried = true;
         if (w.no_wait()) {
             end_refused(w);
@@ -70,7 +71,7 @@ void semaphore::acquire(semaphore_waiter& w) {
     if (!w.no_wait() && w.wait != forever) {
         all.env.timers.set(w.deadline, core::after(all.env.now, w.wait));
     }
-    if (!vigil_.listening()) {
+    if (!refused_before) {
         ask();
     }
 }
@@ -84,15 +85,17 @@ void semaphore::ask() {
         all.env.timers.set(patience_, core::after(all.env.now, all.patience()));
     }
     if (call_idle()) {
-        call_number_ = all.next_number();
         vigil_.asking();
-        all.env.timers.set(call_old_, core::after(all.env.now, protocol::request_repeated));
+        if (takes()) {
+            call_number_ = all.next_number();
+            all.env.timers.set(call_old_, core::after(all.env.now, protocol::request_repeated));
+        }
         all.servers.submit(call_, spec->hash_slot());
     }
 }
 
 void semaphore::encode(wire::call& c, resp::writer& w) {
-    semaphore& s = static_cast<taking&>(c).of;
+    semaphore& s = static_cast<asking&>(c).of;
     if (c.history.copies <= 1) {
         s.fill_batch();
     }
@@ -122,7 +125,7 @@ bool semaphore::wanted() const noexcept {
 }
 
 void semaphore::done(wire::call& c, const wire::outcome& o) {
-    semaphore& s = static_cast<taking&>(c).of;
+    semaphore& s = static_cast<asking&>(c).of;
     s.all.env.timers.cancel(s.call_old_);
     if (o.answered()) {
         s.all.env.timers.cancel(s.patience_);
@@ -156,7 +159,10 @@ void semaphore::answered(const resp::value& reply) {
     if (unwanted > 0) {
         all.give_back(*this, unwanted);
     }
-    refused(batch, *granted, call_.history.copies > 1);
+    // What an earlier copy granted, or marked, is answered as it was then: a script that looked
+    // again could take more for a copy whose answer nobody reads.
+    const bool stale = call_.history.copies > 1;
+    refused(batch, *granted, stale);
 }
 
 // The first waiter that doesn't fit stays in front, or leaves; then that is known of those only who
@@ -234,9 +240,9 @@ void semaphore::end(semaphore_waiter& w, error_code why, bool granted) {
 }
 
 void semaphore::give_up(semaphore_waiter& w, error_code why) {
-    const bool was_first = &w == &head();
+    const bool was_in_front = takes() && &w == &head();
     end(w, why);
-    if (was_first) {
+    if (was_in_front) {
         ask();
     }
 }
@@ -254,7 +260,7 @@ void semaphore::left() {
     }
     all.env.timers.cancel(patience_);
     vigil_.end();
-    if (unwritten()) {
+    if (harmless()) {
         all.servers.withdraw(call_);
         all.env.timers.cancel(call_old_);
         batch_.clear();
@@ -262,7 +268,13 @@ void semaphore::left() {
     all.may_be_idle(*this);
 }
 
-void semaphore::on_news(void* self) { static_cast<semaphore*>(self)->ask(); }
+void semaphore::on_news(void* self, wake why) {
+    auto& s = *static_cast<semaphore*>(self);
+    if (why == wake::message && !s.takes()) {
+        s.opened();
+    }
+    s.ask();
+}
 
 void semaphore::on_wait_over(void* waiter_) {
     auto& w = *static_cast<semaphore_waiter*>(waiter_);

@@ -18,7 +18,7 @@ namespace conch::lock {
 class semaphore;
 class semaphores;
 
-/// A caller that wants permits, in the queue of its semaphore.
+/// A caller that wants permits, or a latch to open, in the queue of its semaphore or latch.
 struct semaphore_waiter : pending {
     semaphore_waiter(caller c, semaphore& s, std::int64_t n, duration w, bool once) noexcept;
     ~semaphore_waiter();
@@ -39,12 +39,16 @@ struct semaphore_waiter : pending {
     core::timer deadline;  ///< of its wait
 };
 
-/// One semaphore in this client. At most one call that takes permits is on its way: it asks for as
-/// many waiters as there are, first come, first served, and the server grants those that fit until
-/// the first that doesn't. Then nobody behind that one has a turn.
+/// One semaphore or latch in this client.
+///
+/// Of a semaphore at most one call that takes permits is on its way: it asks for as many waiters as
+/// there are, first come, first served, and the server grants those that fit until the first that
+/// doesn't. Then nobody behind that one has a turn.
 ///
 /// A call whose answer was lost is repeated as it was, and finds by its request key what an earlier
 /// copy did. Permits granted to who has given up meanwhile are added again.
+///
+/// Of a latch the call asks for the count, for all who wait when it is written (wait/latch.cpp).
 class semaphore {
 public:
     semaphore(semaphores& all, impl::count_spec_ptr spec);
@@ -55,12 +59,12 @@ public:
     void acquire(semaphore_waiter& w);
     void give_up(semaphore_waiter& w, error_code why);
     void give_up_all(error_code why);
-    /// Permits may have come: asks for who waits.
+    /// Permits may have come, or the latch may be open: asks for who waits.
     void changed() { ask(); }
     void regrouped() { vigil_.regrouped(); }
     bool idle() const noexcept;
     /// What is on its way may take permits for nobody.
-    bool unsettled() const noexcept { return queue_.empty() && !call_idle(); }
+    bool unsettled() const noexcept { return takes() && queue_.empty() && !call_idle(); }
 
     const wire::link& link() const noexcept;
 
@@ -69,8 +73,9 @@ public:
     std::size_t changes = 0;  ///< on their way
 
 private:
-    struct taking : wire::call {
-        explicit taking(semaphore& s) noexcept : wire::call{type_of_call}, of{s} {}
+    struct asking : wire::call {
+        explicit asking(semaphore& s) noexcept
+            : wire::call{s.takes() ? take_type : count_type}, of{s} {}
         semaphore& of;
     };
     struct asked_for {
@@ -79,19 +84,26 @@ private:
     };
 
     static constexpr std::size_t largest_batch = 256;
-    static const wire::call_type type_of_call;
+    static const wire::call_type take_type;
+    static const wire::call_type count_type;
 
     static void encode(wire::call& c, resp::writer& w);
     static void done(wire::call& c, const wire::outcome& o);
-    static void on_news(void* self);
+    static void encode_count(wire::call& c, resp::writer& w);
+    static void counted(wire::call& c, const wire::outcome& o);
+    static void on_news(void* self, wake why);
     static void on_patience_over(void* self);
     static void on_call_old(void* self);
     static void on_wait_over(void* waiter_);
     friend struct semaphore_waiter;
 
+    /// It has permits, which a call takes; a latch has none.
+    bool takes() const noexcept { return spec->what() == impl::count_spec::kind::semaphore; }
     void ask();
     void fill_batch();
     void answered(const resp::value& reply);
+    void opened();
+    void still_set();
     void refused(semaphore_waiter& w);
     void refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale);
     void end_batch(error_code why);
@@ -99,19 +111,20 @@ private:
     void end_refused(semaphore_waiter& w);
     void left();
     bool call_idle() const noexcept { return call_.where == wire::call::state::idle; }
-    bool unwritten() const noexcept {
-        return call_.where == wire::call::state::waiting && call_.history.copies == 0;
+    /// What nobody waits for any more takes nothing.
+    bool harmless() const noexcept {
+        return call_.where == wire::call::state::waiting && (!takes() || call_.history.copies == 0);
     }
     bool wanted() const noexcept;
     semaphore_waiter& head() noexcept { return static_cast<semaphore_waiter&>(queue_.front()); }
 
     pending_list queue_{};
-    taking call_{*this};
+    asking call_{*this};
     std::uint64_t call_number_ = 0;
     std::vector<asked_for> batch_{};
     vigil vigil_;
     core::timer patience_;
-    core::timer call_old_;       ///< a call that is in doubt is repeated until then
+    core::timer call_old_;       ///< a call that takes permits is repeated until then
     time_point asking_since_{};  ///< without an answer
     friend class semaphores;
     bool listed_idle_ = false;

@@ -50,7 +50,7 @@ void semaphores::ended(permit_change& c) {
 
 void semaphores::lost(const impl::count_spec& spec) {
     ++env.telemetry.counters.permits_in_doubt;
-    env.telemetry.warn("permits may be lost: no server answered for too long", spec.name());
+    env.telemetry.warn("a change may be lost: no server answered for too long", spec.name());
 }
 
 void semaphores::close() {

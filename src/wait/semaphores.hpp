@@ -18,7 +18,7 @@
 
 namespace conch::lock {
 
-/// The semaphores of one client.
+/// The semaphores and latches of one client.
 class semaphores {
 public:
     /// `prefix`: of what tells one request of this client from those of all others.
@@ -27,7 +27,8 @@ public:
         : env{e}, done{d}, servers{s}, request_prefix{prefix} {}
     ~semaphores();
 
-    /// Queues the caller; a try's completion says by its flag whether the permits were granted.
+    /// Queues the caller; a try's completion says by its flag whether the permits were granted. Of
+    /// a latch: until it is open, whatever `permits` says.
     void acquire(const impl::count_spec_ptr& spec, std::int64_t permits, duration wait,
                  bool try_only, caller from);
     /// `result`: as of `permit_change`.
@@ -54,7 +55,7 @@ public:
     /// Adds permits that were granted to nobody.
     void give_back(semaphore& to, std::int64_t permits);
     void ended(permit_change& c);
-    /// Permits of it may be: a request whose outcome is unknown is given up.
+    /// A change of it may be: a request whose outcome is unknown is given up.
     void lost(const impl::count_spec& spec);
     /// The semaphore may have nothing left to do: looked at when the turn ends.
     void may_be_idle(semaphore& s);

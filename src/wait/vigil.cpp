@@ -29,6 +29,12 @@ void vigil::end() noexcept {
     wire::subscriptions::leave(listener_);
 }
 
+// What comes over a cluster's bus may be as old as it likes.
+std::string_view vigil::message() const noexcept {
+    const bool in_order = !servers_.clustered() || servers_.sharded();
+    return in_order && listening() ? wire::subscriptions::message(listener_) : std::string_view{};
+}
+
 void vigil::asking() noexcept {
     env_.timers.cancel(poll_);
     wakeup_.try_began();
@@ -66,17 +72,17 @@ void vigil::regrouped() {
 
 void vigil::heard(wake why) {
     wakeup_.add(why);
-    if (!asked_) {
+    if (!asked_ || why == wake::message) {
         ask(why);
     }
 }
 
 void vigil::ask(wake why) {
     stats& c = env_.telemetry.counters;
-    c.wakes_by_message += why == wake::message ? 1 : 0;
+    c.wakes_by_message += why == wake::message && !asked_ ? 1 : 0;
     c.wakes_by_subscribe += why == wake::news ? 1 : 0;
     c.wakes_by_poll += why == wake::deadline ? 1 : 0;
-    ask_(owner_);
+    ask_(owner_, why);
 }
 
 void vigil::on_news(void* self, wire::news what) {

@@ -18,9 +18,10 @@ namespace conch::lock {
 /// lost that comes while a question is on its way.
 class vigil {
 public:
-    using function = void (*)(void* owner);
+    using function = void (*)(void* owner, wake why);
 
-    /// `how`: asks, or lets a question that is on its way come to its end.
+    /// `how`: asks, or lets a question that is on its way come to its end. It hears of each
+    /// message, and of other reasons if no question is on its way.
     vigil(core::environment& e, topology::servers& s, std::uint16_t hash_slot, void* owner,
           function how) noexcept;
     ~vigil() { end(); }
@@ -31,6 +32,8 @@ public:
     void begin(std::string_view channel);
     void end() noexcept;
     bool listening() const noexcept { return listener_.to != nullptr; }
+    /// The message that is heard just now, if it came after all answers that were read before.
+    std::string_view message() const noexcept;
 
     void asking() noexcept;
     /// In vain: asks again at once, if there was news that the answer may not know, or later.

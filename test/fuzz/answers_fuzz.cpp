@@ -70,6 +70,8 @@ public:
             engine_.permits(rate_, 1, patience, false, next(), &verdict_);
             engine_.acquire_permits(semaphore_, 1, patience, false, next());
             engine_.acquire_permits(semaphore_, 2, {}, true, next());
+            engine_.acquire_permits(latch_, 1, patience, false, next());
+            engine_.change_permits(latch_, lock::permit_change::kind::count_down, 1, next());
             for (const auto change :
                  {lock::permit_change::kind::add, lock::permit_change::kind::drain,
                   lock::permit_change::kind::look}) {
@@ -203,6 +205,8 @@ private:
         new impl::rate_spec{"r", {5, 1s}, rate_algorithm::sliding_log}};
     const impl::count_spec_ptr semaphore_{
         new impl::count_spec{impl::count_spec::kind::semaphore, "s", false}};
+    const impl::count_spec_ptr latch_{
+        new impl::count_spec{impl::count_spec::kind::latch, "l", false}};
     std::int64_t number_ = 0;
     lock_status status_{};
     lock_status leased_status_{};

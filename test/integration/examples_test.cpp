@@ -106,6 +106,12 @@ TEST_F(examples_test, permits) {
     EXPECT_EQ(raw.get("licences"), "3");
 }
 
+TEST_F(examples_test, latch) {
+    EXPECT_EQ(output_of("latch"),
+              "cache 1 is filled\ncache 2 is filled\ncache 3 is filled\nall are: serving\n");
+    EXPECT_FALSE(raw.exists("warm:2026-11"));
+}
+
 TEST_F(examples_test, rate_limiter) {
     EXPECT_EQ(output_of("rate_limiter"),
               "call 1 goes out, 1 left\n"

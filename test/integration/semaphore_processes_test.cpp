@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 constexpr int total = 5;
 
 /// What the processes have.
-struct ledger {
+struct permits_ledger {
     std::atomic<int> taken{0};
     std::atomic<int> most{0};
     std::atomic<std::uint64_t> grants{0};
@@ -44,7 +44,7 @@ struct ledger {
 };
 
 /// The socket that the processes use.
-struct signpost {
+struct permits_socket {
     std::atomic<bool> ready{false};
     char path[108]{};
 };
@@ -116,8 +116,8 @@ protected:
         EXPECT_EQ(raw.get("permits"), std::to_string(total)) << "after " << book->grants;
     }
 
-    shared_value<ledger> book;
-    shared_value<signpost> way;
+    shared_value<permits_ledger> book;
+    shared_value<permits_socket> way;
 };
 
 TEST_F(semaphore_processes, twelve_of_them_never_have_more_than_there_are_and_lose_none) {

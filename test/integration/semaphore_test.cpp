@@ -24,10 +24,10 @@ using namespace conch;
 using namespace conch::test;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-
 class semaphore_test : public redis_test {
 protected:
+    static constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
     std::string left() { return raw.get("permits").value_or("none"); }
     /// Keys that keep what a request did.
     std::size_t requests() { return raw.must({"KEYS", "conch_once:{permits}:*"}).items.size(); }

@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_INTEGRATION_TOKEN_MATRIX_HPP
 #define CONCH_TEST_INTEGRATION_TOKEN_MATRIX_HPP
 
+#include "integration/token_latches.hpp"
 #include "integration/token_scene.hpp"
 #include "integration/token_semaphores.hpp"
 
@@ -238,7 +239,8 @@ using all_operations =
                unlock_operation, extend_operation, wait_lost_operation, wait_lost_before_operation,
                shutdown_operation, drain_operation, try_acquire_operation, acquire_operation,
                acquire_permits_operation, try_acquire_permits_operation, release_operation,
-               add_operation, set_operation, try_set_operation, drain_permits_operation>;
+               add_operation, set_operation, try_set_operation, drain_permits_operation,
+               count_down_operation, try_set_count_operation, wait_operation>;
 
 template <typename Operation>
 using outcome_of = outcome<typename Operation::value>;

@@ -6,6 +6,7 @@
 #include "support/redis_test.hpp"
 
 #include <conch/counting_semaphore.hpp>
+#include <conch/latch.hpp>
 #include <conch/rate_limiter.hpp>
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct scene {
     mutex m;
     rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
     counting_semaphore semaphore{c, "asked"};
+    latch starting{c, "asked"};
     std::uint64_t permits = 1;
     lock_options options{};
     hold h{};

@@ -229,8 +229,8 @@ public:
     /// All who stand there, those of Redisson too, the first in line first.
     std::vector<std::string> line(std::string_view key, std::int64_t now_us);
     /// The same, each with its score: a time in ms.
-    std::vector<std::pair<std::string, std::int64_t>> scores(std::string_view key,
-                                                             std::int64_t now_us);
+    std::vector<std::pair<std::string, std::int64_t>> line_scores(std::string_view key,
+                                                                  std::int64_t now_us);
     /// The fields of this process alone, each with the end of its lease; -1: there is none.
     struct placed_field {
         std::string field;

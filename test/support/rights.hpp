@@ -23,7 +23,7 @@ inline bool is_of_channels(const std::string& right) {
 inline const std::vector<std::string>& conch_rights() {
     static const std::vector<std::string> all{
         "~*", "resetchannels", "&redisson_lock__channel:*", "&conch_token_mutex_channel:*",
-        "&redisson_rwlock:*", "&redisson_sc:*",
+        "&redisson_rwlock:*", "&redisson_sc:*", "&redisson_countdownlatch__channel__*",
         // every lock
         "+evalsha", "+eval", "+script|load", "+ping", "+pttl", "+pexpire", "+hset", "+hdel",
         "+hexists",

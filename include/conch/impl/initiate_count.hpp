@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-// How the operations of a counting semaphore start.
+// How the operations of a counting semaphore and of a latch start.
 namespace conch::impl {
 
 struct count_done {

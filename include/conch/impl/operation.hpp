@@ -54,6 +54,8 @@ struct request {
     static const request set_counted;
     static const request try_set_counted;
     static const request drain_counted;
+    static const request arm_counted;
+    static const request count_down_counted;
     static const request look_counted;
     static const request look_out_counted;
     static const request look_total_counted;

@@ -50,7 +50,7 @@ public:
             return;
         }
         const std::string_view key = all_.spec(lock)->name();
-        const auto scores = all_.server().redis().scores(key, all_.server().wall_clock());
+        const auto scores = all_.server().redis().line_scores(key, all_.server().wall_clock());
         const bool there = std::any_of(scores.begin(), scores.end(),
                                        [&](const auto& s) { return s.first == field; });
         // Who comes back when its score is over stands at the end.
@@ -146,7 +146,7 @@ private:
     /// Places of Redisson last until their scores, which others change. Who isn't there any more
     /// comes to the end.
     void note_scores(lock_line& l, std::string_view key) {
-        const auto scores = all_.server().redis().scores(key, all_.server().wall_clock());
+        const auto scores = all_.server().redis().line_scores(key, all_.server().wall_clock());
         std::erase_if(l.places, [&](place& p) {
             const auto own = std::find_if(scores.begin(), scores.end(),
                                           [&](const auto& s) { return s.first == p.field; });

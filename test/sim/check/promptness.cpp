@@ -76,7 +76,7 @@ private:
         server_node& server = all_.server();
         const std::string_view key = all_.spec(name)->name();
         const auto line = server.redis().in_line(key, server.wall_clock());
-        const auto scores = server.redis().scores(key, server.wall_clock());
+        const auto scores = server.redis().line_scores(key, server.wall_clock());
         return std::any_of(line.begin(), line.end(),
                            [&](const auto& place) { return all_.deserted(place.first); }) ||
                std::any_of(scores.begin(), scores.end(), [&](const auto& place) {

@@ -25,7 +25,7 @@ std::int64_t simulation::taken(std::size_t name) const {
 }
 
 void simulation::judge_most() {
-    for (std::size_t name = 0; name < specs_.size() && !may_lose(); ++name) {
+    for (std::size_t name = 0; !is_latch(name) && !may_lose(); ++name) {
         const std::int64_t all = left(name) + taken(name);
         if (all > total_ || left(name) < 0) {
             violate("conservation", std::to_string(left(name)) + " permits are left, and " +
@@ -33,6 +33,7 @@ void simulation::judge_most() {
                                         std::to_string(total_));
         }
     }
+    judge_latch();
 }
 
 void simulation::judge_rest() {
@@ -51,6 +52,13 @@ void simulation::judge_rest() {
     const bool crashed =
         std::any_of(takers_.begin(), takers_.end(), [](const auto& t) { return t->dead(); });
     for (std::size_t name = 0; name < specs_.size() && !may_lose() && !crashed; ++name) {
+        if (is_latch(name)) {
+            const std::int64_t lost = left(name) - tickets_ - taken(name);
+            if (lost > unknown_[name] + in_doubt) {
+                violate("conservation", std::to_string(lost) + " were not counted down");
+            }
+            continue;
+        }
         const bool set = server_.redis().exists(specs_[name]->name(), server_.wall_clock());
         const std::int64_t all = left(name) + taken(name);
         if (set && all + unknown_[name] + in_doubt < total_) {
@@ -67,7 +75,7 @@ void simulation::judge_rest() {
 // Whoever waits in front, of the same client, has it first.
 void simulation::judge_order(const permit_call& c) {
     const bool took = !c.ec && (c.what == kind::acquire || (c.what == kind::try_acquire && c.flag));
-    if (!took) {
+    if (!took || is_latch(c.name)) {
         return;
     }
     for (const auto& t : takers_) {
@@ -103,7 +111,11 @@ void simulation::judge_outcome(const permit_call& c) {
              "all is well");
     }
     if (!c.ec && c.what == kind::look && !may_lose()) {
-        need(c.result >= 0 && c.result <= total_, "so many permits there are not");
+        const std::int64_t most = is_latch(c.name) ? most_tickets() : total_;
+        need(c.result >= 0 && c.result <= most, "so many permits there are not");
+    }
+    if (!c.ec && c.what == kind::acquire && is_latch(c.name) && !may_lose()) {
+        need(count_ <= 0 || set_at_ >= c.asked_at, "the latch was not open");
     }
 }
 
@@ -112,6 +124,12 @@ void simulation::judge_promptness() {
         const permit_call* const c = t->asks_now();
         if (!c || t->dead() || c->what != kind::acquire || c->completions != 0 ||
             !clients_[t->client()]->running()) {
+            continue;
+        }
+        if (is_latch(c->name)) {
+            if (has_waited_in_vain(*c)) {
+                violate("promptness", "a latch opened, and somebody waits on");
+            }
             continue;
         }
         const bool first = std::none_of(takers_.begin(), takers_.end(), [&](const auto& other) {

@@ -60,6 +60,9 @@ simulation::simulation(std::uint64_t seed, bool print)
                                                  "permits:" + std::to_string(i),
                                                  how_.run_as == deployment::cluster});
     }
+    specs_.emplace_back(new impl::count_spec{impl::count_spec::kind::latch, "latch",
+                                             how_.run_as == deployment::cluster});
+    server_.redis().tell(this);
     unknown_.resize(specs_.size());
     total_ = world_.chance.spread(1, 8);
     closing_ = world_.chance.once_in(4);
@@ -127,7 +130,7 @@ void simulation::ended(std::uint64_t, call& of) {
     world_.note("ended", static_cast<std::uint64_t>(c.what),
                 static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.flag ? 1 : 0));
     outcome_.permits += c.what == kind::acquire && !c.ec ? 1 : 0;
-    if (c.ec == errc::outcome_unknown) {
+    if (c.ec == errc::outcome_unknown && c.what != kind::release) {  // that goes on
         unknown_[c.name] += c.what == kind::drain ? total_ : c.permits;
     }
     judge_outcome(c);

@@ -31,7 +31,11 @@ namespace conch::sim::counters {
 /// set, and at rest no fewer. "order": within a client nobody is overtaken. "promptness": who could
 /// have its permits gets them. "bounds" and "rest": nothing is kept for nobody. "outcomes": each
 /// call ends once, and for a reason.
-class simulation final : public stage, private client_events {
+///
+/// Beside them a latch, which opens when all tickets that it was set to are counted down: each
+/// counts once ("conservation"), it is set only when it is open ("opening"), nobody goes on before
+/// it opens ("outcomes"), and nobody waits on when it has opened ("promptness").
+class simulation final : public stage, private client_events, private field_witness {
 public:
     explicit simulation(std::uint64_t seed, bool print = false);
     simulation(const simulation&) = delete;
@@ -51,8 +55,15 @@ public:
     std::string channel(std::size_t name) const override { return specs_[name]->channel(); }
     std::uint16_t hash_slot(std::size_t name) const override { return specs_[name]->hash_slot(); }
     const impl::count_spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    bool is_latch(std::size_t name) const noexcept {
+        return specs_[name]->what() == impl::count_spec::kind::latch;
+    }
+    /// Of those that the latch still has to be counted down by.
+    std::int64_t take_tickets(std::int64_t most);
     /// So many permits each semaphore has, once they are set.
     std::int64_t total() const noexcept { return total_; }
+    /// The latch is set to so many at most.
+    std::int64_t most_tickets() const noexcept { return 3 * total_; }
     bool stopped() const noexcept { return stopped_; }
     permit_call& begin(taker& by, permit_call::kind what, std::int64_t permits);
     void replace_client(std::uint64_t client, bool heard, effect* e) override;
@@ -61,6 +72,10 @@ public:
 private:
     void ended(std::uint64_t client, call& c) override;
     void turned(std::uint64_t client) override;
+    void saw(std::int64_t, std::string_view, sight) override {}
+    void ran(std::int64_t, std::string_view, arguments keys, arguments, const reply&) override;
+    void acknowledged(std::int64_t, std::int64_t) override {}
+    void refused(std::int64_t, arguments) override {}
 
     static constexpr std::size_t most_clients = 8;
 
@@ -80,6 +95,8 @@ private:
     void judge_order(const permit_call& c);
     void judge_outcome(const permit_call& c);
     void judge_promptness();
+    void judge_latch();
+    bool has_waited_in_vain(const permit_call& c);
 
     world world_;
     const scenario how_;
@@ -88,6 +105,10 @@ private:
     std::deque<std::pair<fault, effect>> attempts_{};
     std::vector<impl::count_spec_ptr> specs_{};
     std::int64_t total_ = 0;
+    std::int64_t count_ = 0;    // of the latch, after the last script
+    std::int64_t tickets_ = 0;  // of these, nobody has them yet
+    instant opened_at_ = 0;
+    instant set_at_ = -1;                  // until then it was open, since it opened
     std::vector<std::int64_t> unknown_{};  // permits that may be lost, by name
     std::vector<std::unique_ptr<client_node>> clients_{};
     std::vector<std::unique_ptr<taker>> takers_{};

@@ -5,6 +5,8 @@
 
 #include <boost/system/errc.hpp>
 
+#include <utility>
+
 namespace conch::sim::counters {
 
 using kind = permit_call::kind;
@@ -48,7 +50,15 @@ void taker::choose() {
     if (stopped_) {
         return;
     }
+    if (std::exchange(sets_again_, false)) {
+        ask(kind::try_set, chance_.between(1, all_.most_tickets()));
+        return;
+    }
     name_ = chance_.below(all_.names());
+    if (all_.is_latch(name_)) {
+        choose_at_latch();
+        return;
+    }
     const std::int64_t most = all_.total();
     const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
     switch (chance_.below(10)) {
@@ -58,6 +68,16 @@ void taker::choose() {
         case 3:
         case 4: ask(kind::try_acquire, some); return;
         default: ask(kind::acquire, some); return;
+    }
+}
+
+void taker::choose_at_latch() {
+    switch (chance_.below(8)) {
+        case 0: ask(kind::try_set, chance_.between(1, all_.most_tickets())); return;
+        case 1: ask(kind::look, 0); return;
+        case 2:
+        case 3: ask(kind::acquire, 1); return;
+        default: has_ = all_.take_tickets(chance_.between(1, all_.total())); plan_soon();
     }
 }
 
@@ -85,11 +105,14 @@ void taker::send(permit_call& c) {
     const impl::count_spec_ptr& spec = all_.spec(name_);
     const lock::caller me{static_cast<call*>(&c), &c.running};
     using change = lock::permit_change::kind;
+    const bool latch = all_.is_latch(name_);
+    const change set = latch ? change::arm : change::try_set;
+    const change release = latch ? change::count_down : change::add;
     switch (c.what) {
-        case kind::try_set: engine.change_permits(spec, change::try_set, c.permits, me); return;
+        case kind::try_set: engine.change_permits(spec, set, c.permits, me); return;
         case kind::acquire: engine.acquire_permits(spec, c.permits, c.wait, false, me); return;
         case kind::try_acquire: engine.acquire_permits(spec, c.permits, {}, true, me); return;
-        case kind::release: engine.change_permits(spec, change::add, c.permits, me); return;
+        case kind::release: engine.change_permits(spec, release, c.permits, me); return;
         case kind::drain: engine.change_permits(spec, change::drain, 0, me, &c.result); return;
         case kind::look: engine.change_permits(spec, change::look, 0, me, &c.result); return;
     }
@@ -117,8 +140,8 @@ void taker::give_up(std::uint64_t generation, std::uint64_t) {
 // A release that failed for a known reason was not made: it is made again.
 void taker::ended(permit_call& c) {
     asked_ = nullptr;
-    const bool took =
-        (c.what == kind::acquire && !c.ec) || (c.what == kind::try_acquire && !c.ec && c.flag);
+    const bool took = (c.what == kind::acquire && !c.ec && !all_.is_latch(c.name)) ||
+                      (c.what == kind::try_acquire && !c.ec && c.flag);
     const bool goes_on = c.given_up || c.ec == errc::client_closed;
     if (took) {
         has_ += c.permits;
@@ -126,6 +149,11 @@ void taker::ended(permit_call& c) {
         has_ += c.result;
     } else if (c.what == kind::release && c.ec && !goes_on && c.ec != errc::outcome_unknown) {
         has_ += c.permits;
+    }
+    if (c.what == kind::release && all_.is_latch(c.name) && chance_.once_in(2)) {
+        sets_again_ = true;
+        plan(all_.the_world().now());
+        return;
     }
     plan_soon();
 }

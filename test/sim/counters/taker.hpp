@@ -24,7 +24,8 @@ struct permit_call : call {
 };
 
 /// Someone who takes permits of a semaphore and releases them, again and again, and gives up now
-/// and then.
+/// and then. At a latch it takes tickets, which it counts down, or waits, or sets it: also at once
+/// when it has counted down, as who was the last might.
 class taker {
 public:
     taker(simulation& all, std::uint64_t client, std::uint64_t seed);
@@ -54,6 +55,7 @@ private:
     void plan_soon();
     void act(std::uint64_t generation, std::uint64_t);
     void choose();
+    void choose_at_latch();
     void ask(permit_call::kind what, std::int64_t permits);
     void send(permit_call& c);
     void give_up(std::uint64_t generation, std::uint64_t);
@@ -65,6 +67,7 @@ private:
     std::size_t name_ = 0;
     std::int64_t has_ = 0;
     permit_call* asked_ = nullptr;
+    bool sets_again_ = false;  // the latch
     bool stopped_ = false;
     bool dead_ = false;
 };

@@ -197,8 +197,8 @@ std::vector<std::string> fake_redis::line(std::string_view key, std::int64_t now
     return l ? std::vector<std::string>(l->begin(), l->end()) : std::vector<std::string>{};
 }
 
-std::vector<std::pair<std::string, std::int64_t>> fake_redis::scores(std::string_view key,
-                                                                     std::int64_t now_us) {
+std::vector<std::pair<std::string, std::int64_t>> fake_redis::line_scores(std::string_view key,
+                                                                          std::int64_t now_us) {
     set_now(now_us);
     std::vector<std::pair<std::string, std::int64_t>> all;
     const std::string own = "redisson_lock_timeout:{" + std::string{key} + '}';

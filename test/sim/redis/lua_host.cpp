@@ -7,6 +7,7 @@
 
 #include <lua.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -139,6 +140,7 @@ reply lua_host::run(fake_redis& server, session& by, std::string_view sha, argum
     lua_pop(lua_, 1);
     now_ = nullptr;
     failing_call_ = none_fails;
+    denied_.clear();
     return answer;
 }
 
@@ -170,6 +172,9 @@ int lua_host::command_from_script(lua_State* l, bool raise) {
         } else if (!take_words(l, words, numbers)) {
             answer =
                 reply::error("ERR Lua redis lib command arguments must be strings or integers");
+        } else if (std::find(self->denied_.begin(), self->denied_.end(), words[0]) !=
+                   self->denied_.end()) {
+            answer = reply::error("NOPERM this user has no permissions to run this command");
         } else {
             const command* c = find_command(words[0]);
             if (!c) {

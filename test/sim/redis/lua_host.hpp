@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 struct lua_State;
 
@@ -37,7 +39,9 @@ public:
     /// The script that runs next: its redis.call() or redis.pcall() number `n`, from 0 on, fails
     /// with these words.
     void fail_call(std::size_t n, std::string words);
-    /// How many of them the last script made.
+    /// The script that runs next: it has no right to call these commands.
+    void deny_commands(std::vector<std::string> names) { denied_ = std::move(names); }
+    /// How many calls the last script made.
     std::size_t calls() const noexcept { return calls_; }
 
 private:
@@ -59,6 +63,7 @@ private:
     std::size_t calls_ = 0;
     std::size_t failing_call_ = none_fails;
     std::string failing_words_{};
+    std::vector<std::string> denied_{};
 };
 
 }  // namespace conch::sim

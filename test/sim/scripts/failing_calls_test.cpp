@@ -101,8 +101,11 @@ void add_semaphores(std::vector<scene>& all) {
         {five, call_of(script_id::semaphore_acquire, keys, three)}, three);
     add("a mark", script_id::semaphore_acquire, {five}, {"60000", "mark", "2"});
     add("too many, again", script_id::semaphore_acquire, {five}, {"60000", "again", "6"});
-    for (const char* what : {"add", "set", "try_set", "drain", "mark"}) {
-        const words args{"60000", "channel", "publish", what, "3"};
+    for (const char* what :
+         {"add", "set", "try_set", "drain", "mark", "arm", "count_down", "open"}) {
+        const bool opens = what == std::string{"open"};
+        const words args{"60000", "channel", "publish", opens ? "count_down" : what,
+                         opens ? "5" : "3"};
         add("a new semaphore", script_id::semaphore_change, {}, args);
         add("a change", script_id::semaphore_change, {five}, args);
     }
@@ -292,7 +295,7 @@ protected:
             p.ask(w);
         }
         const bool held_before = p.server.has_field("lock", mine, p.now_us);
-        const std::string before = p.server.dump(p.now_us);
+        const std::string before = p.server.dump(p.now_us + 2'000);
         const std::int64_t permits = leased(p);
         const std::size_t out_before = p.server.scores("out", p.now_us).size();
         lua_host::instance().fail_call(n, words_of_failure);
@@ -304,7 +307,8 @@ protected:
             EXPECT_FALSE(p.server.has_field("lock", mine, p.now_us)) << n << ": denied, but held";
         }
         if (denied && GetParam().keys.front() == "permits") {
-            EXPECT_EQ(p.server.dump(p.now_us), before) << n << ": denied, but something is done";
+            EXPECT_EQ(p.server.dump(p.now_us + 2'000), before)
+                << n << ": denied, but something is done";
         }
         if (is_leased() && GetParam().script != script_id::semaphore_change) {
             EXPECT_EQ(leased(p), permits) << n << ": " << words_of_failure << ": " << reply;
@@ -342,6 +346,25 @@ TEST(semaphore_scripts, no_earlier_copy_takes_more_than_a_repeated_one) {
         p.ask({"SET", "permits", "2"});
         EXPECT_EQ(p.ask(late), ":0\r\n") << how;
         EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << how;
+    }
+}
+
+TEST(semaphore_scripts, what_failed_for_want_of_a_right_is_not_taken_for_done_when_it_is_repeated) {
+    const words keys{"permits", "once"};
+    const auto change = [&](const char* what) {
+        return call_of(script_id::semaphore_change, keys,
+                       {"60000", "channel", "publish", what, "3"});
+    };
+    for (const words& copy : {call_of(script_id::semaphore_acquire, keys, {"60000", "take", "3"}),
+                              change("add"), change("drain"), change("count_down")}) {
+        script_player p;
+        p.ask({"SET", "permits", "3"});
+        const std::string before = p.server.dump(p.now_us + 2'000);
+        lua_host::instance().deny_commands({"incrby", "del"});
+        EXPECT_TRUE(p.ask(copy).starts_with("-NOPERM"));
+        EXPECT_EQ(p.server.dump(p.now_us + 2'000), before);
+        p.ask(copy);
+        EXPECT_NE(p.server.dump(p.now_us + 2'000), before) << copy[copy.size() - 2];
     }
 }
 

@@ -177,7 +177,8 @@ private:
         CONCH_CHECK(s.name == "semaphore_change");
         return evalsha(s, keys,
                        {"60000", "channel", "publish",
-                        one_of({"add", "add", "set", "try_set", "drain", "mark"}),
+                        one_of({"add", "add", "set", "try_set", "drain", "mark", "arm", "arm",
+                                "count_down", "count_down"}),
                         one_of({"1", "7", "-2", "0", "2147483647", "-2147483648"})});
     }
     words of_permits(const wire::script& s) {

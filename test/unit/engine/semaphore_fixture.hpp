@@ -12,6 +12,7 @@
 namespace conch::test {
 
 inline const std::string permits_channel = "redisson_sc:{s}";
+inline const std::string latch_channel = "redisson_countdownlatch__channel__{l}";
 
 /// The client's words, for its n-th request.
 inline std::string take_of(int n, const std::string& permits, const char* how = "take") {
@@ -21,10 +22,15 @@ inline std::string change_of(int n, const char* what, int permits) {
     return join("semaphore_change s conch_once:{s}:c:", n, " 60000 ", permits_channel, " publish ",
                 what, " ", permits);
 }
+inline std::string latch_change_of(int n, const char* what, int count) {
+    return join("semaphore_change l conch_once:{l}:c:", n, " 60000 ", latch_channel, " publish ",
+                what, " ", count);
+}
 /// The server's words.
 inline std::string permits_told(int left) {
     return push("message", permits_channel, bulk(join(left)));
 }
+inline std::string latch_told(int how) { return push("message", latch_channel, bulk(join(how))); }
 inline std::string changed(int done, int before) { return array(integer(done), integer(before)); }
 
 struct engine_semaphore : testing::Test {

@@ -115,11 +115,51 @@ TEST_F(engine_semaphore, a_change_without_an_answer_may_have_been_made) {
     EXPECT_TRUE(drain.ended(errc::not_connected)) << "it is given back";
     EXPECT_TRUE(add.ended(errc::outcome_unknown));
     h.connect(2);
-    EXPECT_EQ(h.sent(),
-              (lines{"CLIENT KILL ID 1", take_of(1, "1", "mark"), change_of(3, "mark", 0)}))
-        << "who was told so may ask again: nothing comes of that any more";
-    h.reply(integer(1), integer(0), changed(0, 0));
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", take_of(1, "1", "mark"), change_of(2, "add", 1),
+                               change_of(3, "mark", 0)}))
+        << "a release goes on";
+    h.reply(integer(1), integer(0), changed(1, 0), changed(0, 0));
     EXPECT_EQ(h.sent(), lines{});
+    EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(h.counters().permits_in_doubt, 0u);
+}
+
+TEST_F(engine_semaphore, a_number_that_is_set_is_not_set_later_when_its_caller_was_told_otherwise) {
+    operation& set = h.change(s, kind::set, 1);
+    h.sent();
+    h.break_connection();
+    h.advance(h.settings.operation_timeout);
+    EXPECT_TRUE(set.ended(errc::outcome_unknown));
+    h.connect(2);
+    EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
+}
+
+TEST_F(engine_semaphore, a_release_whose_answer_was_lost_and_that_is_refused_then_goes_on) {
+    operation& add = h.change(s, kind::add, 1);
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    h.sent();
+    h.reply(integer(1), error("OOM command not allowed"));
+    EXPECT_TRUE(add.ended(errc::outcome_unknown));
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{change_of(1, "add", 1)});
+    h.reply(changed(1, 0));
+    h.advance(2s);
+    EXPECT_EQ(h.sent(), lines{});
+}
+
+TEST_F(engine_semaphore, a_release_is_not_repeated_for_longer_because_its_caller_left_late) {
+    operation& add = h.change(s, kind::add, 1);
+    h.sent();
+    h.break_connection();
+    h.advance(2s);
+    h.cancel(add);
+    h.advance(28s);
+    EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(h.counters().permits_in_doubt, 1u);
+    h.connect(2);
+    EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"}) << "its request key might be gone";
 }
 
 TEST_F(engine_semaphore, a_call_is_not_repeated_when_its_key_may_be_gone) {

@@ -11,6 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RBucket;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
@@ -138,6 +139,18 @@ public final class Driver {
                     Arrays.copyOfRange(of, 2, of.length));
             case "takeAndRelease":
                 return takeAndRelease(semaphore(of), Integer.parseInt(of[1]));
+            case "trySetCount":
+                return latch(of).trySetCount(Long.parseLong(of[1]));
+            case "countDown":
+                latch(of).countDown();
+                return "counted";
+            case "await":
+                latch(of).await();
+                return "open";
+            case "getCount":
+                return latch(of).getCount();
+            case "delete":
+                return latch(of).delete();
             case "crash":
                 Runtime.getRuntime().halt(1);
                 return null;
@@ -208,6 +221,10 @@ public final class Driver {
             default:
                 throw new IllegalArgumentException(call);
         }
+    }
+
+    private RCountDownLatch latch(String[] of) {
+        return redisson.getCountDownLatch(of[0]);
     }
 
     private static String takeAndRelease(RSemaphore semaphore, int times) throws Exception {
