@@ -105,7 +105,7 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
             return;
         }
         case fault::lost_push: server.redis().lose_messages(1 + w.chance.below(3), e); return;
-        case fault::late_push: server.redis().delay_messages(1 + w.chance.below(3), e); return;
+        case fault::late_push: server.redis().delay_messages(1 + w.chance.below(12), e); return;
         case fault::restart:
         case fault::restart_empty:
         case fault::failover:

@@ -151,6 +151,11 @@ scenario::scenario(dice& chance, dice more, deployment d)
     }
     if (fair) {
         faults[static_cast<std::size_t>(fault::late_push)] = more.once_in(2);
+        if (has(fault::late_push) && more.once_in(2)) {
+            // Who was given the lock often asks when that is over, and has a message on its way.
+            longest_lease = spread(more, 200ms, 600ms);
+            settings.max_poll_interval = std::max(settings.max_poll_interval, 2 * longest_lease);
+        }
         redisson_threads = more.once_in(2) ? 1 + more.below(3) : 0;
     }
 }
