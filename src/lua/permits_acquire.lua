@@ -46,8 +46,11 @@ local function keep()
         redis.pcall('pexpire', KEYS[2], whole(never))
     end
 end
+local function enough()
+    return left >= wanted
+end
 local freed = 0
-if left >= wanted or redis.call('zscore', KEYS[2], id_of(ARGV[1], 1)) then
+if enough() or redis.call('zscore', KEYS[2], id_of(ARGV[1], 1)) then
     look()
     if #mine == wanted then
         return keep() or ''
@@ -63,7 +66,7 @@ if type(late) ~= 'number' then
     return late
 end
 freed = freed + late
-if left >= wanted and not looked then
+if enough() and not looked then
     look()
     local rest = bring_back(mine)
     if type(rest) ~= 'number' then
@@ -71,7 +74,7 @@ if left >= wanted and not looked then
     end
 end
 local answer
-if left >= wanted then
+if enough() then
     answer = keep() or ''
     local taken = answer == '' and redis.pcall('incrby', KEYS[1], whole(-wanted))
     if type(taken) == 'number' then

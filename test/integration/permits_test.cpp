@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // conch::semaphore on a real server: permits with leases, in clients and across them.
-#include "integration/fault_fixture.hpp"
+#include "integration/permits_fixture.hpp"
 
 #include <conch/conch.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <string>
@@ -16,40 +15,6 @@ namespace {
 
 using namespace conch;
 using namespace conch::test;
-
-const std::string out = "{permits}:timeout";
-
-class permits_test : public fault_test {
-protected:
-    asio::awaitable<void> listened() {
-        while (raw.subscribers("redisson_sc:{permits}") < 1) {
-            co_await wait(1ms);
-        }
-    }
-    asio::awaitable<void> wait(duration d) {
-        asio::steady_timer pause{io, d};
-        co_await pause.async_wait(asio::use_awaitable);
-    }
-    /// Starts to wait; the hold is written there.
-    void start(const semaphore& s, int permits, hold& to, const lock_options& o = {}) {
-        s.async_acquire(permits, o, [&to](error_code ec, hold h) {
-            EXPECT_FALSE(ec) << ec.message();
-            to = std::move(h);
-        });
-    }
-    asio::awaitable<void> granted(const hold& h) {
-        while (!h) {
-            co_await wait(1ms);
-        }
-    }
-    std::int64_t left() { return std::stoll(raw.get("permits").value_or("0")); }
-    std::int64_t held() { return raw.must({"ZCARD", out}).number; }
-
-    client one{io, push_only("one")};
-    client two{io, push_only("two")};
-    semaphore s1{one, "permits"};
-    semaphore s2{two, "permits"};
-};
 
 TEST_F(permits_test, are_kept_as_redisson_keeps_them) {
     run([&]() -> asio::awaitable<void> {
@@ -306,44 +271,6 @@ TEST_F(permits_test, other_kinds_of_data_are_left_alone) {
         EXPECT_EQ(raw.must({"DUMP", data[1]}).text, before);
         EXPECT_EQ(raw.must({"DBSIZE"}).number, 1);
     }
-}
-
-TEST_F(permits_test, end_with_a_semaphore_that_has_a_time_to_live) {
-    raw.must({"SET", "permits", "3", "PX", "60000"});
-    run([&]() -> asio::awaitable<void> {
-        hold h = co_await s1.async_acquire(2);
-        EXPECT_GT(raw.pttl(out), 50'000);
-        EXPECT_LE(raw.pttl(out), 60'000);
-        co_await s1.async_set_permits(5);
-        EXPECT_GT(raw.pttl("permits"), 50'000);
-    });
-}
-
-TEST_F(permits_test, whose_count_was_deleted_are_as_many_as_somebody_sets_anew) {
-    run([&]() -> asio::awaitable<void> {
-        co_await s1.async_set_permits(5);
-        hold a = co_await s1.async_acquire(2);
-        hold b = co_await s1.async_acquire();
-        raw.must({"DEL", "permits"});
-        co_await a.async_unlock();
-        EXPECT_FALSE(raw.exists("permits"));
-        const bool was_gone = co_await s2.async_try_set_permits(5);
-        EXPECT_TRUE(was_gone);
-        co_await b.async_unlock();
-        EXPECT_EQ(left(), 5);
-    });
-}
-
-TEST_F(permits_test, do_not_end_with_a_time_to_live_that_is_no_more) {
-    run([&]() -> asio::awaitable<void> {
-        co_await s1.async_set_permits(5);
-        raw.must({"PEXPIRE", "permits", "60000"});
-        hold a = co_await s1.async_acquire(2);
-        EXPECT_LE(raw.pttl(out), 60'000);
-        raw.must({"PERSIST", "permits"});
-        hold b = co_await s1.async_acquire();
-        EXPECT_GT(raw.pttl(out), 1'000'000'000'000) << "for ever, more or less";
-    });
 }
 
 TEST_F(permits_test, are_told_of_and_taken_back_by_force) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which of the holds that are due share a script.
+#include "hold/renewal.hpp"
+
+#include "hold/names.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace conch::lock {
+
+void renewer::flush_by_hash_slot() {
+    std::stable_sort(due_.begin(), due_.end(), [](const acquisition* a, const acquisition* b) {
+        return a->home.hash_slot() < b->home.hash_slot();
+    });
+    for (auto from = due_.begin(); from != due_.end();) {
+        const auto end = std::find_if(from, due_.end(), [&](const acquisition* a) {
+            return a->home.hash_slot() != (*from)->home.hash_slot();
+        });
+        send_all({from, end});
+        from = end;
+    }
+}
+
+// While a script looks at many permits, the server does nothing else.
+std::size_t renewer::for_one_script(std::span<acquisition* const> holds) noexcept {
+    constexpr std::size_t most_permits = 1000;
+    std::size_t permits = 0;
+    std::size_t n = 0;
+    while (n < std::min(holds.size(), renewal::most)) {
+        permits += holds[n]->spec->permits();
+        if (n > 0 && permits > most_permits) {
+            break;
+        }
+        ++n;
+    }
+    return n;
+}
+
+void renewer::send_all(std::span<acquisition*> due) {
+    while (!due.empty()) {
+        wire::link& link = due.front()->home.link();
+        const protocol::lock_protocol* const protocol = &due.front()->spec->protocol();
+        const auto others =
+            std::stable_partition(due.begin(), due.end(), [&](const acquisition* a) {
+                return &a->home.link() == &link && &a->spec->protocol() == protocol;
+            });
+        const std::span<acquisition*> same{due.begin(), others};
+        due = due.subspan(same.size());
+        if (!link.ready()) {
+            // The next connection begins with a check of all: nothing else may call for one.
+            link.use();
+            std::for_each(same.begin(), same.end(), [](acquisition* a) { a->due = false; });
+            continue;
+        }
+        for (auto rest = same; !rest.empty();) {
+            const std::size_t some = for_one_script(rest);
+            send(rest.first(some));
+            rest = rest.subspan(some);
+        }
+    }
+}
+
+}  // namespace conch::lock
