@@ -74,9 +74,10 @@ public:
         return async_count_down(1, std::forward<Token>(token));
     }
 
-    /// Waits until the latch is open, which it may be already. It hears of each opening, also where
-    /// the latch is set again at once; only one that falls into a lost connection, or into a
-    /// cluster before Redis 7, is missed if the latch is set again before the client asks.
+    /// Waits until the latch is open, which it may be already. Once the client has asked and
+    /// listens, it hears of each opening, also where the latch is set again at once. It may miss
+    /// one before that, one that falls into a lost connection, or one in a cluster before Redis 7,
+    /// if the latch is set again before it asks.
     ///
     /// Completion signature: `void(error_code)`. Errors also: `errc::timed_out`,
     /// `errc::invalid_wait`. Cancellation (terminal, partial, total): `operation_aborted`.

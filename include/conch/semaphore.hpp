@@ -36,10 +36,8 @@ namespace conch {
 /// - No fences, no `mutex_options::replicas`. `lock_options::owner` means nothing here: each
 ///   acquisition takes permits of its own, so who takes some while it has others may wait for
 ///   itself.
-/// - Leases end by the server's clock. Clients of Redisson go by their own: one whose clock is
-/// ahead
-///   takes permits of others so much too early, and one whose clock is behind loses its own so much
-///   too early.
+/// - Leases end by the server's clock, those of Redisson's clients by their own. If that is ahead,
+///   such a client takes permits of others so much too early; if it is behind, it loses its own.
 ///
 /// A cheap, copyable handle. Thread safety: safe from any thread, one object too.
 ///

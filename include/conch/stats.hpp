@@ -36,9 +36,9 @@ struct stats {
     std::uint64_t lost_refused = 0;       ///< holds lost: the server refused the renewals
     std::uint64_t lost_taken = 0;         ///< holds lost: not the server's holder any more
     std::uint64_t lost_max_hold = 0;      ///< holds ended by `max_hold`
-    /// Requests granted by a rate limit or semaphore, and waits for a latch until it was open.
+    /// Requests granted by a rate limit or semaphore, and waits for a latch that found it open.
     std::uint64_t permits_granted = 0;
-    std::uint64_t permits_refused = 0;  ///< tries and waits that ended otherwise
+    std::uint64_t permits_refused = 0;  ///< refused, or not granted in time
     /// Requests to a semaphore or latch that were given up with an unknown outcome: permits may be
     /// lost, or a count too high.
     std::uint64_t permits_in_doubt = 0;

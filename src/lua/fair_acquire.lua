@@ -43,10 +43,8 @@ end
 -- By those of Redisson who are ahead.
 local function to_be_subtracted(ahead)
     local sum, before = 0, nil
-    local line, wishes = redis.call('zcard', KEYS[3]), redis.call('hlen', KEYS[4])
-    local beyond = redis.call('zcount', KEYS[3], '(' .. whole(now + tonumber(ARGV[4])), '+inf')
-    if ahead == 0 or line == wishes and beyond == 0 then
-        return sum  -- all are of conch
+    if ahead == 0 then
+        return sum
     end
     for _, field in ipairs(redis.call('lrange', KEYS[2], '0', whole(ahead - 1))) do
         local score = time_in(redis.call('zscore', KEYS[3], field))

@@ -19,7 +19,7 @@
 local wanted, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
 local entries, ids, mine = {}, {}, {}
 local looked = false
--- For what it has already, which is not done in vain where it must wait.
+-- Looks for ids that it has already; skipped where it will have to wait anyway.
 local function look()
     looked = true
     for i = 1, wanted do
@@ -50,7 +50,8 @@ local function enough()
     return left >= wanted
 end
 local freed = 0
-if enough() or redis.call('zscore', KEYS[2], id_of(ARGV[1], 1)) then
+if enough() or redis.call('zscore', KEYS[2], id_of(ARGV[1], 1)) or
+    redis.call('zscore', KEYS[2], id_of(ARGV[1], wanted)) then
     look()
     if #mine == wanted then
         return keep() or ''

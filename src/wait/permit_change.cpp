@@ -96,6 +96,9 @@ permit_change::~permit_change() {
 void permit_change::begin() {
     core::environment& env = of.all.env;
     env.timers.set(patience_, core::after(env.now, of.all.patience()));
+    if (completed()) {
+        told_at_ = env.now;
+    }
     of.all.servers.submit(*this, of.spec->hash_slot());
 }
 
@@ -112,6 +115,7 @@ void permit_change::done(wire::call& c, const wire::outcome& o) {
     } else if (o.refused() && p.goes_on() && (p.completed() || c.history.in_doubt())) {
         p.of.all.done.complete(p, p.why_in_doubt(wire::to_errc(o.reply.text())));
         p.result_ = nullptr;
+        p.told_at_ = std::min(p.told_at_, p.of.all.env.now);
         p.retry_later();
     } else if (c.history.in_doubt()) {
         if (p.unsettled()) {
@@ -187,10 +191,10 @@ time_point permit_change::first_copy() const noexcept {
     return history.copies > 0 ? std::min(first_copy_, history.first_sent) : first_copy_;
 }
 
-// A copy that came later might find the request key gone, and do it once more.
+// A copy that came later might find the request key gone, and do it once more. What was never
+// written has as much time, or it would count in another round of a latch.
 time_point permit_change::repeated_until() const noexcept {
-    return core::after(std::min(first_copy(), of.all.env.now),
-                       duration{protocol::request_repeated});
+    return core::after(std::min(first_copy(), told_at_), duration{protocol::request_repeated});
 }
 
 // A server without memory, or one that an administrator forbids this, may allow it later.
@@ -202,6 +206,7 @@ void permit_change::retry_later() {
 
 void permit_change::leave(error_code why) {
     result_ = nullptr;
+    told_at_ = std::min(told_at_, of.all.env.now);
     of.all.done.complete(*this, why);
     if (goes_on()) {
         of.all.env.timers.set(patience_, repeated_until());

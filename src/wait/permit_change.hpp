@@ -74,7 +74,6 @@ private:
     void retry_later();
     /// When the first copy was written that may have run; never: there is none.
     time_point first_copy() const noexcept;
-    /// If it was never written: so long from now on.
     time_point repeated_until() const noexcept;
     bool goes_on() const noexcept;
     /// Somebody wants what it does: a caller, or who waits for what is added or counted down.
@@ -86,6 +85,7 @@ private:
     std::int64_t* result_;  ///< null: nobody wants it, or not any more
     core::timer patience_;
     time_point first_copy_ = core::never;  ///< of those before the last refusal
+    time_point told_at_ = core::never;     ///< when its caller was told, if it has one
 };
 
 }  // namespace conch::lock

@@ -129,9 +129,9 @@ asio::awaitable<void> acl_test::use_semaphore(client& c, client& other) {
     co_await s.async_acquire({.wait = 50ms}, as_result);
     co_await counting_semaphore{other, "permits"}.async_acquire({.wait = 50ms}, as_result);
     co_await s.async_release(as_result);
-    co_await s.async_available(as_result);
     co_await semaphore{c, "leased"}.async_set_permits(1, as_result);
     co_await semaphore{c, "leased"}.async_acquire(brief, as_result);
+    co_await semaphore{c, "leased"}.async_available(as_result);
     co_await latch{c, "latch"}.async_try_set_count(1, as_result);
     co_await latch{c, "latch"}.async_wait({.wait = 50ms}, as_result);
 }

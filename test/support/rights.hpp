@@ -38,12 +38,12 @@ inline const std::vector<std::string>& conch_rights() {
         // read-write locks
         "+hget", "+hkeys",
         // fair locks
-        "+llen", "+lindex", "+lpos", "+lrange", "+lrem", "+rpush", "+zcard", "+zcount", "+zrem",
+        "+llen", "+lindex", "+lpos", "+lrange", "+lrem", "+rpush", "+zcard", "+zrem",
         // locks that replicas must have
         "+wait",
         // rate limits
         "+incrby", "+exists", "+unlink", "+zadd", "+zscore", "+zrange", "+zrangebyscore",
-        "+zremrangebyscore",
+        "+zremrangebyscore", "+zcount",
         // connections
         "+select", "+info", "+client|kill"};
     static const std::vector<std::string> rights = [] {

@@ -184,6 +184,33 @@ TEST_F(engine_semaphore, an_addition_that_goes_on_is_not_repeated_when_its_key_m
     EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
 }
 
+TEST_F(engine_semaphore, a_release_that_is_refused_again_and_again_ends_too) {
+    operation& op = h.change(s, kind::add, 1);
+    h.sent();
+    h.cancel(op);
+    int refused = 0;
+    while (h.engine.belongings().permit_changes > 0 && refused < 100) {
+        h.reply(error("OOM command not allowed"));
+        h.advance(1s);
+        ++refused;
+        EXPECT_LE(h.sent().size(), 1u);
+    }
+    EXPECT_GT(refused, 25);
+    EXPECT_LT(refused, 35);
+    EXPECT_EQ(h.counters().permits_in_doubt, 1u);
+}
+
+TEST_F(engine_semaphore, a_release_that_was_never_sent_is_not_made_much_later) {
+    engine_harness away;
+    operation& op = away.change(s, kind::add, 1);
+    away.cancel(op);
+    away.advance(29s);
+    EXPECT_EQ(away.engine.belongings().permit_changes, 1u);
+    away.advance(2s);
+    EXPECT_EQ(away.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(away.counters().permits_in_doubt, 1u);
+}
+
 TEST_F(engine_semaphore, a_call_that_a_loading_server_refused_did_not_run) {
     operation& op = h.take(s, 1);
     h.sent();
