@@ -125,6 +125,11 @@ TEST(help_command_test, help_lists_every_command) {
     for (const std::string& command : all_commands) {
         expect_in("\n  conch " + command + ' ', overview);
     }
+    for (const std::string kind :
+         {"fair", "rw", "shared", "at-most", "semaphore", "plain", "lock"}) {
+        expect_in("\n  --" + kind + ' ', overview);
+        expect_in("--" + kind, to_end({"run", "--help"}).out);
+    }
     EXPECT_EQ(to_end({"--help"}).out, overview);
 }
 

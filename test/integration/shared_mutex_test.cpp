@@ -46,6 +46,21 @@ protected:
     shared_mutex m2{two, "lock"};
 };
 
+TEST_F(shared_mutex_test, threads_read_and_write_by_a_blocking_mutex) {
+    blocking_client threads{settings("threads")};
+    const shared_mutex prices{threads.async(), "lock"};
+    blocking_mutex read{threads, prices.reader()};
+    blocking_mutex read_too{threads, prices.reader()};
+    blocking_mutex write{threads, prices.writer()};
+    hold one = read.acquire();
+    hold two = read_too.acquire();
+    EXPECT_EQ(raw.must({"HGET", "lock", "mode"}).text, "read");
+    EXPECT_FALSE(write.try_acquire());
+    read.unlock(one);
+    read_too.unlock(two);
+    EXPECT_TRUE(write.try_acquire());
+}
+
 TEST_F(shared_mutex_test, is_kept_as_redisson_keeps_it) {
     run([&]() -> asio::awaitable<void> {
         hold r = co_await m1.async_lock_shared({.lease = 20s});
