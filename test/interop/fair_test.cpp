@@ -117,6 +117,65 @@ TEST_F(redisson_fair, a_waiter_of_conch_that_died_is_passed_when_its_place_is_ov
     java("next", "unlock", fair);
 }
 
+TEST_F(redisson_fair, the_lock_of_a_crashed_jvm_goes_to_the_first_in_line) {
+    auto doomed = both.another_java(2s);
+    doomed->start("holds", "lock", fair).get();
+    std::future<hold> next = start_ours({.wait = 60s});
+    in_line(1);
+    std::future<answer> last = start_theirs("last");
+    in_line(2);
+    doomed->crash();
+    hold mine = granted(next);
+    EXPECT_TRUE(mine);
+    EXPECT_TRUE(waits(last));
+    release(mine);
+    EXPECT_EQ(value_of(last), "locked");
+    java("last", "unlock", fair);
+}
+
+TEST_F(redisson_fair, the_lock_of_a_conch_process_that_died_goes_to_java) {
+    // As a client does that then dies.
+    raw.must({"EVAL", std::string{wire::get_script(wire::script_id::fair_acquire).body}, "4", name,
+              line, "redisson_lock_timeout:{" + name + "}", "conch_fair_lease:{" + name + "}",
+              owner_of_redisson, "1500", "0", "0", "1"});
+    std::future<answer> next = start_theirs("next");
+    EXPECT_EQ(value_of(next), "locked");
+    java("next", "unlock", fair);
+}
+
+TEST_F(redisson_fair, the_watchdogs_of_both_keep_it_past_three_leases) {
+    const std::string other = fresh("other");
+    const fair_mutex of_java{ours.async(), other};
+    const std::chrono::milliseconds past_three = java_watchdog * 7 / 2;
+    hold h = ours_now({.lease = java_watchdog});
+    java("holds", "lock", "fair:" + other);
+    std::future<answer> tried = start_java("tries", "tryLock", fair, past_three, long_lease);
+    hold none = of_java.async_try_lock({.wait = past_three}, asio::use_future).get();
+    EXPECT_FALSE(none);
+    EXPECT_TRUE(value_of(tried).starts_with("false"));
+    EXPECT_TRUE(h.owns_lock());
+    EXPECT_EQ(java("holds", "isHeldByCurrentThread", "fair:" + other), "true");
+    java("holds", "unlock", "fair:" + other);
+    release(h);
+}
+
+TEST_F(redisson_fair, each_side_sees_who_has_it) {
+    EXPECT_EQ(java("a", "isLocked", fair), "false");
+    hold h = ours_now();
+    EXPECT_EQ(java("a", "isLocked", fair), "true");
+    EXPECT_EQ(java("a", "isHeldByCurrentThread", fair), "false");
+    release(h);
+    java("a", "lock", fair, long_lease);
+    java("a", "lock", fair, long_lease);
+    const lock_status s = m.async_status(asio::use_future).get();
+    EXPECT_TRUE(s.locked);
+    EXPECT_EQ(s.depth, 2U);
+    EXPECT_EQ(java("a", "holdCount", fair), "2");
+    java("a", "unlock", fair);
+    java("a", "unlock", fair);
+    EXPECT_EQ(java("a", "isLocked", fair), "false");
+}
+
 TEST_F(redisson_fair, a_waiter_of_conch_that_gives_up_lets_java_have_its_turn) {
     hold h = ours_now();
     std::future<hold> gives_up = m.async_lock({.wait = 300ms}, asio::use_future);

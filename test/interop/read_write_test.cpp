@@ -59,20 +59,76 @@ TEST_F(redisson_read_write, a_writer_of_one_excludes_all_of_the_other) {
     EXPECT_TRUE(tried(m.writer()));
 }
 
-TEST_F(redisson_read_write, each_side_wakes_the_other) {
+TEST_F(redisson_read_write, each_wakes_whoever_it_has_kept_out) {
+    for (const bool holder_writes : {false, true}) {
+        for (const bool waiter_writes : {false, true}) {
+            if (!holder_writes && !waiter_writes) {
+                continue;
+            }
+            SCOPED_TRACE(std::string{holder_writes ? "a writer" : "a reader"} + " and " +
+                         (waiter_writes ? "a writer" : "a reader"));
+            hold h = acquired(holder_writes ? m.writer() : m.reader());
+            const std::string theirs = waiter_writes ? write : read;
+            std::future<answer> they_wait = start_java("b", "lock", theirs, long_lease);
+            ASSERT_TRUE(somebody_listens());
+            release(h);
+            EXPECT_EQ(value_of(they_wait), "locked");
+            java("b", "unlock", theirs);
+
+            const std::string their_hold = holder_writes ? write : read;
+            java("a", "lock", their_hold, long_lease);
+            const mutex& side = waiter_writes ? m.writer() : m.reader();
+            std::future<hold> we_wait = side.async_lock({.lease = long_lease}, asio::use_future);
+            ASSERT_TRUE(somebody_listens());
+            java("a", "unlock", their_hold);
+            h = granted(we_wait);
+            release(h);
+        }
+    }
+}
+
+TEST_F(redisson_read_write, what_a_crashed_jvm_held_comes_back) {
+    for (const std::string& held : {read, write}) {
+        SCOPED_TRACE(held);
+        auto doomed = both.another_java(2s);
+        doomed->start("holds", "lock", held).get();
+        std::future<hold> waits = m.async_lock({.wait = 60s}, asio::use_future);
+        ASSERT_TRUE(somebody_listens());
+        doomed->crash();
+        hold h = granted(waits);
+        EXPECT_TRUE(h);
+        release(h);
+    }
+}
+
+TEST_F(redisson_read_write, the_watchdogs_of_readers_keep_writers_out_past_three_leases) {
+    const std::chrono::milliseconds past_three = java_watchdog * 7 / 2;
+    java("reads", "lock", read);
+    hold h = m.async_lock_shared({.lease = java_watchdog}, asio::use_future).get();
+    std::future<answer> tried = start_java("writes", "tryLock", write, past_three, long_lease);
+    hold none = m.async_try_lock({.wait = past_three}, asio::use_future).get();
+    EXPECT_FALSE(none);
+    EXPECT_TRUE(value_of(tried).starts_with("false"));
+    EXPECT_TRUE(h.owns_lock());
+    EXPECT_EQ(java("reads", "isHeldByCurrentThread", read), "true");
+    release(h);
+    java("reads", "unlock", read);
+    EXPECT_TRUE(java_gets(write));
+    java("a", "unlock", write);
+}
+
+TEST_F(redisson_read_write, each_side_sees_who_has_it) {
     hold h = acquired(m.writer());
-    std::future<answer> waiting = start_java("a", "lock", read);
-    EXPECT_TRUE(somebody_listens());
+    EXPECT_EQ(java("a", "isLocked", write), "true");
+    EXPECT_EQ(java("a", "isHeldByCurrentThread", write), "false");
     release(h);
-    value_of(waiting);
-    std::future<hold> ours_waits = m.async_lock({.wait = soon}, asio::use_future);
-    EXPECT_TRUE(somebody_listens());
-    EXPECT_TRUE(java_gets(read)) << "reentrant";
+    EXPECT_EQ(java("a", "isLocked", write), "false");
+    java("a", "lock", read, long_lease);
+    const lock_status s = m.async_status(asio::use_future).get();
+    EXPECT_TRUE(s.locked);
+    EXPECT_EQ(java("a", "holdCount", read), "1");
     java("a", "unlock", read);
-    java("a", "unlock", read);
-    h = ours_waits.get();
-    EXPECT_TRUE(h);
-    release(h);
+    EXPECT_FALSE(raw.exists(name));
 }
 
 TEST_F(redisson_read_write, a_reader_of_java_that_goes_leaves_those_of_conch_their_time) {
