@@ -26,7 +26,8 @@ public:
         }
         contest& of = contests_[c.name];
         of.is_won = of.is_won || c.view;
-        of.is_fair = of.is_fair && !c.given_up && has_time(c) && (!c.ec || c.ec == errc::timed_out);
+        of.is_fair = of.is_fair && !c.given_up && has_time(c) &&
+                     (!c.ec || c.ec == errc::timed_out) && !all_.forced(c.name, c.asked_at);
         if (!is_contested(c) && std::exchange(of.is_fair, false) && !of.is_won) {
             violate("nobody gets lock " + std::to_string(c.name) + ", which is free");
         }
