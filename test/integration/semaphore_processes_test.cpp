@@ -51,6 +51,12 @@ struct permits_socket {
 
 class semaphore_processes : public redis_test {
 protected:
+    /// Until that time, and on until there is something to judge.
+    bool goes_on(time_point until) const {
+        const time_point now = clock::now();
+        return now < until || (book->grants <= 50 && now < until + 40s);
+    }
+
     int work(time_point until) {
         while (!way->ready) {
             std::this_thread::yield();
@@ -78,7 +84,7 @@ protected:
 
     asio::awaitable<void> one_after_another(counting_semaphore s, int which, time_point until) {
         constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-        for (int round = which; clock::now() < until; ++round) {
+        for (int round = which; goes_on(until); ++round) {
             const int permits = round % 7 == 0 ? total : 1 + round % 2;
             asio::steady_timer soon{co_await asio::this_coro::executor};
             asio::cancellation_signal stop;
@@ -146,9 +152,9 @@ TEST_F(semaphore_processes, nor_while_connections_break_at_any_point) {
         proxy wire{server.socket_path()};
         wire.socket_path().copy(way->path, sizeof way->path - 1);
         way->ready = true;
-        for (int round = 0; clock::now() < until; ++round) {
+        for (int round = 0; goes_on(until); ++round) {
             const std::uint64_t grants = book->grants;
-            while (book->grants < grants + 5 && clock::now() < until) {
+            while (book->grants < grants + 5 && goes_on(until)) {
                 std::this_thread::yield();
             }
             switch (round % 4) {
