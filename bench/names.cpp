@@ -8,6 +8,7 @@
 #include "usage.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace conch::bench {
 namespace {
@@ -127,12 +128,50 @@ idleness idle(const config& server, blocker& other, std::size_t count) {
     return found;
 }
 
+/// Of fair locks, whose holder is a client, too: who releases them gives them to the waiters.
+report run_fair(const config& settings, std::size_t count) {
+    config of_holder = settings;
+    of_holder.client_name.clear();
+    connection control{settings};
+    event_loop loop;
+    name_waiters holder{loop, of_holder, prefix, count, true};
+    name_waiters waiters{loop, settings, prefix, count, true};
+    holder.take_all();
+    const std::size_t before = heap_bytes();
+    const auto asked = steady::now();
+    waiters.park_all();
+    const double parked = per_second(count, asked);
+    const double bytes = static_cast<double>(heap_bytes() - before) / static_cast<double>(count);
+    const std::string pattern = std::string{"redisson_lock__channel:{"} + prefix + '*';
+    const std::size_t channels = control.command({"PUBSUB", "CHANNELS", pattern}).parts.size();
+    const auto released = steady::now();
+    holder.release_all();
+    if (waiters.granted() < count) {
+        waiters.await_grants();
+    }
+    const double granted = per_second(count, released);
+
+    report r;
+    r.add_count("names", count);
+    r.add_count("fair", 1);
+    r.add_count("connections", control.connections_named(client_name));
+    r.add_count("subscriptions", channels);
+    r.add("bytes_per_waiter", bytes, "bytes", 0);
+    r.add("parked_per_s", parked, "/s", 0);
+    r.add("granted_per_s", granted, "/s", 0);
+    waiters.release_all();
+    return r;
+}
+
 report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const std::size_t count = how.count("names");
     config settings = redis.settings();
     settings.client_name = client_name;
     settings.max_poll_interval = std::chrono::hours{1};
+    if (how.count("fair") != 0) {
+        return run_fair(settings, count);
+    }
 
     figures f;
     event_loop loop;
@@ -173,6 +212,9 @@ sub_command names_command() {
         "config::max_poll_interval is 1 h: nobody tries by the clock, as the tries are counted to\n"
         "know when all wait. Then all wait once more, with the default of 1 s, for some seconds.\n"
         "\n"
+        "With --fair 1 they are fair locks, which another client of the same process holds and\n"
+        "releases: once, and without the limit and the seconds that follow.\n"
+        "\n"
         "connections        of the client, by CLIENT LIST\n"
         "subscriptions      by PUBSUB CHANNELS, when all wait\n"
         "bytes_per_waiter   on the client's heap, in the first round\n"
@@ -182,6 +224,7 @@ sub_command names_command() {
         "idle_polls_per_s   tries by the clock while no lock is released\n"
         "idle_cpu           what the client uses of a CPU meanwhile\n",
         {{"names", "locks, each with one waiter", 10'000, 1, 100'000},
+         {"fair", "1: fair locks", 0, 0, 1},
          {"rounds", "of both sides", least_rounds, least_rounds, 10'001}},
         &run};
 }

@@ -3,14 +3,21 @@
 
 #include "direct_access.hpp"
 
+#include <cstdint>
 #include <utility>
 
 namespace conch::bench {
 
-pair_loop::pair_loop(const config& server, std::size_t coroutines)
+std::string own_name(std::size_t coroutine) {
+    return std::string{tag} + ":own:" + std::to_string(coroutine);
+}
+
+pair_loop::pair_loop(const config& server, std::size_t coroutines, std::size_t permits)
     : client_{loop_.context(), server} {
     for (std::size_t i = 0; i < coroutines; ++i) {
-        locks_.emplace_back(mutex{client_, std::string{tag} + ":own:" + std::to_string(i)});
+        locks_.emplace_back(permits == 0 ? mutex{client_, own_name(i)}
+                                         : semaphore{client_, own_name(i)}.permits(
+                                               static_cast<std::int64_t>(permits)));
     }
 }
 

@@ -13,26 +13,41 @@ namespace {
 
 constexpr std::size_t buffer_size = 64 * 1024;
 
-std::string name_of(std::size_t slot) { return std::string{tag} + ":raw:" + std::to_string(slot); }
-
 }  // namespace
 
-raw_baseline::raw_baseline(const direct_access& to, std::size_t depth)
+std::string raw_name(std::size_t slot) { return std::string{tag} + ":raw:" + std::to_string(slot); }
+
+raw_baseline::raw_baseline(const direct_access& to, std::size_t depth, std::size_t permits)
     : socket_{to.home}, depth_{depth}, begun_(depth), buffer_(buffer_size) {
     greet(socket_, to.home);
-    encode(depth, to.sharded);
-}
-
-void raw_baseline::encode(std::size_t depth, bool sharded) {
-    for (std::size_t i = 0; i < depth; ++i) {
-        starts_.push_back(commands_.size());
-        append_acquire(commands_, name_of(i), field_of(i));
-    }
-    for (std::size_t i = 0; i < depth; ++i) {
-        starts_.push_back(commands_.size());
-        append_release(commands_, name_of(i), field_of(i), channel_of(name_of(i)), sharded);
+    if (permits == 0) {
+        encode(to.sharded);
+    } else {
+        encode_permits(permits, to.sharded);
     }
     starts_.push_back(commands_.size());
+}
+
+void raw_baseline::encode(bool sharded) {
+    for (std::size_t i = 0; i < depth_; ++i) {
+        starts_.push_back(commands_.size());
+        append_acquire(commands_, raw_name(i), field_of(i));
+    }
+    for (std::size_t i = 0; i < depth_; ++i) {
+        starts_.push_back(commands_.size());
+        append_release(commands_, raw_name(i), field_of(i), channel_of(raw_name(i)), sharded);
+    }
+}
+
+void raw_baseline::encode_permits(std::size_t permits, bool sharded) {
+    for (std::size_t i = 0; i < depth_; ++i) {
+        starts_.push_back(commands_.size());
+        append_take_permits(commands_, raw_name(i), i, permits, sharded);
+    }
+    for (std::size_t i = 0; i < depth_; ++i) {
+        starts_.push_back(commands_.size());
+        append_give_permits(commands_, raw_name(i), i, permits, sharded);
+    }
 }
 
 slice raw_baseline::run(const slice_length& length) {

@@ -14,13 +14,17 @@
 
 namespace conch::bench {
 
+/// The name of the lock of a slot.
+std::string raw_name(std::size_t slot);
+
 /// What the server and one connection can do at best: the acquire and release scripts of conch
 /// with the arguments that conch would send, encoded beforehand, in a sliding window. Each reply
 /// lets the next command of its slot go; all that a read has freed leave in one write.
 class raw_baseline {
 public:
-    /// `depth` commands are under way at any time, each on a lock of its own.
-    raw_baseline(const direct_access& to, std::size_t depth);
+    /// `depth` commands are under way at any time, each on a lock of its own, or for so many
+    /// permits of a semaphore of its own.
+    raw_baseline(const direct_access& to, std::size_t depth, std::size_t permits = 0);
 
     /// Runs until the end, then until each lock is released again.
     slice run(const slice_length& length);
@@ -28,7 +32,8 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
-    void encode(std::size_t depth, bool sharded);
+    void encode(bool sharded);
+    void encode_permits(std::size_t permits, bool sharded);
     void allow(std::size_t commands, clock::time_point now);
     void flush();
     std::size_t read_replies();

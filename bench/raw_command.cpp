@@ -49,6 +49,32 @@ void append_release(std::string& out, std::string_view name, std::string_view fi
     append_command(out, words);
 }
 
+namespace {
+
+/// What the ids of its permits begin with: 14 bytes.
+std::string id_start_of(std::size_t number) {
+    const std::string digits = std::to_string(1'000'000 + number);
+    return "raw-id" + std::string(8 - digits.size(), '0') + digits;
+}
+
+}  // namespace
+
+void append_take_permits(std::string& out, std::string_view name, std::size_t number,
+                         std::size_t permits, bool sharded) {
+    const std::string key{name};
+    append_command(out, {"EVALSHA", get_script(script_id::permits_acquire).sha1, "2", key,
+                         key + ":timeout", id_start_of(number), std::to_string(permits), "30000",
+                         "redisson_sc:" + key, sharded ? "spublish" : "publish"});
+}
+
+void append_give_permits(std::string& out, std::string_view name, std::size_t number,
+                         std::size_t permits, bool sharded) {
+    const std::string key{name};
+    append_command(out, {"EVALSHA", get_script(script_id::permits_release).sha1, "2", key,
+                         key + ":timeout", "redisson_sc:" + key, sharded ? "spublish" : "publish",
+                         id_start_of(number), std::to_string(permits)});
+}
+
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
                     std::string_view lease_ms) {
     const std::string count = std::to_string(names.size());

@@ -26,6 +26,12 @@ void append_acquire(std::string& out, std::string_view name, std::string_view fi
 void append_release(std::string& out, std::string_view name, std::string_view field,
                     std::string_view channel, bool sharded = false);
 
+/// Of a semaphore whose name has a hash tag; `number`: of the acquisition.
+void append_take_permits(std::string& out, std::string_view name, std::size_t number,
+                         std::size_t permits, bool sharded);
+void append_give_permits(std::string& out, std::string_view name, std::size_t number,
+                         std::size_t permits, bool sharded);
+
 /// Of locks whose fields are `field_of(first)` and the following ones.
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
                     std::string_view lease_ms);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
+#include "connection.hpp"
 #include "cpus.hpp"
 #include "deployment.hpp"
 #include "pair_loop.hpp"
@@ -9,6 +10,8 @@
 #include "statistics.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace conch::bench {
 namespace {
@@ -27,6 +30,34 @@ struct side {
     }
 };
 
+/// The semaphores of both sides, each with as many permits as are taken at a time.
+class semaphores {
+public:
+    semaphores(const config& server, std::size_t count, std::size_t permits) : control_{server} {
+        const std::string all = std::to_string(permits);
+        for (std::size_t i = 0; i < count; ++i) {
+            names_.insert(names_.end(), {own_name(i), raw_name(i)});
+        }
+        for (const std::string& name : names_) {
+            control_.command({"SET", name, all});
+        }
+    }
+    semaphores(const semaphores&) = delete;
+    semaphores& operator=(const semaphores&) = delete;
+    ~semaphores() {
+        try {
+            for (const std::string& name : names_) {
+                control_.command({"DEL", name});
+            }
+        } catch (const std::exception&) {  // of a server that has gone
+        }
+    }
+
+private:
+    connection control_;
+    std::vector<std::string> names_{};
+};
+
 report run(const server_choice& where, const arguments& how) {
     const bool pinned = how.count("pin") != 0;
     if (pinned) {
@@ -35,12 +66,20 @@ report run(const server_choice& where, const arguments& how) {
     const deployment servers{where};
     const std::size_t coroutines = how.count("coroutines");
     const slice_length length{.time = how.seconds("seconds")};
-    pair_loop own{servers.settings(), coroutines};
+    const std::size_t permits = how.count("permits");
+    std::optional<semaphores> all;
+    if (permits != 0) {
+        if (!servers.direct()) {
+            throw usage_error{"--permits needs a server without TLS"};
+        }
+        all.emplace(servers.direct()->home, coroutines, permits);
+    }
+    pair_loop own{servers.settings(), coroutines, permits};
     std::optional<raw_baseline> raw;
     round_trips trips{servers};
     own.run(length);
     if (servers.direct()) {
-        raw.emplace(*servers.direct(), coroutines);
+        raw.emplace(*servers.direct(), coroutines, permits);
         raw->run(length);
     }
 
@@ -61,6 +100,7 @@ report run(const server_choice& where, const arguments& how) {
     report r;
     servers.describe(r);
     r.add_count("coroutines", coroutines);
+    r.add_count("permits", permits);
     r.add_count("pinned", pinned ? 1 : 0);
     r.add_median("pairs_per_s", ours.rates, "/s", 0);
     r.add_median("raw_pairs_per_s", theirs.rates, "/s", 0);
@@ -95,6 +135,9 @@ sub_command uncontended_command() {
         "its server are never at work at a time: what they do is compared then; else it is, for\n"
         "the most part, how long a CPU takes to wake another, and from which call.\n"
         "\n"
+        "With --permits N each coroutine takes the N permits of a semaphore of its own, and gives\n"
+        "them back.\n"
+        "\n"
         "topology, limit                what was measured with; whether the limit reached it as\n"
         "                               conch did, without TLS, or not at all, where there is TLS\n"
         "                               alone: it isn't measured then\n"
@@ -116,6 +159,7 @@ sub_command uncontended_command() {
         {{"coroutines", "under way at any time, on both sides", 128, 1, 1'000'000},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
+         {"permits", "so many of a semaphore at a time; 0: a mutex", 0, 0, 1'000},
          {"pin", "1: all on one CPU; 0: they run anywhere", 0, 0, 1},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
           least_rounds, 10'001}},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench/bench_run.hpp"
+#include "cli/private_redis.hpp"
 #include "core/sanitizer.hpp"
 #include "statistics.hpp"
+#include "support/raw_client.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>
@@ -53,6 +55,15 @@ TEST(bench, uncontended_tells_rates_latencies_and_costs_of_both_sides) {
     EXPECT_LE(number(o, "raw_p99_us"), number(o, "raw_p999_us"));
     EXPECT_GE(number(o, "allocations_per_pair"), 0);
     EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
+}
+
+TEST(bench, uncontended_takes_permits_of_semaphores_that_it_sets_and_removes) {
+    const cli::private_redis server;
+    const auto o = figures_of("uncontended", {"--permits", "3", "--redis", server.url()});
+    EXPECT_EQ(number(o, "permits"), 3);
+    expect_positive(o, {"pairs_per_s", "raw_pairs_per_s", "ratio"});
+    EXPECT_EQ(number(o, "round_trips_per_pair"), 2);
+    EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
 }
 
 TEST(bench, local_asks_the_server_less_often_than_once_for_an_acquisition) {
@@ -143,6 +154,15 @@ TEST(bench, names_has_one_connection_and_a_subscription_for_each_name) {
     EXPECT_EQ(number(o, "subscriptions"), 20);
     expect_positive(o, {"bytes_per_waiter", "parked_per_s", "raw_parked_per_s", "granted_per_s",
                         "raw_granted_per_s", "parked_ratio", "granted_ratio"});
+}
+
+TEST(bench, names_of_fair_locks_are_waited_for_and_given) {
+    const cli::private_redis server;
+    const auto o = figures_of("names", {"--fair", "1", "--redis", server.url()});
+    EXPECT_EQ(number(o, "connections"), 1);
+    EXPECT_EQ(number(o, "subscriptions"), 20);
+    expect_positive(o, {"bytes_per_waiter", "parked_per_s", "granted_per_s"});
+    EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
 }
 
 TEST(bench, a_hold_takes_less_than_512_bytes) {

@@ -95,7 +95,12 @@ TEST_F(permits_test, who_waited_in_front_and_gives_up_makes_room_for_the_next) {
         hold small;
         start(s1, 1, small);
         co_await listened();
-        co_await wait(50ms);
+        const std::uint64_t busy = one.stats().busy;
+        raw.must({"PUBLISH", "redisson_sc:{permits}", "1"});
+        const bool asked_again = co_await when([&] { return one.stats().busy > busy; });
+        EXPECT_TRUE(asked_again);
+        const std::int64_t one_left = co_await s1.async_available();  // behind all that it asked
+        EXPECT_EQ(one_left, 1);
         EXPECT_FALSE(small);
         stop.emit(asio::cancellation_type::terminal);
         co_await granted(small);

@@ -3,11 +3,13 @@
 // when and how often it runs.
 #include "integration/token_matrix.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <future>
 
 namespace conch::test {
@@ -104,32 +106,46 @@ struct counting_allocator {
     traffic* to;
 };
 
+/// Its executor isn't type-erased: an any_io_executor has no room for an allocator.
 template <typename Operation>
-struct with_an_allocator {
-    // Its executor isn't type-erased: an any_io_executor has no room for an allocator.
-    struct handler {
-        using allocator_type = counting_allocator<std::byte>;
-        allocator_type get_allocator() const noexcept { return allocator_type{memory}; }
-        template <typename... Args>
-        void operator()(Args... args) {
-            EXPECT_EQ(memory->allocated, memory->freed) << "all is given back before the handler";
-            to(std::move(args)...);
-        }
-        noting<Operation> to;
-        using executor_type = asio::io_context::executor_type;
-        executor_type get_executor() const noexcept { return where; }
-        traffic* memory;
-        executor_type where;
-    };
+struct with_bind_allocator {
     static void play(scene& s) {
         outcome_of<Operation> o;
         traffic memory;
+        const auto handler = [&](auto... args) {
+            EXPECT_EQ(memory.allocated, memory.freed) << "all is given back before the handler";
+            o(std::move(args)...);
+        };
         Operation::prepare(s);
-        Operation::start(s, handler{{&o}, &memory, s.io.get_executor()});
+        Operation::start(s,
+                         asio::bind_allocator(counting_allocator<std::byte>{&memory},
+                                              asio::bind_executor(s.io.get_executor(), handler)));
         EXPECT_EQ(memory.allocated, 1) << "the operation itself";
         expect_success<Operation>(s, o);
         EXPECT_GE(memory.allocated, 2) << "and its way to the handler's executor";
         EXPECT_EQ(memory.allocated, memory.freed);
+    }
+};
+
+/// It does what it does, and nobody hears of it. A hold that nobody gets is given back.
+template <typename Operation>
+struct with_detached {
+    static void play(scene& s) {
+        Operation::prepare(s);
+        const std::uint64_t before = s.c.stats().acquisitions;
+        Operation::start(s, asio::detached);
+        step(s.io, 50, 20ms);  // until nothing goes on
+        if constexpr (std::is_same_v<typename Operation::value, hold>) {
+            s.expect([&] { return s.free("asked"); }, "it is given back");
+            s.expect([&] { return s.c.stats().slots_now == s.slots; }, "and forgotten");
+            EXPECT_GT(s.c.stats().acquisitions, before) << "it was never taken";
+        } else if constexpr (std::is_same_v<typename Operation::value, nothing>) {
+            nothing got;
+            Operation::check(s, got);
+        }
+        if constexpr (!ends_client<Operation>) {
+            s.expect_usable();
+        }
     }
 };
 
@@ -221,14 +237,14 @@ struct with_a_throwing_handler {
 
 INSTANTIATE_TEST_SUITE_P(
     callbacks, token_matrix,
-    ::testing::ValuesIn(
-        columns(column<with_deferred>("with_deferred"), column<with_use_future>("with_use_future"),
-                column<with_a_move_only_handler>("with_a_move_only_handler"),
-                column<with_an_allocator>("with_an_allocator"),
-                column<with_bind_executor>("with_bind_executor"),
-                column<failing_at_once>("answers_at_once_but_not_inside_the_call"),
-                column<failing_at_once_with_bind_executor>("answers_at_once_on_the_bound_executor"),
-                column<with_a_throwing_handler>("with_a_throwing_handler"))),
+    ::testing::ValuesIn(columns(
+        column<with_deferred>("with_deferred"), column<with_use_future>("with_use_future"),
+        column<with_a_move_only_handler>("with_a_move_only_handler"),
+        column<with_bind_allocator>("with_bind_allocator"), column<with_detached>("with_detached"),
+        column<with_bind_executor>("with_bind_executor"),
+        column<failing_at_once>("answers_at_once_but_not_inside_the_call"),
+        column<failing_at_once_with_bind_executor>("answers_at_once_on_the_bound_executor"),
+        column<with_a_throwing_handler>("with_a_throwing_handler"))),
     name_of_cell);
 
 }  // namespace

@@ -28,6 +28,14 @@ struct try_set_count_operation : try_set_operation {
     }
 };
 
+struct count_operation : available_operation {
+    static constexpr char name[] = "latch_async_count";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.starting.async_count(std::forward<Token>(token)...);
+    }
+};
+
 /// Without a count it is open.
 struct wait_operation : asking {
     static constexpr char name[] = "latch_async_wait";

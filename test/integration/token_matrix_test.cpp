@@ -3,16 +3,85 @@
 // other token_*_test.cpp and cancellation_*_test.cpp are instances of.
 #include "integration/token_matrix.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
 namespace conch::test {
 
-scene::scene(asio::io_context& context, raw_client& r, const config& settings)
-    : io{context}, raw{r}, c{context, settings}, m{c, "asked"} {
-    const mutex other{c, "held"};
-    lock_attempt a = start_lock(other);
+namespace {
+
+constexpr char id_of_stranger[] = "0123456789abcdef";
+
+std::string second_of(const std::string& name) { return name + "-too"; }
+std::string out_of(const std::string& name) { return '{' + name + "}:timeout"; }
+std::string line_of(const std::string& name) { return "redisson_lock_queue:{" + name + '}'; }
+
+}  // namespace
+
+scene::scene(asio::io_context& context, raw_client& r, const config& settings, lock_kind of)
+    : io{context}, raw{r}, c{context, settings}, kind{of}, m{lock_of("asked")} {
+    if (kind == lock_kind::permits) {
+        raw.must({"MSET", "asked", "1", "held", "1"});
+    }
+    lock_attempt a = start_lock(lock_of("held"));
     if (!run_until(io, [&] { return a.done(); }) || a.ec()) {
         throw std::runtime_error{"scene: " + a.ec().message()};
     }
     h = std::move(a.value());
+    slots = c.stats().slots_now;
+}
+
+mutex scene::lock_of(const std::string& name) const {
+    const mutex plain{c, name};
+    switch (kind) {
+        case lock_kind::plain: break;
+        case lock_kind::fair: return fair_mutex{c, name};
+        case lock_kind::several: return multi_lock{plain, mutex{c, second_of(name)}};
+        case lock_kind::permits: return semaphore{c, name}.permits(1);
+    }
+    return plain;
+}
+
+void scene::take_asked() {
+    if (kind != lock_kind::permits) {
+        take_as_stranger(raw, "asked");
+        return;
+    }
+    raw.must({"SET", "asked", "0"});
+    raw.must({"ZADD", out_of("asked"), "9000000000000", id_of_stranger});
+}
+
+void scene::give_back_asked() {
+    if (kind != lock_kind::permits) {
+        redisson_release(raw, "asked");
+        return;
+    }
+    raw.must({"SET", "asked", "1"});
+    raw.must({"ZREM", out_of("asked"), id_of_stranger});
+    raw.must({"PUBLISH", "redisson_sc:{asked}", "1"});
+}
+
+std::string scene::holder() const {
+    return kind == lock_kind::permits ? "30313233343536373839616263646566" : owner_of_redisson;
+}
+
+bool scene::free(const std::string& name) {
+    const bool given_back = kind == lock_kind::permits ? raw.get(name) == "1" : !raw.exists(name);
+    return given_back && !raw.exists(second_of(name)) && !raw.exists(out_of(name)) &&
+           !raw.exists(line_of(name));
+}
+
+std::int64_t scene::lease_left(const std::string& name) {
+    if (kind != lock_kind::permits) {
+        const std::int64_t first = raw.pttl(name);
+        return kind == lock_kind::several ? std::min(first, raw.pttl(second_of(name))) : first;
+    }
+    const reply ends = raw.must({"ZRANGE", out_of(name), "0", "0", "WITHSCORES"});
+    const reply now = raw.must({"TIME"});
+    return ends.items.empty()
+               ? -2
+               : std::stoll(ends.items.at(1).text) - std::stoll(now.items.at(0).text) * 1000 -
+                     std::stoll(now.items.at(1).text) / 1000;
 }
 
 void scene::expect_usable() {
@@ -22,13 +91,24 @@ void scene::expect_usable() {
     EXPECT_FALSE(a.ec()) << a.ec().message();
 }
 
-void status_operation::fail_at_once(scene& s) {
+void asking_of_lock::fail_at_once(scene& s) {
     plain_attempt closed = start_shutdown(s.c);
     s.expect([&] { return closed.done(); }, "the shutdown ends");
     s.at_once = errc::client_closed;
 }
 
-void drain_permits_operation::fail_at_once(scene& s) { status_operation::fail_at_once(s); }
+void drain_permits_operation::fail_at_once(scene& s) { asking_of_lock::fail_at_once(s); }
+void available_operation::fail_at_once(scene& s) { asking_of_lock::fail_at_once(s); }
+
+std::string prefix_of(lock_kind kind) {
+    switch (kind) {
+        case lock_kind::plain: break;
+        case lock_kind::fair: return "fair_";
+        case lock_kind::several: return "several_";
+        case lock_kind::permits: return "permits_";
+    }
+    return {};
+}
 
 void PrintTo(const matrix_cell& cell, std::ostream* out) { *out << cell.name; }
 
@@ -37,7 +117,7 @@ std::string name_of_cell(const ::testing::TestParamInfo<matrix_cell>& which) {
 }
 
 TEST_P(token_matrix, is_as_documented) {
-    scene s{io, raw, settings()};
+    scene s{io, raw, settings(), GetParam().kind};
     GetParam().play(s);
 }
 

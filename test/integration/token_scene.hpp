@@ -8,15 +8,23 @@
 #include <conch/counting_semaphore.hpp>
 #include <conch/latch.hpp>
 #include <conch/rate_limiter.hpp>
+#include <conch/semaphore.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace conch::test {
 
+/// What takes a `mutex` takes them all. `several`: a `multi_lock` of two; `permits`: the only one
+/// of a semaphore.
+enum class lock_kind { plain, fair, several, permits };
+
 /// What every operation of the matrix works on: a client that has taken "held", and a free "asked".
 struct scene {
-    scene(asio::io_context& context, raw_client& r, const config& settings);
+    scene(asio::io_context& context, raw_client& r, const config& settings, lock_kind of);
 
     /// Another operation of the client succeeds.
     void expect_usable();
@@ -26,17 +34,33 @@ struct scene {
         EXPECT_TRUE(run_until(io, condition)) << what;
     }
 
+    /// A stranger has "asked", which `holder()` names, and gives it back.
+    void take_asked();
+    void give_back_asked();
+    std::string holder() const;
+    /// At the server: nothing is left of who had it, or waited for it.
+    bool free(const std::string& name);
+    /// At the server, in ms: of several the first one to end. Negative if it isn't held.
+    std::int64_t lease_left(const std::string& name);
+
     asio::io_context& io;
     raw_client& raw;
     client c;
-    mutex m;
+    const lock_kind kind;
+    mutex m;  ///< "asked"
     rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
-    counting_semaphore semaphore{c, "asked"};
+    counting_semaphore counter{c, "asked"};
+    semaphore leased{c, "asked"};
     latch starting{c, "asked"};
     std::uint64_t permits = 1;
     lock_options options{};
     hold h{};
+    std::size_t slots = 0;  ///< of the client, for that hold
+    std::optional<lock_attempt> before{};
     error_code at_once{};  ///< what `fail_at_once` leads to
+
+private:
+    mutex lock_of(const std::string& name) const;
 };
 
 /// How often a handler was called, and with what.
@@ -56,6 +80,7 @@ struct outcome {
 
 /// Those that end in one script, which waits in the server while that is paused.
 struct asking {
+    static constexpr lock_kind kinds[] = {lock_kind::plain};
     static void prepare(scene&) {}
     static void park(scene& s) { s.raw.pause_writes(60s); }
     static void unpark(scene& s) { s.raw.unpause(); }

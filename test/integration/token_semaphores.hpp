@@ -33,7 +33,7 @@ struct acquire_permits_operation : asking_permits {
     static constexpr char name[] = "semaphore_async_acquire";
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_acquire(s.permits, {}, std::forward<Token>(token)...);
+        return s.counter.async_acquire(s.permits, {}, std::forward<Token>(token)...);
     }
     static void check(scene& s, nothing&) { is_left(s, "3"); }
     static void left(scene& s) { is_left(s, "4"); }
@@ -44,7 +44,7 @@ struct try_acquire_permits_operation : asking_permits {
     using value = bool;
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_try_acquire(s.permits, std::forward<Token>(token)...);
+        return s.counter.async_try_acquire(s.permits, std::forward<Token>(token)...);
     }
     static void check(scene& s, bool& got) {
         EXPECT_TRUE(got);
@@ -57,7 +57,7 @@ struct release_operation : asking_permits {
     static constexpr char name[] = "semaphore_async_release";
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_release(s.permits, std::forward<Token>(token)...);
+        return s.counter.async_release(s.permits, std::forward<Token>(token)...);
     }
     static void check(scene& s, nothing&) { is_left(s, "5"); }
     static void left(scene& s) { is_left(s, "5"); }
@@ -67,7 +67,7 @@ struct add_operation : release_operation {
     static constexpr char name[] = "semaphore_async_add";
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_add(s.permits, std::forward<Token>(token)...);
+        return s.counter.async_add(s.permits, std::forward<Token>(token)...);
     }
 };
 
@@ -75,7 +75,7 @@ struct set_operation : asking_permits {
     static constexpr char name[] = "semaphore_async_set";
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_set(s.permits, std::forward<Token>(token)...);
+        return s.counter.async_set(s.permits, std::forward<Token>(token)...);
     }
     static void check(scene& s, nothing&) { is_left(s, "1"); }
     /// It may still take effect.
@@ -87,7 +87,7 @@ struct try_set_operation : set_operation {
     using value = bool;
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_try_set(s.permits, std::forward<Token>(token)...);
+        return s.counter.async_try_set(s.permits, std::forward<Token>(token)...);
     }
     static void prepare(scene&) {}
     static void check(scene& s, bool& got) {
@@ -101,11 +101,31 @@ struct drain_permits_operation : asking_permits {
     using value = std::int64_t;
     template <typename... Token>
     static auto start(scene& s, Token&&... token) {
-        return s.semaphore.async_drain(std::forward<Token>(token)...);
+        return s.counter.async_drain(std::forward<Token>(token)...);
     }
     static void check(scene& s, std::int64_t& got) {
         EXPECT_EQ(got, 4);
         is_left(s, "0");
+    }
+    static void left(scene& s) { is_left(s, "4"); }
+    static void fail_at_once(scene& s);
+};
+
+/// A plain read waits in no paused server, but behind a script of its connection that does.
+struct available_operation : asking_permits {
+    static constexpr char name[] = "semaphore_async_available";
+    using value = std::int64_t;
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.counter.async_available(std::forward<Token>(token)...);
+    }
+    static void check(scene& s, std::int64_t& got) {
+        EXPECT_EQ(got, 4);
+        is_left(s, "4");
+    }
+    static void park(scene& s) {
+        asking_permits::park(s);
+        s.before = start_lock(mutex{s.c, "before"});
     }
     static void left(scene& s) { is_left(s, "4"); }
     static void fail_at_once(scene& s);

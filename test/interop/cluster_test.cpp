@@ -5,11 +5,14 @@
 
 #include "deployment/cluster_group.hpp"
 
+#include <boost/asio/use_future.hpp>
+
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -89,6 +92,34 @@ protected:
             return listeners.items.at(1).number == 1 && raw.calls("evalsha") >= 2;
         });
         EXPECT_TRUE(parked) << name;
+    }
+
+    /// So many listen to the messages of this channel, which the shard of that name has.
+    static bool listeners(const std::string& name, const std::string& channel, int n) {
+        raw_client raw = both->group.raw_at(name);
+        asio::io_context io;
+        return run_until(io, [&] {
+            return raw.must({"PUBSUB", "SHARDNUMSUB", channel}).items.at(1).number == n;
+        });
+    }
+    /// Who waits for it is woken by the message of `change`, and nobody else listens. What a thread
+    /// of Java answers then.
+    template <typename Start, typename Change>
+    static std::string expect_wake(const std::string& name, const std::string& channel, Start start,
+                                   Change change) {
+        EXPECT_TRUE(listeners(name, channel, 0)) << channel;
+        auto waiting = start();
+        EXPECT_TRUE(listeners(name, channel, 1)) << channel;
+        change();
+        if (waiting.wait_for(soon) != std::future_status::ready) {
+            throw std::runtime_error{"nobody is woken by " + channel};
+        }
+        if constexpr (std::is_same_v<decltype(waiting), std::future<answer>>) {
+            return value_of(waiting);
+        } else {
+            static_cast<void>(waiting.get());
+            return {};
+        }
     }
 
     static std::unique_ptr<cluster_sides> both;
@@ -178,6 +209,104 @@ TEST_F(redisson_cluster, a_lock_whose_slot_moves_excludes_and_wakes_as_before) {
     both->group.migrate(slot, 0);
     java("a", "unlock", name);
     EXPECT_TRUE(granted(ours_waits));
+    EXPECT_EQ(ours.stats().wakes_by_poll, 0u);
+}
+
+TEST_F(redisson_cluster, each_opens_a_latch_for_the_other_in_every_shard) {
+    for (const std::string& name : names()) {
+        SCOPED_TRACE(name);
+        const latch l{ours.async(), name};
+        const std::string channel = "redisson_countdownlatch__channel__{" + name + '}';
+        EXPECT_EQ(java("a", "trySetCount", name, 1), "true");
+        expect_wake(
+            name, channel, [&] { return l.async_wait(asio::use_future); },
+            [&] { java("a", "countDown", name); });
+        EXPECT_TRUE(l.async_try_set_count(1, asio::use_future).get());
+        expect_wake(
+            name, channel, [&] { return start_java("b", "await", name); },
+            [&] { l.async_count_down(asio::use_future).get(); });
+    }
+}
+
+TEST_F(redisson_cluster, each_gives_permits_to_the_other_in_every_shard) {
+    for (const std::string& name : names()) {
+        SCOPED_TRACE(name);
+        const counting_semaphore s{ours.async(), name};
+        const std::string channel = "redisson_sc:{" + name + '}';
+        expect_wake(
+            name, channel, [&] { return s.async_acquire(2, asio::use_future); },
+            [&] { java("a", "releasePermits", name, 2); });
+        expect_wake(
+            name, channel, [&] { return start_java("b", "acquirePermits", name, 2); },
+            [&] { s.async_release(2, asio::use_future).get(); });
+        EXPECT_EQ(s.async_available(asio::use_future).get(), 0);
+    }
+}
+
+TEST_F(redisson_cluster, each_gives_back_leased_permits_that_the_other_takes_in_every_shard) {
+    const std::string acquire = "acquire";
+    const std::string release = "release";
+    for (const std::string& name : names()) {
+        SCOPED_TRACE(name);
+        const semaphore s{ours.async(), name};
+        const std::string channel = "redisson_sc:{" + name + '}';
+        s.async_set_permits(2, asio::use_future).get();
+        hold h = s.async_acquire(2, unrenewed(long_lease), asio::use_future).get();
+        const std::string ids = expect_wake(
+            name, channel, [&] { return start_java("b", "leased", name, acquire, 2, long_lease); },
+            [&] { h.async_unlock(asio::use_future).get(); });
+        EXPECT_FALSE(s.async_try_acquire(asio::use_future).get());
+        expect_wake(
+            name, channel, [&] { return s.async_acquire(2, asio::use_future); },
+            [&] { java("b", "leased", name, release, ids); });
+    }
+}
+
+TEST_F(redisson_cluster, each_is_told_that_a_read_write_lock_is_free_in_every_shard) {
+    for (const std::string& name : names()) {
+        SCOPED_TRACE(name);
+        const shared_mutex m{ours.async(), name};
+        const std::string channel = "redisson_rwlock:{" + name + '}';
+        java("a", "lock", "read:" + name, long_lease);
+        hold beside = m.async_lock_shared(unrenewed(long_lease), asio::use_future).get();
+        beside.async_unlock(asio::use_future).get();
+        expect_wake(
+            name, channel, [&] { return m.async_lock(asio::use_future); },
+            [&] { java("a", "unlock", "read:" + name); });
+        hold h = m.async_lock(unrenewed(long_lease), asio::use_future).get();
+        expect_wake(
+            name, channel, [&] { return start_java("b", "lock", "read:" + name, long_lease); },
+            [&] { h.async_unlock(asio::use_future).get(); });
+        java("b", "unlock", "read:" + name);
+    }
+}
+
+TEST_F(redisson_cluster, both_stand_in_the_line_of_a_fair_lock_in_every_shard) {
+    for (const std::string& name : names()) {
+        SCOPED_TRACE(name);
+        const fair_mutex m{ours.async(), name};
+        raw_client raw = both->group.raw_at(name);
+        asio::io_context io;
+        const auto in_line = [&](int n) {
+            return run_until(io, [&] {
+                return raw.must({"LLEN", "redisson_lock_queue:{" + name + '}'}).number == n;
+            });
+        };
+        hold h = m.async_lock(unrenewed(long_lease), asio::use_future).get();
+        std::future<answer> first = start_java("a", "lock", "fair:" + name, long_lease);
+        ASSERT_TRUE(in_line(1));
+        std::future<hold> second = m.async_lock(unrenewed(long_lease), asio::use_future);
+        ASSERT_TRUE(in_line(2));
+        std::future<answer> third = start_java("b", "lock", "fair:" + name, long_lease);
+        ASSERT_TRUE(in_line(3));
+        h.async_unlock(asio::use_future).get();
+        EXPECT_EQ(value_of(first), "locked");
+        java("a", "unlock", "fair:" + name);
+        h = granted(second);
+        h.async_unlock(asio::use_future).get();
+        EXPECT_EQ(value_of(third), "locked");
+        java("b", "unlock", "fair:" + name);
+    }
     EXPECT_EQ(ours.stats().wakes_by_poll, 0u);
 }
 

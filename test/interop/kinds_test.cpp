@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // What Redisson has more kinds of than conch: each keeps the keys of one that conch has.
 #include "interop_test.hpp"
+#include "support/program.hpp"
 
 #include <boost/asio/use_future.hpp>
+
+#include <signal.h>
 
 #include <future>
 #include <string>
@@ -109,6 +112,41 @@ TEST_F(redisson_several, each_side_wakes_the_other) {
     ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(second)) == 1; }));
     h.async_unlock(asio::use_future).get();
     EXPECT_EQ(value_of(theirs_waits), "locked");
+    java("a", "unlock", theirs);
+}
+
+TEST_F(redisson_several, the_watchdogs_of_both_keep_them_past_three_leases) {
+    const mutex of_java{ours.async(), fresh("of-java")};
+    const mutex of_java_too{ours.async(), fresh("of-java-too")};
+    const multi_lock java_has{of_java, of_java_too};
+    const std::string has =
+        "multi:" + std::string{of_java_too.name()} + '+' + std::string{of_java.name()};
+    const std::chrono::milliseconds past_three = java_watchdog * 7 / 2;
+    hold h = several.async_lock({.lease = java_watchdog}, asio::use_future).get();
+    java("has", "lock", has);
+    std::future<answer> tried = start_java("tries", "tryLock", theirs, past_three, long_lease);
+    hold none = java_has.async_try_lock({.wait = past_three}, asio::use_future).get();
+    EXPECT_FALSE(none);
+    EXPECT_TRUE(value_of(tried).starts_with("false"));
+    EXPECT_TRUE(h.owns_lock());
+    EXPECT_EQ(java("has", "isHeldByCurrentThread", std::string{of_java.name()}), "true");
+    java("has", "unlock", has);
+    EXPECT_TRUE(is_free(java_has));
+    h.async_unlock(asio::use_future).get();
+    EXPECT_TRUE(theirs_is_free(theirs));
+}
+
+TEST_F(redisson_several, of_a_conch_process_that_was_killed_come_back_to_java) {
+    program holder{{CONCH_PROGRAM_PATH, "run", "--lease", "2", "-l", second, name, "--", "sh", "-c",
+                    "echo in; exec cat"},
+                   {{"CONCH_REDIS", both.server().url()}}};
+    holder.wait_for("in\n");
+    EXPECT_FALSE(theirs_is_free(second));
+    std::future<answer> waits = start_java("a", "lock", theirs, long_lease);
+    ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(second)) == 1; }));
+    holder.signal(SIGKILL);
+    EXPECT_EQ(value_of(waits), "locked");
+    EXPECT_FALSE(is_free(several));
     java("a", "unlock", theirs);
 }
 

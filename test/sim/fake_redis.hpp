@@ -189,6 +189,7 @@ public:
     void expire(std::string_view key, std::int64_t in_ms, std::int64_t now_us);
     /// Another client's SET or LPUSH in place of what was there, and its DEL of what is no lock.
     void put_foreign(std::string_view key, bool as_list, std::int64_t now_us);
+    void set_number(std::string_view key, std::int64_t n, std::int64_t now_us);
     void remove_foreign(std::string_view key, std::int64_t now_us);
     /// Another client's DEL of anything.
     void remove(std::string_view key, std::int64_t now_us);

@@ -131,7 +131,7 @@ void fault_injector::befall_a_member(std::uint64_t, std::uint64_t) {
     } else if (how.hanging && (!how.closing || more_.once_in(2))) {
         w.note("hangs", p.index());
         node.pause(w.now() + more_.spread(500 * micros, 4 * seconds));
-    } else if (how.closing && p.members() > 2 && !p.is_closing()) {
+    } else if (how.closing && how.servers > 2 && !p.is_closing()) {
         w.note("shut down", p.index());
         all_.count_closing();
         node.shut_down(more_.once_in(3) ? duration{} : duration{more_.spread(millis, 2 * seconds)});

@@ -29,13 +29,13 @@ const group::view::kind group_node::plain_view::own_kind{
     [](const view&) noexcept {},
 };
 
-group_node::group_node(process& home, std::size_t name, std::vector<std::size_t> servers,
+group_node::group_node(process& home, std::size_t name, std::vector<std::size_t> places,
                        std::uint64_t seed)
     : home_{home},
       name_{name},
-      servers_{std::move(servers)},
-      needed_{home.all().how().terms_of(servers_.size()).needed},
-      group_{*this, servers_.size(), home.settings(), home.all().how().terms_of(servers_.size()),
+      places_{std::move(places)},
+      needed_{home.all().how().all ? places_.size() : places_.size() / 2 + 1},
+      group_{*this, places_.size(), home.settings(), home.all().how().terms_of(places_.size()),
              seed} {}
 
 // No engine is asked any more.
@@ -146,47 +146,47 @@ void group_node::run_handler(std::uint64_t, std::uint64_t) {
 }
 
 void group_node::try_lock(std::size_t member, std::uint64_t id, const lock_options& o) {
-    question& q = home_.ask(*this, servers_[member], id, question::kind::try_lock);
+    question& q = home_.ask(*this, places_[member], id, question::kind::try_lock);
     q.options = o;
 }
 
 void group_node::unlock(std::size_t member, std::uint64_t id, const impl::view_ptr& hold) {
     hold->asked.store(impl::hold_request::release);
-    home_.ask(*this, servers_[member], id, question::kind::unlock).hold = hold;
+    home_.ask(*this, places_[member], id, question::kind::unlock).hold = hold;
 }
 
 void group_node::extend(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
                         duration lease) {
-    question& q = home_.ask(*this, servers_[member], id, question::kind::extend);
+    question& q = home_.ask(*this, places_[member], id, question::kind::extend);
     q.hold = hold;
     q.amount = lease;
 }
 
 void group_node::wait_lost(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
                            duration before) {
-    question& q = home_.ask(*this, servers_[member], id, question::kind::wait_lost);
+    question& q = home_.ask(*this, places_[member], id, question::kind::wait_lost);
     q.hold = hold;
     q.amount = before;
 }
 
 void group_node::status(std::size_t member, std::uint64_t id, const status_options&) {
-    home_.ask(*this, servers_[member], id, question::kind::status);
+    home_.ask(*this, places_[member], id, question::kind::status);
 }
 
 void group_node::force_unlock(std::size_t member, std::uint64_t id) {
-    home_.ask(*this, servers_[member], id, question::kind::force);
+    home_.ask(*this, places_[member], id, question::kind::force);
 }
 
 void group_node::withdraw(std::uint64_t id) noexcept { home_.withdraw(*this, id); }
 
 void group_node::release(std::size_t member, const impl::view_ptr& hold) noexcept {
-    home_.give_up(servers_[member], hold, impl::hold_request::release);
+    home_.give_up(places_[member], hold, impl::hold_request::release);
 }
 
 void group_node::detach(std::size_t member, const impl::view_ptr& hold) noexcept {
-    home_.give_up(servers_[member], hold, impl::hold_request::detach);
+    home_.give_up(places_[member], hold, impl::hold_request::detach);
 }
 
-group::view* group_node::make_view() { return new plain_view{servers_.size()}; }
+group::view* group_node::make_view() { return new plain_view{places_.size()}; }
 
 }  // namespace conch::sim::majority

@@ -52,8 +52,8 @@ struct call {
 /// what they answer reaches it in a later turn.
 class group_node final : private group::members {
 public:
-    /// `servers`: its members.
-    group_node(process& home, std::size_t name, std::vector<std::size_t> servers,
+    /// `places`: its members.
+    group_node(process& home, std::size_t name, std::vector<std::size_t> places,
                std::uint64_t seed);
     group_node(const group_node&) = delete;
     group_node& operator=(const group_node&) = delete;
@@ -69,11 +69,11 @@ public:
     group::lock_group& group() noexcept { return group_; }
     const group::lock_group& group() const noexcept { return group_; }
     std::size_t name() const noexcept { return name_; }
-    const std::vector<std::size_t>& servers() const noexcept { return servers_; }
-    bool has(std::size_t server) const noexcept { return std::ranges::count(servers_, server) > 0; }
+    const std::vector<std::size_t>& places() const noexcept { return places_; }
+    bool has(std::size_t place) const noexcept { return std::ranges::count(places_, place) > 0; }
     bool meets(const group_node& other) const noexcept {
         return name_ == other.name_ &&
-               std::ranges::any_of(servers_, [&](std::size_t s) { return other.has(s); });
+               std::ranges::any_of(places_, [&](std::size_t p) { return other.has(p); });
     }
     /// So many of its members make a hold.
     std::size_t needed() const noexcept { return needed_; }
@@ -108,7 +108,7 @@ private:
 
     process& home_;
     const std::size_t name_;
-    const std::vector<std::size_t> servers_;
+    const std::vector<std::size_t> places_;
     const std::size_t needed_;
     group::lock_group group_;
     std::deque<std::pair<std::uint64_t, group::reply>> answers_{};

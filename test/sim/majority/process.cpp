@@ -12,17 +12,19 @@
 namespace conch::sim::majority {
 namespace {
 
-std::string id_of(std::size_t process, std::size_t member) {
-    return "00000000-0000-0000-0000-0000000000" + std::to_string(process) + std::to_string(member);
+// They differ where the ids of permits take them from.
+std::string id_of(std::size_t process, std::size_t server) {
+    return "000000" + std::to_string(process) + std::to_string(server) +
+           "-0000-0000-0000-000000000000";
 }
 
 // All, where a majority of them is needed.
-std::vector<std::size_t> some_servers(const scenario& how, dice& chance) {
-    std::vector<std::size_t> some(how.servers);
+std::vector<std::size_t> some_places(const scenario& how, dice& chance) {
+    std::vector<std::size_t> some(how.places());
     std::iota(some.begin(), some.end(), std::size_t{0});
     if (how.all && !chance.once_in(2)) {
-        const std::size_t one = chance.below(how.servers);
-        std::erase_if(some, [&](std::size_t s) { return s != one && chance.once_in(2); });
+        const std::size_t one = chance.below(how.places());
+        std::erase_if(some, [&](std::size_t p) { return p != one && chance.once_in(2); });
     }
     return some;
 }
@@ -39,14 +41,14 @@ process::process(simulation& all, std::size_t index)
         .drift_ppm = chance.once_in(3) ? 0 : drift,
         .ahead = std::chrono::seconds{3600 + 100 * static_cast<std::int64_t>(index)}};
     for (std::size_t i = 0; i < all.how().servers; ++i) {
-        ports_.emplace_back(*this, i);
+        ports_.emplace_back(*this);
         nodes_.push_back(std::make_unique<client_node>(all.the_world(), all.net(i), ports_.back(),
                                                        all.how().settings, clock, id_of(index, i),
                                                        chance.seed()));
     }
     for (std::size_t i = 0; i < all.how().names * all.how().groups; ++i) {
         groups_.push_back(std::make_unique<group_node>(
-            *this, i % all.how().names, some_servers(all.how(), chance), chance.seed()));
+            *this, i % all.how().names, some_places(all.how(), chance), chance.seed()));
     }
 }
 
@@ -61,12 +63,12 @@ std::uint64_t process::number_of(impl::hold_view& part) noexcept {
     return l ? l->of->number : 0;
 }
 
-std::string process::field_of(std::size_t member, impl::hold_view& part) const {
-    return node(member).id() + ":" + std::to_string(number_of(part));
+std::string process::field_of(std::size_t place, impl::hold_view& part) const {
+    return node(place).id() + ":" + std::to_string(number_of(part));
 }
 
-instant process::born(std::size_t member, impl::hold_view& part) const {
-    const auto it = born_.find({member, number_of(part)});
+instant process::born(std::size_t place, impl::hold_view& part) const {
+    const auto it = born_.find({place, number_of(part)});
     return it != born_.end() ? it->second : all_.the_world().now();
 }
 
@@ -124,53 +126,53 @@ void process::heal() {
     }
 }
 
-question& process::ask(group_node& by, std::size_t member, std::uint64_t id, question::kind what) {
-    question& q = questions_.emplace_back(question{what, &by, member, id});
+question& process::ask(group_node& by, std::size_t place, std::uint64_t id, question::kind what) {
+    question& q = questions_.emplace_back(question{what, &by, place, id});
     q.of.place = questions_.size() - 1;
     q.asked_at = all_.the_world().now();
     open_.emplace(std::pair{&by, id}, &q);
-    inboxes_[member].asked.push_back(&q);
-    wake(member);
+    inbox_for(place).asked.push_back(&q);
+    wake(place);
     return q;
 }
 
 void process::withdraw(group_node& by, std::uint64_t id) noexcept {
     const auto it = open_.find({&by, id});
     if (!ending_ && it != open_.end()) {
-        inboxes_[it->second->member].cancelled.push_back(it->second);
-        wake(it->second->member);
+        inbox_for(it->second->place).cancelled.push_back(it->second);
+        wake(it->second->place);
     }
 }
 
-void process::give_up(std::size_t member, const impl::view_ptr& hold,
+void process::give_up(std::size_t place, const impl::view_ptr& hold,
                       impl::hold_request how) noexcept {
     if (!ending_) {
         hold->asked.store(how);
-        inboxes_[member].holds.emplace_back(hold, how);
-        wake(member);
+        inbox_for(place).holds.emplace_back(hold, how);
+        wake(place);
     }
 }
 
-void process::wake(std::size_t member) noexcept {
-    if (!std::exchange(inboxes_[member].woken, true)) {
+void process::wake(std::size_t place) noexcept {
+    if (!std::exchange(inbox_for(place).woken, true)) {
         world& w = all_.the_world();
         const instant later = w.chance.once_in(4) ? w.chance.between(0, 3 * millis) : instant{0};
-        w.plan<&process::deliver>(w.now() + later, this, member);
+        w.plan<&process::deliver>(w.now() + later, this, place % nodes_.size());
     }
 }
 
-void process::deliver(std::uint64_t member, std::uint64_t) {
+void process::deliver(std::uint64_t server, std::uint64_t) {
     if (dead()) {
         return;
     }
-    if (!running() || !node(member).running()) {
+    if (!running() || !node(server).running()) {
         const instant then = std::max(running() ? 0 : put_off(),
-                                      node(member).running() ? 0 : node(member).put_off());
-        all_.the_world().plan<&process::deliver>(then, this, member);
+                                      node(server).running() ? 0 : node(server).put_off());
+        all_.the_world().plan<&process::deliver>(then, this, server);
         return;
     }
-    const inbox in = std::exchange(inboxes_[member], {});
-    client_node& to = node(member);
+    const inbox in = std::exchange(inboxes_[server], {});
+    client_node& to = node(server);
     to.turn([&] {
         for (const auto& [hold, how] : in.holds) {
             if (how == impl::hold_request::detach) {
@@ -193,7 +195,7 @@ void process::deliver(std::uint64_t member, std::uint64_t) {
 void process::start(client_node& to, question& q) {
     const lock::caller from{&q.of, &q.of.running};
     engine::lock_engine& e = to.engine();
-    const impl::spec_ptr& spec = all_.spec(q.by->name());
+    const impl::spec_ptr& spec = all_.spec(q.by->name(), q.place);
     switch (q.what) {
         case question::kind::try_lock: e.acquire(spec, q.options, true, from); return;
         case question::kind::unlock: e.unlock(q.hold, from); return;
@@ -209,7 +211,7 @@ void process::answered(sim::call& c) {
     open_.erase({q.by, q.id});
     q.hold.reset();
     if (c.view) {
-        born_.emplace(std::pair{q.member, c.number}, q.asked_at);
+        born_.emplace(std::pair{q.place, c.number}, q.asked_at);
     }
     q.by->answered(q.id, {c.ec, std::move(c.view), c.flag, std::move(c.status)});
 }

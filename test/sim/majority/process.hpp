@@ -24,7 +24,7 @@ struct question {
 
     kind what;
     group_node* by;
-    std::size_t member;
+    std::size_t place;
     std::uint64_t id;  ///< the group's
     lock_options options{};
     duration amount{};
@@ -45,10 +45,12 @@ public:
     simulation& all() noexcept { return all_; }
     std::size_t index() const noexcept { return index_; }
     instant began_at() const noexcept { return began_at_; }
-    std::size_t members() const noexcept { return nodes_.size(); }
     const config& settings() const noexcept { return nodes_.front()->settings(); }
-    client_node& node(std::size_t member) noexcept { return *nodes_[member]; }
-    const client_node& node(std::size_t member) const noexcept { return *nodes_[member]; }
+    /// Places at one server have the same.
+    client_node& node(std::size_t place) noexcept { return *nodes_[place % nodes_.size()]; }
+    const client_node& node(std::size_t place) const noexcept {
+        return *nodes_[place % nodes_.size()];
+    }
     std::vector<std::unique_ptr<group_node>>& groups() noexcept { return groups_; }
     const std::vector<std::unique_ptr<group_node>>& groups() const noexcept { return groups_; }
     time_point local_now() const noexcept { return nodes_.front()->local_now(); }
@@ -64,9 +66,9 @@ public:
     bool is_closing() const noexcept;
 
     /// What the server has of this part of a hold.
-    std::string field_of(std::size_t member, impl::hold_view& part) const;
+    std::string field_of(std::size_t place, impl::hold_view& part) const;
     /// When that was asked for first: it may have been passed on since.
-    instant born(std::size_t member, impl::hold_view& part) const;
+    instant born(std::size_t place, impl::hold_view& part) const;
 
     void pause(instant until, effect* e);
     void die(bool heard);
@@ -74,19 +76,18 @@ public:
 
     // The groups'.
 
-    question& ask(group_node& by, std::size_t member, std::uint64_t id, question::kind what);
+    question& ask(group_node& by, std::size_t place, std::uint64_t id, question::kind what);
     void withdraw(group_node& by, std::uint64_t id) noexcept;
-    void give_up(std::size_t member, const impl::view_ptr& hold, impl::hold_request how) noexcept;
+    void give_up(std::size_t place, const impl::view_ptr& hold, impl::hold_request how) noexcept;
 
 private:
     /// The driver of one engine.
     struct port final : client_events {
-        port(process& p, std::size_t m) : home{p}, member{m} {}
+        explicit port(process& p) : home{p} {}
         void ended(std::uint64_t, sim::call& c) override { home.answered(c); }
         void turned(std::uint64_t) override;
 
         process& home;
-        const std::size_t member;
     };
     /// As the inbox of the real one: what is in it is taken in one turn, in this order.
     struct inbox {
@@ -96,10 +97,11 @@ private:
         bool woken = false;
     };
 
-    /// The acquisition of this member that `part` is of: its number, 0 once it ended.
+    /// The acquisition that `part` is of: its number, 0 once it ended.
     static std::uint64_t number_of(impl::hold_view& part) noexcept;
-    void wake(std::size_t member) noexcept;
-    void deliver(std::uint64_t member, std::uint64_t);
+    inbox& inbox_for(std::size_t place) noexcept { return inboxes_[place % inboxes_.size()]; }
+    void wake(std::size_t place) noexcept;
+    void deliver(std::uint64_t server, std::uint64_t);
     void start(client_node& to, question& q);
     void answered(sim::call& c);
 

@@ -84,6 +84,14 @@ scenario::scenario(dice& chance, dice more)
         groups = 1 + more.below(3);
         answer_timeout = terms_of(servers).answer_timeout;
         calm = longest_lease.count() + patience() + more.spread(1 * seconds, 4 * seconds);
+        locks = 1 + more.below(2);
+        mixed = more.once_in(2);
+    }
+    if (mixed) {
+        // The number of permits would be gone.
+        faults[static_cast<std::size_t>(fault::restart_empty)] = false;
+        // A place in line of who has crashed lasts three of them.
+        settings.max_poll_interval = std::min<duration>(settings.max_poll_interval, 1s);
     }
 }
 

@@ -24,8 +24,11 @@ struct scenario {
     scenario(dice& chance, dice more);
 
     bool has(fault f) const noexcept { return faults[static_cast<std::size_t>(f)]; }
+    /// Locks that a group may have of a name: so many at each server.
+    std::size_t places() const noexcept { return servers * locks; }
+    std::size_t server_of(std::size_t place) const noexcept { return place % servers; }
     /// Its faults are those of servers, and of connections to them.
-    bool spares(std::size_t server) const noexcept { return server >= victims; }
+    bool spares(std::size_t place) const noexcept { return server_of(place) >= victims; }
     group::terms terms_of(std::size_t members) const noexcept {
         return all ? group::terms::every(members, settings.operation_timeout)
                    : group::terms::majority(members, answer_timeout);
@@ -56,6 +59,7 @@ struct scenario {
     std::size_t users = 0;  ///< per process
     std::size_t names = 0;
     std::size_t groups = 1;  ///< per process and name
+    std::size_t locks = 1;   ///< of a name at each server
     instant fault_pause = 0;
     instant chaos = 0;
     instant calm = 0;
@@ -64,7 +68,8 @@ struct scenario {
     duration answer_timeout{};
     bool fixed_leases = false;
     bool detaching = false;
-    bool all = false;      ///< each group needs all its members, which are some of the servers
+    bool all = false;      ///< each group needs all its members, which are some of the places
+    bool mixed = false;    ///< these are of several kinds
     bool closing = false;  ///< clients of members are shut down, of one in each process
     bool hanging = false;  ///< strands of members hang while their process goes on
     network::settings net{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/majority/simulation.hpp"
 
-#include "protocol/lock_protocol.hpp"
 #include "sim/majority/faults.hpp"
 
 #include <algorithm>
@@ -17,26 +16,26 @@ constexpr std::uint64_t most_events = 8'000'000;
 constexpr instant inspection = 10 * millis;
 
 constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
-    make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss,
-    make_bounds,    make_healing,   make_liveness,     make_contention,
-    make_answers,   make_terms,     make_releases,     make_rest,
+    make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss, make_bounds,
+    make_healing,   make_liveness,  make_contention,   make_answers,          make_terms,
+    make_releases,  make_rest,      make_all_or_none,
 };
 
 }  // namespace
 
-const impl::view_ptr& held::part(std::size_t server) const {
+const impl::view_ptr& held::part(std::size_t place) const {
     static const impl::view_ptr none;
     const auto& parts = static_cast<const group::view&>(*view).parts;
-    const auto& all = at->servers();
-    const auto i = static_cast<std::size_t>(std::ranges::find(all, server) - all.begin());
+    const auto& all = at->places();
+    const auto i = static_cast<std::size_t>(std::ranges::find(all, place) - all.begin());
     return i < all.size() ? parts[i] : none;
 }
 
 instant held::since() const {
     instant first = asked_at;
-    for (const std::size_t server : at->servers()) {
-        if (const impl::view_ptr& of = part(server)) {
-            first = std::min(first, home->born(server, *of));
+    for (const std::size_t place : at->places()) {
+        if (const impl::view_ptr& of = part(place)) {
+            first = std::min(first, home->born(place, *of));
         }
     }
     return first;
@@ -44,9 +43,9 @@ instant held::since() const {
 
 bool held::joined_since(instant then) const {
     bool any = granted_at >= then;
-    for (const std::size_t server : at->servers()) {
-        const impl::view_ptr& of = part(server);
-        any = any || (of && home->born(server, *of) >= then);
+    for (const std::size_t place : at->places()) {
+        const impl::view_ptr& of = part(place);
+        any = any || (of && home->born(place, *of) >= then);
     }
     return any;
 }
@@ -59,10 +58,6 @@ simulation::simulation(std::uint64_t seed, bool print)
       how_{world_.chance, dice{more_.seed()}},
       forces_(how_.names) {
     outcome_.seed = seed;
-    for (std::size_t i = 0; i < how_.names; ++i) {
-        specs_.push_back(
-            impl::lock_spec::make(protocol::mutex_protocol, "lock:" + std::to_string(i), {}));
-    }
     for (std::size_t i = 0; i < how_.servers; ++i) {
         machine& m = machines_.emplace_back();
         m.server = std::make_unique<server_node>(
@@ -70,6 +65,7 @@ simulation::simulation(std::uint64_t seed, bool print)
         m.net = std::make_unique<network>(world_, *m.server, how_.net);
         m.server->use(*m.net);
     }
+    locks_ = std::make_unique<standing>(*this, seed);
     for (std::size_t i = 0; i < how_.processes; ++i) {
         add_process();
     }
@@ -129,9 +125,9 @@ held& simulation::granted(call& c, group_node& at) {
     return h;
 }
 
-bool simulation::forgot(std::size_t server, std::size_t name, instant since) {
-    const server_node& s = *machines_[server].server;
-    return std::max(s.last_loss(specs_[name]->name()), s.set_forward_at()) >= since;
+bool simulation::forgot(std::size_t place, std::size_t name, instant since) {
+    const server_node& s = server_of(place);
+    return std::max(s.last_loss(spec(name, place)->name()), s.set_forward_at()) >= since;
 }
 
 bool simulation::forced(std::size_t name, instant since) const noexcept {

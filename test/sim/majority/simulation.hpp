@@ -6,6 +6,7 @@
 #include "sim/majority/group_node.hpp"
 #include "sim/majority/process.hpp"
 #include "sim/majority/scenario.hpp"
+#include "sim/majority/standing.hpp"
 #include "sim/majority/user.hpp"
 #include "sim/network.hpp"
 #include "sim/outcome.hpp"
@@ -37,8 +38,8 @@ struct held {
     duration lease{};       ///< the longest that it was ever asked for
     bool extended = false;  ///< or may have been
 
-    /// What it has of a server; null for none.
-    const impl::view_ptr& part(std::size_t server) const;
+    /// What it has there; null for nothing.
+    const impl::view_ptr& part(std::size_t place) const;
     time_point valid_until() const noexcept { return impl::end_of(*view); }
     bool lost() const noexcept { return view->lost.load() != 0; }
     /// When the oldest of its parts was asked for.
@@ -66,7 +67,11 @@ public:
     const scenario& how() const noexcept { return how_; }
     server_node& server(std::size_t i) noexcept { return *machines_[i].server; }
     network& net(std::size_t i) noexcept { return *machines_[i].net; }
-    const impl::spec_ptr& spec(std::size_t name) const noexcept { return specs_[name]; }
+    server_node& server_of(std::size_t place) noexcept { return server(how_.server_of(place)); }
+    standing& locks() noexcept { return *locks_; }
+    const impl::spec_ptr& spec(std::size_t name, std::size_t place) const noexcept {
+        return locks_->spec(name, place);
+    }
     std::vector<std::unique_ptr<process>>& processes() noexcept { return processes_; }
     const std::vector<std::unique_ptr<user>>& users() const noexcept { return users_; }
     std::list<held>& holds() noexcept { return holds_; }
@@ -82,8 +87,8 @@ public:
     call& begin_call(user& by, call::kind what, group_node& at);
     held& granted(call& c, group_node& at);
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
-    /// This server forgot what it had of this name since then, or may have.
-    bool forgot(std::size_t server, std::size_t name, instant since);
+    /// The server of this place forgot what it had of this name since then, or may have.
+    bool forgot(std::size_t place, std::size_t name, instant since);
     /// Somebody took this name's lock away since then, or is about to.
     bool forced(std::size_t name, instant since) const noexcept;
     bool may_crash() const noexcept { return processes_.size() < most_processes; }
@@ -128,7 +133,7 @@ private:
     const scenario how_;
     std::deque<std::pair<fault, effect>> attempts_{};
     std::vector<machine> machines_{};
-    std::vector<impl::spec_ptr> specs_{};
+    std::unique_ptr<standing> locks_{};
     std::vector<forces> forces_{};
     std::deque<call> calls_{};
     std::list<held> holds_{};

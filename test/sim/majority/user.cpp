@@ -206,7 +206,7 @@ void user::leave() {
     const time_point until = held_->valid_until();
     const instant since = held_->since();
     std::vector<std::string> fields;
-    for (std::size_t i = 0; i < home_.members(); ++i) {
+    for (std::size_t i = 0; i < all_.how().places(); ++i) {
         const impl::view_ptr& part = held_->part(i);
         fields.push_back(part ? home_.field_of(i, *part) : std::string{});
     }

@@ -75,6 +75,12 @@ void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t no
     }
 }
 
+void fake_redis::set_number(std::string_view key, std::int64_t n, std::int64_t now_us) {
+    set_now(now_us);
+    begin_command();
+    home_of(key).set(key, std::to_string(n), -1);
+}
+
 void fake_redis::remove_foreign(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
     begin_command();

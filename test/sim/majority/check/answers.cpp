@@ -47,9 +47,8 @@ public:
 
 private:
     void look_for(std::size_t name) {
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            server_node& s = all_.server(i);
-            if (s.redis().exists(all_.spec(name)->name(), s.wall_clock())) {
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
+            if (all_.locks().taken(name, i)) {
                 there_at_[name] = all_.the_world().now();
             }
         }
@@ -57,7 +56,7 @@ private:
 
     bool disturbed(std::size_t name, instant since) {
         bool any = all_.forced(name, since);
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
             any = any || all_.forgot(i, name, since);
         }
         return any;
@@ -78,10 +77,14 @@ private:
     }
 
     // Holders at several servers are named with blanks between.
-    static bool tells_of(const held& h, const call& c) {
-        for (const std::size_t i : h.at->servers()) {
+    bool tells_of(const held& h, const call& c) {
+        for (const std::size_t i : h.at->places()) {
             const impl::view_ptr& part = h.part(i);
-            const std::string field = part ? h.home->field_of(i, *part) : "?";
+            const std::string field =
+                part ? all_.locks().told_as(h.name, i, h.home->field_of(i, *part)) : "?";
+            if (field.empty()) {
+                return true;
+            }
             if ((' ' + c.status.holder + ' ').find(' ' + field + ' ') != std::string::npos) {
                 return true;
             }
@@ -101,7 +104,7 @@ private:
             violate("an extension is told to be made, and the hold ends before");
         }
         std::size_t extended = 0;
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
             const impl::view_ptr& part = h->part(i);
             extended += part && lasts(*h, i, *part, c) ? 1u : 0u;
         }
@@ -112,12 +115,9 @@ private:
     }
 
     bool lasts(const held& h, std::size_t i, impl::hold_view& part, const call& c) {
-        server_node& s = all_.server(i);
-        const std::string key{all_.spec(h.name)->name()};
         const instant passed = all_.the_world().now() - c.asked_at;
-        const instant left = s.redis().left(key, s.wall_clock()) * millis;
-        return s.redis().has_field(key, h.home->field_of(i, part), s.wall_clock()) &&
-               left + passed + 2 * millis >= c.lease.count();
+        return all_.locks().has(h.name, i, h.home->field_of(i, part)) &&
+               all_.locks().left(h.name, i) + passed + 2 * millis >= c.lease.count();
     }
 
     void judge_unlock(const call& c) {

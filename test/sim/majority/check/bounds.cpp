@@ -68,7 +68,7 @@ private:
     void note_reach() {
         for (const auto& p : all_.processes()) {
             for (const auto& g : p->groups()) {
-                const std::vector<std::size_t>& all = g->servers();
+                const std::vector<std::size_t>& all = g->places();
                 const auto there = std::ranges::count_if(
                     all, [&](std::size_t i) { return p->node(i).connected(); });
                 if (static_cast<std::size_t>(there) >= g->needed()) {

@@ -60,6 +60,7 @@ std::unique_ptr<checker> make_answers(simulation& s);
 std::unique_ptr<checker> make_terms(simulation& s);
 std::unique_ptr<checker> make_releases(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);
+std::unique_ptr<checker> make_all_or_none(simulation& s);
 
 }  // namespace conch::sim::majority
 

@@ -61,13 +61,12 @@ private:
     /// At each server, and nothing on its way there may take it. All are connected.
     bool is_free(std::size_t name) {
         for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            server_node& s = all_.server(i);
             const bool is_quiet =
                 std::all_of(all_.processes().begin(), all_.processes().end(), [&](const auto& p) {
                     return p->dead() || (p->node(i).connected() && !p->node(i).closing() &&
                                          p->node(i).engine().unsettled() == 0);
                 });
-            if (!is_quiet || s.redis().exists(all_.spec(name)->name(), s.wall_clock())) {
+            if (!is_quiet || all_.locks().taken(name, i)) {
                 return false;
             }
         }

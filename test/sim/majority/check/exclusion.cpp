@@ -36,7 +36,7 @@ private:
         if (all_.forced(a.name, since)) {
             return true;
         }
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
             if (a.part(i) && b.part(i) && all_.forgot(i, a.name, since)) {
                 return true;
             }

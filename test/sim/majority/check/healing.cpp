@@ -31,10 +31,9 @@ private:
             return;
         }
         const instant now = all_.the_world().now();
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
-            server_node& s = all_.server(i);
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
             if (h.part(i) || !h.at->has(i) || h.home->node(i).closing() ||
-                s.redis().exists(all_.spec(h.name)->name(), s.wall_clock())) {
+                all_.locks().taken(h.name, i)) {
                 continue;
             }
             const auto seen = since_.find({h.view, i});

@@ -73,7 +73,7 @@ private:
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const bool counts =
                 parts[i] && parts[i]->lost.load() == 0 &&
-                home.born(c.at->servers()[i], *parts[i]) < joined &&
+                home.born(c.at->places()[i], *parts[i]) < joined &&
                 impl::end_of(*parts[i]) > home.local_now() + c.before + between_strands;
             lasting += counts ? 1u : 0u;
         }

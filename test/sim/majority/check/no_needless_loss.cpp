@@ -40,7 +40,7 @@ private:
     }
 
     bool has_the_spared(const held& h) const {
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
             if (all_.how().spares(i) && h.at->has(i) && (!h.part(i) || h.part(i)->lost != 0)) {
                 return false;
             }

@@ -3,8 +3,6 @@
 // part that another has, or that was given back.
 #include "sim/majority/simulation.hpp"
 
-#include <algorithm>
-
 namespace conch::sim::majority {
 namespace {
 
@@ -26,7 +24,7 @@ private:
         std::size_t alive = 0;
         std::size_t owned = 0;
         bool forgotten = false;
-        for (std::size_t i = 0; i < all_.how().servers; ++i) {
+        for (std::size_t i = 0; i < all_.how().places(); ++i) {
             const impl::view_ptr& part = h.part(i);
             if (!part) {
                 continue;
@@ -48,14 +46,12 @@ private:
         }
         if (!forgotten && !all_.forced(h.name, h.since()) && owned < h.at->needed()) {
             violate("a hold has " + std::to_string(owned) + " of " +
-                    std::to_string(h.at->servers().size()) + " servers");
+                    std::to_string(h.at->places().size()) + " locks");
         }
     }
 
     bool is_there(const held& h, std::size_t i, impl::hold_view& part) {
-        server_node& s = all_.server(i);
-        const auto fields = s.redis().fields(all_.spec(h.name)->name(), s.wall_clock());
-        return std::find(fields.begin(), fields.end(), h.home->field_of(i, part)) != fields.end();
+        return all_.locks().has(h.name, i, h.home->field_of(i, part));
     }
 };
 

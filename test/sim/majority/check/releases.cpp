@@ -3,7 +3,6 @@
 // force from a majority that answers is lost.
 #include "sim/majority/simulation.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -42,11 +41,10 @@ private:
     void look_at_unlock(const call& c) {
         std::size_t left = 0;
         for (std::size_t i = 0; i < c.fields.size(); ++i) {
-            server_node& s = all_.server(i);
-            const auto there = s.redis().fields(all_.spec(c.name)->name(), s.wall_clock());
-            left += std::find(there.begin(), there.end(), c.fields[i]) != there.end() ? 1u : 0u;
+            const bool known = !c.fields[i].empty() && !all_.locks().nameless(c.name, i);
+            left += known && all_.locks().has(c.name, i, c.fields[i]) ? 1u : 0u;
         }
-        if (left > c.at->servers().size() - c.at->needed()) {
+        if (left > c.at->places().size() - c.at->needed()) {
             violate("an unlock is confirmed, and the lock is on " + std::to_string(left) +
                     " servers");
         }

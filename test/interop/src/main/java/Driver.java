@@ -10,8 +10,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
+import org.redisson.api.RAtomicLong;
 import org.redisson.api.RBucket;
 import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RList;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
@@ -139,6 +141,8 @@ public final class Driver {
                     Arrays.copyOfRange(of, 2, of.length));
             case "takeAndRelease":
                 return takeAndRelease(semaphore(of), Integer.parseInt(of[1]));
+            case "visit":
+                return visit(of[0], of[1], of[2], Integer.parseInt(of[3]), Integer.parseInt(of[4]));
             case "trySetCount":
                 return latch(of).trySetCount(Long.parseLong(of[1]));
             case "countDown":
@@ -221,6 +225,62 @@ public final class Driver {
             default:
                 throw new IllegalArgumentException(call);
         }
+    }
+
+    /** What worker/visitors.cpp says; how many times it met whom it should not have met. */
+    private int visit(String kind, String name, String data, int limit, int times)
+        throws Exception {
+        RAtomicLong number = redisson.getAtomicLong(data);
+        RList<String> visitors = redisson.getList(data + "/visitors", StringCodec.INSTANCE);
+        int met = 0;
+        redisson.getCountDownLatch(data + "/gate").await();
+        for (int i = 0; i < times; i++) {
+            if (kind.equals("latch")) {
+                RCountDownLatch all = redisson.getCountDownLatch(name + '/' + i);
+                number.incrementAndGet();
+                all.countDown();
+                all.await();
+                met += number.get() < (long) limit * (i + 1) ? 1 : 0;
+            } else if (kind.equals("permits")) {
+                RSemaphore permits = redisson.getSemaphore(name);
+                permits.acquire();
+                met += crowd(number, limit);
+                visitors.add("java");
+                permits.release();
+            } else if (kind.equals("leased")) {
+                RPermitExpirableSemaphore permits = redisson.getPermitExpirableSemaphore(name);
+                String id = permits.acquire();
+                met += crowd(number, limit);
+                visitors.add("java");
+                permits.release(id);
+            } else {
+                RLock lock = lockOf(kind + ':' + name);
+                lock.lock();
+                met += kind.equals("read") ? look(number) : change(number);
+                visitors.add("java");
+                lock.unlock();
+            }
+        }
+        return met;
+    }
+
+    private static int crowd(RAtomicLong number, int limit) {
+        int met = number.incrementAndGet() > limit ? 1 : 0;
+        number.decrementAndGet();
+        return met;
+    }
+
+    private static int look(RAtomicLong number) {
+        long seen = number.get();
+        return seen % 2 != 0 || number.get() != seen ? 1 : 0;
+    }
+
+    private static int change(RAtomicLong number) {
+        long seen = number.get();
+        number.set(seen + 1);
+        int met = seen % 2 != 0 || number.get() != seen + 1 ? 1 : 0;
+        number.set(seen + 2);
+        return met;
     }
 
     private RCountDownLatch latch(String[] of) {
