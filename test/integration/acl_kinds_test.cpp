@@ -2,9 +2,10 @@
 // Which rights a fair lock needs, and which one a semaphore whose permits have leases: without any
 // one of them something is refused, and without any other nothing is, as the page on security says.
 #include "integration/acl_fixture.hpp"
-#include "support/attempt.hpp"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -62,7 +63,7 @@ protected:
     }
     void note(const error_code& ec) { refused = refused || ec == errc::permission_denied; }
 
-    /// A holder, whom another waits for, who gets it then.
+    /// Two wait for a holder, have it one after the other, and give it back at once.
     asio::awaitable<void> pass_on(mutex of_one, mutex of_other) {
         auto [ec, h] = co_await of_one.async_lock(as_result);
         note(ec);
@@ -70,19 +71,33 @@ protected:
         note(extended);
         const auto [looked, s] = co_await of_other.async_status(as_result);
         note(looked);
-        lock_attempt waiting = start_lock(of_other, {.wait = 5s});
-        co_await when([&] { return waiting.done() || stands_in_line(of_one.name()); });
+        if (refused) {
+            co_return;  // the others might wait in vain
+        }
+        std::size_t waiting = 0;
+        std::size_t ended = 0;
+        for (const mutex* m : {&of_other, &of_one}) {
+            ++waiting;
+            m->async_lock({.wait = 5s}, [&](error_code why, const hold&) {
+                note(why);
+                ++ended;
+            });
+            co_await when([&] { return ended > 0 || wait_now(of_one.name()) == waiting; });
+        }
         const auto [unlocked] = co_await h.async_unlock(as_result);
         note(unlocked);
-        co_await when([&] { return waiting.done(); });
-        note(waiting.ec());
+        co_await when([&] { return ended == waiting; });
+        const auto [tried, last] = co_await of_one.async_try_lock(as_result);
+        note(tried);
         const auto [forced, had] = co_await of_one.async_force_unlock(as_result);
         note(forced);
     }
-    bool stands_in_line(std::string_view name) {
+    /// So many stand in line, or, of permits, listen.
+    std::size_t wait_now(std::string_view name) {
         const std::string tag = '{' + std::string{name} + '}';
-        return raw.subscribers("redisson_sc:" + tag) > 0 ||
-               raw.must({"LLEN", "redisson_lock_queue:" + tag}).number > 0;
+        return static_cast<std::size_t>(
+            raw.subscribers("redisson_sc:" + tag) +
+            raw.must({"LLEN", "redisson_lock_queue:" + tag}).number);
     }
 
     bool refused = false;
