@@ -88,7 +88,7 @@ void lock_engine::end_turn() {
     slots_.renewing.flush();
     slots_.retire_idle();
     limiters_.retire_idle();
-    semaphores_.retire_idle();
+    counters_.retire_idle();
     halted_ = false;
     for (std::size_t i = 0; i < links(); ++i) {
         halted_ = halted_ || halted(i);
@@ -218,18 +218,18 @@ void lock_engine::acquire_permits(const impl::count_spec_ptr& spec, std::int64_t
     } else if (wait < duration::zero()) {
         done_.refuse(from, errc::invalid_wait);
     } else if (admit(from)) {
-        semaphores_.acquire(spec, permits, wait, try_only, from);
+        counters_.acquire(spec, permits, wait, try_only, from);
     }
 }
 
-void lock_engine::change_permits(const impl::count_spec_ptr& spec, lock::permit_change::kind what,
+void lock_engine::change_permits(const impl::count_spec_ptr& spec, lock::counter_change::kind what,
                                  std::int64_t permits, lock::caller from, std::int64_t* result) {
     if (permits > protocol::most_permits || permits < -protocol::most_permits) {
         done_.refuse(from, errc::invalid_permits);
-    } else if (semaphores_.changing() >= 2 * env_.settings.max_pending) {
+    } else if (counters_.changing() >= 2 * env_.settings.max_pending) {
         done_.refuse(from, errc::overloaded);
     } else if (admit(from)) {
-        semaphores_.change(spec, what, permits, from, result);
+        counters_.change(spec, what, permits, from, result);
     }
 }
 
@@ -269,14 +269,14 @@ void lock_engine::on_lost(void* self, wire::link& l, errc lasting_reason) {
     }
     e.queries_.give_up_all(lasting_reason, &l);
     e.limiters_.give_up_all(lasting_reason, &l);
-    e.semaphores_.give_up_all(lasting_reason, l);
+    e.counters_.give_up_all(lasting_reason, l);
     e.slots_.give_up_all(lasting_reason, &l);
 }
 
 void lock_engine::on_regrouped(void* self) {
     auto& e = *static_cast<lock_engine*>(self);
     e.slots_.regrouped();
-    e.semaphores_.regrouped();
+    e.counters_.regrouped();
 }
 
 void lock_engine::connected(std::size_t i) { connection(i).connected(); }
@@ -320,11 +320,11 @@ inventory lock_engine::belongings() const noexcept {
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
             .queries = queries_.live(),
-            .permit_requests = limiters_.requests.live() + semaphores_.waiters.live(),
-            .permit_changes = semaphores_.changing(),
+            .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
+            .counter_changes = counters_.changing(),
             .slots = slots_.size(),
             .limiters = limiters_.size(),
-            .semaphores = semaphores_.size(),
+            .counters = counters_.size(),
             .renewals = slots_.renewing.on_their_way(),
             .timers = env_.timers.size() + slots_.renewing.scheduled(),
             .input_room = servers_.input_room()};
@@ -333,7 +333,7 @@ inventory lock_engine::belongings() const noexcept {
 void lock_engine::copy_counters(stats& s) const noexcept {
     s = env_.telemetry.counters;
     s.holds_now = slots_.keeping.levels();
-    s.waiting_now = slots_.waiters.live() + limiters_.requests.live() + semaphores_.waiters.live();
+    s.waiting_now = slots_.waiters.live() + limiters_.requests.live() + counters_.waiters.live();
     s.slots_now = slots_.size();
     s.subscriptions_now = servers_.subscriptions();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "protocol/semaphore.hpp"
+#include "protocol/counter.hpp"
 
 #include "protocol/permits.hpp"
 
@@ -24,14 +24,14 @@ resp::writer& write_request(resp::writer& w, const wire::call& c, wire::script_i
     return w.arg(request_kept.count());
 }
 
-std::string_view text_of(permit_change what) noexcept {
+std::string_view text_of(count_change what) noexcept {
     switch (what) {
-        case permit_change::add: return "add";
-        case permit_change::set: return "set";
-        case permit_change::try_set: return "try_set";
-        case permit_change::drain: return "drain";
-        case permit_change::arm: return "arm";
-        case permit_change::count_down: return "count_down";
+        case count_change::add: return "add";
+        case count_change::set: return "set";
+        case count_change::try_set: return "try_set";
+        case count_change::drain: return "drain";
+        case count_change::arm: return "arm";
+        case count_change::count_down: return "count_down";
     }
     return {};
 }
@@ -58,7 +58,7 @@ std::optional<std::size_t> read_acquired(const resp::value& reply, std::size_t r
 }
 
 void encode_change(const wire::call& c, const impl::count_spec& spec, request_id id, bool wanted,
-                   permit_change what, std::int64_t permits, bool sharded, resp::writer& w) {
+                   count_change what, std::int64_t permits, bool sharded, resp::writer& w) {
     write_request(w, c, wire::script_id::semaphore_change, spec, id, 4)
         .arg(spec.channel())
         .arg(sharded ? "spublish" : "publish")
