@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "group/attempt.hpp"
 
+#include "core/lock_terms.hpp"
 #include "core/time.hpp"
-#include "engine/engine.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +13,8 @@ namespace {
 // What is asked of each server.
 lock_options for_members(const lock_options& o, const config& c) noexcept {
     return {.wait = duration::zero(),
-            .lease = o.lease.value_or(c.default_lease),
-            .renew = o.renew.value_or(c.default_renew),
+            .lease = core::lease_of(o, c),
+            .renew = core::renews(o, c),
             .max_hold = o.max_hold};
 }
 
@@ -33,8 +33,7 @@ void attempt::start(context& ctx, const lock_options& options, bool try_only, vo
                     std::uint64_t owner) {
     const auto self = std::make_shared<attempt>(ctx, options, try_only, tag);
     self->enter();
-    const errc bad =
-        owner != 0 ? errc::invalid_owner : engine::check_options(options, ctx.settings);
+    const errc bad = owner != 0 ? errc::invalid_owner : core::check_options(options, ctx.settings);
     if (bad != errc{}) {
         self->end(bad);
     } else {
