@@ -57,9 +57,9 @@ attempt::~attempt() {
     ctx().timers.cancel(pause_);
 }
 
-// Who settles has got the first server, where the others give way to it: it waits for them a
-// little. All other rounds ask once. The first one, and what settles it, are given their time
-// whatever `wait` is: nobody would be granted a lock that is free if all who only try were refused.
+// In a settling round the attempt has the first server. Others give way to it, so it waits briefly
+// for the rest. All other rounds ask once. The first round, and the one that settles it, have their
+// time whatever `wait` is: else two tries that collide could both be refused a free lock.
 void attempt::begin_round(stage s) {
     const bool given = s == stage::first_round || stage_ == stage::first_round;
     stage_ = s;

@@ -71,8 +71,9 @@ release_answer read_release(const resp::value& reply) {
     if (!reply.is_integer()) {
         return {};
     }
-    return reply.integer() < 0 ? release_answer{.what = kind::not_held}
-                               : release_answer{.what = kind::released, .told = reply.integer()};
+    return reply.integer() < 0
+               ? release_answer{.what = kind::not_held}
+               : release_answer{.what = kind::released, .heard_by = reply.integer()};
 }
 
 void renew_keys(const renew_item& i, resp::writer& w) { w.arg(i.spec.name()); }
