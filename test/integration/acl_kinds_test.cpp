@@ -95,9 +95,8 @@ protected:
     /// So many stand in line, or, of permits, listen.
     std::size_t wait_now(std::string_view name) {
         const std::string tag = '{' + std::string{name} + '}';
-        return static_cast<std::size_t>(
-            raw.subscribers("redisson_sc:" + tag) +
-            raw.must({"LLEN", "redisson_lock_queue:" + tag}).number);
+        return static_cast<std::size_t>(raw.subscribers("redisson_sc:" + tag) +
+                                        raw.must({"LLEN", "redisson_lock_queue:" + tag}).number);
     }
 
     bool refused = false;

@@ -30,8 +30,9 @@ protected:
 
     /// All visit, in turn as one of these kinds; none meets whom it should not. `begun`: is called
     /// as soon as they may.
-    void visit(const std::vector<std::string>& kinds, const std::string& of, int limit = 1,
-               const std::function<void()>& begun = [] {}) {
+    void visit(
+        const std::vector<std::string>& kinds, const std::string& of, int limit = 1,
+        const std::function<void()>& begun = [] {}) {
         const std::string gate = data + "/gate";
         raw.must({"SET", gate, "1"});
         const auto other = both.another_java(java_watchdog);
