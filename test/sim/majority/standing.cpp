@@ -80,7 +80,7 @@ instant standing::left(std::size_t name, std::size_t place) {
     for (const double one : s.redis().scores(protocol::permits_out_key(key), s.wall_clock())) {
         ends = std::max(ends, one);
     }
-    return std::max<instant>(std::llround(ends) * millis - s.wall_clock(), 0);
+    return std::max<instant>(std::llround(ends) - s.wall_clock() / 1000, 0) * millis;
 }
 
 // Who crashed in line is left there until somebody else comes, and so is a permit whose lease is
