@@ -268,6 +268,7 @@ void lock_engine::on_lost(void* self, wire::link& l, errc lasting_reason) {
         return;
     }
     e.queries_.give_up_all(lasting_reason, &l);
+    e.questions_.give_up_all(lasting_reason, &l);
     e.limiters_.give_up_all(lasting_reason, &l);
     e.semaphores_.give_up_all(lasting_reason, l);
     e.slots_.give_up_all(lasting_reason, &l);
@@ -319,7 +320,7 @@ inventory lock_engine::belongings() const noexcept {
             .watchers = slots_.keeping.watchers(),
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
-            .queries = queries_.live(),
+            .queries = queries_.live() + questions_.live(),
             .permit_requests = limiters_.requests.live() + semaphores_.waiters.live(),
             .permit_changes = semaphores_.changing(),
             .slots = slots_.size(),
