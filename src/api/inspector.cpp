@@ -11,7 +11,7 @@ namespace conch {
 namespace {
 
 constexpr std::array<std::string_view, 15> readers{
-    "EXISTS", "GET",  "HGET",   "HLEN", "HSCAN", "LLEN",   "LRANGE",       "PTTL",
+    "EXISTS", "GET",  "HGET",   "HLEN", "HSCAN",  "LLEN",   "LRANGE",       "PTTL",
     "SCAN",   "TIME", "STRLEN", "TYPE", "ZCOUNT", "ZRANGE", "ZRANGEBYSCORE"};
 constexpr std::array<std::string_view, 4> readers_of_two_words{
     "CLIENT LIST", "CLUSTER SLOTS", "PUBSUB NUMSUB", "PUBSUB SHARDNUMSUB"};

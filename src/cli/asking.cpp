@@ -22,7 +22,8 @@ question about_key(std::vector<std::string> command) {
 asio::awaitable<std::vector<answer>> ask_all(const inspector& server, std::vector<question> all) {
     std::vector<answer> answers(all.size());
     std::size_t left = all.size();
-    asio::steady_timer done{co_await asio::this_coro::executor, asio::steady_timer::time_point::max()};
+    asio::steady_timer done{co_await asio::this_coro::executor,
+                            asio::steady_timer::time_point::max()};
     for (std::size_t i = 0; i < all.size(); ++i) {
         server.async_ask(std::move(all[i].command), all[i].hash_slot,
                          [&answers, &left, &done, i](error_code ec, server_reply reply) {
@@ -50,7 +51,8 @@ std::vector<master> masters_in(const server_reply& slots) {
         const std::string id = node.at(2).is_text()
                                    ? node.at(2).text
                                    : node.at(0).text + ':' + std::to_string(node.at(1).number);
-        auto known = std::find_if(all.begin(), all.end(), [&](const master& m) { return m.id == id; });
+        auto known =
+            std::find_if(all.begin(), all.end(), [&](const master& m) { return m.id == id; });
         if (known == all.end()) {
             all.push_back({id, static_cast<std::uint16_t>(first.number), {}});
             known = all.end() - 1;

@@ -16,9 +16,9 @@ struct client_place {
     std::string service{};     ///< empty: none
     std::string host{};
     std::int64_t pid = 0;
-    std::string address{};           ///< as the server sees it
-    std::chrono::seconds age{};      ///< of the connection
-    std::chrono::seconds idle{};     ///< since its last command
+    std::string address{};        ///< as the server sees it
+    std::chrono::seconds age{};   ///< of the connection
+    std::chrono::seconds idle{};  ///< since its last command
 };
 
 /// The conch clients that are connected to the servers, by the beginnings of their ids.
@@ -27,7 +27,8 @@ public:
     /// Takes in an answer to CLIENT LIST. Lines of other clients are left out.
     void add(std::string_view client_list);
     /// The client of a holder's field, or of a permit's id in hexadecimal. Null: it has no
-    /// connection with such a name; or several processes have one, so that nobody knows which it is.
+    /// connection with such a name; or several processes have one, so that nobody knows which it
+    /// is.
     const client_place* of(std::string_view field) const;
 
 private:

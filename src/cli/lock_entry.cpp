@@ -35,8 +35,8 @@ bool is_lock_field(std::string_view text) noexcept {
         return false;
     }
     for (std::size_t i = 0; i < shape.size(); ++i) {
-        const bool hex = digits.find(text[i]) != digits.npos || (text[i] >= 'a' && text[i] <= 'f') ||
-                         (text[i] >= 'A' && text[i] <= 'F');
+        const bool hex = digits.find(text[i]) != digits.npos ||
+                         (text[i] >= 'a' && text[i] <= 'f') || (text[i] >= 'A' && text[i] <= 'F');
         if (shape[i] == 'x' ? !hex : text[i] != shape[i]) {
             return false;
         }
@@ -78,7 +78,10 @@ std::string key_of_permits_out(std::string_view name) {
 
 std::string derived_key(std::string_view prefix, std::string_view name) {
     const bool has_brace = name.find('{') != name.npos;
-    return std::string{prefix}.append(has_brace ? ":" : ":{").append(name).append(has_brace ? "" : "}");
+    return std::string{prefix}
+        .append(has_brace ? ":" : ":{")
+        .append(name)
+        .append(has_brace ? "" : "}");
 }
 
 std::optional<entry_kind> kind_of_string(std::string_view value, bool ends) noexcept {

@@ -16,13 +16,13 @@ namespace conch::cli {
 
 /// What a key is to conch.
 enum class entry_kind : std::uint8_t {
-    mutex,       ///< also a fair one that nobody waits for: their keys are the same
-    fair,        ///< has a line of waiters
-    reading,     ///< a read-write lock, held for reading
-    writing,     ///< the same, for writing
-    semaphore,   ///< permits with leases
-    plain,       ///< a string with a token
-    counter,     ///< a counting semaphore or a latch: their keys are the same
+    mutex,      ///< also a fair one that nobody waits for: their keys are the same
+    fair,       ///< has a line of waiters
+    reading,    ///< a read-write lock, held for reading
+    writing,    ///< the same, for writing
+    semaphore,  ///< permits with leases
+    plain,      ///< a string with a token
+    counter,    ///< a counting semaphore or a latch: their keys are the same
     rate_limit,
 };
 
@@ -32,19 +32,19 @@ std::string_view text_of(entry_kind kind) noexcept;
 /// Somebody who holds a lock, or waits in line for it.
 struct lock_holder {
     std::string field{};  ///< "<client uuid>:<number>", a token, or a permit's id in hexadecimal
-    std::optional<client_place> place{};  ///< none: no conch client that is connected has this field
+    std::optional<client_place> place{};  ///< none: it is no conch client that is connected
 };
 
 /// What the server tells of a lock.
 struct lock_entry {
     std::string name{};
     entry_kind kind{};
-    std::vector<lock_holder> holders{};  ///< some of them, if there are very many
-    std::uint64_t held_by = 0;           ///< how many there are
-    std::uint64_t depth = 0;             ///< of nesting
-    std::optional<duration> ttl{};       ///< none: it has no end
-    std::uint64_t fence = 0;             ///< 0: none
-    std::optional<duration> held{};      ///< for how long, by the fence
+    std::vector<lock_holder> holders{};      ///< some of them, if there are very many
+    std::uint64_t held_by = 0;               ///< how many there are
+    std::uint64_t depth = 0;                 ///< of nesting
+    std::optional<duration> ttl{};           ///< none: it has no end
+    std::uint64_t fence = 0;                 ///< 0: none
+    std::optional<duration> held{};          ///< for how long, by the fence
     std::optional<std::uint64_t> waiting{};  ///< clients, or places in line
     std::optional<std::int64_t> permits{};   ///< a counter's number; in all, of a semaphore
     std::vector<lock_holder> line{};         ///< the first in line, where `conch who` asks

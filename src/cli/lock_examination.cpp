@@ -13,7 +13,12 @@ namespace asio = boost::asio;
 
 /// The server leaves out every field of another shape, and its value.
 constexpr const char* fields =
-    "????????" "-????" "-????" "-????" "-????????????" ":*";
+    "????????"
+    "-????"
+    "-????"
+    "-????"
+    "-????????????"
+    ":*";
 /// So many fields are looked at to find one of this shape. Of a hash that is no lock, no more.
 constexpr const char* glance = "16";
 /// So many holders of a lock are told.
@@ -25,7 +30,7 @@ std::int64_t number_in(std::string_view text) noexcept {
     return wrong == std::errc{} && end == text.data() + text.size() ? n : 0;
 }
 
-std::string hex(std::string_view bytes) {
+std::string in_hexadecimal(std::string_view bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
     for (const char c : bytes) {
@@ -71,8 +76,8 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_hashes(const names& k
         if (e.holders.empty()) {
             continue;
         }
-        e.depth = static_cast<std::uint64_t>(std::max<std::int64_t>(
-            number_in(shapes[i].reply.at(1).at(1).text), 0));
+        e.depth = static_cast<std::uint64_t>(
+            std::max<std::int64_t>(number_in(shapes[i].reply.at(1).at(1).text), 0));
         more.push_back(about_key({"HLEN", e.name}));
         more.push_back(about_key({"HGET", e.name, "mode"}));
         more.push_back(about_key({"PTTL", e.name}));
@@ -167,7 +172,7 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_permits(const names& 
         e.depth = 1;
         // RESP3 has the scores as numbers, each in a pair with its permit.
         for (const server_reply& pair : out.list) {
-            e.holders.push_back({hex(pair.at(0).text), {}});
+            e.holders.push_back({in_hexadecimal(pair.at(0).text), {}});
         }
         constexpr double never = 9.2e14;
         const double ends = std::strtod(out.at(0).at(1).text.c_str(), nullptr);

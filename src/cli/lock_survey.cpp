@@ -118,8 +118,8 @@ asio::awaitable<void> lock_survey::scan(const master& at, const survey_terms& te
                    at.hash_slot};
         const answer a = co_await ask(std::move(q));
         cursor = a.reply.at(0).text;
-        names keys = permits ? keys_of_semaphores(a.reply.at(1), terms.pattern)
-                             : texts_in(a.reply.at(1));
+        names keys =
+            permits ? keys_of_semaphores(a.reply.at(1), terms.pattern) : texts_in(a.reply.at(1));
         if (!keys.empty()) {
             co_await examine(at, type, std::move(keys), found);
         }
@@ -173,7 +173,8 @@ asio::awaitable<void> lock_survey::count_waiting(const master& at, entries& foun
         for (const answer& a : answers) {
             const server_reply& n = a.reply.at(2 * (i - from) + 1);
             if (!a.ec && n.is_number() && found[i].kind != entry_kind::fair) {
-                found[i].waiting = found[i].waiting.value_or(0) + static_cast<std::uint64_t>(n.number);
+                found[i].waiting =
+                    found[i].waiting.value_or(0) + static_cast<std::uint64_t>(n.number);
             }
         }
     }

@@ -57,8 +57,8 @@ private:
     boost::asio::awaitable<std::vector<answer>> ask(std::vector<question> all);
     /// Throws for any error.
     boost::asio::awaitable<answer> ask(question q);
-    boost::asio::awaitable<void> scan(const master& at, const survey_terms& terms,
-                                      const char* type, entries& found);
+    boost::asio::awaitable<void> scan(const master& at, const survey_terms& terms, const char* type,
+                                      entries& found);
     boost::asio::awaitable<void> examine(const master& at, const char* type, names&& keys,
                                          entries& found);
     boost::asio::awaitable<entries> examine_hashes(const names& keys);

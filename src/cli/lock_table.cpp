@@ -98,7 +98,9 @@ void fit(const std::vector<cells>& lines, std::size_t width, widths& all) {
         std::size_t& w = all[at(c)];
         w = now > width ? std::max(std::min(w, least), w - std::min(w, now - width)) : w;
     };
-    const auto leave_out = [&](column c) { all[at(c)] = width_of_line(all) > width ? 0 : all[at(c)]; };
+    const auto leave_out = [&](column c) {
+        all[at(c)] = width_of_line(all) > width ? 0 : all[at(c)];
+    };
     shorten(column::name, 24);
     leave_out(column::fence);
     shorten(column::name, 16);

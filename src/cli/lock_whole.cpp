@@ -54,8 +54,9 @@ std::string line(std::string_view title, std::string_view text) {
 
 std::string place_text(const lock_holder& h, bool clients_known) {
     if (!h.place) {
-        return clients_known ? "no connected conch client: one of Redisson, say, or one that is gone"
-                             : "unknown: the server does not tell this user its clients";
+        return clients_known
+                   ? "no connected conch client: one of Redisson, say, or one that is gone"
+                   : "unknown: the server does not tell this user its clients";
     }
     const client_place& p = *h.place;
     std::string text = "process " + std::to_string(p.pid) + " on " + printable(p.host);
@@ -108,9 +109,10 @@ std::string forced_release_text(const lock_entry& e) {
     }
     const std::string command =
         std::string{"\"conch release --force "} + option + printable(e.name) + '"';
-    const std::string what = e.kind == entry_kind::semaphore  ? "takes these permits from their holders"
-                             : e.kind == entry_kind::reading  ? "takes it from all readers"
-                                                              : "takes it from this holder";
+    const std::string what = e.kind == entry_kind::semaphore
+                                 ? "takes these permits from their holders"
+                             : e.kind == entry_kind::reading ? "takes it from all readers"
+                                                             : "takes it from this holder";
     return line("by force", command + ' ' + what + ", who may be at work:") +
            line("", e.fence != 0 ? "the next holder gets a greater fence"
                                  : "it has no fence, so nothing else stops that work") +
@@ -166,9 +168,9 @@ std::string whole_text(const lock_entry& e, bool clients_known) {
     if (e.kind == entry_kind::mutex || e.kind == entry_kind::fair) {
         out += line("depth", std::to_string(e.depth));
     }
-    out += line(e.kind == entry_kind::semaphore ? "next" : "lease",
-                e.ttl ? "ends in " + compact_time(*e.ttl) + " unless renewed"
-                      : "never ends (no expiry)");
+    out += line(
+        e.kind == entry_kind::semaphore ? "next" : "lease",
+        e.ttl ? "ends in " + compact_time(*e.ttl) + " unless renewed" : "never ends (no expiry)");
     if (e.fence != 0) {
         out += line("fence", std::to_string(e.fence));
     }

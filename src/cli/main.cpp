@@ -56,13 +56,14 @@ struct command {
 };
 
 constexpr std::array commands{
-    command{"demo", demo},   command{"demo-worker", demo_worker},
-    command{"ls", ls},       command{"rate", rate},
+    command{"demo", demo},       command{"demo-worker", demo_worker},
+    command{"ls", ls},           command{"rate", rate},
     command{"release", release}, command{"run", run},
     command{"status", status},   command{"watch", watch},
     command{"who", who},
 };
-constexpr const char* known = "; it is one of run, rate, ls, who, status, watch, release, demo, help";
+constexpr const char* known =
+    "; it is one of run, rate, ls, who, status, watch, release, demo, help";
 
 const command& find_command(const std::string& name) {
     for (const command& c : commands) {

@@ -11,10 +11,7 @@
 namespace conch::cli {
 
 one_server::one_server(const server_choice& choice)
-    : server{choice},
-      redis{io, choice.settings},
-      others{io, choice},
-      contact{io, redis, server} {}
+    : server{choice}, redis{io, choice.settings}, others{io, choice}, contact{io, redis, server} {}
 
 // Fenced, for the status to tell the last token; of the lock itself it makes no other.
 one_lock::one_lock(const server_choice& choice, const std::string& name) try

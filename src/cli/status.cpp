@@ -118,7 +118,8 @@ int status(const word_list& words) {
         std::cout
             << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"
             << options
-            << "\nJSON: name, kind, locked, holder, holders, depth, ttl_ms (null: none), fence, of a "
+            << "\nJSON: name, kind, locked, holder, holders, depth, ttl_ms (null: none), fence, of "
+               "a "
                "semaphore\npermits; also host, pid and address of the holder, and waiting "
                "(clients); null if unknown.\nOf a NAME of another kind than was asked for it is "
                "that of \"conch who --json\".\n"

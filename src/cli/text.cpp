@@ -108,8 +108,8 @@ duration parse_time(std::string_view option, const std::string& text) {
                                                         value);
         }
     }
-    throw usage_error(std::string{option} + " must be a time such as 90, 500ms, 5m, 2h or 1d, not " +
-                      in_quotes(text));
+    throw usage_error(std::string{option} +
+                      " must be a time such as 90, 500ms, 5m, 2h or 1d, not " + in_quotes(text));
 }
 
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most) {

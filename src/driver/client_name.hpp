@@ -10,8 +10,8 @@
 namespace conch::impl {
 
 /// The name of a client's connections in CLIENT LIST, "GIVEN[:SERVICE]:HOST:PID:ID", with the
-/// beginning of its id, as the field of each lock that it holds. Empty if none is given. What CLIENT
-/// SETNAME refuses in a host's name becomes '-'.
+/// beginning of its id, as the field of each lock that it holds. Empty if none is given. What
+/// CLIENT SETNAME refuses in a host's name becomes '-'.
 std::string client_name(std::string_view given, std::string_view service, std::string_view host,
                         pid_t process, std::string_view id);
 

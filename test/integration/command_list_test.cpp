@@ -86,9 +86,10 @@ TEST_F(list_command_test, nothing_is_found_among_strangers) {
 TEST_F(list_command_test, each_kind_is_listed_with_its_holder) {
     put_strangers();
     std::deque<program> all;
-    const std::vector<std::pair<std::string, words>> kinds{
-        {"mutex", {"--fenced"}}, {"rw write", {"--rw"}}, {"rw read", {"--shared"}},
-        {"semaphore", {"--at-most", "3"}}};
+    const std::vector<std::pair<std::string, words>> kinds{{"mutex", {"--fenced"}},
+                                                           {"rw write", {"--rw"}},
+                                                           {"rw read", {"--shared"}},
+                                                           {"semaphore", {"--at-most", "3"}}};
     for (const auto& [name, options] : kinds) {
         words with{"--service", "billing"};
         with.insert(with.end(), options.begin(), options.end());
@@ -99,9 +100,8 @@ TEST_F(list_command_test, each_kind_is_listed_with_its_holder) {
         p.wait_for("in\n");
     }
     program waiter{run_of("fair", {"--fair"}), here()};
-    ASSERT_TRUE(run_until(io, [&] {
-        return raw.must({"LLEN", "redisson_lock_queue:{fair}"}).number == 1;
-    }));
+    ASSERT_TRUE(run_until(
+        io, [&] { return raw.must({"LLEN", "redisson_lock_queue:{fair}"}).number == 1; }));
     const objects found = listed();
     ASSERT_EQ(found.size(), 5u);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -210,12 +210,11 @@ TEST_F(list_command_test, pages_and_pauses_change_nothing) {
 }
 
 TEST_F(list_command_test, wrong_command_lines_are_64_and_one_line) {
-    for (const words& line :
-         {words{"ls", "--sort", "color"}, words{"ls", "--held-longer", "soon"},
-          words{"ls", "--page", "0"}, words{"ls", "a", "b"}, words{"ls", ""}, words{"who"},
-          words{"run", "--service", "a b", "lock", "true"},
-          words{"run", "--service", "a:b", "lock", "true"},
-          words{"run", "--service", "", "lock", "true"}}) {
+    for (const words& line : {words{"ls", "--sort", "color"}, words{"ls", "--held-longer", "soon"},
+                              words{"ls", "--page", "0"}, words{"ls", "a", "b"}, words{"ls", ""},
+                              words{"who"}, words{"run", "--service", "a b", "lock", "true"},
+                              words{"run", "--service", "a:b", "lock", "true"},
+                              words{"run", "--service", "", "lock", "true"}}) {
         const ended end = to_end(line);
         EXPECT_EQ(end.status, 64) << ::testing::PrintToString(line);
         expect_one_line(end.err);
@@ -234,7 +233,9 @@ TEST_F(list_command_test, who_tells_what_a_key_of_any_kind_is) {
     EXPECT_EQ(to_end({"who", "lock"}).out, "lock: free\n");
     EXPECT_EQ(to_end({"who", "lock"}).status, 1);
     raw.must({"SET", "tickets", "3"});
-    EXPECT_EQ(to_end({"who", "tickets"}).out, "tickets: at 3: a counting semaphore, a latch, or a semaphore of which no permit is out\n");
+    EXPECT_EQ(
+        to_end({"who", "tickets"}).out,
+        "tickets: at 3: a counting semaphore, a latch, or a semaphore of which no permit is out\n");
     EXPECT_EQ(to_end({"rate", "--limit", "1", "--per", "60", "api", "true"}).status, 0);
     EXPECT_EQ(to_end({"who", "api"}).out, "api: rate limit, in use\n");
     raw.must({"RPUSH", "list", "a"});

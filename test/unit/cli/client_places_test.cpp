@@ -46,16 +46,16 @@ TEST(client_places, what_stands_before_the_host_is_the_service) {
 }
 
 TEST(client_places, other_names_are_nobody_s) {
-    for (const char* const name : {"", ":", ":::", "conch:h:1:5c1e0a8", "conch:h:0:5c1e0a8e",
-                                   "conch:h:x:5c1e0a8e", "conch::1:5c1e0a8e", "1:5c1e0a8e",
-                                   "conch:h:-1:5c1e0a8e", "conch:h:1:5c1e0a8g"}) {
+    for (const char* const name :
+         {"", ":", ":::", "conch:h:1:5c1e0a8", "conch:h:0:5c1e0a8e", "conch:h:x:5c1e0a8e",
+          "conch::1:5c1e0a8e", "1:5c1e0a8e", "conch:h:-1:5c1e0a8e", "conch:h:1:5c1e0a8g"}) {
         EXPECT_EQ(places(std::string{"id=5 name="} + name + " age=1\n").of(field), nullptr) << name;
     }
 }
 
 TEST(client_places, two_connections_of_one_process_are_one_place) {
-    const client_places all = places(
-        "name=conch:h:1:5c1e0a8e age=5\nname=conch:h:1:5c1e0a8e age=50\n");
+    const client_places all =
+        places("name=conch:h:1:5c1e0a8e age=5\nname=conch:h:1:5c1e0a8e age=50\n");
     ASSERT_NE(all.of(field), nullptr);
     EXPECT_EQ(all.of(field)->age, 50s);
 }

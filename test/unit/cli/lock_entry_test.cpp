@@ -71,7 +71,8 @@ server_reply list(std::vector<server_reply> l) {
 
 TEST(lock_entry, each_master_of_a_cluster_is_asked_once) {
     const auto range = [](std::int64_t first, std::int64_t last, const std::string& id) {
-        return list({number(first), number(last), list({text("127.0.0.1"), number(7000), text(id)})});
+        return list(
+            {number(first), number(last), list({text("127.0.0.1"), number(7000), text(id)})});
     };
     const std::vector<master> all = masters_in(
         list({range(0, 99, "one"), range(100, 16000, "two"), range(16001, 16383, "one")}));

@@ -79,7 +79,9 @@ TEST(lock_table, on_a_terminal_leaves_out_what_says_nothing_and_cuts_what_is_lon
 TEST(lock_table, a_terminal_gets_nothing_that_it_obeys) {
     lock_entry e = entry("a\033[2Jb");
     e.holders[0].place->host = "\033[31mred";
-    e.holders[0].place->service = "\x9b""0m";
+    e.holders[0].place->service =
+        "\x9b"
+        "0m";
     const std::string all = table_of({e}, 80) + whole_text(e, true);
     EXPECT_EQ(all.find('\033'), std::string::npos) << all;
     EXPECT_EQ(all.find('\x9b'), std::string::npos) << all;

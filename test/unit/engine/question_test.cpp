@@ -90,7 +90,7 @@ TEST(question, only_commands_that_read_are_sent) {
     EXPECT_NO_THROW(impl::check_question({"GET", "a"}, 16383));
     EXPECT_NO_THROW(impl::check_question({"CLIENT", "LIST"}, 0));
     const std::vector<std::vector<std::string>> others{
-        {},          {""},     {"SET", "a", "b"}, {"get", "a"},    {"CLIENT"}, {"CLIENT", "KILL"},
+        {},          {""},     {"SET", "a", "b"}, {"get", "a"},     {"CLIENT"},  {"CLIENT", "KILL"},
         {"CLUSTER"}, {"EVAL"}, {"KEYS", "*"},     {"HGETALL", "a"}, {"DEL", "a"}};
     for (const auto& command : others) {
         EXPECT_THROW(impl::check_question(command, 0), std::invalid_argument);
