@@ -4,6 +4,9 @@
 
 #include <conch/inspector.hpp>
 
+#include <gtest/gtest.h>
+
+#include <deque>
 #include <stdexcept>
 
 namespace {
