@@ -75,7 +75,7 @@ list_plan read_plan(const po::variables_map& values) {
         plan.held_longer = parse_time("--held-longer", text);
     }
     if (const std::string text = text_option(values, "page"); !text.empty()) {
-        plan.terms.page = parse_count("--page", text, 100'000);
+        plan.terms.page = parse_count("--page", text, 10'000);
     }
     plan.terms.pause = seconds_option(values, "pause", 0s, 1h).value_or(1ms);
     plan.server = read_server_options(values);
