@@ -232,10 +232,13 @@ asio::awaitable<std::optional<lock_entry>> lock_survey::look_at(const std::strin
         }
     }
     if (types[1].reply.text == "zset" && (type == "string" || type == "none")) {
-        found.clear();
+        entries semaphore;
         seen_.clear();
         names out{key_of_permits_out(name)};
-        co_await examine(at, "zset", std::move(out), found);
+        co_await examine(at, "zset", std::move(out), semaphore);
+        if (!semaphore.empty()) {
+            found = std::move(semaphore);
+        }
     }
     if (found.empty()) {
         stranger_ = type != "none" && forbidden_ == 0;

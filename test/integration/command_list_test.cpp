@@ -239,6 +239,9 @@ TEST_F(list_command_test, who_tells_what_a_key_of_any_kind_is) {
     EXPECT_EQ(
         to_end({"who", "tickets"}).out,
         "tickets: at 3: a counting semaphore, a latch, or a semaphore of which no permit is out\n");
+    // A permit whose lease is over is not out any more.
+    raw.must({"ZADD", "{tickets}:timeout", "1", "0123456789abcdef"});
+    EXPECT_EQ(to_end({"who", "tickets"}).status, 0);
     EXPECT_EQ(to_end({"rate", "--limit", "1", "--per", "60", "api", "true"}).status, 0);
     EXPECT_EQ(to_end({"who", "api"}).out, "api: rate limit, in use\n");
     raw.must({"RPUSH", "list", "a"});
