@@ -38,9 +38,11 @@ void question_done(wire::call& c, const wire::outcome& o) {
     if (!q.completed() && !o.lost()) {
         *q.result = copy_of(o.reply);
     }
-    q.home.end(q, o.lost()      ? errc::not_connected
-                  : o.refused() ? wire::to_errc(o.reply.text())
-                                : errc{});
+    error_code ec;
+    if (!o.answered()) {
+        ec = o.lost() ? errc::not_connected : wire::to_errc(o.reply.text());
+    }
+    q.home.end(q, ec);
 }
 
 constexpr wire::call_type question_type{

@@ -11,17 +11,18 @@ using namespace conch;
 using namespace conch::cli;
 using namespace std::chrono_literals;
 
-const std::string uuid = "5c1e0a8e-0000-4000-8000-000000000001";
+const std::string client_uuid = "5c1e0a8e-0000-4000-8000-000000000001";
 
 TEST(lock_entry, a_field_of_a_lock_is_a_uuid_and_a_number) {
-    EXPECT_TRUE(is_lock_field(uuid + ":1"));
-    EXPECT_TRUE(is_lock_field(uuid + ":18446744073709551615"));
-    EXPECT_TRUE(is_lock_field(uuid + ":7:write"));
+    EXPECT_TRUE(is_lock_field(client_uuid + ":1"));
+    EXPECT_TRUE(is_lock_field(client_uuid + ":18446744073709551615"));
+    EXPECT_TRUE(is_lock_field(client_uuid + ":7:write"));
     EXPECT_TRUE(is_lock_field("5C1E0A8E-0000-4000-8000-00000000000F:1"));
     for (const std::string& other :
-         {std::string{}, uuid, uuid + ":", uuid + ":x", uuid + ":1:", uuid + ":1:read",
-          uuid + ":write", uuid + ":123456789012345678901", "x" + uuid.substr(1) + ":1",
-          uuid + "0:1", std::string{"mode"}, uuid + ": 1"}) {
+         {std::string{}, client_uuid, client_uuid + ":", client_uuid + ":x",
+          client_uuid + ":1:", client_uuid + ":1:read", client_uuid + ":write",
+          client_uuid + ":123456789012345678901", "x" + client_uuid.substr(1) + ":1",
+          client_uuid + "0:1", std::string{"mode"}, client_uuid + ": 1"}) {
         EXPECT_FALSE(is_lock_field(other)) << other;
     }
 }
@@ -42,8 +43,8 @@ TEST(lock_entry, names_are_derived_as_redisson_does) {
 }
 
 TEST(lock_entry, a_string_is_a_lock_a_counter_a_limit_or_a_strangers) {
-    EXPECT_EQ(kind_of_string(uuid + ":1", true), entry_kind::plain);
-    EXPECT_EQ(kind_of_string(uuid + ":1", false), entry_kind::plain);
+    EXPECT_EQ(kind_of_string(client_uuid + ":1", true), entry_kind::plain);
+    EXPECT_EQ(kind_of_string(client_uuid + ":1", false), entry_kind::plain);
     EXPECT_EQ(kind_of_string("0f3a9b1c2d4e5f60718293a4b5c6d7e8", true), entry_kind::plain);
     EXPECT_EQ(kind_of_string("0f3a9b1c2d4e5f60718293a4b5c6d7e8", false), std::nullopt);
     EXPECT_EQ(kind_of_string("3", false), entry_kind::counter);
@@ -63,31 +64,34 @@ TEST(lock_entry, a_fence_that_is_a_time_tells_when_it_was_taken) {
     EXPECT_EQ(age_of_fence(0, now), std::nullopt);
 }
 
-server_reply text(std::string t) { return {server_reply::kind::text, std::move(t), 0, {}}; }
-server_reply number(std::int64_t n) { return {server_reply::kind::number, {}, n, {}}; }
-server_reply list(std::vector<server_reply> l) {
+server_reply text_reply(std::string t) { return {server_reply::kind::text, std::move(t), 0, {}}; }
+server_reply number_reply(std::int64_t n) { return {server_reply::kind::number, {}, n, {}}; }
+server_reply list_reply(std::vector<server_reply> l) {
     return {server_reply::kind::list, {}, 0, std::move(l)};
 }
 
 TEST(lock_entry, each_master_of_a_cluster_is_asked_once) {
     const auto range = [](std::int64_t first, std::int64_t last, const std::string& id) {
-        return list(
-            {number(first), number(last), list({text("127.0.0.1"), number(7000), text(id)})});
+        return list_reply(
+            {number_reply(first), number_reply(last),
+             list_reply({text_reply("127.0.0.1"), number_reply(7000), text_reply(id)})});
     };
     const std::vector<master> all = masters_in(
-        list({range(0, 99, "one"), range(100, 16000, "two"), range(16001, 16383, "one")}));
+        list_reply({range(0, 99, "one"), range(100, 16000, "two"), range(16001, 16383, "one")}));
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(all[0].hash_slot, 0);
     EXPECT_EQ(all[1].hash_slot, 100);
-    EXPECT_NE(all, masters_in(list({range(0, 99, "one"), range(100, 16383, "two")})));
+    EXPECT_NE(all, masters_in(list_reply({range(0, 99, "one"), range(100, 16383, "two")})));
 }
 
 TEST(lock_entry, what_is_no_range_of_hash_slots_is_left_out) {
     EXPECT_TRUE(masters_in({}).empty());
-    EXPECT_TRUE(masters_in(text("OK")).empty());
-    EXPECT_TRUE(masters_in(list({list({number(16384), number(1), list({text("h"), number(1)})}),
-                                 list({text("0"), number(1)}), number(1)}))
-                    .empty());
+    EXPECT_TRUE(masters_in(text_reply("OK")).empty());
+    EXPECT_TRUE(
+        masters_in(list_reply({list_reply({number_reply(16384), number_reply(1),
+                                           list_reply({text_reply("h"), number_reply(1)})}),
+                               list_reply({text_reply("0"), number_reply(1)}), number_reply(1)}))
+            .empty());
 }
 
 }  // namespace

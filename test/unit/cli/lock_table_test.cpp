@@ -15,7 +15,7 @@ using namespace conch;
 using namespace conch::cli;
 using namespace std::chrono_literals;
 
-lock_entry entry(const std::string& name) {
+lock_entry lock_named(const std::string& name) {
     lock_entry e;
     e.name = name;
     e.holders = {{"5c1e0a8e-0000-4000-8000-000000000001:7", client_place{}}};
@@ -27,7 +27,7 @@ lock_entry entry(const std::string& name) {
     return e;
 }
 
-std::vector<std::string> names(const std::vector<lock_entry>& all) {
+std::vector<std::string> names_in_order(const std::vector<lock_entry>& all) {
     std::vector<std::string> out;
     for (const lock_entry& e : all) {
         out.push_back(e.name);
@@ -54,13 +54,13 @@ TEST(lock_table, times_are_read_with_their_units) {
 }
 
 TEST(lock_table, has_a_line_for_each_lock) {
-    EXPECT_EQ(table_of({entry("orders:7")}, 0),
+    EXPECT_EQ(table_of({lock_named("orders:7")}, 0),
               "NAME      KIND   HOLDER      SERVICE  HELD  LEASE  DEPTH  WAITING  FENCE\n"
               "orders:7  mutex  web-1:4711  -           -    21s      1        0      -\n");
 }
 
 TEST(lock_table, on_a_terminal_leaves_out_what_says_nothing_and_cuts_what_is_long) {
-    lock_entry e = entry(std::string(200, 'n'));
+    lock_entry e = lock_named(std::string(200, 'n'));
     e.fence = 1'789'000'000'000'000;
     e.held = 192s;
     for (const std::size_t width : {80u, 120u, 60u}) {
@@ -77,7 +77,7 @@ TEST(lock_table, on_a_terminal_leaves_out_what_says_nothing_and_cuts_what_is_lon
 }
 
 TEST(lock_table, a_terminal_gets_nothing_that_it_obeys) {
-    lock_entry e = entry("a\033[2Jb");
+    lock_entry e = lock_named("a\033[2Jb");
     e.holders[0].place->host = "\033[31mred";
     e.holders[0].place->service =
         "\x9b"
@@ -92,7 +92,7 @@ TEST(lock_table, a_name_of_many_bytes_is_cut_between_characters) {
     for (int i = 0; i < 100; ++i) {
         name += "\u00e9";
     }
-    const std::string table = table_of({entry(name)}, 80);
+    const std::string table = table_of({lock_named(name)}, 80);
     EXPECT_NE(table.find("\u00e9~ "), std::string::npos) << table;
     EXPECT_EQ(valid_utf8(table), table);
 }
@@ -101,14 +101,14 @@ TEST(lock_table, a_holder_without_a_connection_is_told_by_its_field) {
     EXPECT_EQ(holder_text({"6f3c1a2e-0000-4000-8000-000000000001:42", {}}), "6f3c1a2e..:42");
     EXPECT_EQ(holder_text({"0f3a9b1c2d4e5f60718293a4b5c6d7e8", {}}), "0f3a9b1c..");
     EXPECT_EQ(holder_text({"job", {}}), "job");
-    lock_entry e = entry("readers");
+    lock_entry e = lock_named("readers");
     e.kind = entry_kind::reading;
     e.held_by = 3;
     EXPECT_NE(table_of({e}, 0).find("web-1:4711 +2"), std::string::npos);
 }
 
 TEST(lock_table, what_is_looked_for_comes_first_and_what_is_unknown_last) {
-    std::vector<lock_entry> all{entry("a"), entry("b"), entry("c"), entry("d")};
+    std::vector<lock_entry> all{lock_named("a"), lock_named("b"), lock_named("c"), lock_named("d")};
     all[0].held = 1s;
     all[1].held = 100s;
     all[0].ttl = std::nullopt;
@@ -117,19 +117,19 @@ TEST(lock_table, what_is_looked_for_comes_first_and_what_is_unknown_last) {
     all[3].waiting = std::nullopt;
     all[3].holders[0].place->service = "billing";
     sort_by(column::held, all);
-    EXPECT_EQ(names(all), (std::vector<std::string>{"b", "a", "c", "d"}));
+    EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"b", "a", "c", "d"}));
     sort_by(column::lease, all);
-    EXPECT_EQ(names(all), (std::vector<std::string>{"b", "c", "d", "a"}));
+    EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"b", "c", "d", "a"}));
     sort_by(column::waiting, all);
-    EXPECT_EQ(names(all), (std::vector<std::string>{"c", "a", "b", "d"}));
+    EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"c", "a", "b", "d"}));
     sort_by(column::service, all);
-    EXPECT_EQ(names(all), (std::vector<std::string>{"d", "a", "b", "c"}));
+    EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"d", "a", "b", "c"}));
     sort_by(column::name, all);
-    EXPECT_EQ(names(all), (std::vector<std::string>{"a", "b", "c", "d"}));
+    EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"a", "b", "c", "d"}));
 }
 
 TEST(lock_table, one_lock_is_told_whole) {
-    lock_entry e = entry("orders:7");
+    lock_entry e = lock_named("orders:7");
     e.kind = entry_kind::fair;
     e.waiting = 1;
     e.line = {{"6f3c1a2e-0000-4000-8000-000000000001:42", {}}};
