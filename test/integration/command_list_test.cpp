@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -76,6 +78,20 @@ protected:
         raw.must(big);
     }
 };
+
+/// The first ACL SETUSER on the page on operations.
+words first_user_of_page() {
+    std::ifstream in{CONCH_PAGES "/operations.md"};
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    const std::size_t at = text.find("ACL SETUSER conch-ls ");
+    std::string line = text.substr(at, text.find("\n#", at) - at);
+    std::erase_if(line, [](char c) { return c == '\'' || c == '\\'; });
+    std::istringstream in_words{line};
+    words all{std::istream_iterator<std::string>{in_words}, {}};
+    std::replace(all.begin(), all.end(), std::string{">PASSWORD"},
+                 '>' + std::string{conch_password});
+    return all;
+}
 
 TEST_F(list_command_test, nothing_is_found_among_strangers) {
     put_strangers();
@@ -267,11 +283,7 @@ TEST_F(list_command_test, only_reading_commands_are_sent) {
 
 TEST_F(list_command_test, a_user_that_may_only_read_is_enough) {
     may_refuse = true;  // to load scripts
-    words line{"ACL", "SETUSER", "conch-ls", "on", ">pass-of-a-test", "~*", "resetchannels"};
-    const words rights = list_rights();
-    line.insert(line.end(), rights.begin(), rights.end());
-    line.emplace_back("+ping");
-    raw.must(line);
+    raw.must(first_user_of_page());
     program holder{run_of("lock", {"--fenced"}), here()};
     holder.wait_for("in\n");
     std::string as_reader = url();
