@@ -18,11 +18,12 @@ protocol::renew_item renewal::item::request() const noexcept {
 
 // All of them ask for the same lease, which is counted from when the first one left.
 void renewer::encode_part(renewal& r, resp::writer& w) {
-    if (r.part == 1) {
-        choose_lease(r, r.items.front());
+    renewal::item& of = r.items.front();
+    if (r.part == 1 && !of.lowers) {
+        choose_lease(r, of);
     }
     const protocol::renew_part& part = r.protocol->renew_parts[r.part - std::size_t{1}];
-    const protocol::renew_item item = r.items.front().request();
+    const protocol::renew_item item = of.request();
     wire::write_script(w, r, part.script, 1, r.protocol->renew_args_each);
     part.key(item, w);
     part.args(item, w);
