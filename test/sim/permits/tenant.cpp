@@ -93,7 +93,7 @@ void tenant::send(counters::want& w) {
     permit_call& c = static_cast<permit_call&>(w);
     engine::lock_engine& engine = node().engine();
     const lock::caller me{static_cast<call*>(&c), &c.running};
-    using change = lock::permit_change::kind;
+    using change = lock::counter_change::kind;
     switch (c.what) {
         case what::try_set:
             engine.change_permits(all_.count_spec(name_), change::try_set, c.permits, me);
