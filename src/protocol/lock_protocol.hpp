@@ -205,7 +205,8 @@ inline const lock_protocol& family_of(const impl::lock_spec& s) noexcept {
     return p.family ? *p.family : p;
 }
 
-/// Its release has other keys than the lock, without which it is made where they are elsewhere.
+/// Its release has keys beside the lock. While those are at another server, the lock alone is
+/// released.
 inline bool releases_more(const impl::lock_spec& s) noexcept {
     return is_shared(s) || !s.protocol().queue_prefix.empty();
 }
