@@ -167,8 +167,13 @@ void server_node::note_renewals(const script_run& r) {
         const std::string_view holder = reader.empty() ? r.args[2 * i] : reader;
         const bool is_first_of_two = r.script == "renew" && !holder.ends_with(":write") &&
                                      redis_.has_field(r.keys[i], "mode", wall_clock());
-        if (one.what == reply::kind::integer && one.integer > 0 && !is_first_of_two) {
+        if (one.what != reply::kind::integer) {
+            continue;
+        }
+        if (one.integer > 0 && !is_first_of_two) {
             standings_.found(redis_.data_set_of(process_of(r.line)), holder);
+        } else if (one.integer == 0 && !reader.empty()) {
+            sightings_[std::string{reader}].push_back({r.at, r.client, r.line, sight::missing});
         }
     }
 }
