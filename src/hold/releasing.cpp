@@ -27,7 +27,7 @@ protocol::release_request request_of(const wire::call& c) noexcept {
     return {.spec = *a.spec,
             .holder = field_of(a),
             .sharded = a.home.client.servers.sharded(),
-            .lock_key_only = protocol::has_places(*a.spec) && !c.type->divisible};
+            .lock_key_only = protocol::releases_more(*a.spec) && !c.type->divisible};
 }
 
 // When the key must have expired by itself, whatever became of the release.
@@ -62,7 +62,7 @@ const wire::call_type releaser::type{
                               &protocol::lock_protocol::release_args>,
 };
 
-const wire::call_type releaser::line_type = [] {
+const wire::call_type releaser::divisible_type = [] {
     wire::call_type t = releaser::type;
     t.divisible = true;
     return t;
@@ -72,7 +72,8 @@ const pending_kind unlock::own_kind{
     .cancel = [](completions& done, pending& p, error_code why) { done.complete(p, why); }};
 
 release::release(acquisition& a) noexcept
-    : wire::call{protocol::has_places(*a.spec) ? releaser::line_type : releaser::type}, of{a} {}
+    : wire::call{protocol::releases_more(*a.spec) ? releaser::divisible_type : releaser::type},
+      of{a} {}
 
 void releaser::start_release(acquisition& a, caller from) {
     release& r = pool_.release_of(a);
@@ -148,8 +149,9 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
         return;
     }
     release& r = *a.releasing;
-    if (o.refused() && r.type == &line_type && wire::is_divided(o.reply.text())) {
-        // The others in line find out by asking again; the place of this one is given back later.
+    if (o.refused() && r.type == &divisible_type && wire::is_divided(o.reply.text())) {
+        // The others in line find out by asking again; the place of this one is given back later. A
+        // reader's own key ends by itself.
         const wire::call_history before = r.history;
         r.type = &type;
         a.home.submit(r);
@@ -206,8 +208,8 @@ bool releaser::may_come_back(const acquisition& a) const noexcept {
 }
 
 void releaser::next_round_later(acquisition& a) {
-    if (protocol::has_places(*a.spec)) {
-        a.releasing->type = &line_type;
+    if (protocol::releases_more(*a.spec)) {
+        a.releasing->type = &divisible_type;
     }
     const unsigned doublings = std::min<unsigned>(a.releasing->rounds++, 6);
     const duration d = std::min(round_delay_max, round_delay_min * (1 << doublings));

@@ -41,7 +41,7 @@ public:
 
 private:
     static const wire::call_type type;
-    static const wire::call_type line_type;
+    static const wire::call_type divisible_type;
     friend struct release;
 
     static void release_done(wire::call& c, const wire::outcome& o);

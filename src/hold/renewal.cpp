@@ -56,7 +56,7 @@ const wire::call_type renewer::type{
     .done = &renewer::done,
 };
 
-const wire::call_type renewer::batch_type{
+const wire::call_type renewer::divisible_type{
     .name = "renew",
     .after_loss = wire::retry::never,
     .order = wire::priority::urgent,
@@ -167,34 +167,35 @@ void renewer::send(std::span<acquisition* const> holds) {
 
 void renewer::encode(wire::call& c, resp::writer& w) {
     auto& r = static_cast<renewal&>(c);
+    if (r.part > 0) {
+        encode_part(r, w);
+        return;
+    }
     // Holds that ended since are left out; the rest keep the order of their answers.
     const auto items = std::span{r.items}.first(r.count);
     const auto ended =
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
-    r.type = r.count > 1 ? &batch_type : &type;
     const protocol::lock_protocol& p = *r.protocol;
+    r.type = r.count > 1 || !p.renew_parts.empty() ? &divisible_type : &type;
     wire::write_script(w, c, p.renew, r.count * p.renew_keys_each, r.count * p.renew_args_each);
-    const auto request_of = [](const renewal::item& i) -> protocol::renew_item {
-        return {.spec = *i.of->spec,
-                .holder = field_of(*i.of),
-                .lease = i.lowers ? i.of->extended_by : i.lease,
-                .lowers = i.lowers};
-    };
     for (std::uint32_t i = 0; i < r.count; ++i) {
-        renewal::item& item = r.items[i];
-        acquisition& a = *item.of;
-        a.place = static_cast<std::uint8_t>(i);
-        item.lowers = is_to_lower(a);
-        item.lease = item.lowers ? duration{} : wanted_lease(a, r.home.env_.now);
-        a.overlong = false;
-        // The server may set it, whether or not the answer arrives.
-        a.extended_by = std::max(a.extended_by, item.lease);
-        p.renew_keys(request_of(item), w);
+        r.items[i].of->place = static_cast<std::uint8_t>(i);
+        choose_lease(r, r.items[i]);
+        p.renew_keys(r.items[i].request(), w);
     }
     for (std::uint32_t i = 0; i < r.count; ++i) {
-        p.renew_args(request_of(r.items[i]), w);
+        p.renew_args(r.items[i].request(), w);
     }
+}
+
+void renewer::choose_lease(renewal& r, renewal::item& item) {
+    acquisition& a = *item.of;
+    item.lowers = is_to_lower(a);
+    item.lease = item.lowers ? duration{} : wanted_lease(a, r.home.env_.now);
+    a.overlong = false;
+    // The server may set it, whether or not the answer arrives.
+    a.extended_by = std::max(a.extended_by, item.lease);
 }
 
 void renewer::done(wire::call& c, const wire::outcome& o) {
@@ -203,6 +204,8 @@ void renewer::done(wire::call& c, const wire::outcome& o) {
     if (!o.lost()) {
         if (o.refused() && r.count > 1) {
             self.retry_singly(r);
+        } else if (o.refused() && r.type->divisible && wire::is_divided(o.reply.text())) {
+            self.retry_by_key(r);
         } else {
             self.judge(r, o);
         }
@@ -243,6 +246,10 @@ void renewer::answered(acquisition& a, const renewal::item& item, const renewal&
         case protocol::renew_answer::kind::refused: failed(a, answer.words, answered_on); return;
         case protocol::renew_answer::kind::gone: holds_.lose_gone(a); return;
         case protocol::renew_answer::kind::held:
+            if (r.part > 0 && r.part < r.protocol->renew_parts.size()) {
+                send_part(r, item, a);
+                return;
+            }
             // Told again, of a server that doesn't lower it, it waits for the next renewal.
             a.overlong = !item.lowers && answer.longer_ms > core::ceil_millis(a.extended_by);
             a.renew_again = a.renew_again || a.overlong;
@@ -260,14 +267,15 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     if (&answered_on == &a.home.link()) {
         a.was_seen();
     }
+    const time_point sent = r.sent();
     if (lease > duration::zero()) {
-        count(a, r);
-        holds_.set_deadline(a, r.history.last_sent, lease);
+        count(a, sent);
+        holds_.set_deadline(a, sent, lease);
         if (a.spec->replicas()) {
             replicas_.renewed(a, answered_on);
         }
     }
-    const bool more = holds_.extended(a, r.history.last_sent, lease);
+    const bool more = holds_.extended(a, sent, lease);
     if (more || a.renew_again) {
         check(a);
     }
@@ -275,9 +283,9 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     schedule(a);
 }
 
-void renewer::count(acquisition& a, const renewal& r) noexcept {
+void renewer::count(acquisition& a, time_point sent) noexcept {
     ++a.renewals;
-    const duration late = r.history.last_sent - core::after(a.extended, interval(a));
+    const duration late = sent - core::after(a.extended, interval(a));
     env_.telemetry.renewed(renews(a) ? late : duration{});
 }
 

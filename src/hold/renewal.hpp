@@ -31,9 +31,13 @@ struct renewal : wire::call {
         acquisition* of = nullptr;  ///< null once that ended
         duration lease{};           ///< zero: only check
         bool lowers = false;        ///< a TTL that is longer than any lease that it asked for
+
+        protocol::renew_item request() const noexcept;
     };
 
     explicit renewal(renewer& h) noexcept;
+    /// From when on what it asks for counts.
+    time_point sent() const noexcept { return part > 1 ? sent_first : history.last_sent; }
 
     renewer& home;
     const protocol::lock_protocol* protocol = nullptr;
@@ -41,6 +45,8 @@ struct renewal : wire::call {
     std::array<item, most> items{};
     std::uint32_t count = 0;
     std::uint32_t wanting = 0;  ///< how many of them have not ended
+    std::uint8_t part = 0;      ///< of one hold alone: at which of its keys, from 1 on; 0: at all
+    time_point sent_first{};    ///< at a later key: when the one at the first key left
 };
 
 /// The watchdog of all holds: each is renewed every third of its lease; those that are due at about
@@ -77,7 +83,7 @@ private:
     static void encode(wire::call& c, resp::writer& w);
     static void done(wire::call& c, const wire::outcome& o);
     static const wire::call_type type;
-    static const wire::call_type batch_type;
+    static const wire::call_type divisible_type;
     friend struct renewal;
 
     void flush_by_hash_slot();
@@ -85,14 +91,18 @@ private:
     /// How many of these, from the first one on.
     static std::size_t for_one_script(std::span<acquisition* const> holds) noexcept;
     void send(std::span<acquisition* const> holds);
+    void send_part(const renewal& before, const renewal::item& item, acquisition& a);
+    static void encode_part(renewal& r, resp::writer& w);
+    static void choose_lease(renewal& r, renewal::item& item);
     void leave(renewal& r, acquisition& a);
     void judge(renewal& r, const wire::outcome& o);
     void answered(acquisition& a, const renewal::item& item, const renewal& r,
                   const protocol::renew_answer& answer, wire::link& answered_on);
     void renewed(acquisition& a, const renewal& r, duration lease, wire::link& answered_on);
-    void count(acquisition& a, const renewal& r) noexcept;
+    void count(acquisition& a, time_point sent) noexcept;
     void failed(acquisition& a, std::string_view words, wire::link& answered_on);
     void retry_singly(renewal& r);
+    void retry_by_key(renewal& r);
 
     core::environment& env_;
     topology::servers& servers_;

@@ -3,8 +3,8 @@
 -- lock is free, or free for readers.
 --
 -- KEYS[1]  the lock: a hash of "mode" (read or write) and of the holders' fields
--- KEYS[2]  the timeout key of the reader. Not in a cluster: a slot that moves has one key here and
---          one there, and the release would wait until that is over.
+-- KEYS[2]  the timeout key of the reader. Not where a hash slot that moves has one key here and one
+--          there, so that the release would wait until that is over.
 -- ARGV[1]  channel of the release messages
 -- ARGV[2]  "spublish": as a message of the shard; "publish": by PUBLISH
 -- ARGV[3]  and on: the fields

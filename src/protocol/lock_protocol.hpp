@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,13 @@ struct renew_item {
     field holder;
     duration lease{};     ///< zero: only looks
     bool lowers = false;  ///< a TTL above the lease is lowered to it, and none is raised
+};
+
+/// The renewal of one hold at one of its keys alone.
+struct renew_part {
+    wire::script_id script;
+    void (*key)(const renew_item& i, resp::writer& w);
+    void (*args)(const renew_item& i, resp::writer& w);
 };
 
 struct renew_answer {
@@ -162,6 +170,9 @@ struct lock_protocol {
     void (*renew_keys)(const renew_item& i, resp::writer& w);
     void (*renew_args)(const renew_item& i, resp::writer& w);
     renew_answer (*read_renew)(const resp::value& reply);
+    /// The same at each key, one after the other, for when they are on different servers: a hold is
+    /// renewed if it is at all of them. Empty: it has one key.
+    std::span<const renew_part> renew_parts{};
 
     void (*encode_nest)(const wire::call& c, const nest_request& r, resp::writer& w);
     nest_answer (*read_nest)(const resp::value& reply);
@@ -192,6 +203,12 @@ inline bool takes_permits(const impl::lock_spec& s) noexcept {
 inline const lock_protocol& family_of(const impl::lock_spec& s) noexcept {
     const lock_protocol& p = s.protocol();
     return p.family ? *p.family : p;
+}
+
+/// Its release has keys beside the lock. While those are at another server, the lock alone is
+/// released.
+inline bool releases_more(const impl::lock_spec& s) noexcept {
+    return is_shared(s) || !s.protocol().queue_prefix.empty();
 }
 
 /// Its waiters have places at the server.

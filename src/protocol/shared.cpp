@@ -105,7 +105,7 @@ void for_each_field(std::string_view text, Function f) {
 void release(const wire::call& c, const release_request& r, resp::writer& w) {
     std::size_t fields = 0;
     for_each_field(r.holder.text, [&](std::string_view) { ++fields; });
-    const bool has_deadline = r.holder.number != 0 && is_shared(r.spec) && !r.sharded;
+    const bool has_deadline = r.holder.number != 0 && is_shared(r.spec) && !r.lock_key_only;
     wire::write_script(w, c, wire::script_id::shared_release, has_deadline ? 2 : 1, 2 + fields)
         .arg(r.spec.name());
     if (has_deadline) {
@@ -123,6 +123,25 @@ void release(const wire::call& c, const release_request& r, resp::writer& w) {
 void renew_keys(const renew_item& i, resp::writer& w) {
     w.arg(i.spec.name()).arg(timeout_key(i.spec, i.holder));
 }
+
+// Other readers go on by the lock's own TTL: nobody lowers it here.
+void renew_at_lock(const renew_item& i, resp::writer& w) {
+    exclusive::renew_args(
+        {.spec = i.spec, .holder = i.holder, .lease = i.lowers ? duration{} : i.lease}, w);
+}
+
+void deadline_key(const renew_item& i, resp::writer& w) { w.arg(timeout_key(i.spec, i.holder)); }
+
+// What this key has is no field, but what Redisson sets.
+void renew_deadline(const renew_item& i, resp::writer& w) {
+    exclusive::renew_args(
+        {.spec = i.spec, .holder = {.text = "1"}, .lease = i.lease, .lowers = i.lowers}, w);
+}
+
+constexpr renew_part reader_parts[]{
+    {wire::script_id::renew, &exclusive::renew_keys, &renew_at_lock},
+    {wire::script_id::value_renew, &deadline_key, &renew_deadline},
+};
 
 void encode_status(const wire::call& c, const status_request& r, resp::writer& w) {
     wire::write_script(w, c, wire::script_id::shared_status, 1, 0).arg(r.spec.name());
@@ -155,6 +174,7 @@ constexpr lock_protocol to_read() {
     p.renew = wire::script_id::shared_renew;
     p.renew_keys_each = 2;
     p.renew_keys = &renew_keys;
+    p.renew_parts = reader_parts;
     return p;
 }
 

@@ -18,18 +18,18 @@ bool happens_in(fault f, deployment d) noexcept {
     if (d == deployment::counters || d == deployment::permits) {
         return counters::knows(f);
     }
-    const bool alone = d == deployment::alone || d == deployment::read_write;
+    const bool anywhere = d == deployment::read_write || d == deployment::fair;
     switch (f) {
-        case migration: return d == deployment::cluster || d == deployment::fair;
+        case migration: return d == deployment::cluster || anywhere;
         case role_swap:
         case split_brain:
-        case cut_off: return !alone;
+        case cut_off: return d != deployment::alone;
         case server_clock: return d != deployment::cluster;
         case force:
         case vandal:
         case persist:
         case deletion: return d != deployment::read_write;
-        case batch_refused: return d != deployment::read_write && d != deployment::fair;
+        case batch_refused: return !anywhere;
         case late_push: return d == deployment::fair;
         default: return true;
     }
@@ -45,7 +45,7 @@ void scenario::deploy(dice& chance) {
         together = lingering = fixed_leases = false;
     }
     const auto want_replicas = [&] {
-        if (chance.once_in(3)) {
+        if (!read_write && chance.once_in(3)) {
             replicas = {.at_least = 1, .within = 2ms};  // no lease is shorter than four times that
         }
     };

@@ -205,6 +205,7 @@ public:
     }
 
     bool exists(std::string_view key, std::int64_t now_us);
+    bool exists_at(fleet::process p, std::string_view key, std::int64_t now_us);
     bool is_text(std::string_view key, std::int64_t now_us);
     /// There is something, but no lock.
     bool is_foreign(std::string_view key, std::int64_t now_us);
@@ -302,6 +303,7 @@ private:
 
     keyspace& home_of(std::string_view key);
     static std::vector<std::string> fields_in(const entry* e);
+    static bool is_read_write(const entry* e) noexcept;
     static std::vector<std::pair<std::string, std::int64_t>> in_line_of(keyspace& data,
                                                                         std::string_view key,
                                                                         std::int64_t now_us);

@@ -93,9 +93,7 @@ scenario::scenario(dice& chance, dice more, deployment d)
       longest_lease{spread(chance, 200ms, 30s)},
       nesting{chance.once_in(3)},
       detaching{chance.once_in(4)},
-      run_as{d == deployment::read_write ? deployment::alone
-             : d == deployment::fair     ? choose_servers(more)
-                                         : d},
+      run_as{d == deployment::read_write || d == deployment::fair ? choose_servers(more) : d},
       read_write{d == deployment::read_write},
       fair{d == deployment::fair} {
     clients += clients * users < 2 ? 1 : 0;

@@ -76,11 +76,6 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
     }
 }
 
-// Of a reader of a read-write lock.
-static std::string timeout_key(const std::string& lock, const std::string& field) {
-    return '{' + lock + "}:" + field + ":rwlock_timeout:1";
-}
-
 std::set<std::string> server_node::all_fields() {
     std::set<std::string> all;
     for (const std::string& name : names_) {

@@ -181,6 +181,12 @@ public:
     std::size_t shard_of(std::string_view key) const noexcept {
         return redis_.processes().shard_of(redis_.master_of(key));
     }
+    /// The process that this line leads to has this key.
+    bool has(std::uint64_t line, std::string_view key) {
+        return redis_.exists_at(process_of(line), key, wall_clock());
+    }
+    /// Its part of the cluster has gone to another shard, or is on its way.
+    bool has_moved(std::string_view key) const noexcept;
     /// In the order in which they were made.
     const std::vector<sighting>& sightings(std::string_view field) const;
     /// Whose fields are looked at.

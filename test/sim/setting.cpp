@@ -27,7 +27,7 @@ std::string uuid_of(std::uint64_t client) {
 }  // namespace
 
 simulation::simulation(std::uint64_t seed, bool print, deployment d)
-    : world_{seed, print},
+    : course{seed, print},
       more_{~seed},
       how_{world_.chance, dice{more_.seed()}, d},
       server_{world_,
@@ -39,7 +39,6 @@ simulation::simulation(std::uint64_t seed, bool print, deployment d)
       network_{world_, server_, how_.net},
       forces_(how_.names),
       faults_{std::make_unique<fault_injector>(*this)} {
-    outcome_.seed = seed;
     server_.use(network_);
     if (how_.has(fault::no_kill)) {
         server_.redis().refuse_kills(true, &attempt(fault::no_kill));

@@ -11,13 +11,6 @@
 #include <utility>
 
 namespace conch::sim {
-namespace {
-
-constexpr std::size_t most_violations = 8;
-/// Some hundred times as many as usual: a client that spins.
-constexpr std::uint64_t most_events = 4'000'000;
-
-}  // namespace
 
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
 
@@ -173,14 +166,6 @@ simulation::owner_of simulation::owner_in(const std::string& field) noexcept {
             .number = std::strtoull(field.c_str() + colon + 1, nullptr, 10)};
 }
 
-void simulation::violate(std::string_view checker, std::string_view what) {
-    world_.note("VIOLATION");
-    if (outcome_.violations.size() < most_violations) {
-        outcome_.violations.push_back(std::string{checker} + ": " + std::string{what} + ", at " +
-                                      std::to_string(world_.now() / micros) + " us");
-    }
-}
-
 void simulation::ended(std::uint64_t, call& c) {
     world_.note("ended", c.user, static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.view ? 1 : 0));
     for (const auto& check : checkers_) {
@@ -198,10 +183,6 @@ void simulation::turned(std::uint64_t client) {
     for (const auto& check : checkers_) {
         check->turned(client);
     }
-}
-
-bool simulation::enough() const noexcept {
-    return outcome_.violations.size() >= most_violations || world_.events() > most_events;
 }
 
 void simulation::run_until(instant until) {
@@ -228,20 +209,7 @@ outcome simulation::run() {
     }
     run_until(end_of_work_);
     wind_down();
-    if (world_.events() > most_events) {
-        violate("bounds", "it never ends");
-    }
-    count_faults();
-    outcome_.trace_hash = world_.trace_hash();
-    outcome_.events = world_.events();
-    return std::move(outcome_);
-}
-
-void simulation::count_faults() {
-    for (const auto& [f, what_came_of_it] : attempts_) {
-        ++outcome_.attempts[static_cast<std::size_t>(f)];
-        outcome_.faults[static_cast<std::size_t>(f)] += what_came_of_it.was_felt() ? 1 : 0;
-    }
+    return finish();
 }
 
 // Best where its renewals go together with those of another: they must not suffer.

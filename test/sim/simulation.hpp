@@ -6,15 +6,13 @@
 #include "sim/asker.hpp"
 #include "sim/check/checker.hpp"
 #include "sim/client_node.hpp"
-#include "sim/effect.hpp"
+#include "sim/course.hpp"
 #include "sim/held.hpp"
 #include "sim/network.hpp"
-#include "sim/outcome.hpp"
 #include "sim/redisson_thread.hpp"
 #include "sim/scenario.hpp"
 #include "sim/server_node.hpp"
 #include "sim/user.hpp"
-#include "sim/world.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,26 +32,17 @@
 
 namespace conch::sim {
 
-/// The key with a reader's deadline.
-inline std::string timeout_key(std::string_view lock, std::string_view field) {
-    return '{' + std::string{lock} + "}:" + std::string{field} + ":rwlock_timeout:1";
-}
-
 /// One run: clients with users, a network, a server, the faults of a scenario, and the checkers
 /// that watch them.
-class simulation final : public client_events {
+class simulation final : public course, public client_events {
 public:
     explicit simulation(std::uint64_t seed, bool print = false, deployment d = deployment::alone);
-    simulation(const simulation&) = delete;
-    simulation& operator=(const simulation&) = delete;
     ~simulation();
 
     outcome run();
 
     // For users, faults and checkers.
 
-    world& the_world() noexcept { return world_; }
-    const world& the_world() const noexcept { return world_; }
     server_node& server() noexcept { return server_; }
     network& net() noexcept { return network_; }
     const network& net() const noexcept { return network_; }
@@ -169,12 +158,8 @@ public:
     }
     /// Its client ended or left it behind, or is none of ours.
     bool deserted(const std::string& field) const noexcept;
-    /// A fault happens: counted in the outcome, and what came of it until the end of the run.
-    effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
     void count_loss() noexcept { ++outcome_.losses; }
     void count_closing() noexcept { ++outcome_.closings; }
-
-    void violate(std::string_view checker, std::string_view what);
 
     // The clients'.
 
@@ -200,18 +185,14 @@ private:
     instant last_declared_loss(const held& h) const;
     void ran(const script_run& r);
     void run_until(instant until);
-    bool enough() const noexcept;
     void spoil_one_of_two();
     std::optional<std::size_t> one_of_two() const;
-    void count_faults();
     void wind_down();
     void come_to_rest();
     void set_limits();
     void expire_deserted();
 
-    world world_;
     dice more_;  // for choices that came later: they change no earlier one
-    std::deque<std::pair<fault, effect>> attempts_{};
     const scenario how_;
     server_node server_;
     network network_;
@@ -236,7 +217,6 @@ private:
     instant end_of_work_ = 0;
     instant settled_at_ = 0;
     bool stopped_ = false;
-    outcome outcome_{};
 };
 
 }  // namespace conch::sim

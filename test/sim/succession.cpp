@@ -2,6 +2,8 @@
 // Masters that are replaced, and parts of a cluster that move.
 #include "sim/server_node.hpp"
 
+#include "wire/hash_slot.hpp"
+
 namespace conch::sim {
 namespace {
 
@@ -80,6 +82,11 @@ bool server_node::migrate(std::uint16_t slot, std::size_t to, instant pause, eff
     migration_pause_ = pause;
     world_.plan<&server_node::step_migration>(world_.now() + pause, this);
     return true;
+}
+
+bool server_node::has_moved(std::string_view key) const noexcept {
+    const auto first = imported_.lower_bound({wire::hash_slot_of(key), 0});
+    return first != imported_.end() && first->first.first == wire::hash_slot_of(key);
 }
 
 void server_node::step_migration(std::uint64_t, std::uint64_t) {

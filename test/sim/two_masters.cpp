@@ -7,6 +7,16 @@
 #include <utility>
 
 namespace conch::sim {
+namespace {
+
+/// Whose deadline this key has; empty: nobody's.
+std::string_view reader_of(std::string_view key) noexcept {
+    const std::size_t from = key.find("}:");
+    const std::size_t to = key.find(":rwlock_timeout:");
+    return to == key.npos ? std::string_view{} : key.substr(from + 2, to - from - 2);
+}
+
+}  // namespace
 
 bool server_node::split(const parting& s, effect* e) {
     if (split_ || !may_take_over(s.shard) || (s.with_old && stalls(*s.with_old))) {
@@ -147,12 +157,23 @@ void server_node::note_standings(fleet::process p) {
     }
 }
 
-// What is left of its lease there is as much as its client believes, then.
+// What is left of its lease there is as much as its client believes, then. A reader that is renewed
+// at one key after the other is there if the last of them is: that with its deadline.
 void server_node::note_renewals(const script_run& r) {
     for (std::size_t i = 0; r.is("renew") && i < r.answer.items.size(); ++i) {
         const reply& one = r.answer.items[i];
-        if (one.what == reply::kind::integer && one.integer > 0) {
-            standings_.found(redis_.data_set_of(process_of(r.line)), r.args[2 * i]);
+        const std::string_view reader =
+            r.is_plain("renew") ? reader_of(r.keys[i]) : std::string_view{};
+        const std::string_view holder = reader.empty() ? r.args[2 * i] : reader;
+        const bool is_first_of_two = r.script == "renew" && !holder.ends_with(":write") &&
+                                     redis_.has_field(r.keys[i], "mode", wall_clock());
+        if (one.what != reply::kind::integer) {
+            continue;
+        }
+        if (one.integer > 0 && !is_first_of_two) {
+            standings_.found(redis_.data_set_of(process_of(r.line)), holder);
+        } else if (one.integer == 0 && !reader.empty()) {
+            sightings_[std::string{reader}].push_back({r.at, r.client, r.line, sight::missing});
         }
     }
 }

@@ -15,20 +15,18 @@ class holds_first final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "holds_first"; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void granted(const held& h) override { last_[{h.client, h.name}] = all_.field_of(h); }
 
     void ran(const script_run& r) override {
         const auto lock = all_.name_in(r);
-        // Where hash slots move, locks do.
-        if (!lock || !r.is("acquire") || r.takes_over() || may_hand_over(r.client, *lock) ||
-            all_.how().has(fault::migration)) {
+        if (!lock || !r.is("acquire") || may_be_heir(r, *lock) || r.takes_over() ||
+            has_moved(*lock)) {
             return;
         }
         for (const held& h : all_.holds()) {
-            if (h.client == r.client && is_there(h, *lock) && older(h, r.line) &&
-                !was_looked_for(h, r.line)) {
+            if (h.client == r.client && is_there(h, *lock) && !has_moved(h.name) &&
+                older(h, r.line) && !was_looked_for(h, r.line)) {
                 violate("client " + std::to_string(r.client) + " tries lock " +
                         std::to_string(*lock) + " before it checks lock " + std::to_string(h.name) +
                         " as " + all_.field_of(h));
@@ -38,15 +36,28 @@ public:
 
 private:
     /// An acquire that hands a lock over goes with the releases, also where it finds nothing to
-    /// release any more.
-    bool may_hand_over(std::uint64_t client, std::size_t lock) const {
-        const auto last = last_.find({client, lock});
-        if (!all_.fenced(lock) || last == last_.end()) {
+    /// release any more: that of the first that this client takes for the lock after its last hold,
+    /// which nobody has seen the end of.
+    bool may_be_heir(const script_run& r, std::size_t lock) {
+        const auto last = last_.find({r.client, lock});
+        if (last == last_.end() || number_in(r.args.front()) <= number_in(last->second)) {
             return false;
         }
+        const std::string& heir = heirs_.try_emplace(last->second, r.args.front()).first->second;
         const auto& seen = all_.server().sightings(last->second);
-        return std::none_of(seen.begin(), seen.end(),
+        return heir == r.args.front() && all_.fenced(lock) && !all_.spec(lock)->replicas() &&
+               all_.how().run_as != deployment::cluster &&
+               std::none_of(seen.begin(), seen.end(),
                             [](const auto& s) { return s.what == server_node::sight::deleted; });
+    }
+
+    static std::uint64_t number_in(std::string_view field) {
+        return simulation::owner_in(std::string{field}).number;
+    }
+
+    /// A lock goes where its hash slot does, and is looked for there by a connection that is older.
+    bool has_moved(std::size_t lock) const {
+        return all_.server().has_moved(all_.spec(lock)->name());
     }
 
     /// A lock that waits for replicas has a connection of its own.
@@ -72,6 +83,7 @@ private:
     }
 
     std::map<std::pair<std::uint64_t, std::size_t>, std::string> last_{};  // holder, by client
+    std::map<std::string, std::string> heirs_{};                           // by the holder before
 };
 
 }  // namespace

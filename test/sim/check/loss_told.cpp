@@ -14,7 +14,6 @@ class loss_told final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "loss_told"; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void ran(const script_run& r) override {
         for (std::size_t i = 0; r.is("renew") && i < r.answer.items.size(); ++i) {

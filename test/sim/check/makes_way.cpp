@@ -14,7 +14,7 @@ public:
         // A script that ran again finds what it took before.
         if (r.script == "shared_read" && r.answer.what == reply::kind::bulk &&
             seen_.insert(std::string{r.args.front()}).second &&
-            all_.server().redis().exists(r.keys[2], all_.server().wall_clock())) {
+            all_.server().has(r.line, r.keys[2])) {
             violate(std::string{r.args.front()} + " reads though a writer waits");
         }
     }

@@ -24,9 +24,15 @@ private:
     void look(const held& h, const std::string& field) {
         server_node& server = all_.server();
         const std::string key{all_.spec(h.name)->name()};
+        const std::string deadline = timeout_key(key, field);
         const bool was_split = server.last_split(key) >= h.sent_at;
-        if (was_split ? !server.redis().anyone_has_field(key, field, server.wall_clock())
-                      : !server.redis().has_field(key, field, server.wall_clock())) {
+        const std::int64_t now = server.wall_clock();
+        fake_redis& redis = server.redis();
+        const bool has_it = was_split ? redis.anyone_has_field(key, field, now) &&
+                                            (!h.shared || redis.anyone_has(deadline, now))
+                                      : redis.has_field(key, field, now) &&
+                                            (!h.shared || redis.exists(deadline, now));
+        if (!has_it) {
             violate("user " + std::to_string(h.user) + " believes in lock " +
                     std::to_string(h.name) + " as " + field + ", which the server hasn't");
         }

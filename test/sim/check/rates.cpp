@@ -64,6 +64,7 @@ public:
 
 private:
     static constexpr std::int64_t full = std::numeric_limits<std::int64_t>::max() / 2;
+    static constexpr std::int64_t longest_us = 600'000'000;  ///< till all is back by any pace
 
     struct grant {
         std::int64_t wall_us;
@@ -145,20 +146,23 @@ private:
         judge(c, l.used, true);
     }
 
-    /// A token bucket. What others than this limit left there is not known.
+    /// A token bucket. What another limit of the key has left comes back at the pace of that one
+    /// until it is taken over, for no more than some microseconds' worth more or less.
     void judge_paced(log& l, const permit_count& c) {
         const limit_terms& t = limit(c);
+        const limit_terms& before = all_.how().limits[std::exchange(l.last_limit, c.limit)];
         const std::int64_t window_us = t.window_ms * 1000;
-        const auto all = static_cast<std::int64_t>(t.at_once() * limit_terms::unit) * window_us;
         const std::int64_t passed =
-            std::clamp<std::int64_t>(c.wall_us - l.last_wall_us, 0, window_us);
-        const std::int64_t back = passed * static_cast<std::int64_t>(t.permits());
-        l.least = std::min(l.least + back, all);
-        l.most = std::min(l.most + back, all);
-        const bool others = std::exchange(l.last_limit, c.limit) != c.limit && !l.runs.empty();
-        if (!std::exchange(l.known, true) || others) {
-            l.least = all - missing_at_most(t) * window_us;
-            l.most = all;
+            std::clamp<std::int64_t>(c.wall_us - l.last_wall_us, 0, longest_us);
+        const std::int64_t back = passed * static_cast<std::int64_t>(before.permits());
+        const std::int64_t inexact =
+            &before == &t ? 0 : 2 * static_cast<std::int64_t>(before.permits() + t.permits());
+        const std::int64_t more = all_of(t) - all_of(before);
+        l.least = std::min(l.least + back, all_of(before)) + more - inexact;
+        l.most = std::min(std::min(l.most + back, all_of(before)) + more + inexact, all_of(t));
+        if (!std::exchange(l.known, true)) {
+            l.least = all_of(t) - missing_at_most(t) * window_us;
+            l.most = all_of(t);
         }
         const auto price = [&](std::size_t i) {
             return static_cast<std::int64_t>(c.asked[i]) * window_us;
@@ -177,6 +181,11 @@ private:
                     std::to_string(c.asked[c.granted]) + " permits of " +
                     std::to_string(l.least / window_us));
         }
+    }
+
+    /// Of a permit as many as the window has microseconds.
+    static std::int64_t all_of(const limit_terms& t) noexcept {
+        return static_cast<std::int64_t>(t.at_once() * limit_terms::unit) * t.window_ms * 1000;
     }
 
     /// Whoever took them.

@@ -13,17 +13,18 @@ class released final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "released"; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void ran(const script_run& r) override {
         if (all_.how().has(fault::force)) {
             return;  // who takes its own client's lock away looks at it after that
         }
         if (r.is("release")) {
-            lines_.insert_or_assign(std::string{r.args.front()}, r.line);
+            // Of a read-write lock it names the channel first, and how it is told.
+            const std::string_view holder = r.args[r.is_shared("release") ? 2 : 0];
+            lines_.insert_or_assign(std::string{holder}, r.line);
             return;
         }
-        for (std::size_t i = 0; r.is("renew") && i < r.keys.size(); ++i) {
+        for (std::size_t i = 0; r.is("renew") && 2 * i < r.args.size(); ++i) {
             const auto last = lines_.find(r.args[2 * i]);
             if (last != lines_.end() && last->second == r.line) {
                 violate("client " + std::to_string(r.client) + " renews " + last->first +

@@ -2,37 +2,16 @@
 #ifndef CONCH_TEST_SIM_COUNTERS_FAULTS_HPP
 #define CONCH_TEST_SIM_COUNTERS_FAULTS_HPP
 
-#include "sim/client_node.hpp"
-#include "sim/network.hpp"
+#include "sim/effect.hpp"
 #include "sim/scenario.hpp"
-#include "sim/server_node.hpp"
 #include "sim/world.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 namespace conch::sim::counters {
 
-/// Where faults happen.
-class stage {
-public:
-    virtual world& the_world() noexcept = 0;
-    virtual const scenario& how() const noexcept = 0;
-    virtual server_node& server() noexcept = 0;
-    virtual network& net() noexcept = 0;
-    virtual std::vector<std::unique_ptr<client_node>>& clients() noexcept = 0;
-    virtual std::size_t names() const noexcept = 0;
-    virtual std::string channel(std::size_t name) const = 0;
-    virtual std::uint16_t hash_slot(std::size_t name) const = 0;
-    virtual void replace_client(std::uint64_t client, bool heard, effect* e) = 0;
-    virtual effect& attempt(fault f) = 0;
-
-protected:
-    ~stage() = default;
-};
+class stage;
 
 /// It can happen where counters are.
 bool knows(fault f) noexcept;

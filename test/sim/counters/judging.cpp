@@ -18,7 +18,7 @@ std::int64_t simulation::left(std::size_t name) {
 // Those who died keep what they had: there is nobody to give it back.
 std::int64_t simulation::taken(std::size_t name) const {
     std::int64_t all = 0;
-    for (const auto& t : takers_) {
+    for (const taker* const t : takers_) {
         all += t->name() == name ? t->has() : 0;
     }
     return all;
@@ -49,9 +49,7 @@ void simulation::judge_rest() {
             in_doubt += total_;
         }
     }
-    const bool crashed =
-        std::any_of(takers_.begin(), takers_.end(), [](const auto& t) { return t->dead(); });
-    for (std::size_t name = 0; name < specs_.size() && !may_lose() && !crashed; ++name) {
+    for (std::size_t name = 0; name < specs_.size() && !may_lose() && !any_crashed(); ++name) {
         if (is_latch(name)) {
             const std::int64_t lost = left(name) - tickets_ - taken(name);
             if (lost > unknown_[name] + in_doubt) {
@@ -78,8 +76,8 @@ void simulation::judge_order(const permit_call& c) {
     if (!took || is_latch(c.name)) {
         return;
     }
-    for (const auto& t : takers_) {
-        if (t->client() == c.client && t.get() != c.by && t->asks_now()) {
+    for (const taker* const t : takers_) {
+        if (t->client() == c.client && t != c.by && t->asks_now()) {
             const permit_call& other = *t->asks_now();
             if (other.what == kind::acquire && other.name == c.name && other.place < c.place &&
                 (other.completions == 0 || (other.ended_at > c.ended_at && !other.ec))) {
@@ -120,7 +118,7 @@ void simulation::judge_outcome(const permit_call& c) {
 }
 
 void simulation::judge_promptness() {
-    for (const auto& t : takers_) {
+    for (const taker* const t : takers_) {
         const permit_call* const c = t->asks_now();
         if (!c || t->dead() || c->what != kind::acquire || c->completions != 0 ||
             !clients_[t->client()]->running()) {
@@ -132,19 +130,13 @@ void simulation::judge_promptness() {
             }
             continue;
         }
-        const bool first = std::none_of(takers_.begin(), takers_.end(), [&](const auto& other) {
+        const bool first = std::none_of(takers_.begin(), takers_.end(), [&](const taker* other) {
             const permit_call* const o = other->asks_now();
             return o && other->client() == t->client() && o->what == kind::acquire &&
                    o->name == c->name && o->completions == 0 && o->place < c->place;
         });
-        if (!first || left(c->name) < c->permits) {
-            could_have_since_.erase(c->place);
-            continue;
-        }
-        const instant since = could_have_since_.emplace(c->place, world_.now()).first->second;
-        if (world_.now() - since > how_.promptness()) {
+        if (waits_in_vain(*c, first && left(c->name) >= c->permits)) {
             violate("promptness", "permits are left, and wanted");
-            could_have_since_.erase(c->place);
         }
     }
 }

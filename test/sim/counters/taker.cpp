@@ -3,8 +3,6 @@
 
 #include "sim/counters/simulation.hpp"
 
-#include <boost/system/errc.hpp>
-
 #include <utility>
 
 namespace conch::sim::counters {
@@ -12,35 +10,7 @@ namespace conch::sim::counters {
 using kind = permit_call::kind;
 
 taker::taker(simulation& all, std::uint64_t client, std::uint64_t seed)
-    : all_{all}, client_{client}, chance_{seed} {}
-
-client_node& taker::node() noexcept { return *all_.clients()[client_]; }
-
-void taker::plan(instant when) { all_.the_world().plan<&taker::act>(when, this, ++generation_); }
-
-void taker::plan_soon() {
-    plan(all_.the_world().now() + chance_.spread(100 * micros, all_.how().think));
-}
-
-void taker::start() { plan_soon(); }
-
-void taker::stop() {
-    stopped_ = true;
-    plan(all_.the_world().now());
-}
-
-void taker::act(std::uint64_t generation, std::uint64_t) {
-    if (generation != generation_ || dead_ || node().closing()) {
-        return;
-    }
-    if (!node().running()) {
-        plan(node().put_off());
-    } else if (asked_) {
-        give_up(generation, 0);
-    } else {
-        choose();
-    }
-}
+    : actor{all, client, seed}, all_{all} {}
 
 void taker::choose() {
     if (has_ > 0) {
@@ -82,7 +52,6 @@ void taker::choose_at_latch() {
 }
 
 void taker::ask(permit_call::kind what, std::int64_t permits) {
-    world& w = all_.the_world();
     permit_call& c = all_.begin(*this, what, permits);
     asked_ = &c;
     if (what == kind::acquire) {
@@ -90,19 +59,14 @@ void taker::ask(permit_call::kind what, std::int64_t permits) {
                  : chance_.once_in(8) ? duration{}
                                       : duration{chance_.spread(1 * millis, 3 * seconds)};
     }
-    w.note("ask", client_,
-           static_cast<std::uint64_t>(what) * 100 + static_cast<std::uint64_t>(permits));
     has_ -= what == kind::release ? permits : 0;
-    node().turn([&] { send(c); });
-    if (all_.how().has(fault::cancel) && chance_.once_in(3)) {
-        w.plan<&taker::give_up>(w.now() + chance_.spread(10 * micros, 1 * seconds), this,
-                                generation_);
-    }
+    put(c, static_cast<std::uint64_t>(what));
 }
 
-void taker::send(permit_call& c) {
+void taker::send(want& w) {
+    permit_call& c = static_cast<permit_call&>(w);
     engine::lock_engine& engine = node().engine();
-    const impl::count_spec_ptr& spec = all_.spec(name_);
+    const impl::count_spec_ptr& spec = all_.count_spec(name_);
     const lock::caller me{static_cast<call*>(&c), &c.running};
     using change = lock::counter_change::kind;
     const bool latch = all_.is_latch(name_);
@@ -116,25 +80,6 @@ void taker::send(permit_call& c) {
         case kind::drain: engine.change_permits(spec, change::drain, 0, me, &c.result); return;
         case kind::look: engine.change_permits(spec, change::look, 0, me, &c.result); return;
     }
-}
-
-void taker::give_up(std::uint64_t generation, std::uint64_t) {
-    if (generation != generation_ || dead_ || !asked_ || !asked_->running) {
-        return;
-    }
-    if (!node().running()) {
-        all_.the_world().plan<&taker::give_up>(node().put_off(), this, generation);
-        return;
-    }
-    all_.the_world().note("give up", client_);
-    node().turn([&] {
-        if (asked_->running) {  // it may have ended as the turn began
-            all_.attempt(fault::cancel).felt();
-            asked_->given_up = true;
-            node().engine().cancel(*asked_->running, boost::system::errc::make_error_code(
-                                                         boost::system::errc::operation_canceled));
-        }
-    });
 }
 
 // A release that failed for a known reason was not made: it is made again.

@@ -9,9 +9,6 @@
 namespace conch::sim::majority {
 namespace {
 
-constexpr std::size_t most_violations = 8;
-/// Some hundred times as many as usual: a client that spins.
-constexpr std::uint64_t most_events = 8'000'000;
 /// Between two looks at what goes on by itself.
 constexpr instant inspection = 10 * millis;
 
@@ -53,11 +50,10 @@ bool held::joined_since(instant then) const {
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
 
 simulation::simulation(std::uint64_t seed, bool print)
-    : world_{seed, print},
+    : course{seed, print},
       more_{~seed},
       how_{world_.chance, dice{more_.seed()}},
       forces_(how_.names) {
-    outcome_.seed = seed;
     for (std::size_t i = 0; i < how_.servers; ++i) {
         machine& m = machines_.emplace_back();
         m.server = std::make_unique<server_node>(
@@ -156,14 +152,6 @@ void simulation::replace(process& p, bool heard, effect* e) {
     add_process();
 }
 
-void simulation::violate(std::string_view checker, std::string_view what) {
-    world_.note("VIOLATION");
-    if (outcome_.violations.size() < most_violations) {
-        outcome_.violations.push_back(std::string{checker} + ": " + std::string{what} + ", at " +
-                                      std::to_string(world_.now() / micros) + " us");
-    }
-}
-
 void simulation::turned(process& p) {
     for (const auto& check : checkers_) {
         check->turned(p);
@@ -185,15 +173,6 @@ void simulation::completed(call& c) {
 
 void simulation::ended(call& c) { c.by->ended(c); }
 
-bool simulation::enough() const noexcept {
-    return outcome_.violations.size() >= most_violations || world_.events() > most_events;
-}
-
-void simulation::run_until(instant until) {
-    while (!enough() && world_.step(until)) {
-    }
-}
-
 void simulation::inspect(std::uint64_t, std::uint64_t) {
     for (const auto& check : checkers_) {
         check->inspected();
@@ -210,16 +189,7 @@ outcome simulation::run() {
     faults_->heal();
     run_until(end_of_work_);
     wind_down();
-    if (world_.events() > most_events) {
-        violate("bounds", "it never ends");
-    }
-    for (const auto& [f, what_came_of_it] : attempts_) {
-        ++outcome_.attempts[static_cast<std::size_t>(f)];
-        outcome_.faults[static_cast<std::size_t>(f)] += what_came_of_it.was_felt() ? 1 : 0;
-    }
-    outcome_.trace_hash = world_.trace_hash();
-    outcome_.events = world_.events();
-    return std::move(outcome_);
+    return finish();
 }
 
 bool simulation::busy() const noexcept {

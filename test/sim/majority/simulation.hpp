@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SIM_MAJORITY_SIMULATION_HPP
 #define CONCH_TEST_SIM_MAJORITY_SIMULATION_HPP
 
+#include "sim/course.hpp"
 #include "sim/majority/check/checker.hpp"
 #include "sim/majority/group_node.hpp"
 #include "sim/majority/process.hpp"
@@ -9,17 +10,13 @@
 #include "sim/majority/standing.hpp"
 #include "sim/majority/user.hpp"
 #include "sim/network.hpp"
-#include "sim/outcome.hpp"
 #include "sim/server_node.hpp"
-#include "sim/world.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <memory>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace conch::sim::majority {
@@ -52,18 +49,15 @@ struct held {
 
 /// One run: processes with users, independent servers, a network to each, the faults of a scenario,
 /// and the checkers that watch them.
-class simulation {
+class simulation : public course {
 public:
     explicit simulation(std::uint64_t seed, bool print = false);
-    simulation(const simulation&) = delete;
-    simulation& operator=(const simulation&) = delete;
     ~simulation();
 
     outcome run();
 
     // For users, faults and checkers.
 
-    world& the_world() noexcept { return world_; }
     const scenario& how() const noexcept { return how_; }
     server_node& server(std::size_t i) noexcept { return *machines_[i].server; }
     network& net(std::size_t i) noexcept { return *machines_[i].net; }
@@ -95,8 +89,6 @@ public:
     void replace(process& p, bool heard, effect* e);
     void count_closing() noexcept { ++outcome_.closings; }
     std::uint64_t one_more_seed() noexcept { return more_.seed(); }
-    effect& attempt(fault f) { return attempts_.emplace_back(f, effect{}).second; }
-    void violate(std::string_view checker, std::string_view what);
 
     // The processes'.
 
@@ -119,8 +111,6 @@ private:
     static constexpr std::size_t most_processes = 8;
 
     void add_process();
-    bool enough() const noexcept;
-    void run_until(instant until);
     void inspect(std::uint64_t, std::uint64_t);
     void wind_down();
     void come_to_rest();
@@ -128,10 +118,8 @@ private:
     void rush(std::size_t name);
     bool busy() const noexcept;
 
-    world world_;
     dice more_;  // for choices that came later: they change no earlier one
     const scenario how_;
-    std::deque<std::pair<fault, effect>> attempts_{};
     std::vector<machine> machines_{};
     std::unique_ptr<standing> locks_{};
     std::vector<forces> forces_{};
@@ -144,7 +132,6 @@ private:
     instant end_of_work_ = 0;
     instant settled_at_ = 0;
     bool stopped_ = false;
-    outcome outcome_{};
 };
 
 }  // namespace conch::sim::majority

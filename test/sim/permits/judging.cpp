@@ -32,7 +32,7 @@ bool simulation::believes(const tenant& t) const {
 void simulation::judge_limit() {
     for (std::size_t name = 0; name < specs_.size() && !may_lose(); ++name) {
         std::int64_t all = 0;
-        for (const auto& t : tenants_) {
+        for (const tenant* const t : tenants_) {
             all += t->name() == name && believes(*t) ? t->permits() : 0;
         }
         if (all > total_) {
@@ -56,6 +56,7 @@ void simulation::judge_conservation() {
 }
 
 void simulation::judge_rest() {
+    judge_conservation();
     bool all_drained = true;
     for (const auto& c : clients_) {
         const engine::inventory i = c->engine().belongings();
@@ -71,7 +72,7 @@ void simulation::judge_rest() {
         if (a.out != 0 && !how_.has(fault::server_clock)) {
             violate("return", std::to_string(a.out) + " permits are still out");
         }
-        const bool may_be_left = crashed_ || !all_drained || may_lose();
+        const bool may_be_left = any_crashed() || !all_drained || may_lose();
         if (a.over != 0 && !may_be_left && !how_.has(fault::cancel) && !how_.disconnects() &&
             !how_.refuses()) {
             violate("return", std::to_string(a.over) + " permits were not given back");
@@ -89,8 +90,8 @@ void simulation::judge_order(const permit_call& c) {
     if (!c.view) {
         return;
     }
-    for (const auto& t : tenants_) {
-        if (t->client() == c.client && t.get() != c.by && t->asks_now()) {
+    for (const tenant* const t : tenants_) {
+        if (t->client() == c.client && t != c.by && t->asks_now()) {
             const permit_call& other = *t->asks_now();
             if (other.what == kind::acquire && other.permits <= total_ && other.name == c.name &&
                 other.place < c.place && !other.given_up &&
@@ -135,13 +136,13 @@ void simulation::judge_outcome(const permit_call& c) {
 }
 
 void simulation::judge_promptness() {
-    for (const auto& t : tenants_) {
+    for (const tenant* const t : tenants_) {
         const permit_call* const c = t->asks_now();
         if (!c || t->dead() || c->what != kind::acquire || c->completions != 0 ||
             !clients_[t->client()]->running()) {
             continue;
         }
-        const bool first = std::none_of(tenants_.begin(), tenants_.end(), [&](const auto& other) {
+        const bool first = std::none_of(tenants_.begin(), tenants_.end(), [&](const tenant* other) {
             const permit_call* const o = other->asks_now();
             return o && other->client() == t->client() && o->what == kind::acquire &&
                    o->name == c->name && o->completions == 0 && o->place < c->place;
@@ -149,14 +150,8 @@ void simulation::judge_promptness() {
         const account a = look(c->name);
         // Of more than there are it is to be told.
         const bool can_end = c->permits > total_ ? a.set : a.left + a.over >= c->permits;
-        if (!first || !can_end) {
-            could_have_since_.erase(c->place);
-            continue;
-        }
-        const instant since = could_have_since_.emplace(c->place, world_.now()).first->second;
-        if (world_.now() - since > how_.promptness()) {
+        if (waits_in_vain(*c, first && can_end)) {
             violate("promptness", "permits are left and wanted, or never will be");
-            could_have_since_.erase(c->place);
         }
     }
 }
@@ -164,7 +159,7 @@ void simulation::judge_promptness() {
 // In each turn: what is over was told so. In the calm nothing is lost that is renewed.
 void simulation::judge_losses(std::uint64_t client) {
     const client_node& node = *clients_[client];
-    for (const auto& t : tenants_) {
+    for (const tenant* const t : tenants_) {
         const held* const h = t->has();
         if (t->client() != client || t->dead() || !h) {
             continue;

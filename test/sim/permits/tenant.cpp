@@ -3,8 +3,6 @@
 
 #include "sim/permits/simulation.hpp"
 
-#include <boost/system/errc.hpp>
-
 #include <algorithm>
 
 namespace conch::sim::permits {
@@ -17,39 +15,17 @@ constexpr instant shortest_lease = 100 * millis;
 }  // namespace
 
 tenant::tenant(simulation& all, std::uint64_t client, std::uint64_t seed)
-    : all_{all}, client_{client}, chance_{seed} {}
-
-client_node& tenant::node() noexcept { return *all_.clients()[client_]; }
-
-void tenant::plan_soon() {
-    world& w = all_.the_world();
-    w.plan<&tenant::act>(w.now() + chance_.spread(100 * micros, all_.how().think), this,
-                         ++generation_);
-}
-
-void tenant::start() { plan_soon(); }
-
-void tenant::stop() {
-    stopped_ = true;
-    all_.the_world().plan<&tenant::act>(all_.the_world().now(), this, ++generation_);
-}
-
-void tenant::act(std::uint64_t generation, std::uint64_t) {
-    if (generation != generation_ || dead_ || node().closing()) {
-        return;
-    }
-    if (!node().running()) {
-        all_.the_world().plan<&tenant::act>(node().put_off(), this, ++generation_);
-    } else if (asked_) {
-        give_up(generation, 0);
-    } else if (has_) {
-        use();
-    } else if (!stopped_) {
-        choose();
-    }
-}
+    : actor{all, client, seed}, all_{all} {}
 
 void tenant::choose() {
+    if (has_) {
+        use();
+    } else if (!stopped_) {
+        begin();
+    }
+}
+
+void tenant::begin() {
     name_ = chance_.below(all_.names());
     const std::int64_t most = all_.total();
     const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
@@ -104,23 +80,17 @@ lock_options tenant::choose_options(bool waits) {
 }
 
 void tenant::ask(permit_call::kind kind, std::int64_t permits) {
-    world& w = all_.the_world();
     permit_call& c = all_.begin(*this, kind, permits);
     asked_ = &c;
     if (kind == what::acquire || kind == what::try_acquire || kind == what::extend) {
         c.options = choose_options(kind == what::acquire);
         c.wait = kind == what::acquire ? c.options.wait.value_or(forever) : duration{};
     }
-    w.note("ask", client_,
-           static_cast<std::uint64_t>(kind) * 100 + static_cast<std::uint64_t>(permits));
-    node().turn([&] { send(c); });
-    if (all_.how().has(fault::cancel) && chance_.once_in(3)) {
-        w.plan<&tenant::give_up>(w.now() + chance_.spread(10 * micros, 1 * seconds), this,
-                                 generation_);
-    }
+    put(c, static_cast<std::uint64_t>(kind));
 }
 
-void tenant::send(permit_call& c) {
+void tenant::send(counters::want& w) {
+    permit_call& c = static_cast<permit_call&>(w);
     engine::lock_engine& engine = node().engine();
     const lock::caller me{static_cast<call*>(&c), &c.running};
     using change = lock::counter_change::kind;
@@ -143,25 +113,6 @@ void tenant::send(permit_call& c) {
             return;
         }
     }
-}
-
-void tenant::give_up(std::uint64_t generation, std::uint64_t) {
-    if (generation != generation_ || dead_ || !asked_ || !asked_->running) {
-        return;
-    }
-    if (!node().running()) {
-        all_.the_world().plan<&tenant::give_up>(node().put_off(), this, generation);
-        return;
-    }
-    all_.the_world().note("give up", client_);
-    node().turn([&] {
-        if (asked_->running) {  // it may have ended as the turn began
-            all_.attempt(fault::cancel).felt();
-            asked_->given_up = true;
-            node().engine().cancel(*asked_->running, boost::system::errc::make_error_code(
-                                                         boost::system::errc::operation_canceled));
-        }
-    });
 }
 
 void tenant::ended(permit_call& c) {

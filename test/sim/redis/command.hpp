@@ -54,6 +54,8 @@ bool is_fence_key(std::string_view key) noexcept;
 
 /// Tells of waiters of a fair lock, by the fields that holders have.
 bool is_of_waiters(std::string_view key) noexcept;
+/// The key with the deadline of a reader, as one of conch has it.
+std::string timeout_key(std::string_view lock, std::string_view field);
 bool same_word(std::string_view a, std::string_view b) noexcept;
 
 inline constexpr const char* wrong_type =

@@ -22,8 +22,8 @@ enum class deployment : std::uint8_t {
     alone,
     sentinel,
     cluster,
-    read_write,  ///< alone, and all locks are read-write locks
-    fair,        ///< in any of the three ways, and all locks are fair
+    read_write,  ///< run in any of these ways, and all locks are read-write locks
+    fair,        ///< the same, and all locks are fair
     majority,    ///< several, each by itself, and all locks are those of majorities
     counters,    ///< run in any way, for semaphores
     permits,     ///< the same, for permits with leases

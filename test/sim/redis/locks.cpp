@@ -62,6 +62,10 @@ bool is_fence_key(std::string_view key) noexcept {
     return key.starts_with("redisson_lock_token:{") || key.starts_with("conch_token_mutex_fence:{");
 }
 
+std::string timeout_key(std::string_view lock, std::string_view field) {
+    return '{' + std::string{lock} + "}:" + std::string{field} + ":rwlock_timeout:1";
+}
+
 bool is_of_waiters(std::string_view key) noexcept { return key.starts_with(waiters_prefix); }
 
 void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
@@ -215,6 +219,11 @@ std::vector<std::pair<std::string, std::int64_t>> fake_redis::line_scores(std::s
         }
     }
     return all;
+}
+
+bool fake_redis::is_read_write(const entry* e) noexcept {
+    const hash_value* h = hash_in(e);
+    return h && std::any_of(h->begin(), h->end(), [](const auto& f) { return f.first == "mode"; });
 }
 
 std::vector<std::string> fake_redis::fields_in(const entry* e) {

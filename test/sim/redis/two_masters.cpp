@@ -35,10 +35,14 @@ bool fake_redis::is_told_by(fleet::process p, fleet::process by) const noexcept 
     return fleet_.clustered() ? fleet_.reach(p, by) : data_.same(p, by);
 }
 
-bool fake_redis::anyone_has(std::string_view key, std::int64_t now_us) {
+bool fake_redis::exists_at(fleet::process p, std::string_view key, std::int64_t now_us) {
     set_now(now_us);
+    return data_.of(p).find(key) != nullptr;
+}
+
+bool fake_redis::anyone_has(std::string_view key, std::int64_t now_us) {
     for (fleet::process p = 0; p < data_.count(); ++p) {
-        if (data_.of(p).find(key)) {
+        if (exists_at(p, key, now_us)) {
             return true;
         }
     }
@@ -47,9 +51,10 @@ bool fake_redis::anyone_has(std::string_view key, std::int64_t now_us) {
 
 bool fake_redis::anyone_has_field(std::string_view key, std::string_view field,
                                   std::int64_t now_us) {
+    set_now(now_us);
     for (fleet::process p = 0; p < data_.count(); ++p) {
-        const auto all = holders_at(p, key, now_us);
-        if (std::any_of(all.begin(), all.end(), [&](const auto& h) { return h.field == field; })) {
+        const auto all = fields_in(data_.of(p).find(key));
+        if (std::find(all.begin(), all.end(), field) != all.end()) {
             return true;
         }
     }
@@ -62,7 +67,12 @@ std::vector<fake_redis::placed_field> fake_redis::holders_at(fleet::process p, s
     const entry* e = data_.of(p).find(key);
     std::vector<placed_field> all;
     for (std::string& field : fields_in(e)) {
-        all.push_back({std::move(field), e->expires_ms});
+        // The hash of a read-write lock lives as long as the last of its readers.
+        const bool reads = is_read_write(e) && !field.ends_with(":write");
+        const entry* own = reads ? data_.of(p).find(timeout_key(key, field)) : e;
+        if (own) {
+            all.push_back({std::move(field), own->expires_ms});
+        }
     }
     return all;
 }

@@ -52,6 +52,20 @@ TEST_F(two_masters_test, a_replica_that_takes_over_lacks_the_last_writes) {
     EXPECT_EQ(get(heir), "$1\r\n1\r\n");
 }
 
+// The hash lives as long as the last of its readers.
+TEST_F(two_masters_test, a_reader_holds_until_the_end_of_its_own_key) {
+    const std::string deadline = timeout_key("k", "one");
+    const char* const take =
+        "redis.call('hset', KEYS[1], 'mode', 'read', 'one', '1', 'gone', '1') "
+        "redis.call('pexpire', KEYS[1], '9000') return redis.call('set', KEYS[2], '1', 'px', "
+        "'100')";
+    ask(old, {"EVAL", take, "2", "k", deadline});
+    const auto all = server.holders_at(0, "k", now_us);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all.front().field, "one");
+    EXPECT_EQ(all.front().expires_ms, now_us / 1000 + 100);
+}
+
 TEST_F(two_masters_test, neither_has_what_is_written_to_the_other) {
     split(0);
     set(old, "1");

@@ -74,4 +74,71 @@ TEST_F(plain_cluster_engine, a_renewal_calls_for_a_connection_to_the_new_master_
     EXPECT_GE(valid_until(op.view) - now(), 29s);
 }
 
+/// A reader of the read-write lock "a", one of whose keys is at `m2` already.
+struct engine_divided_reader : plain_cluster_engine {
+    engine_divided_reader() {
+        connect_to_m2();
+        advance(1s);
+        EXPECT_EQ(sent("m1"), lines{"shared_renew a " + deadline + " c:1 3000"});
+    }
+
+    operation& hold_to_read() {
+        kind = &conch::protocol::shared_read_protocol;
+        operation& op = hold("a", {.lease = 3s});
+        kind = &conch::protocol::mutex_protocol;
+        return op;
+    }
+
+    const std::string deadline = "{a}:c:1:rwlock_timeout:1";
+    const operation& op = hold_to_read();
+    const std::string renew_deadline = "value_renew " + deadline + " 1 3000";
+};
+
+TEST_F(engine_divided_reader, is_renewed_at_each_key_and_counts_from_the_first) {
+    reply("m1", error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(sent("m1"), lines{renew_of("a", 1, 3000)});
+    const auto asked_at = now();
+    advance(200ms);
+    reply("m1", array(integer(1)));
+    EXPECT_EQ(sent("m1"), lines{renew_deadline});
+    reply("m1", sends_on("ASK", "a", "m2"));
+    EXPECT_EQ(sent("m2"), (lines{"ASKING", renew_deadline}));
+    EXPECT_EQ(engine.counters().renewals, 0u);
+    reply("m2", ok() + array(integer(1)));
+    EXPECT_EQ(engine.counters().renewals, 1u);
+    EXPECT_EQ(valid_until(op.view), conch::core::lease_end(asked_at, 3s));
+}
+
+TEST_F(engine_divided_reader, is_told_that_its_deadline_has_passed) {
+    reply("m1", sends_on("ASK", "a", "m2"));
+    EXPECT_EQ(sent("m1"), lines{renew_of("a", 1, 3000)});
+    reply("m1", array(integer(1)));
+    reply("m1", array(integer(0)));
+    EXPECT_EQ(lost(op.view), errc::lock_lost);
+}
+
+TEST_F(engine_divided_reader, is_released_at_the_lock_alone_and_renewed_at_no_further_key) {
+    const std::string end = " redisson_rwlock:{a} publish c:1";
+    reply("m1", error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    sent("m1");
+    release(op);
+    EXPECT_EQ(sent("m1"), lines{"shared_release a " + deadline + end});
+    reply("m1", array(integer(1)) + error("TRYAGAIN Multiple keys request during rehashing"));
+    EXPECT_EQ(sent("m1"), lines{"shared_release a" + end});
+    reply("m1", integer(0));
+    EXPECT_EQ(sent("m1"), lines{});
+}
+
+// The lock's own TTL is that of other readers, too.
+TEST_F(engine_divided_reader, that_is_given_too_long_a_time_lowers_that_of_its_own_key_alone) {
+    reply("m1", array(integer(9000)));
+    EXPECT_EQ(sent("m1"), lines{"shared_renew a " + deadline + " c:1 -3000"});
+    reply("m1", error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(sent("m1"), lines{renew_of("a", 1, 0)});
+    reply("m1", array(integer(1)));
+    EXPECT_EQ(sent("m1"), lines{"value_renew " + deadline + " 1 -3000"});
+    reply("m1", array(integer(1)));
+    EXPECT_EQ(lost(op.view), errc{});
+}
+
 }  // namespace

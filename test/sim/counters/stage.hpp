@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef CONCH_TEST_SIM_COUNTERS_STAGE_HPP
+#define CONCH_TEST_SIM_COUNTERS_STAGE_HPP
+
+#include "protocol/count_spec.hpp"
+#include "sim/client_node.hpp"
+#include "sim/counters/actor.hpp"
+#include "sim/course.hpp"
+#include "sim/network.hpp"
+#include "sim/scenario.hpp"
+#include "sim/server_node.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace conch::sim::counters {
+
+class fault_injector;
+
+/// One run of clients whose actors ask for permits, a server that is run in any way, and the faults
+/// of a scenario: all but what they ask for, and what must be true of it.
+class stage : public course, protected client_events {
+public:
+    outcome run();
+
+    // For actors and faults.
+
+    const scenario& how() const noexcept { return how_; }
+    server_node& server() noexcept { return server_; }
+    network& net() noexcept { return network_; }
+    std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
+    std::size_t names() const noexcept { return specs_.size(); }
+    const impl::count_spec_ptr& count_spec(std::size_t name) const noexcept { return specs_[name]; }
+    /// So many permits each semaphore has, once they are set.
+    std::int64_t total() const noexcept { return total_; }
+    /// What a process that ends has asked for may have been done.
+    void replace_client(std::uint64_t client, bool heard, effect* e);
+
+protected:
+    /// With one or two semaphores of this kind. `narrow`: what else the scenario is to be like.
+    stage(std::uint64_t seed, bool print, impl::count_spec::kind what, void (*narrow)(scenario&));
+    /// The calls that the engines know are those of who derives from this: it ends the clients.
+    ~stage();
+
+    impl::count_spec_ptr make_spec(impl::count_spec::kind what, const std::string& name) const;
+    /// When all semaphores are there: clients, and who acts for them.
+    void set_up();
+    /// An actor asks for this now.
+    void begin(want& c, std::size_t place, actor& by, std::int64_t permits) const;
+    /// Writes, or the time to live of keys, may be lost: nobody can say what is left.
+    bool may_lose() const noexcept { return how_.may_forget(); }
+    /// Of a client's process.
+    bool any_crashed() const noexcept;
+    /// Who waits so could have what it wants, since too long a time.
+    bool waits_in_vain(const want& c, bool could_have_it);
+
+    const scenario how_;
+    server_node server_;
+    network network_;
+    std::vector<impl::count_spec_ptr> specs_{};
+    std::int64_t total_ = 0;
+    std::vector<std::unique_ptr<client_node>> clients_{};
+    instant settled_at_ = 0;
+    bool stopped_ = false;
+
+private:
+    virtual std::unique_ptr<actor> make_actor(std::uint64_t client, std::uint64_t seed) = 0;
+    /// Now and then, until all stop.
+    virtual void judge_meanwhile() = 0;
+    /// The same, when all has settled.
+    virtual void judge_promptness() = 0;
+    virtual void judge_rest() = 0;
+
+    static constexpr std::size_t most_clients = 8;
+
+    void add_client();
+    void inspect(std::uint64_t, std::uint64_t);
+    void wind_down();
+    bool busy() const noexcept;
+
+    std::vector<std::unique_ptr<actor>> actors_{};
+    std::map<std::uint64_t, instant> could_have_since_{};  // by place of the call
+    std::unique_ptr<fault_injector> faults_;
+    bool closing_ = false;  // clients are shut down in the end, while they are asked for something
+};
+
+}  // namespace conch::sim::counters
+
+#endif
