@@ -20,6 +20,8 @@ struct hold_events {
     bool (*pass_on)(acquisition& a);
     /// The release is to leave. Whether the acquire of a waiter leaves instead, and does it too.
     bool (*hand_over)(acquisition& a);
+    /// What admitted nobody else is the hold of a reader from now on.
+    void (*downgraded)(acquisition& a);
     /// The hold ended. `releasing`: its release leaves in this turn.
     void (*ended)(acquisition& a, bool releasing);
     /// So many clients were told of a release.

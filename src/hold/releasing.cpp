@@ -27,7 +27,8 @@ protocol::release_request request_of(const wire::call& c) noexcept {
     return {.spec = *a.spec,
             .holder = field_of(a),
             .sharded = a.home.client.servers.sharded(),
-            .lock_key_only = protocol::has_places(*a.spec) && !c.type->divisible};
+            .lock_key_only = protocol::has_places(*a.spec) && !c.type->divisible,
+            .downgraded = a.two_fields};
 }
 
 // When the key must have expired by itself, whatever became of the release.

@@ -53,6 +53,17 @@ void slot::ride() {
     }
 }
 
+// Readers that waited for a writer come in beside it; those that can't ride ask the server.
+void slot::downgraded(acquisition& a) {
+    a.granted_at = env().now;
+    rides_ = 0;
+    if (has_waiters()) {
+        ride();
+    }
+    tell(has_waiters() ? wake::local_release : wake::nobody);
+    advance();
+}
+
 // Waiters of the same owner would wait for themselves.
 void slot::nest_others(acquisition& a) {
     if (a.terms.owner == 0) {

@@ -43,6 +43,7 @@ struct request {
     static const request try_lock;
     static const request unlock;
     static const request extend;
+    static const request downgrade;
     static const request wait_lost;
     static const request status;
     static const request force_unlock;
