@@ -27,7 +27,7 @@ void take_counted(client_core& c, operation& op, bool try_only) {
     c.engine().acquire_permits(p.of, p.number, p.options.amount(), try_only, caller_of(op));
 }
 
-void change_counted(client_core& c, operation& op, lock::permit_change::kind what) {
+void change_counted(client_core& c, operation& op, lock::counter_change::kind what) {
     auto& p = static_cast<count_operation&>(op);
     c.engine().change_permits(p.of, what, p.number, caller_of(op), &p.number);
 }
@@ -126,47 +126,47 @@ constinit const request request::try_acquire_counted{
 
 constinit const request request::add_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::add); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::add); },
 };
 
 constinit const request request::set_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::set); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::set); },
 };
 
 constinit const request request::try_set_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::try_set); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::try_set); },
 };
 
 constinit const request request::drain_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::drain); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::drain); },
 };
 
 constinit const request request::arm_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::arm); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::arm); },
 };
 
 constinit const request request::count_down_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::count_down); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::count_down); },
 };
 
 constinit const request request::look_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::look); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::look); },
 };
 
 constinit const request request::look_out_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::look_out); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::look_out); },
 };
 
 constinit const request request::look_total_counted{
     .begin = [](client_core& c,
-                operation& op) { change_counted(c, op, lock::permit_change::kind::look_total); },
+                operation& op) { change_counted(c, op, lock::counter_change::kind::look_total); },
 };
 
 constinit const request request::shutdown{

@@ -24,7 +24,7 @@ void lock_engine::shutdown(duration drain) {
 void lock_engine::turn_away() {
     slots_.give_up_all(errc::client_closed);
     limiters_.give_up_all(errc::client_closed);
-    semaphores_.turn_away();
+    counters_.turn_away();
     queries_.give_up_all(errc::client_closed);
 }
 
@@ -65,7 +65,7 @@ void lock_engine::close() {
     servers_.close();
     slots_.close();
     limiters_.retire_idle();
-    semaphores_.close();
+    counters_.close();
 }
 
 }  // namespace conch::engine

@@ -1,48 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/engine.hpp"
 
+#include "core/lock_terms.hpp"
+
 #include <algorithm>
 
 namespace conch::engine {
 namespace {
 
-duration lease_of(const lock_options& o, const config& c) noexcept {
-    return o.lease.value_or(c.default_lease);
-}
-
-bool renews(const lock_options& o, const config& c) noexcept {
-    return o.renew.value_or(c.default_renew);
-}
-
 lock::request_terms terms_of(const lock_options& o, const config& c, bool try_only,
                              std::uint64_t owner) noexcept {
     const std::uint64_t of = owner != 0 || !o.owner ? owner : o.owner->id();
-    return {{.lease = lease_of(o, c),
+    return {{.lease = core::lease_of(o, c),
              .owner = of & lock::hold_terms::largest_owner,
-             .renew = renews(o, c)},
+             .renew = core::renews(o, c)},
             o.max_hold,
             o.wait.value_or(try_only ? duration::zero() : forever),
             try_only};
 }
 
 }  // namespace
-
-errc check_options(const lock_options& o, const config& c) noexcept {
-    if (o.wait && *o.wait < duration::zero()) {
-        return errc::invalid_wait;
-    }
-    if (!core::lease_is_good(lease_of(o, c), renews(o, c))) {
-        return errc::invalid_lease;
-    }
-    if (o.max_hold < core::shortest_lease) {
-        return errc::invalid_max_hold;
-    }
-    const duration longest_stop = std::min(lease_of(o, c), o.max_hold) / 2;
-    if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > longest_stop)) {
-        return errc::invalid_stop_before;
-    }
-    return {};
-}
 
 // So late, leases are in danger; sooner, it is the everyday life of a loop that has much to do.
 constexpr duration long_standstill = std::chrono::milliseconds{500};
@@ -88,7 +65,7 @@ void lock_engine::end_turn() {
     slots_.renewing.flush();
     slots_.retire_idle();
     limiters_.retire_idle();
-    semaphores_.retire_idle();
+    counters_.retire_idle();
     halted_ = false;
     for (std::size_t i = 0; i < links(); ++i) {
         halted_ = halted_ || halted(i);
@@ -114,13 +91,13 @@ bool lock_engine::make_room(lock::caller from) {
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                           lock::caller from, std::uint64_t owner) {
-    errc bad = check_options(options, env_.settings);
+    errc bad = core::check_options(options, env_.settings);
     if (bad == errc{} && spec->permits() == 0) {
         bad = errc::invalid_permits;
     }
     // Else a renewal could wait behind a WAIT until it is too late, or each grant come too late.
     const duration least = 4 * std::chrono::milliseconds{spec->replicas().within_ms};
-    if (bad == errc{} && lease_of(options, env_.settings) < least) {
+    if (bad == errc{} && core::lease_of(options, env_.settings) < least) {
         bad = errc::invalid_lease;
     }
     if (bad == errc{} && options.max_hold < least) {
@@ -226,18 +203,18 @@ void lock_engine::acquire_permits(const impl::count_spec_ptr& spec, std::int64_t
     } else if (wait < duration::zero()) {
         done_.refuse(from, errc::invalid_wait);
     } else if (admit(from)) {
-        semaphores_.acquire(spec, permits, wait, try_only, from);
+        counters_.acquire(spec, permits, wait, try_only, from);
     }
 }
 
-void lock_engine::change_permits(const impl::count_spec_ptr& spec, lock::permit_change::kind what,
+void lock_engine::change_permits(const impl::count_spec_ptr& spec, lock::counter_change::kind what,
                                  std::int64_t permits, lock::caller from, std::int64_t* result) {
     if (permits > protocol::most_permits || permits < -protocol::most_permits) {
         done_.refuse(from, errc::invalid_permits);
-    } else if (semaphores_.changing() >= 2 * env_.settings.max_pending) {
+    } else if (counters_.changing() >= 2 * env_.settings.max_pending) {
         done_.refuse(from, errc::overloaded);
     } else if (admit(from)) {
-        semaphores_.change(spec, what, permits, from, result);
+        counters_.change(spec, what, permits, from, result);
     }
 }
 
@@ -277,14 +254,14 @@ void lock_engine::on_lost(void* self, wire::link& l, errc lasting_reason) {
     }
     e.queries_.give_up_all(lasting_reason, &l);
     e.limiters_.give_up_all(lasting_reason, &l);
-    e.semaphores_.give_up_all(lasting_reason, l);
+    e.counters_.give_up_all(lasting_reason, l);
     e.slots_.give_up_all(lasting_reason, &l);
 }
 
 void lock_engine::on_regrouped(void* self) {
     auto& e = *static_cast<lock_engine*>(self);
     e.slots_.regrouped();
-    e.semaphores_.regrouped();
+    e.counters_.regrouped();
 }
 
 void lock_engine::connected(std::size_t i) { connection(i).connected(); }
@@ -329,11 +306,11 @@ inventory lock_engine::belongings() const noexcept {
             .level_changes = slots_.nesting.changes(),
             .downgrades = slots_.downgrading.on_their_way(),
             .queries = queries_.live(),
-            .permit_requests = limiters_.requests.live() + semaphores_.waiters.live(),
-            .permit_changes = semaphores_.changing(),
+            .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
+            .counter_changes = counters_.changing(),
             .slots = slots_.size(),
             .limiters = limiters_.size(),
-            .semaphores = semaphores_.size(),
+            .counters = counters_.size(),
             .renewals = slots_.renewing.on_their_way(),
             .timers = env_.timers.size() + slots_.renewing.scheduled(),
             .input_room = servers_.input_room()};
@@ -342,7 +319,7 @@ inventory lock_engine::belongings() const noexcept {
 void lock_engine::copy_counters(stats& s) const noexcept {
     s = env_.telemetry.counters;
     s.holds_now = slots_.keeping.levels();
-    s.waiting_now = slots_.waiters.live() + limiters_.requests.live() + semaphores_.waiters.live();
+    s.waiting_now = slots_.waiters.live() + limiters_.requests.live() + counters_.waiters.live();
     s.slots_now = slots_.size();
     s.subscriptions_now = servers_.subscriptions();
 }

@@ -7,8 +7,8 @@
 #include "hold/pending.hpp"
 #include "hold/querying.hpp"
 #include "topology/servers.hpp"
+#include "wait/counters.hpp"
 #include "wait/limiters.hpp"
-#include "wait/semaphores.hpp"
 #include "wait/slots.hpp"
 
 #include <conch/config.hpp>
@@ -62,7 +62,7 @@ public:
                          bool try_only, lock::caller from);
     /// `permits`: may be negative where some are added. Writes how many were drained, or are
     /// available, to `*result`.
-    void change_permits(const impl::count_spec_ptr& spec, lock::permit_change::kind what,
+    void change_permits(const impl::count_spec_ptr& spec, lock::counter_change::kind what,
                         std::int64_t permits, lock::caller from, std::int64_t* result = nullptr);
     /// The caller no longer waits: completes with `why`.
     void cancel(lock::pending& running, error_code why);
@@ -123,7 +123,7 @@ public:
     void copy_counters(stats& s) const noexcept;
     const std::string& last_words() const noexcept { return servers_.last_words(); }
     /// Acquisitions that the server has or may still get, and permits that come back.
-    std::size_t unsettled() const noexcept { return slots_.pool.live() + semaphores_.unsettled(); }
+    std::size_t unsettled() const noexcept { return slots_.pool.live() + counters_.unsettled(); }
     /// The one of this number is among them.
     bool tends(std::uint64_t number) const noexcept;
     inventory belongings() const noexcept;
@@ -150,14 +150,11 @@ private:
     topology::servers servers_;
     lock::slots slots_;
     lock::limiters limiters_{env_, done_, servers_};
-    lock::semaphores semaphores_{env_, done_, servers_, slots_.field_prefix};
+    lock::counters counters_{env_, done_, servers_, slots_.field_prefix};
     lock::queries queries_{env_, done_, servers_, slots_.names};
     bool halted_ = false;
     core::timer drain_{this, &lock_engine::on_drained};
 };
-
-/// Why these options can't be used in a client with these settings, or `errc{}`.
-errc check_options(const lock_options& options, const config& settings) noexcept;
 
 }  // namespace conch::engine
 

@@ -19,10 +19,10 @@ struct inventory {
     std::size_t downgrades = 0;
     std::size_t queries = 0;
     std::size_t permit_requests = 0;
-    std::size_t permit_changes = 0;
+    std::size_t counter_changes = 0;
     std::size_t slots = 0;
     std::size_t limiters = 0;
-    std::size_t semaphores = 0;
+    std::size_t counters = 0;
     std::size_t renewals = 0;    ///< scripts, on their way
     std::size_t timers = 0;      ///< two of them are the link's
     std::size_t input_room = 0;  ///< in bytes

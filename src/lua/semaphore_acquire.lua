@@ -11,8 +11,8 @@
 -- Reply: an integer: requests granted, from the first on.
 -- Idempotent: what granted something, or may have another copy, is found by its request key, which
 -- is never used again; the only copy that granted nothing changed nothing.
--- If the permits can't be taken, the key is emptied by the command that wrote it, whose right is
--- proven: an empty one is none.
+-- If the permits can't be taken, the request key is emptied, which counts as none: SET is known to
+-- be allowed, DEL may not be.
 local done = redis.call('get', KEYS[2])
 if done and done ~= '' then
     return tonumber(done)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is different where a latch is waited for, instead of the permits of a semaphore: nothing is
 // taken, and one answer is for all who waited when the question was written.
-#include "protocol/semaphore.hpp"
-#include "wait/semaphore.hpp"
-#include "wait/semaphores.hpp"
+#include "protocol/counter.hpp"
+#include "wait/counter.hpp"
+#include "wait/counters.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -12,24 +12,24 @@
 
 namespace conch::lock {
 
-const wire::call_type semaphore::count_type{
+const wire::call_type counter::count_type{
     .name = "count of a latch",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .encode = &semaphore::encode_count,
-    .done = &semaphore::counted,
+    .encode = &counter::encode_count,
+    .done = &counter::counted,
 };
 
-void semaphore::encode_count(wire::call& c, resp::writer& w) {
-    semaphore& s = static_cast<asking&>(c).of;
+void counter::encode_count(wire::call& c, resp::writer& w) {
+    counter& s = static_cast<asking&>(c).of;
     for (pending& p : s.queue_) {
-        static_cast<semaphore_waiter&>(p).in_call = true;
+        static_cast<counter_waiter&>(p).in_call = true;
     }
     protocol::encode_available(*s.spec, w);
 }
 
-void semaphore::counted(wire::call& c, const wire::outcome& o) {
-    semaphore& s = static_cast<asking&>(c).of;
+void counter::counted(wire::call& c, const wire::outcome& o) {
+    counter& s = static_cast<asking&>(c).of;
     const auto count = o.answered() ? protocol::read_available(o.reply) : std::nullopt;
     const error_code why = o.lost()      ? errc::not_connected
                            : o.refused() ? wire::to_errc(o.reply.text())
@@ -40,7 +40,7 @@ void semaphore::counted(wire::call& c, const wire::outcome& o) {
     }
     const bool ends = why || count.value_or(0) <= 0;
     for (auto next = s.queue_.begin(); next != s.queue_.end();) {
-        auto& w = static_cast<semaphore_waiter&>(*next++);
+        auto& w = static_cast<counter_waiter&>(*next++);
         if (!w.in_call) {
             continue;
         }
@@ -56,7 +56,7 @@ void semaphore::counted(wire::call& c, const wire::outcome& o) {
 }
 
 // Who came after the question was written needs one of its own.
-void semaphore::still_set() {
+void counter::still_set() {
     if (queue_.empty()) {
         return;
     }
@@ -66,7 +66,7 @@ void semaphore::still_set() {
         vigil_.begin(spec->channel());
     }
     if (is_new || std::any_of(queue_.begin(), queue_.end(), [](const pending& p) {
-            return !static_cast<const semaphore_waiter&>(p).tried;
+            return !static_cast<const counter_waiter&>(p).tried;
         })) {
         ask();
     }
@@ -74,13 +74,13 @@ void semaphore::still_set() {
 
 // Each message says that the latch was open: it opened, or was set again, or deleted. So it was
 // after the answers that came before, even if it is set again by now.
-void semaphore::opened() {
+void counter::opened() {
     const std::string_view message = vigil_.message();
     if (message != "0" && message != "1") {
         return;
     }
     for (auto next = queue_.begin(); next != queue_.end();) {
-        auto& w = static_cast<semaphore_waiter&>(*next++);
+        auto& w = static_cast<counter_waiter&>(*next++);
         if (w.tried) {
             w.in_call = false;
             end(w, {}, true);

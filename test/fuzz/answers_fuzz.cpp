@@ -61,7 +61,7 @@ public:
             engine_.acquire(fair_, {.wait = patience}, false, next());
             engine_.acquire(leased_, {.wait = patience}, false, next());
             engine_.status(leased_, {}, next(), &leased_status_);
-            engine_.change_permits(leased_count_, lock::permit_change::kind::look_total, 0, next(),
+            engine_.change_permits(leased_count_, lock::counter_change::kind::look_total, 0, next(),
                                    &number_);
             engine_.status(writers_, {.clients = true}, next(), &shared_);
             engine_.status(locks_[1], {}, next(), &status_);
@@ -71,10 +71,10 @@ public:
             engine_.acquire_permits(semaphore_, 1, patience, false, next());
             engine_.acquire_permits(semaphore_, 2, {}, true, next());
             engine_.acquire_permits(latch_, 1, patience, false, next());
-            engine_.change_permits(latch_, lock::permit_change::kind::count_down, 1, next());
+            engine_.change_permits(latch_, lock::counter_change::kind::count_down, 1, next());
             for (const auto change :
-                 {lock::permit_change::kind::add, lock::permit_change::kind::drain,
-                  lock::permit_change::kind::look}) {
+                 {lock::counter_change::kind::add, lock::counter_change::kind::drain,
+                  lock::counter_change::kind::look}) {
                 engine_.change_permits(semaphore_, change, 1, next(), &number_);
             }
         });

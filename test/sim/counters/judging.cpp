@@ -42,7 +42,7 @@ void simulation::judge_rest() {
         const stats s = c->engine().counters();
         in_doubt += static_cast<std::int64_t>(s.permits_in_doubt) * total_;
         const engine::inventory i = c->engine().belongings();
-        if (!c->dead() && i.pending + i.permit_requests + i.permit_changes + i.semaphores != 0) {
+        if (!c->dead() && i.pending + i.permit_requests + i.counter_changes + i.counters != 0) {
             violate("rest", "things are kept for nobody");
         }
         if (!c->dead() && c->closing() && !c->drained()) {

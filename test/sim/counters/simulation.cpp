@@ -142,8 +142,8 @@ void simulation::ended(std::uint64_t, call& of) {
 void simulation::turned(std::uint64_t client) {
     const client_node& c = *clients_[client];
     const engine::inventory i = c.engine().belongings();
-    if (i.semaphores > specs_.size() || i.permit_requests > how_.users + 1 ||
-        i.permit_changes > 300) {
+    if (i.counters > specs_.size() || i.permit_requests > how_.users + 1 ||
+        i.counter_changes > 300) {
         violate("bounds", "a client keeps more than was asked for");
     }
 }

@@ -104,7 +104,7 @@ void taker::send(permit_call& c) {
     engine::lock_engine& engine = node().engine();
     const impl::count_spec_ptr& spec = all_.spec(name_);
     const lock::caller me{static_cast<call*>(&c), &c.running};
-    using change = lock::permit_change::kind;
+    using change = lock::counter_change::kind;
     const bool latch = all_.is_latch(name_);
     const change set = latch ? change::arm : change::try_set;
     const change release = latch ? change::count_down : change::add;

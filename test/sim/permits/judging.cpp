@@ -60,7 +60,7 @@ void simulation::judge_rest() {
     for (const auto& c : clients_) {
         const engine::inventory i = c->engine().belongings();
         if (!c->dead() && i.pending + i.acquisitions + i.levels + i.waiters + i.slots +
-                                  i.permit_changes + i.semaphores !=
+                                  i.counter_changes + i.counters !=
                               0) {
             violate("rest", "things are kept for nobody");
         }

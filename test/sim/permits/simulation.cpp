@@ -145,7 +145,7 @@ void simulation::ended(std::uint64_t, call& of) {
 
 void simulation::turned(std::uint64_t client) {
     const engine::inventory i = clients_[client]->engine().belongings();
-    if (i.slots > specs_.size() || i.waiters > how_.users + 1 || i.permit_changes > 300) {
+    if (i.slots > specs_.size() || i.waiters > how_.users + 1 || i.counter_changes > 300) {
         violate("rest", "a client keeps more than was asked for");
     }
     judge_losses(client);

@@ -123,7 +123,7 @@ void tenant::ask(permit_call::kind kind, std::int64_t permits) {
 void tenant::send(permit_call& c) {
     engine::lock_engine& engine = node().engine();
     const lock::caller me{static_cast<call*>(&c), &c.running};
-    using change = lock::permit_change::kind;
+    using change = lock::counter_change::kind;
     switch (c.what) {
         case what::try_set:
             engine.change_permits(all_.count_spec(name_), change::try_set, c.permits, me);

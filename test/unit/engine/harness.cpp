@@ -225,7 +225,7 @@ operation& engine_harness::try_take(const impl::count_spec_ptr& of, std::int64_t
     return op;
 }
 
-operation& engine_harness::change(const impl::count_spec_ptr& of, lock::permit_change::kind what,
+operation& engine_harness::change(const impl::count_spec_ptr& of, lock::counter_change::kind what,
                                   std::int64_t n) {
     operation& op = add();
     turn([&] { engine.change_permits(of, what, n, {&op, &op.running}, &op.number); });

@@ -111,7 +111,7 @@ public:
     operation& try_permits(const impl::rate_spec_ptr& limit, std::uint64_t n = 1);
     operation& take(const impl::count_spec_ptr& of, std::int64_t n, duration wait = forever);
     operation& try_take(const impl::count_spec_ptr& of, std::int64_t n = 1);
-    operation& change(const impl::count_spec_ptr& of, lock::permit_change::kind what,
+    operation& change(const impl::count_spec_ptr& of, lock::counter_change::kind what,
                       std::int64_t n = 0);
     void cancel(operation& o, error_code why = boost::system::errc::make_error_code(
                                   boost::system::errc::operation_canceled));

@@ -176,12 +176,12 @@ TEST_F(engine_latch, who_gives_up_leaves_nothing) {
     h.cancel(asked);
     EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE " + latch_channel});
     h.reply(bulk("1"), push("unsubscribe", latch_channel, integer(0)));
-    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
     operation& lost = wait();
     h.sent();
     h.break_connection();
     h.cancel(lost);
-    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
     h.connect(2);
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
 }
@@ -193,7 +193,7 @@ TEST_F(engine_latch, without_a_server_it_fails_in_time) {
     away.advance(away.settings.operation_timeout);
     EXPECT_TRUE(op.ended(errc::not_connected));
     EXPECT_TRUE(down.ended(errc::not_connected)) << "it was not made";
-    EXPECT_EQ(away.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(away.engine.belongings().counters, 0u);
 }
 
 TEST_F(engine_latch, a_count_down_without_an_answer_goes_on) {
@@ -210,7 +210,7 @@ TEST_F(engine_latch, a_count_down_without_an_answer_goes_on) {
     EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", latch_change_of(1, "count_down", 1),
                                latch_change_of(2, "count_down", 2)}));
     h.reply(integer(1), changed(1, 3), changed(1, 2));
-    EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(h.engine.belongings().counter_changes, 0u);
 }
 
 TEST_F(engine_latch, a_local_count_down_that_opens_it_asks_for_who_waits_though_no_message_comes) {
@@ -239,7 +239,7 @@ TEST_F(engine_latch, a_key_of_another_kind_is_one_clear_error) {
     for (const operation* op : {&hash, &text, &list, &down}) {
         EXPECT_TRUE(op->ended(errc::wrong_type)) << op->ec.message();
     }
-    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
 }
 
 TEST_F(engine_latch, a_count_out_of_its_range_is_refused_before_anything_is_sent) {

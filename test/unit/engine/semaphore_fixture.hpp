@@ -34,7 +34,7 @@ inline std::string latch_told(int how) { return push("message", latch_channel, b
 inline std::string changed(int done, int before) { return array(integer(done), integer(before)); }
 
 struct engine_semaphore : testing::Test {
-    using kind = lock::permit_change::kind;
+    using kind = lock::counter_change::kind;
 
     engine_semaphore() {
         h.release(h.grant("warm"));

@@ -100,8 +100,8 @@ TEST_F(engine_semaphore, without_a_server_it_fails_in_time_and_nothing_goes_on) 
     EXPECT_TRUE(op.ended(errc::not_connected));
     EXPECT_TRUE(add.ended(errc::not_connected));
     EXPECT_TRUE(look.ended(errc::not_connected));
-    EXPECT_EQ(away.engine.belongings().permit_changes, 0u);
-    EXPECT_EQ(away.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(away.engine.belongings().counter_changes, 0u);
+    EXPECT_EQ(away.engine.belongings().counters, 0u);
 }
 
 TEST_F(engine_semaphore, a_change_without_an_answer_may_have_been_made) {
@@ -120,7 +120,7 @@ TEST_F(engine_semaphore, a_change_without_an_answer_may_have_been_made) {
         << "a release goes on";
     h.reply(integer(1), integer(0), changed(1, 0), changed(0, 0));
     EXPECT_EQ(h.sent(), lines{});
-    EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(h.engine.belongings().counter_changes, 0u);
     EXPECT_EQ(h.counters().permits_in_doubt, 0u);
 }
 
@@ -156,7 +156,7 @@ TEST_F(engine_semaphore, a_release_is_not_repeated_for_longer_because_its_caller
     h.advance(2s);
     h.cancel(add);
     h.advance(28s);
-    EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(h.engine.belongings().counter_changes, 0u);
     EXPECT_EQ(h.counters().permits_in_doubt, 1u);
     h.connect(2);
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"}) << "its request key might be gone";
@@ -168,9 +168,9 @@ TEST_F(engine_semaphore, a_call_is_not_repeated_when_its_key_may_be_gone) {
     h.cancel(op);
     h.break_connection();
     h.advance(29s);
-    EXPECT_EQ(h.engine.belongings().semaphores, 1u);
+    EXPECT_EQ(h.engine.belongings().counters, 1u);
     h.advance(1s);
-    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
     h.connect(2);
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
 }
@@ -181,7 +181,7 @@ TEST_F(engine_semaphore, an_addition_that_goes_on_is_not_repeated_when_its_key_m
     h.cancel(op);
     h.break_connection();
     h.advance(31s);
-    EXPECT_EQ(h.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(h.engine.belongings().counter_changes, 0u);
 }
 
 TEST_F(engine_semaphore, a_release_that_is_refused_again_and_again_ends_too) {
@@ -189,7 +189,7 @@ TEST_F(engine_semaphore, a_release_that_is_refused_again_and_again_ends_too) {
     h.sent();
     h.cancel(op);
     int refused = 0;
-    while (h.engine.belongings().permit_changes > 0 && refused < 100) {
+    while (h.engine.belongings().counter_changes > 0 && refused < 100) {
         h.reply(error("OOM command not allowed"));
         h.advance(1s);
         ++refused;
@@ -205,9 +205,9 @@ TEST_F(engine_semaphore, a_release_that_was_never_sent_is_not_made_much_later) {
     operation& op = away.change(s, kind::add, 1);
     away.cancel(op);
     away.advance(29s);
-    EXPECT_EQ(away.engine.belongings().permit_changes, 1u);
+    EXPECT_EQ(away.engine.belongings().counter_changes, 1u);
     away.advance(2s);
-    EXPECT_EQ(away.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(away.engine.belongings().counter_changes, 0u);
     EXPECT_EQ(away.counters().permits_in_doubt, 1u);
 }
 
@@ -217,7 +217,7 @@ TEST_F(engine_semaphore, a_call_that_a_loading_server_refused_did_not_run) {
     h.reply(error("LOADING Redis is loading the dataset in memory"));
     EXPECT_FALSE(op.done());
     h.cancel(op);
-    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
 }
 
 TEST_F(engine_semaphore, a_script_that_the_server_lacks_is_sent) {
@@ -286,7 +286,7 @@ TEST_F(engine_semaphore, an_answer_of_another_shape_is_an_error) {
             EXPECT_TRUE(o->done() && o->ec) << wrong << o->ec.message();
         }
     }
-    EXPECT_EQ(h.engine.belongings().semaphores, 0u);
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
 }
 
 TEST_F(engine_semaphore, a_shutdown_gives_back_what_was_granted_to_nobody) {
@@ -311,7 +311,7 @@ TEST_F(engine_semaphore, a_refused_login_ends_what_waits) {
     away.connect_and_refuse("WRONGPASS invalid username-password pair");
     EXPECT_TRUE(op.ended(errc::authentication_failed));
     EXPECT_TRUE(add.ended(errc::authentication_failed));
-    EXPECT_EQ(away.engine.belongings().permit_changes, 0u);
+    EXPECT_EQ(away.engine.belongings().counter_changes, 0u);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "protocol/semaphore.hpp"
+#include "protocol/counter.hpp"
 
+#include "core/number.hpp"
 #include "protocol/permits.hpp"
 
-#include <charconv>
 #include <string>
-#include <system_error>
 
 namespace conch::protocol {
 namespace {
@@ -24,14 +23,14 @@ resp::writer& write_request(resp::writer& w, const wire::call& c, wire::script_i
     return w.arg(request_kept.count());
 }
 
-std::string_view text_of(permit_change what) noexcept {
+std::string_view text_of(count_change what) noexcept {
     switch (what) {
-        case permit_change::add: return "add";
-        case permit_change::set: return "set";
-        case permit_change::try_set: return "try_set";
-        case permit_change::drain: return "drain";
-        case permit_change::arm: return "arm";
-        case permit_change::count_down: return "count_down";
+        case count_change::add: return "add";
+        case count_change::set: return "set";
+        case count_change::try_set: return "try_set";
+        case count_change::drain: return "drain";
+        case count_change::arm: return "arm";
+        case count_change::count_down: return "count_down";
     }
     return {};
 }
@@ -58,7 +57,7 @@ std::optional<std::size_t> read_acquired(const resp::value& reply, std::size_t r
 }
 
 void encode_change(const wire::call& c, const impl::count_spec& spec, request_id id, bool wanted,
-                   permit_change what, std::int64_t permits, bool sharded, resp::writer& w) {
+                   count_change what, std::int64_t permits, bool sharded, resp::writer& w) {
     write_request(w, c, wire::script_id::semaphore_change, spec, id, 4)
         .arg(spec.channel())
         .arg(sharded ? "spublish" : "publish")
@@ -87,13 +86,7 @@ std::optional<std::int64_t> read_available(const resp::value& reply) {
     if (reply.is_null()) {
         return 0;
     }
-    const std::string_view text = reply.text();
-    std::int64_t permits = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), permits);
-    if (!reply.is_text() || wrong != std::errc{} || end != text.data() + text.size()) {
-        return std::nullopt;
-    }
-    return permits;
+    return reply.is_text() ? core::number_in<std::int64_t>(reply.text()) : std::nullopt;
 }
 
 }  // namespace conch::protocol

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "wait/semaphore.hpp"
+#include "wait/counter.hpp"
 
 #include "core/check.hpp"
-#include "protocol/semaphore.hpp"
-#include "wait/semaphores.hpp"
+#include "protocol/counter.hpp"
+#include "wait/counters.hpp"
 #include "wait/waiter.hpp"
 #include "wire/server_error.hpp"
 
@@ -14,51 +14,48 @@
 
 namespace conch::lock {
 
-const wire::call_type semaphore::take_type{
+const wire::call_type counter::take_type{
     .name = "acquire permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
-    .encode = &semaphore::encode,
-    .done = &semaphore::done,
+    .encode = &counter::encode,
+    .done = &counter::done,
 };
 
-const pending_kind semaphore_waiter::own_kind{
-    .cancel = [](completions&, pending& p, error_code why) {
-        auto& w = static_cast<semaphore_waiter&>(p);
-        ++w.home.all.env.telemetry.counters.cancelled;
-        w.home.give_up(w, why);
-    }};
+const pending_kind counter_waiter::own_kind{.cancel = [](completions&, pending& p, error_code why) {
+    auto& w = static_cast<counter_waiter&>(p);
+    ++w.home.all.env.telemetry.counters.cancelled;
+    w.home.give_up(w, why);
+}};
 
-semaphore_waiter::semaphore_waiter(caller c, semaphore& s, std::int64_t n, duration how_long,
-                                   bool once) noexcept
+counter_waiter::counter_waiter(caller c, counter& s, std::int64_t n, duration how_long,
+                               bool once) noexcept
     : pending{own_kind, c},
       home{s},
       permits{n},
       wait{how_long},
       try_only{once},
       since{s.all.env.now},
-      deadline{this, &semaphore::on_wait_over} {}
+      deadline{this, &counter::on_wait_over} {}
 
-semaphore_waiter::~semaphore_waiter() { home.all.env.timers.cancel(deadline); }
+counter_waiter::~counter_waiter() { home.all.env.timers.cancel(deadline); }
 
-semaphore::semaphore(semaphores& a, impl::count_spec_ptr s)
+counter::counter(counters& a, impl::count_spec_ptr s)
     : all{a},
       spec{std::move(s)},
-      vigil_{a.env, a.servers, spec->hash_slot(), this, &semaphore::on_news},
-      patience_{this, &semaphore::on_patience_over},
-      call_old_{this, &semaphore::on_call_old} {}
+      vigil_{a.env, a.servers, spec->hash_slot(), this, &counter::on_news},
+      patience_{this, &counter::on_patience_over},
+      call_old_{this, &counter::on_call_old} {}
 
-semaphore::~semaphore() { CONCH_CHECK(idle() && !patience_.armed() && !call_old_.armed()); }
+counter::~counter() { CONCH_CHECK(idle() && !patience_.armed() && !call_old_.armed()); }
 
-bool semaphore::idle() const noexcept { return queue_.empty() && call_idle() && changes == 0; }
+bool counter::idle() const noexcept { return queue_.empty() && call_idle() && changes == 0; }
 
-const wire::link& semaphore::link() const noexcept {
-    return all.servers.serving(spec->hash_slot());
-}
+const wire::link& counter::link() const noexcept { return all.servers.serving(spec->hash_slot()); }
 
 // While the vigil goes on, the first waiter was refused permits: it stands for those behind it.
-void semaphore::acquire(semaphore_waiter& w) {
+void counter::acquire(counter_waiter& w) {
     queue_.push_back(w);
     const bool refused_before = takes() && vigil_.listening();
     if (refused_before) {
@@ -76,7 +73,7 @@ void semaphore::acquire(semaphore_waiter& w) {
     }
 }
 
-void semaphore::ask() {
+void counter::ask() {
     if (queue_.empty()) {
         return;
     }
@@ -94,8 +91,8 @@ void semaphore::ask() {
     }
 }
 
-void semaphore::encode(wire::call& c, resp::writer& w) {
-    semaphore& s = static_cast<asking&>(c).of;
+void counter::encode(wire::call& c, resp::writer& w) {
+    counter& s = static_cast<asking&>(c).of;
     if (c.history.copies <= 1) {
         s.fill_batch();
     }
@@ -107,10 +104,10 @@ void semaphore::encode(wire::call& c, resp::writer& w) {
 }
 
 // Decided by the first copy that the server may run: who comes until then goes along.
-void semaphore::fill_batch() {
+void counter::fill_batch() {
     batch_.clear();
     for (pending& p : queue_) {
-        auto& w = static_cast<semaphore_waiter&>(p);
+        auto& w = static_cast<counter_waiter&>(p);
         if (batch_.size() == largest_batch) {
             break;
         }
@@ -119,13 +116,13 @@ void semaphore::fill_batch() {
     }
 }
 
-bool semaphore::wanted() const noexcept {
+bool counter::wanted() const noexcept {
     return std::any_of(batch_.begin(), batch_.end(),
                        [](const asked_for& one) { return one.waiter != nullptr; });
 }
 
-void semaphore::done(wire::call& c, const wire::outcome& o) {
-    semaphore& s = static_cast<asking&>(c).of;
+void counter::done(wire::call& c, const wire::outcome& o) {
+    counter& s = static_cast<asking&>(c).of;
     s.all.env.timers.cancel(s.call_old_);
     if (o.answered()) {
         s.all.env.timers.cancel(s.patience_);
@@ -141,7 +138,7 @@ void semaphore::done(wire::call& c, const wire::outcome& o) {
     s.left();
 }
 
-void semaphore::answered(const resp::value& reply) {
+void counter::answered(const resp::value& reply) {
     const auto granted = protocol::read_acquired(reply, batch_.size());
     if (!granted) {
         end_batch(errc::protocol_error);
@@ -167,11 +164,11 @@ void semaphore::answered(const resp::value& reply) {
 
 // The first waiter that doesn't fit stays in front, or leaves; then that is known of those only who
 // were asked for with it and want as much. `stale`: an earlier copy found it so.
-void semaphore::refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale) {
+void counter::refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale) {
     bool in_front = false;  // it is still there, and waits
     std::int64_t least = 0;
     for (std::size_t i = granted; i < batch.size(); ++i) {
-        semaphore_waiter* const w = batch[i].waiter;
+        counter_waiter* const w = batch[i].waiter;
         if (i == granted) {
             in_front = w && !w->leaves_if_refused();
             least = batch[i].permits;
@@ -186,7 +183,7 @@ void semaphore::refused(const std::vector<asked_for>& batch, std::size_t granted
     }
     if (in_front) {  // nobody behind it has a turn, in that call or not
         for (auto next = queue_.begin(); next != queue_.end();) {
-            refused(static_cast<semaphore_waiter&>(*next++));
+            refused(static_cast<counter_waiter&>(*next++));
         }
     }
     if (!in_front) {
@@ -201,14 +198,14 @@ void semaphore::refused(const std::vector<asked_for>& batch, std::size_t granted
     }
 }
 
-void semaphore::refused(semaphore_waiter& w) {
+void counter::refused(counter_waiter& w) {
     w.tried = true;
     if (w.leaves_if_refused()) {
         end_refused(w);
     }
 }
 
-void semaphore::end_batch(error_code why) {
+void counter::end_batch(error_code why) {
     if (why == errc::outcome_unknown) {
         all.lost(*spec);
     }
@@ -222,12 +219,12 @@ void semaphore::end_batch(error_code why) {
     ask();
 }
 
-void semaphore::end_refused(semaphore_waiter& w) {
+void counter::end_refused(counter_waiter& w) {
     ++all.env.telemetry.counters.permits_refused;
     end(w, w.try_only ? error_code{} : errc::timed_out);
 }
 
-void semaphore::end(semaphore_waiter& w, error_code why, bool granted) {
+void counter::end(counter_waiter& w, error_code why, bool granted) {
     if (w.in_call) {
         for (asked_for& one : batch_) {
             one.waiter = one.waiter == &w ? nullptr : one.waiter;
@@ -239,7 +236,7 @@ void semaphore::end(semaphore_waiter& w, error_code why, bool granted) {
     left();
 }
 
-void semaphore::give_up(semaphore_waiter& w, error_code why) {
+void counter::give_up(counter_waiter& w, error_code why) {
     const bool was_in_front = takes() && &w == &head();
     end(w, why);
     if (was_in_front) {
@@ -247,14 +244,14 @@ void semaphore::give_up(semaphore_waiter& w, error_code why) {
     }
 }
 
-void semaphore::give_up_all(error_code why) {
+void counter::give_up_all(error_code why) {
     while (!queue_.empty()) {
         end(head(), why);
     }
 }
 
 // What was written is repeated until it is known what it took, though nobody wants it.
-void semaphore::left() {
+void counter::left() {
     if (!queue_.empty()) {
         return;
     }
@@ -268,17 +265,17 @@ void semaphore::left() {
     all.may_be_idle(*this);
 }
 
-void semaphore::on_news(void* self, wake why) {
-    auto& s = *static_cast<semaphore*>(self);
+void counter::on_news(void* self, wake why) {
+    auto& s = *static_cast<counter*>(self);
     if (why == wake::message && !s.takes()) {
         s.opened();
     }
     s.ask();
 }
 
-void semaphore::on_wait_over(void* waiter_) {
-    auto& w = *static_cast<semaphore_waiter*>(waiter_);
-    semaphore& s = w.home;
+void counter::on_wait_over(void* waiter_) {
+    auto& w = *static_cast<counter_waiter*>(waiter_);
+    counter& s = w.home;
     const bool asked = w.in_call && s.call_.where == wire::call::state::written;
     if (!w.overdue && (!w.tried || asked)) {
         w.overdue = true;
@@ -291,8 +288,8 @@ void semaphore::on_wait_over(void* waiter_) {
     }
 }
 
-void semaphore::on_patience_over(void* self) {
-    semaphore& s = *static_cast<semaphore*>(self);
+void counter::on_patience_over(void* self) {
+    counter& s = *static_cast<counter*>(self);
     const auto over = [&] {
         return core::after(std::max(s.head().since, s.asking_since_), s.all.patience());
     };
@@ -305,8 +302,8 @@ void semaphore::on_patience_over(void* self) {
 }
 
 // A copy that came later might find the request key gone, and take the permits once more.
-void semaphore::on_call_old(void* self) {
-    semaphore& s = *static_cast<semaphore*>(self);
+void counter::on_call_old(void* self) {
+    counter& s = *static_cast<counter*>(self);
     const wire::call_history& h = s.call_.history;
     const time_point over = core::after(h.copies > 0 ? h.first_sent : s.all.env.now,
                                         duration{protocol::request_repeated});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_WAIT_PERMIT_CHANGE_HPP
-#define CONCH_SRC_WAIT_PERMIT_CHANGE_HPP
+#ifndef CONCH_SRC_WAIT_COUNTER_CHANGE_HPP
+#define CONCH_SRC_WAIT_COUNTER_CHANGE_HPP
 
 #include "core/timer_heap.hpp"
 #include "hold/pending.hpp"
-#include "protocol/semaphore.hpp"
+#include "protocol/counter.hpp"
 #include "wire/call.hpp"
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace conch::lock {
 
-class semaphore;
+class counter;
 
 /// Changes the permits of a semaphore, or the count of a latch, once, however often its call is
 /// written; or looks at them.
@@ -20,7 +20,7 @@ class semaphore;
 /// A caller who gives up, or had no answer in time to what was written, leaves an addition or a
 /// count-down to be carried out, and permits that were drained to be added again, in the
 /// background.
-class permit_change : public pending, public wire::call {
+class counter_change : public pending, public wire::call {
 public:
     enum class kind : std::uint8_t {
         add,
@@ -36,8 +36,8 @@ public:
     };
 
     /// `result`: for the permits that were drained or looked at; may be null.
-    permit_change(caller c, semaphore& s, kind k, std::int64_t permits, std::int64_t* result);
-    ~permit_change();
+    counter_change(caller c, counter& s, kind k, std::int64_t permits, std::int64_t* result);
+    ~counter_change();
 
     static const pending_kind own_kind;
 
@@ -51,14 +51,14 @@ public:
     /// Nobody waits for it, and it would be lost if it did not go on.
     bool unsettled() const noexcept { return completed() && goes_on(); }
 
-    semaphore& of;
+    counter& of;
 
 private:
     static const wire::call_type change_type;
     static const wire::call_type look_type;
     static const wire::call_type look_leased_type;
 
-    static const wire::call_type& type_for(kind k, const semaphore& s) noexcept;
+    static const wire::call_type& type_for(kind k, const counter& s) noexcept;
 
     static void encode(wire::call& c, resp::writer& w);
     static void done(wire::call& c, const wire::outcome& o);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_WAIT_SEMAPHORE_HPP
-#define CONCH_SRC_WAIT_SEMAPHORE_HPP
+#ifndef CONCH_SRC_WAIT_COUNTER_HPP
+#define CONCH_SRC_WAIT_COUNTER_HPP
 
 #include "core/timer_heap.hpp"
 #include "hold/pending.hpp"
@@ -15,20 +15,20 @@
 
 namespace conch::lock {
 
-class semaphore;
-class semaphores;
+class counter;
+class counters;
 
-/// A caller that wants permits, or a latch to open, in the queue of its semaphore or latch.
-struct semaphore_waiter : pending {
-    semaphore_waiter(caller c, semaphore& s, std::int64_t n, duration w, bool once) noexcept;
-    ~semaphore_waiter();
+/// A caller that wants permits, or a latch to open, in the queue of its counter.
+struct counter_waiter : pending {
+    counter_waiter(caller c, counter& s, std::int64_t n, duration w, bool once) noexcept;
+    ~counter_waiter();
 
     static const pending_kind own_kind;
 
     bool no_wait() const noexcept { return try_only || wait == duration::zero(); }
     bool leaves_if_refused() const noexcept { return no_wait() || overdue; }
 
-    semaphore& home;
+    counter& home;
     std::int64_t permits;
     duration wait;
     bool try_only;         ///< busy is an answer, not an error
@@ -39,7 +39,7 @@ struct semaphore_waiter : pending {
     core::timer deadline;  ///< of its wait
 };
 
-/// One semaphore or latch in this client.
+/// A semaphore or a latch in this client.
 ///
 /// Of a semaphore at most one call that takes permits is on its way: it asks for as many waiters as
 /// there are, first come, first served, and the server grants those that fit until the first that
@@ -49,15 +49,15 @@ struct semaphore_waiter : pending {
 /// copy did. Permits granted to who has given up meanwhile are added again.
 ///
 /// Of a latch the call asks for the count, for all who wait when it is written (wait/latch.cpp).
-class semaphore {
+class counter {
 public:
-    semaphore(semaphores& all, impl::count_spec_ptr spec);
-    semaphore(const semaphore&) = delete;
-    semaphore& operator=(const semaphore&) = delete;
-    ~semaphore();
+    counter(counters& all, impl::count_spec_ptr spec);
+    counter(const counter&) = delete;
+    counter& operator=(const counter&) = delete;
+    ~counter();
 
-    void acquire(semaphore_waiter& w);
-    void give_up(semaphore_waiter& w, error_code why);
+    void acquire(counter_waiter& w);
+    void give_up(counter_waiter& w, error_code why);
     void give_up_all(error_code why);
     /// Permits may have come, or the latch may be open: asks for who waits.
     void changed() { ask(); }
@@ -68,18 +68,18 @@ public:
 
     const wire::link& link() const noexcept;
 
-    semaphores& all;
+    counters& all;
     const impl::count_spec_ptr spec;
     std::size_t changes = 0;  ///< on their way
 
 private:
     struct asking : wire::call {
-        explicit asking(semaphore& s) noexcept
+        explicit asking(counter& s) noexcept
             : wire::call{s.takes() ? take_type : count_type}, of{s} {}
-        semaphore& of;
+        counter& of;
     };
     struct asked_for {
-        semaphore_waiter* waiter;  ///< null once it gave up
+        counter_waiter* waiter;  ///< null once it gave up
         std::int64_t permits;
     };
 
@@ -95,7 +95,7 @@ private:
     static void on_patience_over(void* self);
     static void on_call_old(void* self);
     static void on_wait_over(void* waiter_);
-    friend struct semaphore_waiter;
+    friend struct counter_waiter;
 
     /// It has permits, which a call takes; a latch has none.
     bool takes() const noexcept { return spec->what() == impl::count_spec::kind::semaphore; }
@@ -104,11 +104,11 @@ private:
     void answered(const resp::value& reply);
     void opened();
     void still_set();
-    void refused(semaphore_waiter& w);
+    void refused(counter_waiter& w);
     void refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale);
     void end_batch(error_code why);
-    void end(semaphore_waiter& w, error_code why, bool granted = false);
-    void end_refused(semaphore_waiter& w);
+    void end(counter_waiter& w, error_code why, bool granted = false);
+    void end_refused(counter_waiter& w);
     void left();
     bool call_idle() const noexcept { return call_.where == wire::call::state::idle; }
     /// What nobody waits for any more takes nothing.
@@ -116,7 +116,7 @@ private:
         return call_.where == wire::call::state::waiting && (!takes() || call_.history.copies == 0);
     }
     bool wanted() const noexcept;
-    semaphore_waiter& head() noexcept { return static_cast<semaphore_waiter&>(queue_.front()); }
+    counter_waiter& head() noexcept { return static_cast<counter_waiter&>(queue_.front()); }
 
     pending_list queue_{};
     asking call_{*this};
@@ -126,7 +126,7 @@ private:
     core::timer patience_;
     core::timer call_old_;       ///< a call that takes permits is repeated until then
     time_point asking_since_{};  ///< without an answer
-    friend class semaphores;
+    friend class counters;
     bool listed_idle_ = false;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_WAIT_SEMAPHORES_HPP
-#define CONCH_SRC_WAIT_SEMAPHORES_HPP
+#ifndef CONCH_SRC_WAIT_COUNTERS_HPP
+#define CONCH_SRC_WAIT_COUNTERS_HPP
 
 #include "core/environment.hpp"
 #include "core/pool.hpp"
 #include "hold/pending.hpp"
 #include "topology/servers.hpp"
-#include "wait/permit_change.hpp"
-#include "wait/semaphore.hpp"
+#include "wait/counter.hpp"
+#include "wait/counter_change.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -19,30 +19,30 @@
 namespace conch::lock {
 
 /// The semaphores and latches of one client.
-class semaphores {
+class counters {
 public:
     /// `prefix`: of what tells one request of this client from those of all others.
-    semaphores(core::environment& e, completions& d, topology::servers& s,
-               std::string_view prefix) noexcept
+    counters(core::environment& e, completions& d, topology::servers& s,
+             std::string_view prefix) noexcept
         : env{e}, done{d}, servers{s}, request_prefix{prefix} {}
-    ~semaphores();
+    ~counters();
 
     /// Queues the caller; a try's completion says by its flag whether the permits were granted. Of
     /// a latch: until it is open, whatever `permits` says.
     void acquire(const impl::count_spec_ptr& spec, std::int64_t permits, duration wait,
                  bool try_only, caller from);
-    /// `result`: as of `permit_change`.
-    void change(const impl::count_spec_ptr& spec, permit_change::kind what, std::int64_t permits,
+    /// `result`: as of `counter_change`.
+    void change(const impl::count_spec_ptr& spec, counter_change::kind what, std::int64_t permits,
                 caller from, std::int64_t* result);
     /// Every caller leaves: what must be carried out nevertheless goes on.
     void turn_away();
-    /// The callers leave whose semaphore this link leads to, for a reason that lasts.
+    /// The callers leave whose counter this link leads to, for a reason that lasts.
     void give_up_all(error_code why, const wire::link& at);
     /// The end: what is left is forgotten.
     void close();
     /// Hash slots may have other servers.
     void regrouped();
-    /// Frees the semaphores that have nothing left to do.
+    /// Frees the counters that have nothing left to do.
     void retire_idle();
 
     std::size_t size() const noexcept { return pool_.live(); }
@@ -50,15 +50,15 @@ public:
     /// So much is on its way that permits would be lost without, and nobody waits for it.
     std::size_t unsettled() const noexcept;
 
-    // For the semaphores and their changes.
+    // For the counters and their changes.
 
     /// Adds permits that were granted to nobody.
-    void give_back(semaphore& to, std::int64_t permits);
-    void ended(permit_change& c);
+    void give_back(counter& to, std::int64_t permits);
+    void ended(counter_change& c);
     /// A change of it may be: a request whose outcome is unknown is given up.
     void lost(const impl::count_spec& spec);
-    /// The semaphore may have nothing left to do: looked at when the turn ends.
-    void may_be_idle(semaphore& s);
+    /// The counter may have nothing left to do: looked at when the turn ends.
+    void may_be_idle(counter& s);
     std::uint64_t next_number() noexcept { return ++last_number_; }
     /// How long a caller waits for an answer; no longer than a request is repeated.
     duration patience() const noexcept;
@@ -67,7 +67,7 @@ public:
     completions& done;
     topology::servers& servers;
     const std::string_view request_prefix;
-    core::pool<semaphore_waiter> waiters{};
+    core::pool<counter_waiter> waiters{};
 
 private:
     struct key {
@@ -79,13 +79,13 @@ private:
         }
     };
 
-    semaphore& semaphore_of(const impl::count_spec_ptr& spec);
+    counter& counter_of(const impl::count_spec_ptr& spec);
 
-    core::pool<semaphore> pool_{};
-    core::pool<permit_change> changes_{};
+    core::pool<counter> pool_{};
+    core::pool<counter_change> changes_{};
     pending_list changing_{};
-    boost::unordered_flat_map<key, semaphore*> all_{};
-    std::vector<semaphore*> idle_{};
+    boost::unordered_flat_map<key, counter*> all_{};
+    std::vector<counter*> idle_{};
     std::uint64_t last_number_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "wait/permit_change.hpp"
+#include "wait/counter_change.hpp"
 
 #include "protocol/permits.hpp"
-#include "wait/semaphore.hpp"
-#include "wait/semaphores.hpp"
+#include "wait/counter.hpp"
+#include "wait/counters.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -14,69 +14,69 @@ namespace {
 
 constexpr duration pause_after_refusal = std::chrono::seconds{1};
 
-protocol::permit_change change_of(permit_change::kind k) noexcept {
-    using kind = permit_change::kind;
+protocol::count_change change_of(counter_change::kind k) noexcept {
+    using kind = counter_change::kind;
     switch (k) {
-        case kind::set: return protocol::permit_change::set;
-        case kind::try_set: return protocol::permit_change::try_set;
-        case kind::drain: return protocol::permit_change::drain;
-        case kind::arm: return protocol::permit_change::arm;
-        case kind::count_down: return protocol::permit_change::count_down;
+        case kind::set: return protocol::count_change::set;
+        case kind::try_set: return protocol::count_change::try_set;
+        case kind::drain: return protocol::count_change::drain;
+        case kind::arm: return protocol::count_change::arm;
+        case kind::count_down: return protocol::count_change::count_down;
         case kind::add:
         case kind::look:
         case kind::look_out:
         case kind::look_total: break;
     }
-    return protocol::permit_change::add;
+    return protocol::count_change::add;
 }
 
 }  // namespace
 
-const wire::call_type permit_change::change_type{
+const wire::call_type counter_change::change_type{
     .name = "change permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
-    .encode = &permit_change::encode,
-    .done = &permit_change::done,
+    .encode = &counter_change::encode,
+    .done = &counter_change::done,
 };
 
-const wire::call_type permit_change::look_type{
+const wire::call_type counter_change::look_type{
     .name = "available permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .encode =
         [](wire::call& c, resp::writer& w) {
-            protocol::encode_available(*static_cast<permit_change&>(c).of.spec, w);
+            protocol::encode_available(*static_cast<counter_change&>(c).of.spec, w);
         },
-    .done = &permit_change::looked,
+    .done = &counter_change::looked,
 };
 
-const wire::call_type permit_change::look_leased_type{
+const wire::call_type counter_change::look_leased_type{
     .name = "count permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
     .is_script = true,
     .encode =
         [](wire::call& c, resp::writer& w) {
-            protocol::encode_count_permits(c, static_cast<permit_change&>(c).of.spec->name(), w);
+            protocol::encode_count_permits(c, static_cast<counter_change&>(c).of.spec->name(), w);
         },
-    .done = &permit_change::looked,
+    .done = &counter_change::looked,
 };
 
-const wire::call_type& permit_change::type_for(kind k, const semaphore& s) noexcept {
+const wire::call_type& counter_change::type_for(kind k, const counter& s) noexcept {
     if (k < kind::look) {
         return change_type;
     }
     return s.spec->what() == impl::count_spec::kind::permits ? look_leased_type : look_type;
 }
 
-const pending_kind permit_change::own_kind{.cancel = [](completions&, pending& p, error_code why) {
-    static_cast<permit_change&>(p).leave(why);
+const pending_kind counter_change::own_kind{.cancel = [](completions&, pending& p, error_code why) {
+    static_cast<counter_change&>(p).leave(why);
 }};
 
-permit_change::permit_change(caller c, semaphore& s, kind k, std::int64_t permits,
-                             std::int64_t* result)
+counter_change::counter_change(caller c, counter& s, kind k, std::int64_t permits,
+                               std::int64_t* result)
     : pending{own_kind, c},
       wire::call{type_for(k, s)},
       of{s},
@@ -84,16 +84,16 @@ permit_change::permit_change(caller c, semaphore& s, kind k, std::int64_t permit
       permits_{permits},
       number_{s.all.next_number()},
       result_{result},
-      patience_{this, &permit_change::on_overdue} {
+      patience_{this, &counter_change::on_overdue} {
     ++of.changes;
 }
 
-permit_change::~permit_change() {
+counter_change::~counter_change() {
     --of.changes;
     of.all.env.timers.cancel(patience_);
 }
 
-void permit_change::begin() {
+void counter_change::begin() {
     core::environment& env = of.all.env;
     env.timers.set(patience_, core::after(env.now, of.all.patience()));
     if (completed()) {
@@ -102,14 +102,14 @@ void permit_change::begin() {
     of.all.servers.submit(*this, of.spec->hash_slot());
 }
 
-void permit_change::encode(wire::call& c, resp::writer& w) {
-    auto& p = static_cast<permit_change&>(c);
+void counter_change::encode(wire::call& c, resp::writer& w) {
+    auto& p = static_cast<counter_change&>(c);
     protocol::encode_change(c, *p.of.spec, {p.of.all.request_prefix, p.number_}, p.wanted(),
                             change_of(p.kind_), p.permits_, p.of.all.servers.sharded(), w);
 }
 
-void permit_change::done(wire::call& c, const wire::outcome& o) {
-    auto& p = static_cast<permit_change&>(c);
+void counter_change::done(wire::call& c, const wire::outcome& o) {
+    auto& p = static_cast<counter_change&>(c);
     if (o.answered()) {
         p.answered(o.reply);
     } else if (o.refused() && p.goes_on() && (p.completed() || c.history.in_doubt())) {
@@ -128,11 +128,11 @@ void permit_change::done(wire::call& c, const wire::outcome& o) {
 }
 
 // What nobody heard of, when it was drained, comes back: the caller has nothing.
-error_code permit_change::why_in_doubt(error_code why) const noexcept {
+error_code counter_change::why_in_doubt(error_code why) const noexcept {
     return kind_ == kind::drain || kind_ >= kind::look ? why : errc::outcome_unknown;
 }
 
-void permit_change::answered(const resp::value& reply) {
+void counter_change::answered(const resp::value& reply) {
     const auto answer = protocol::read_change(reply);
     if (!answer) {
         end(errc::protocol_error);
@@ -152,8 +152,8 @@ void permit_change::answered(const resp::value& reply) {
     end(answer->what == answer_kind::too_many ? errc::invalid_permits : error_code{}, is_done);
 }
 
-void permit_change::looked(wire::call& c, const wire::outcome& o) {
-    auto& p = static_cast<permit_change&>(c);
+void counter_change::looked(wire::call& c, const wire::outcome& o) {
+    auto& p = static_cast<counter_change&>(c);
     if (!o.answered()) {
         p.end(o.lost() ? errc::not_connected : wire::to_errc(o.reply.text()));
         return;
@@ -165,7 +165,7 @@ void permit_change::looked(wire::call& c, const wire::outcome& o) {
     p.end(permits ? error_code{} : errc::wrong_type);
 }
 
-std::optional<std::int64_t> permit_change::read_look(const resp::value& reply) const {
+std::optional<std::int64_t> counter_change::read_look(const resp::value& reply) const {
     if (type != &look_leased_type) {
         return protocol::read_available(reply);
     }
@@ -178,33 +178,33 @@ std::optional<std::int64_t> permit_change::read_look(const resp::value& reply) c
                                        : counts->left;
 }
 
-void permit_change::end(error_code why, bool flag) {
+void counter_change::end(error_code why, bool flag) {
     of.all.done.complete(*this, why, {}, flag);
     of.all.ended(*this);
 }
 
-bool permit_change::goes_on() const noexcept {
+bool counter_change::goes_on() const noexcept {
     return is_owed() || (kind_ == kind::drain && first_copy() != core::never);
 }
 
-time_point permit_change::first_copy() const noexcept {
+time_point counter_change::first_copy() const noexcept {
     return history.copies > 0 ? std::min(first_copy_, history.first_sent) : first_copy_;
 }
 
 // A copy that came later might find the request key gone, and do it once more. What was never
 // written has as much time, or it would count in another round of a latch.
-time_point permit_change::repeated_until() const noexcept {
+time_point counter_change::repeated_until() const noexcept {
     return core::after(std::min(first_copy(), told_at_), duration{protocol::request_repeated});
 }
 
 // A server without memory, or one that an administrator forbids this, may allow it later.
-void permit_change::retry_later() {
+void counter_change::retry_later() {
     first_copy_ = history.in_doubt() ? first_copy() : first_copy_;
     core::environment& env = of.all.env;
     env.timers.set(patience_, core::after(env.now, pause_after_refusal));
 }
 
-void permit_change::leave(error_code why) {
+void counter_change::leave(error_code why) {
     result_ = nullptr;
     told_at_ = std::min(told_at_, of.all.env.now);
     of.all.done.complete(*this, why);
@@ -216,7 +216,7 @@ void permit_change::leave(error_code why) {
 }
 
 // Who may ask again must know that nothing comes of this any more; else the outcome is unknown.
-void permit_change::fail(error_code why) {
+void counter_change::fail(error_code why) {
     if (first_copy() != core::never) {
         leave(why_in_doubt(why));
         return;
@@ -225,7 +225,7 @@ void permit_change::fail(error_code why) {
     stop();
 }
 
-void permit_change::stop() {
+void counter_change::stop() {
     of.all.env.timers.cancel(patience_);
     if (where == state::written || abandoned()) {
         abandon();
@@ -237,8 +237,8 @@ void permit_change::stop() {
     of.all.ended(*this);
 }
 
-void permit_change::on_overdue(void* self) {
-    auto& p = *static_cast<permit_change*>(self);
+void counter_change::on_overdue(void* self) {
+    auto& p = *static_cast<counter_change*>(self);
     core::environment& env = p.of.all.env;
     if (!p.completed()) {
         p.fail(p.of.link().why_unanswered(p));

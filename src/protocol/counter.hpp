@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef CONCH_SRC_PROTOCOL_SEMAPHORE_HPP
-#define CONCH_SRC_PROTOCOL_SEMAPHORE_HPP
+#ifndef CONCH_SRC_PROTOCOL_COUNTER_HPP
+#define CONCH_SRC_PROTOCOL_COUNTER_HPP
 
 #include "protocol/count_spec.hpp"
 #include "resp/value.hpp"
@@ -45,11 +45,11 @@ void encode_acquire_permits(const wire::call& c, const impl::count_spec& spec, r
 std::optional<std::size_t> read_acquired(const resp::value& reply, std::size_t requests);
 
 /// The last two are of a latch: `arm` sets its count, if that is 0; `count_down` ends at 0.
-enum class permit_change : std::uint8_t { add, set, try_set, drain, arm, count_down };
+enum class count_change : std::uint8_t { add, set, try_set, drain, arm, count_down };
 
 /// Not `wanted`: as `encode_acquire_permits`.
 void encode_change(const wire::call& c, const impl::count_spec& spec, request_id id, bool wanted,
-                   permit_change what, std::int64_t permits, bool sharded, resp::writer& w);
+                   count_change what, std::int64_t permits, bool sharded, resp::writer& w);
 
 struct change_answer {
     enum class kind : std::uint8_t {
