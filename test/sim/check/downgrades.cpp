@@ -50,8 +50,8 @@ private:
                 violate(reader + " reads for less than its lease");
             }
         }
-        if (seen_.insert(reader).second && messages_ == messages_before &&
-            !all_.how().refuses() && !all_.how().has(fault::no_channel)) {
+        if (seen_.insert(reader).second && messages_ == messages_before && !all_.how().refuses() &&
+            !all_.how().has(fault::no_channel)) {
             violate(reader + " reads, and nobody is told");
         }
     }

@@ -49,8 +49,8 @@ private:
     /// By this turn: one that an answer made due is asked for in the next. A downgrade asks for as
     /// much.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
-        return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing && !lock::is_downgrading(a) &&
-               a.now == lock::acquisition::phase::held &&
+        return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
+               !lock::is_downgrading(a) && a.now == lock::acquisition::phase::held &&
                node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
     }
 
