@@ -143,17 +143,17 @@ public:
     /// reader. Where a writer waits elsewhere, new readers go on waiting for that one.
     ///
     /// From then on this is the hold of a reader in each respect, with the same lease, `max_hold`
-    /// and `owner`; its readers can't become writers. With renewal on, the lease begins anew. The
-    /// operation may be repeated: a hold that was downgraded before completes with no error.
+    /// and `owner`; it can't become a writer's again. With renewal on, the lease begins anew. The
+    /// operation may be repeated: for a hold that was downgraded before, it completes at once.
     ///
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::not_a_writer` (of any other lock, or of several locks), `errc::nested_hold`,
     /// `errc::not_owner` (empty), `errc::already_released`, `errc::client_closed`, the reasons of a
-    /// loss, as `async_unlock`; `errc::overloaded`, or the server's error (it is still a writer
+    /// loss, as `async_unlock`; `errc::overloaded`, or the server's error (the hold is a writer's
     /// then). `errc::not_connected` after `config::operation_timeout`. Cancellation (terminal,
-    /// partial, total): `operation_aborted`. After these two it becomes a reader if the request was
-    /// sent, else it stays a writer: repeat the operation to be sure. Either is renewed and
-    /// released as what it is; until it is sure, treat it as a reader.
+    /// partial, total): `operation_aborted`. After these two, it becomes a reader's if the request
+    /// was sent, else it stays a writer's: repeat the operation to be sure. conch renews and
+    /// releases it as what it is; until you are sure, write nothing.
     template <typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_downgrade(Token&& token = Token{}) {
         return impl::async_simple(impl::request::downgrade, core_, view_, duration{},
