@@ -149,10 +149,10 @@ public:
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::not_a_writer` (of any other lock, or of several locks), `errc::nested_hold`,
     /// `errc::not_owner` (empty), `errc::already_released`, `errc::client_closed`, the reasons of a
-    /// loss, as `async_unlock`; `errc::overloaded`, or the server's error (the hold is a writer's
-    /// then). `errc::not_connected` after `config::operation_timeout`. Cancellation (terminal,
-    /// partial, total): `operation_aborted`. After these two, it becomes a reader's if the request
-    /// was sent, else it stays a writer's: repeat the operation to be sure. conch renews and
+    /// loss, as `async_unlock`; `errc::overloaded`, or the server's refusal (the hold is a writer's
+    /// then). `errc::not_connected` after `config::operation_timeout`, `errc::protocol_error`.
+    /// Cancellation (terminal, partial, total): `operation_aborted`. After these three it may
+    /// become a reader's, or stay a writer's: repeat the operation to be sure. conch renews and
     /// releases it as what it is; until you are sure, write nothing.
     template <typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_downgrade(Token&& token = Token{}) {

@@ -32,6 +32,7 @@ downgrade::downgrade(caller c, downgrader& d, acquisition& a) noexcept
       wire::call{downgrader::type},
       home{d},
       of{&a},
+      first{!a.two_fields},
       patience{this, &downgrader::on_patience_over} {}
 
 bool is_downgrading(const acquisition& a) noexcept {
@@ -95,7 +96,8 @@ void downgrader::set_patience(downgrade& d) {
 
 void downgrader::on_patience_over(void* downgrade_) {
     auto& d = *static_cast<downgrade*>(downgrade_);
-    d.home.give_up(d, d.of->home.link().why_unanswered(d));
+    const bool goes_on = d.history.copies > 0;
+    d.home.give_up(d, goes_on ? errc::not_connected : d.of->home.link().why_unanswered(d));
 }
 
 // What the server can't have run is not sent for nobody.
@@ -103,10 +105,20 @@ void downgrader::give_up(downgrade& d, error_code why) {
     env_.timers.cancel(d.patience);
     done_.complete(d, why);
     if (d.where == wire::call::state::waiting && d.history.copies == 0) {
-        acquisition& a = *d.of;
-        a.home.link().withdraw(d);
-        finish(d);
-        renewals_.check_soon(a);
+        d.of->home.link().withdraw(d);
+        not_done(d);
+    }
+}
+
+// No copy of it has run, and none will.
+void downgrader::not_done(downgrade& d) {
+    acquisition& a = *d.of;
+    const bool is_writer = d.first && !protocol::is_shared(*a.spec);
+    a.two_fields = a.two_fields && !is_writer;
+    finish(d);
+    renewals_.check_soon(a);
+    if (is_writer) {
+        events_.downgraded(a, false);
     }
 }
 
@@ -131,10 +143,16 @@ void downgrader::answered(downgrade& d, const wire::outcome& o) {
         const duration lease = d.lease;
         done_.complete(d, {});
         finish(d);
+        if (o.answered_on == &a->home.link()) {
+            a->was_seen();
+        }
         done(*a, sent, lease);
+    } else if (o.refused() && !d.history.in_doubt()) {
+        done_.complete(d, wire::to_errc(o.reply.text()));
+        not_done(d);
     } else {
-        // An earlier copy may have run: the next renewal finds the writer's field, or doesn't.
-        done_.complete(d, o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
+        // A copy may have run: the next renewal finds the writer's field, or doesn't.
+        done_.complete(d, o.refused() ? errc::not_connected : errc::protocol_error);
         finish(d);
         renewals_.check_soon(*a);
     }
@@ -149,13 +167,13 @@ void downgrader::done(acquisition& a, time_point sent, duration lease) {
         a.spec = impl::lock_spec::make(*a.spec->protocol().shared_form, a.spec->name(), {});
     }
     holds_.set_deadline(a, sent, lease);
-    if (holds_.extended(a, sent, lease)) {
+    if (holds_.extended(a, sent, lease) || a.server_moved || a.failed_over()) {
         renewals_.check(a);
     } else {
         renewals_.schedule(a);
     }
     if (was_writer) {
-        events_.downgraded(a);
+        events_.downgraded(a, true);
     }
 }
 

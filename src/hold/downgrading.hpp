@@ -29,6 +29,7 @@ struct downgrade : pending, wire::call {
 
     downgrader& home;
     acquisition* of;       ///< null once that ended
+    const bool first;      ///< no earlier one of its hold may have run
     duration lease{};      ///< as it was sent
     core::timer patience;  ///< of its caller
 };
@@ -76,6 +77,7 @@ private:
     void begin(acquisition& a, caller from);
     void set_patience(downgrade& d);
     void give_up(downgrade& d, error_code why);
+    void not_done(downgrade& d);
     void answered(downgrade& d, const wire::outcome& o);
     void done(acquisition& a, time_point sent, duration lease);
     void finish(downgrade& d);

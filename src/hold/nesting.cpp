@@ -143,6 +143,10 @@ void nester::end_changes(acquisition& a, error_code why) {
     for_each_of<level_change>(a.requests, [&](level_change& c) {
         c.pending_hook::unlink();
         env_.timers.cancel(c.patience);
+        if (c.enters && !why) {  // there is nothing to enter
+            --a.depth;
+            done_.complete(c, errc::lock_lost);
+        }
         done_.complete(c, why);
         c.of = nullptr;
         if (c.where == wire::call::state::waiting) {
