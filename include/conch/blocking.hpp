@@ -122,6 +122,11 @@ public:
     /// returns at once, and the parent keeps the lock.
     void unlock();
 
+    /// As `hold::async_downgrade`, of the calling thread's hold of a `shared_mutex::writer()`; what
+    /// `unlock()` releases is a reader then. Throws `system_error` with its errors, and
+    /// `operation_not_permitted` as `unlock()`.
+    void downgrade();
+
     // Of the calling thread's hold by the Lockable calls.
 
     /// As `hold::owns_lock`; false if the thread has not locked.
@@ -142,6 +147,8 @@ public:
     hold try_acquire(const lock_options& options = {});
     /// As `hold::async_unlock`. Throws `system_error` with its errors.
     void unlock(hold& h);
+    /// As `hold::async_downgrade`. Throws `system_error` with its errors.
+    void downgrade(hold& h);
     /// As `acquire`, at once; the future has the hold, or its error. Not waiting for the future
     /// leaves a hold that is released with it. Its `get()` must not be called on the client's own
     /// thread (handlers of `blocking_client::async()`, log sink, observer): that waits for itself.
@@ -168,6 +175,8 @@ private:
         return std::chrono::ceil<duration>(d);
     }
     bool try_for(duration wait);
+    /// The calling thread's hold; throws if it has none.
+    hold take();
 
     std::shared_ptr<impl::blocking_core> core_;
     mutex mutex_;

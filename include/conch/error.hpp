@@ -97,6 +97,12 @@ enum class errc {
     /// The client, or the hold, was made by the process that this one was forked from: it is of use
     /// there alone. Nothing was sent.
     forked,
+    /// Only a hold of a `shared_mutex` for writing can be downgraded, and this is none; it is as it
+    /// was. Nothing was sent.
+    not_a_writer,
+    /// Another hold of the same owner is nested with this one, and may rely on it: release that
+    /// first. Nothing was sent.
+    nested_hold,
 };
 
 /// The category of `errc`: name "conch".

@@ -137,6 +137,29 @@ public:
                                   std::forward<Token>(token));
     }
 
+    /// Makes a hold for writing of a `shared_mutex` one for reading, at once for all clients: no
+    /// writer gets in between, and there is no moment without the lock. Readers that wait are told,
+    /// Redisson's too; those of this client come in with no word to the server, as beside any
+    /// reader. Where a writer waits elsewhere, new readers go on waiting for that one.
+    ///
+    /// From then on this is the hold of a reader in each respect, with the same lease, `max_hold`
+    /// and `owner`; it can't become a writer's again. With renewal on, the lease begins anew. The
+    /// operation may be repeated: for a hold that was downgraded before, it completes at once.
+    ///
+    /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
+    /// `errc::not_a_writer` (of any other lock, or of several locks), `errc::nested_hold`,
+    /// `errc::not_owner` (empty), `errc::already_released`, `errc::client_closed`, the reasons of a
+    /// loss, as `async_unlock`; `errc::overloaded`, or the server's refusal (the hold is a writer's
+    /// then). `errc::not_connected` after `config::operation_timeout`, `errc::protocol_error`.
+    /// Cancellation (terminal, partial, total): `operation_aborted`. After these three it may
+    /// become a reader's, or stay a writer's: repeat the operation to be sure. conch renews and
+    /// releases it as what it is; until you are sure, write nothing.
+    template <typename Token = boost::asio::deferred_t>
+    [[nodiscard]] auto async_downgrade(Token&& token = Token{}) {
+        return impl::async_simple(impl::request::downgrade, core_, view_, duration{},
+                                  std::forward<Token>(token));
+    }
+
 private:
     friend struct impl::hold_result<hold>;
     hold(impl::core_ptr core, impl::view_ptr view) noexcept

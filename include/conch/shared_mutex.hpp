@@ -25,6 +25,7 @@ namespace conch {
 /// - A crashed reader blocks writers until its lease ends, as a crashed writer does. Beside readers
 ///   of Redisson, no lease for reading may be longer than its `lockWatchdogTimeout`: their renewals
 ///   cut the lease of the whole lock to that.
+/// - A writer becomes a reader by `hold::async_downgrade`, with no writer in between.
 /// - A reader can't become a writer: release first. One that asks to write waits for itself, for
 ///   ever unless it has a `wait`.
 /// - Whoever reads twice at a time needs an owner: without one the second read waits for a writer

@@ -115,17 +115,34 @@ void blocking_mutex::unlock() {
         return;
     }
     core_->may_block();
-    hold h = state_->take();
-    if (!h) {
-        refuse(boost::system::errc::operation_not_permitted,
-               "conch: this thread doesn't have the lock");
-    }
+    hold h = take();
     try {
         unlock(h);
         state_->unlocked({});
     } catch (const system_error& e) {
         state_->unlocked(e.code());
     }
+}
+
+hold blocking_mutex::take() {
+    hold h = state_->take();
+    if (!h) {
+        refuse(boost::system::errc::operation_not_permitted,
+               "conch: this thread doesn't have the lock");
+    }
+    return h;
+}
+
+void blocking_mutex::downgrade() {
+    naming(mutex_, [&] { core_->may_block(); });
+    hold h = take();
+    try {
+        downgrade(h);
+    } catch (...) {
+        state_->keep(std::move(h));
+        throw;
+    }
+    state_->keep(std::move(h));
 }
 
 bool blocking_mutex::owns_lock() const noexcept {
@@ -157,6 +174,10 @@ hold blocking_mutex::try_acquire(const lock_options& options) {
 
 void blocking_mutex::unlock(hold& h) {
     ask(*core_, mutex_, [&](auto done) { h.async_unlock(std::move(done)); });
+}
+
+void blocking_mutex::downgrade(hold& h) {
+    ask(*core_, mutex_, [&](auto done) { h.async_downgrade(std::move(done)); });
 }
 
 std::future<hold> blocking_mutex::acquire_future(const lock_options& options) {

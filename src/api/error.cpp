@@ -56,6 +56,10 @@ const char* text(errc e) noexcept {
         case errc::not_replicated: return "too few replicas acknowledged the lock in time";
         case errc::forked:
             return "the client belongs to the process that made it, not to a forked child";
+        case errc::not_a_writer:
+            return "only a shared_mutex that is held for writing can be downgraded";
+        case errc::nested_hold:
+            return "a hold can't be downgraded while another of its owner is nested with it";
     }
     return "unknown error";
 }

@@ -68,6 +68,17 @@ constinit const request request::extend{
         },
 };
 
+constinit const request request::downgrade{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().downgrade(std::exchange(op.view, nullptr), caller_of(op));
+        },
+    .begin_in_group =
+        [](group_core& c, operation& op) {
+            c.group().downgrade(std::exchange(op.view, nullptr), &op);
+        },
+};
+
 constinit const request request::wait_lost{
     .begin =
         [](client_core& c, operation& op) {

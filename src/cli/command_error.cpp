@@ -91,7 +91,9 @@ std::string advice(errc e, std::string_view server_words, std::string_view serve
         case errc::out_of_memory:
         case errc::server_unavailable:
         case errc::not_replicated:
-        case errc::forked: break;
+        case errc::forked:
+        case errc::not_a_writer:
+        case errc::nested_hold: break;
     }
     return "";
 }
@@ -144,6 +146,8 @@ int exit_status_for(error_code ec) noexcept {
         case errc::already_released:
         case errc::client_closed:
         case errc::forked:
+        case errc::not_a_writer:
+        case errc::nested_hold:
         case errc::overloaded: return exit_code::software;
         case errc::not_connected:
         case errc::outcome_unknown:

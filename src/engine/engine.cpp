@@ -163,6 +163,14 @@ void lock_engine::extend(const impl::view_ptr& view, duration lease, lock::calle
     }
 }
 
+void lock_engine::downgrade(const impl::view_ptr& view, lock::caller from) {
+    if (!view) {
+        done_.refuse(from, errc::not_owner);
+    } else if (admit(from)) {
+        slots_.downgrading.downgrade_level(view, from);
+    }
+}
+
 void lock_engine::status(const impl::spec_ptr& spec, const status_options& options,
                          lock::caller from, lock_status* result) {
     if (admit(from)) {
@@ -297,6 +305,7 @@ inventory lock_engine::belongings() const noexcept {
             .watchers = slots_.keeping.watchers(),
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
+            .downgrades = slots_.downgrading.on_their_way(),
             .queries = queries_.live() + questions_.live(),
             .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
             .counter_changes = counters_.changing(),

@@ -51,6 +51,7 @@ public:
     void unlock(const impl::view_ptr& view, lock::caller from);
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);
     void extend(const impl::view_ptr& view, duration lease, lock::caller from);
+    void downgrade(const impl::view_ptr& view, lock::caller from);
     void status(const impl::spec_ptr& spec, const status_options& options, lock::caller from,
                 lock_status* result);
     void force_unlock(const impl::spec_ptr& spec, lock::caller from);

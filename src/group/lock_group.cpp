@@ -58,6 +58,16 @@ void lock_group::extend(const impl::view_ptr& hold, duration lease, void* tag) {
     }
 }
 
+void lock_group::downgrade(const impl::view_ptr& hold, void* tag) {
+    if (!hold) {
+        complete(tag, errc::not_owner);
+    } else if (holding_of(*hold)) {
+        complete(tag, errc::not_a_writer);
+    } else {
+        complete(tag, why_ended(*hold));
+    }
+}
+
 void lock_group::wait_lost(const impl::view_ptr& hold, duration before, void* tag) {
     if (!hold) {
         complete(tag, errc::not_owner);

@@ -40,6 +40,8 @@ public:
     void acquire(const lock_options& options, bool try_only, void* tag, std::uint64_t owner = 0);
     void unlock(const impl::view_ptr& hold, void* tag);
     void extend(const impl::view_ptr& hold, duration lease, void* tag);
+    /// Of several locks, none is.
+    void downgrade(const impl::view_ptr& hold, void* tag);
     void wait_lost(const impl::view_ptr& hold, duration before, void* tag);
     void status(const status_options& options, void* tag, lock_status* result);
     void force_unlock(void* tag);

@@ -86,9 +86,13 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     bool grows_no_more : 1 = false;
     bool in_line : 1 = false;  ///< not held: it may have a place at the server
     bool given : 1 = false;    ///< the lock, by who released it: held since that was told
+    /// A downgrade may have run, or may yet: the server knows it by the writer's field, or by the
+    /// reader's.
+    bool two_fields : 1 = false;
 
     boost::intrusive::list<level, boost::intrusive::constant_time_size<false>> levels{};
-    pending_list requests{};  ///< extensions, changes of the depth, and who watches its levels
+    /// Extensions, changes of the depth, downgrades, and who watches its levels.
+    pending_list requests{};
 };
 
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.

@@ -20,6 +20,9 @@ struct hold_events {
     bool (*pass_on)(acquisition& a);
     /// The release is to leave. Whether the acquire of a waiter leaves instead, and does it too.
     bool (*hand_over)(acquisition& a);
+    /// What admitted nobody else is the hold of a reader from now on; or not `done`: a writer's, as
+    /// it was.
+    void (*downgraded)(acquisition& a, bool done);
     /// The hold ended. `releasing`: its release leaves in this turn.
     void (*ended)(acquisition& a, bool releasing);
     /// So many clients were told of a release.

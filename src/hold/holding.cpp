@@ -12,12 +12,6 @@ namespace {
 // The server said so: there is nothing to release.
 bool is_gone(errc why) noexcept { return why == errc::lock_lost || why == errc::lost_in_failover; }
 
-// Why a hold whose level is gone can't be used any more.
-errc reason_of(const impl::hold_view& view) noexcept {
-    const int lost = view.lost.load(std::memory_order_relaxed);
-    return lost != 0 ? static_cast<errc>(lost) : errc::already_released;
-}
-
 hold_span span_of(const level& l, time_point now, error_code reason = {}) noexcept {
     const acquisition& a = *l.of;
     return {.name = a.home.name(),
@@ -30,6 +24,11 @@ hold_span span_of(const level& l, time_point now, error_code reason = {}) noexce
 }
 
 }  // namespace
+
+errc reason_of(const impl::hold_view& view) noexcept {
+    const int lost = view.lost.load(std::memory_order_relaxed);
+    return lost != 0 ? static_cast<errc>(lost) : errc::already_released;
+}
 
 errc reason_at_deadline(const acquisition& a) noexcept {
     return a.last      ? errc::max_hold_reached
@@ -104,6 +103,14 @@ void keeper::lose_gone(acquisition& a) {
     lose(a, a.failed_over() ? errc::lost_in_failover : errc::lock_lost);
 }
 
+bool keeper::lose_missing(acquisition& a) {
+    const bool lost = !downgrading_.looks_for_other_field(a);
+    if (lost) {
+        lose_gone(a);
+    }
+    return lost;
+}
+
 void keeper::lose(acquisition& a, errc why) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     env_.telemetry.lost(a.home.name(), why);
@@ -114,6 +121,7 @@ void keeper::lose(acquisition& a, errc why) {
     }
     fail_extensions(a, why);
     nesting_.end_changes(a, why);
+    downgrading_.end_all(a, why);
     // Of several permits, the others may be out.
     if (is_gone(why) && a.spec->permits() <= 1) {
         a.now = acquisition::phase::releasing;
@@ -155,6 +163,7 @@ void keeper::end_hold(acquisition& a, caller from) {
 void keeper::end_quietly(acquisition& a) {
     if (!a.requests.empty()) {
         nesting_.end_changes(a, {});
+        downgrading_.end_all(a, errc::already_released);
         fail_extensions(a, errc::already_released);
     }
     env_.timers.cancel(a.timer);

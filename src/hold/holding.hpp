@@ -16,6 +16,7 @@
 namespace conch::lock {
 
 class acquisition_pool;
+class downgrader;
 class keeper;
 class nester;
 class releaser;
@@ -47,6 +48,8 @@ struct extension : pending {
     core::timer patience;
 };
 
+/// Why a hold whose level is gone can't be used any more.
+errc reason_of(const impl::hold_view& view) noexcept;
 /// Why a hold ends, if it does at its deadline.
 errc reason_at_deadline(const acquisition& a) noexcept;
 
@@ -55,7 +58,7 @@ class keeper {
 public:
     keeper(core::environment& env, completions& done, const topology::servers& servers,
            acquisition_pool& pool, renewer& renewals, releaser& releases, nester& nesting,
-           const hold_events& events) noexcept
+           downgrader& downgrading, const hold_events& events) noexcept
         : env_{env},
           done_{done},
           servers_{servers},
@@ -63,6 +66,7 @@ public:
           renewals_{renewals},
           releases_{releases},
           nesting_{nesting},
+          downgrading_{downgrading},
           events_{events} {}
 
     /// The server has it, by a command sent at `sent` with this lease. The deadline never goes
@@ -75,6 +79,9 @@ public:
     void lose(acquisition& a, errc why);
     /// The same, because the server said that it is gone.
     void lose_gone(acquisition& a);
+    /// The server did not find its field: it is lost, unless a downgrade may have given it another
+    /// one. False: that is being asked.
+    bool lose_missing(acquisition& a);
     /// The last level is gone: releases the lock; `from` (if anybody) waits for the answer.
     void end_hold(acquisition& a, caller from = {});
 
@@ -133,6 +140,7 @@ private:
     renewer& renewals_;
     releaser& releases_;
     nester& nesting_;
+    downgrader& downgrading_;
     const hold_events& events_;
     core::pool<watcher> watchers_{};
     core::pool<extension> extensions_{};

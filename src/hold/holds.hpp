@@ -4,6 +4,7 @@
 
 #include "core/environment.hpp"
 #include "hold/acquisition_pool.hpp"
+#include "hold/downgrading.hpp"
 #include "hold/events.hpp"
 #include "hold/holding.hpp"
 #include "hold/names.hpp"
@@ -31,7 +32,8 @@ struct holds {
           replicas{env, s, names, e},
           renewing{env, s, replicas, keeping},
           nesting{env, done, keeping},
-          keeping{env, done, s, pool, renewing, releasing, nesting, e} {}
+          downgrading{env, done, keeping, renewing, nesting, e},
+          keeping{env, done, s, pool, renewing, releasing, nesting, downgrading, e} {}
 
     topology::servers& servers;
     const hold_events& events;
@@ -42,6 +44,7 @@ struct holds {
     replica_waits replicas;
     renewer renewing;
     nester nesting;
+    downgrader downgrading;
     keeper keeping;
 };
 

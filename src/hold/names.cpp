@@ -25,9 +25,7 @@ void lock_name::submit(wire::call& c) {
 acquisition* lock_name::held_by(std::uint64_t owner, bool shared) noexcept {
     acquisition* found = nullptr;
     acquisitions_.for_each_holder([&](acquisition& a) {
-        found = owner != 0 && a.terms.owner == owner && (shared || !protocol::is_shared(*a.spec))
-                    ? &a
-                    : found;
+        found = owner != 0 && a.terms.owner == owner && (shared || !is_reader(a)) ? &a : found;
     });
     return found;
 }

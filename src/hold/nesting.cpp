@@ -2,6 +2,7 @@
 #include "hold/nesting.hpp"
 
 #include "core/check.hpp"
+#include "hold/downgrading.hpp"
 #include "hold/holding.hpp"
 #include "hold/names.hpp"
 #include "wire/server_error.hpp"
@@ -84,9 +85,15 @@ void nester::nest_done(level_change& c, const wire::outcome& o) {
     const auto answer = o.answered() ? a->spec->protocol().read_nest(o.reply)
                                      : protocol::nest_answer::unintelligible;
     if (answer == protocol::nest_answer::gone) {
-        // The outer hold is lost, and this change ends with it.
-        holds_.lose_gone(*a);
+        // The outer hold is lost, and this change ends with it; or it is a reader's by now, whose
+        // levels the server does not count.
+        const bool enters = c.enters;
+        const bool lost = holds_.lose_missing(*a);
+        done_.complete(c, enters ? make_error_code(errc::lock_lost) : error_code{});
         finish(c);
+        if (enters && !lost) {
+            leave_unwanted(*a);
+        }
         return;
     }
     const bool done = answer == protocol::nest_answer::done;
@@ -110,7 +117,7 @@ void nester::nest_done(level_change& c, const wire::outcome& o) {
 void nester::enter_level(acquisition& a, caller from) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     ++a.depth;
-    if (protocol::is_shared(*a.spec)) {  // the server counts no levels of a reader
+    if (is_reader(a)) {
         done_.answer(from, {}, holds_.add_level(a));
     } else {
         begin_change(a, from, true);
@@ -125,7 +132,7 @@ bool nester::is_wanted(const acquisition& a) noexcept {
 }
 
 void nester::leave_level(acquisition& a, caller from) {
-    if (protocol::is_shared(*a.spec)) {
+    if (is_reader(a)) {
         done_.answer(from, {});
     } else {
         begin_change(a, from, false);
@@ -136,6 +143,10 @@ void nester::end_changes(acquisition& a, error_code why) {
     for_each_of<level_change>(a.requests, [&](level_change& c) {
         c.pending_hook::unlink();
         env_.timers.cancel(c.patience);
+        if (c.enters && !why) {  // there is nothing to enter
+            --a.depth;
+            done_.complete(c, errc::lock_lost);
+        }
         done_.complete(c, why);
         c.of = nullptr;
         if (c.where == wire::call::state::waiting) {

@@ -22,12 +22,18 @@ const acquisition& owner_of(const wire::call& c) noexcept {
     return static_cast<const release&>(c).of;
 }
 
+// It is at several keys, as far as is known.
+bool releases_more(const acquisition& a) noexcept {
+    return protocol::releases_more(*a.spec) || a.two_fields;
+}
+
 protocol::release_request request_of(const wire::call& c) noexcept {
     const acquisition& a = owner_of(c);
     return {.spec = *a.spec,
             .holder = field_of(a),
             .sharded = a.home.client.servers.sharded(),
-            .lock_key_only = protocol::releases_more(*a.spec) && !c.type->divisible};
+            .lock_key_only = releases_more(a) && !c.type->divisible,
+            .downgraded = a.two_fields};
 }
 
 // When the key must have expired by itself, whatever became of the release.
@@ -72,7 +78,7 @@ const pending_kind unlock::own_kind{
     .cancel = [](completions& done, pending& p, error_code why) { done.complete(p, why); }};
 
 release::release(acquisition& a) noexcept
-    : wire::call{protocol::releases_more(*a.spec) ? releaser::divisible_type : releaser::type},
+    : wire::call{releases_more(a) ? releaser::divisible_type : releaser::type},
       of{a} {}
 
 void releaser::start_release(acquisition& a, caller from) {
@@ -208,7 +214,7 @@ bool releaser::may_come_back(const acquisition& a) const noexcept {
 }
 
 void releaser::next_round_later(acquisition& a) {
-    if (protocol::releases_more(*a.spec)) {
+    if (releases_more(a)) {
         a.releasing->type = &divisible_type;
     }
     const unsigned doublings = std::min<unsigned>(a.releasing->rounds++, 6);

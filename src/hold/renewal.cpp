@@ -22,6 +22,11 @@ duration interval(const acquisition& a) noexcept {
     return (renews(a) ? a.terms.lease : std::min(a.terms.lease, a.extended_by)) / 3;
 }
 
+// After a refusal.
+duration pause_of(const acquisition& a) noexcept {
+    return renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);
+}
+
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
@@ -244,7 +249,7 @@ void renewer::answered(acquisition& a, const renewal::item& item, const renewal&
                        const protocol::renew_answer& answer, wire::link& answered_on) {
     switch (answer.what) {
         case protocol::renew_answer::kind::refused: failed(a, answer.words, answered_on); return;
-        case protocol::renew_answer::kind::gone: holds_.lose_gone(a); return;
+        case protocol::renew_answer::kind::gone: holds_.lose_missing(a); return;
         case protocol::renew_answer::kind::held:
             if (r.part > 0 && r.part < r.protocol->renew_parts.size()) {
                 send_part(r, item, a);
@@ -302,9 +307,13 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
     a.refusal_logged = true;
     const bool passes = wire::classify(words) == wire::refusal::passing;
     a.refused = renews(a) && !passes;
-    duration pause = renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);
-    pause = std::min(pause, holds_.not_extended(a, wire::to_errc(words), passes));
-    renewals_.set(a, core::after(env_.now, pause));
+    const duration pause = holds_.not_extended(a, wire::to_errc(words), passes);
+    renewals_.set(a, core::after(env_.now, std::min(pause, pause_of(a))));
+}
+
+void renewer::check_soon(acquisition& a) {
+    const time_point at = core::after(env_.now, pause_of(a));
+    renewals_.set(a, a.armed() ? std::min(a.at, at) : at);
 }
 
 // One refusal for a whole batch says nothing of any one hold.

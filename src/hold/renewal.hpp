@@ -62,7 +62,9 @@ public:
     void schedule(acquisition& a);
     /// Asks the server about this hold in this turn: renews it if it shall be renewed.
     void check(acquisition& a);
-    /// The same for one that another server has from now on.
+    /// The same after a pause, as the server refused to answer.
+    void check_soon(acquisition& a);
+    /// The same at once, for one that another server has from now on.
     void check_elsewhere(acquisition& a);
     /// The hold ended.
     void drop(acquisition& a);

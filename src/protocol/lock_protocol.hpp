@@ -65,6 +65,7 @@ struct release_request {
     bool sharded;  ///< the release is told by SPUBLISH
     /// What else belongs to the lock may be on another server just now.
     bool lock_key_only = false;
+    bool downgraded = false;  ///< or may be: the holder has the field of one form or of the other
 };
 
 struct release_answer {
@@ -102,6 +103,13 @@ struct nest_request {
     duration lease;
 };
 
+struct downgrade_request {
+    const impl::lock_spec& spec;
+    field holder;  ///< in either form
+    duration lease;
+    bool sharded;  ///< it is told by SPUBLISH
+};
+
 struct status_request {
     const impl::lock_spec& spec;
     bool with_fence;
@@ -136,6 +144,8 @@ struct lock_protocol {
     /// Acquisitions of one family and one name are of one lock, and wait in one queue. Null: it is
     /// a family of its own.
     const lock_protocol* family = nullptr;
+    /// What a hold of this one becomes when it is downgraded. Null: it can't be.
+    const lock_protocol* shared_form = nullptr;
     std::string_view field_suffix{};
     /// Of the key of a queue in which each waiter has a place, under its field, which it keeps over
     /// its tries. Each has a channel of its own. Empty: the server doesn't know who waits.
@@ -176,6 +186,10 @@ struct lock_protocol {
 
     void (*encode_nest)(const wire::call& c, const nest_request& r, resp::writer& w);
     nest_answer (*read_nest)(const resp::value& reply);
+
+    /// Of both forms; its answer is read as that of `encode_nest`.
+    void (*encode_downgrade)(const wire::call& c, const downgrade_request& r,
+                             resp::writer& w) = nullptr;
 
     void (*encode_status)(const wire::call& c, const status_request& r, resp::writer& w);
     /// None: it is no answer to that question.

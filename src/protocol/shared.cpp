@@ -32,6 +32,9 @@ std::string timeout_key(const impl::lock_spec& spec, const field& f) {
     return timeout_key(spec, std::string{f.text}.append(std::to_string(f.number)), 1);
 }
 
+field as_writer(field f) noexcept { return {f.text, f.number, writer_suffix}; }
+field as_reader(field f) noexcept { return {f.text, f.number}; }
+
 /// Whoever has more of them is not asked about.
 constexpr unsigned most_holds = 16;
 
@@ -103,9 +106,10 @@ void for_each_field(std::string_view text, Function f) {
 }
 
 void release(const wire::call& c, const release_request& r, resp::writer& w) {
-    std::size_t fields = 0;
+    std::size_t fields = r.downgraded ? 1 : 0;
     for_each_field(r.holder.text, [&](std::string_view) { ++fields; });
-    const bool has_deadline = r.holder.number != 0 && is_shared(r.spec) && !r.lock_key_only;
+    const bool may_read = is_shared(r.spec) || r.downgraded;
+    const bool has_deadline = r.holder.number != 0 && may_read && !r.lock_key_only;
     wire::write_script(w, c, wire::script_id::shared_release, has_deadline ? 2 : 1, 2 + fields)
         .arg(r.spec.name());
     if (has_deadline) {
@@ -113,11 +117,25 @@ void release(const wire::call& c, const release_request& r, resp::writer& w) {
     }
     write_name(w, r.spec.channel());
     w.arg(r.sharded ? "spublish" : "publish");
-    if (r.holder.number != 0) {
-        r.holder.write(w);
-    } else {
+    if (r.holder.number == 0) {
         for_each_field(r.holder.text, [&](std::string_view one) { w.arg(one); });
+        return;
     }
+    r.holder.write(w);
+    if (r.downgraded) {
+        (is_shared(r.spec) ? as_writer(r.holder) : as_reader(r.holder)).write(w);
+    }
+}
+
+void downgrade(const wire::call& c, const downgrade_request& r, resp::writer& w) {
+    wire::write_script(w, c, wire::script_id::shared_downgrade, 2, 5)
+        .arg(r.spec.name())
+        .arg(timeout_key(r.spec, r.holder));
+    as_writer(r.holder).write(w);
+    as_reader(r.holder).write(w);
+    w.arg(core::ceil_millis(r.lease));
+    write_name(w, r.spec.channel());
+    w.arg(r.sharded ? "spublish" : "publish");
 }
 
 void renew_keys(const renew_item& i, resp::writer& w) {
@@ -152,6 +170,7 @@ constexpr lock_protocol read_write(lock_protocol p) {
     p.release_alone = &release;
     p.acquire_form = &alone;
     p.encode_status = &encode_status;
+    p.encode_downgrade = &downgrade;
     p.family = &shared_write_protocol;
     return p;
 }
@@ -181,6 +200,7 @@ constexpr lock_protocol to_read() {
 constexpr lock_protocol to_write() {
     lock_protocol p = read_write(exclusive::protocol_of(common));
     p.field_suffix = writer_suffix;
+    p.shared_form = &shared_read_protocol;
     p.acquire_alone = &acquire_to_write;
     p.read_acquire = &read_acquire_to_write;
     return p;

@@ -53,6 +53,24 @@ void slot::ride() {
     }
 }
 
+// Readers that waited for a writer come in beside it; those that can't ride ask the server. Beside
+// what is still a writer's, its owner's waiters do, who could not while that was unknown.
+void slot::downgraded(acquisition& a, bool done) {
+    if (!done) {
+        if (a.terms.owner != 0 && nest_in(a)) {
+            others_left(true);
+        }
+        return;
+    }
+    a.granted_at = env().now;
+    rides_ = 0;
+    if (has_waiters()) {
+        ride();
+    }
+    tell(has_waiters() ? wake::local_release : wake::nobody);
+    advance();
+}
+
 // Waiters of the same owner would wait for themselves.
 void slot::nest_others(acquisition& a) {
     if (a.terms.owner == 0) {

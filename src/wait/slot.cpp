@@ -35,6 +35,7 @@ const hold_events slot::on_holds{
             }
             return can;
         },
+    .downgraded = [](acquisition& a, bool done) { static_cast<slot&>(a.home).downgraded(a, done); },
     .ended = [](acquisition& a,
                 bool releasing) { static_cast<slot&>(a.home).hold_ended(a, releasing); },
     .release_reached = [](lock_name& n,

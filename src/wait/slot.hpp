@@ -85,6 +85,7 @@ private:
     bool pass_on(acquisition& a);
     bool can_hand_over(const acquisition& a) noexcept;
     void hand_over(acquisition& a);
+    void downgraded(acquisition& a, bool done);
     void hold_ended(acquisition& a, bool passed_on);
     void release_reached(std::int64_t clients);
     void nest_others(acquisition& a);

@@ -41,9 +41,10 @@ enum class script_id : std::uint8_t {
     permits_release,
     permits_renew,
     permits_status,
+    shared_downgrade,
 };
 
-inline constexpr std::size_t script_count = 30;
+inline constexpr std::size_t script_count = 31;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

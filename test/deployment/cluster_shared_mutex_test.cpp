@@ -58,6 +58,27 @@ TEST_F(cluster_shared_mutex, slow_the_last_reader_wakes_a_writer_by_its_message)
     });
 }
 
+TEST_F(cluster_shared_mutex, slow_a_writer_that_becomes_a_reader_wakes_readers_by_its_message) {
+    run([&]() -> asio::awaitable<void> {
+        for (const std::string& name : names()) {
+            const shared_mutex of_a{a, name};
+            const shared_mutex of_b{b, name};
+            hold first = co_await of_a.async_lock({.lease = 60s});
+            lock_attempt reader = start_lock(of_b.reader(), {.lease = 60s});
+            co_await is_listened_to(name);
+            const std::uint64_t wakes_before = b.stats().wakes_by_message;
+            co_await first.async_downgrade();
+            co_await done(reader, "woken");
+            EXPECT_EQ(b.stats().wakes_by_message, wakes_before + 1);
+            const hold none = co_await of_b.async_try_lock();
+            EXPECT_FALSE(none) << name;
+            co_await first.async_unlock();
+            co_await reader.value().async_unlock();
+            EXPECT_FALSE(group.raw_at(name).exists(name)) << name;
+        }
+    });
+}
+
 TEST_F(cluster_shared_mutex, slow_a_writer_removes_readers_that_crashed) {
     run([&]() -> asio::awaitable<void> {
         for (const std::string& name : names()) {

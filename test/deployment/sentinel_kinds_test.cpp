@@ -43,6 +43,9 @@ TEST_F(sentinel_kinds, slow_holds_of_each_outlive_the_master) {
         const lock_options long_lease{.lease = 60s};
         hold fair = co_await fair_of_a.async_lock(long_lease);
         hold reads = co_await shared_of_a.async_lock_shared(long_lease);
+        const shared_mutex turned_of_a{a, "turned"};
+        hold turned = co_await turned_of_a.async_lock(long_lease);
+        co_await turned.async_downgrade();
         hold permit = co_await leased_of_a.async_acquire(long_lease);
         hold both = co_await several.async_lock(long_lease);
         hold next;
@@ -55,6 +58,11 @@ TEST_F(sentinel_kinds, slow_holds_of_each_outlive_the_master) {
         EXPECT_FALSE(other) << "it is read";
         other = co_await shared_of_b.async_try_lock_shared();
         EXPECT_TRUE(other);
+        const shared_mutex turned_of_b{b, "turned"};
+        other = co_await turned_of_b.async_try_lock();
+        EXPECT_FALSE(other) << "it is read, too";
+        other = co_await turned_of_b.async_try_lock_shared();
+        EXPECT_TRUE(other);
         hold second = co_await leased_of_b.async_try_acquire();
         EXPECT_TRUE(second);
         hold third = co_await leased_of_b.async_try_acquire();
@@ -62,7 +70,7 @@ TEST_F(sentinel_kinds, slow_holds_of_each_outlive_the_master) {
         third = co_await mutex{b, "other"}.async_try_lock();
         EXPECT_FALSE(third);
         EXPECT_FALSE(next);
-        for (hold* h : {&fair, &reads, &permit, &both}) {
+        for (hold* h : {&fair, &reads, &turned, &permit, &both}) {
             EXPECT_TRUE(h->owns_lock());
             co_await h->async_unlock();
         }

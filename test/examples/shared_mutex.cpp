@@ -22,7 +22,11 @@ asio::awaitable<void> work(conch::client& redis) {
 
     conch::hold all = co_await prices.async_lock({.wait = 2s});
     std::cout << (all.owns_lock() ? "one writer\n" : "lost!\n");
+    co_await all.async_downgrade();  // reads on: others may read now, and nobody wrote in between
+    two = co_await prices.async_try_lock_shared();
+    std::cout << (all.owns_lock() && two ? "two readers again\n" : "a writer still!\n");
     co_await all.async_unlock();
+    co_await two.async_unlock();
 
     co_await conch::with_lock(prices.reader(), {}, [](conch::hold&) -> asio::awaitable<void> {
         std::cout << "a body that reads\n";

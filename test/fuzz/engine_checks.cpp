@@ -110,6 +110,7 @@ void engine_world::note(const words& w) {
         case wire::script_id::shared_read:
         case wire::script_id::shared_write:
         case wire::script_id::shared_release:
+        case wire::script_id::shared_downgrade:
         case wire::script_id::shared_renew:
         case wire::script_id::shared_status: FUZZ_CHECK(!"nobody reads here");
         case wire::script_id::semaphore_acquire:

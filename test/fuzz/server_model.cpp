@@ -247,6 +247,7 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::shared_read:
         case wire::script_id::shared_write:
         case wire::script_id::shared_release:
+        case wire::script_id::shared_downgrade:
         case wire::script_id::shared_renew:
         case wire::script_id::shared_status: FUZZ_CHECK(!"nobody reads here");
         case wire::script_id::semaphore_acquire:

@@ -31,6 +31,7 @@ asio::awaitable<void> acl_all_test::use_lock(const mutex& m) {
     auto [ec, h] = co_await m.async_lock(brief, as_result);
     co_await m.async_status(as_result);
     co_await h.async_extend(300ms, as_result);
+    co_await h.async_downgrade(as_result);
     co_await h.async_unlock(as_result);
     co_await m.async_lock(brief, as_result);
     co_await m.async_force_unlock(as_result);
@@ -112,8 +113,7 @@ asio::awaitable<void> acl_all_test::use_all() {
     co_await use_semaphore(c, other);
     const std::uint64_t before = c.stats().connects;
     if (raw.kill_connections("conch") > 0) {
-        const mutex m{c, "lock"};
-        co_await m.async_status(as_result);
+        co_await mutex{c, "lock"}.async_status(as_result);
         co_await when([&] { return c.stats().connects > before; }, 2s);
     }
     raw.reset_calls();

@@ -75,7 +75,8 @@ TEST_F(examples_test, fair_mutex) {
 }
 
 TEST_F(examples_test, shared_mutex) {
-    EXPECT_EQ(output_of("shared_mutex"), "two readers\none writer\na body that reads\n");
+    EXPECT_EQ(output_of("shared_mutex"),
+              "two readers\none writer\ntwo readers again\na body that reads\n");
     EXPECT_FALSE(raw.exists("prices"));
 }
 

@@ -87,6 +87,38 @@ TEST_F(redisson_read_write, each_wakes_whoever_it_has_kept_out) {
     }
 }
 
+TEST_F(redisson_read_write,
+       a_writer_that_becomes_a_reader_wakes_those_of_java_and_keeps_writers_out) {
+    hold h = acquired(m.writer());
+    std::future<answer> reads = start_java("b", "lock", read, long_lease);
+    ASSERT_TRUE(somebody_listens());
+    h.async_downgrade(asio::use_future).get();
+    EXPECT_EQ(value_of(reads), "locked") << "by the message: the lease is longer than the test";
+    EXPECT_EQ(java("b", "holdCount", read), "1");
+    EXPECT_FALSE(java_gets(write));
+    EXPECT_EQ(java("a", "isLocked", write), "false");
+    EXPECT_EQ(java("a", "isLocked", read), "true");
+    java("b", "unlock", read);
+    EXPECT_TRUE(h.owns_lock());
+    EXPECT_FALSE(java_gets(write)) << "it still reads";
+    std::future<answer> writes = start_java("b", "lock", write, long_lease);
+    ASSERT_TRUE(somebody_listens());
+    release(h);
+    EXPECT_EQ(value_of(writes), "locked");
+    java("b", "unlock", write);
+    EXPECT_FALSE(raw.exists(name));
+}
+
+TEST_F(redisson_read_write, a_reader_of_java_outlives_a_writer_that_became_one) {
+    hold h = acquired(m.writer());
+    h.async_downgrade(asio::use_future).get();
+    EXPECT_TRUE(java_gets(read));
+    release(h);
+    EXPECT_FALSE(tried(m.writer()));
+    java("a", "unlock", read);
+    EXPECT_TRUE(tried(m.writer()));
+}
+
 TEST_F(redisson_read_write, what_a_crashed_jvm_held_comes_back) {
     for (const std::string& held : {read, write}) {
         SCOPED_TRACE(held);

@@ -62,6 +62,7 @@ struct call {
     instant ended_at = -1;       ///< the turn's time; the handler runs later
     std::uint64_t connects = 0;  ///< of its client, until then
     bool forces = false;         ///< takes a lock away
+    bool downgrades = false;     ///< makes a writer, of which `asks` knows, a reader
     bool acquires = false;       ///< asks for a hold, or for a deeper level of one
     std::size_t name = 0;        ///< of the lock that it asks for
     duration wait{};             ///< how long such an acquire waits

@@ -252,6 +252,8 @@ public:
     /// There is a key that is going to expire.
     bool any_expires(std::int64_t now_us) const;
     std::size_t subscribers() const noexcept;
+    /// That were published so far.
+    std::uint64_t messages() const noexcept { return messages_; }
     std::uint64_t scripts_run() const noexcept { return scripts_run_; }
 
     // For the commands.
@@ -331,6 +333,7 @@ private:
     std::vector<connection> ready_{};
     connection last_id_ = 0;
     std::int64_t now_us_ = 0;
+    std::uint64_t messages_ = 0;
     std::uint64_t messages_to_lose_ = 0;
     std::uint64_t messages_to_delay_ = 0;
     std::vector<late_message> delayed_{};

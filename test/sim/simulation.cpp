@@ -101,8 +101,8 @@ bool simulation::passed_on(const held& h, instant turn) const noexcept {
     });
 }
 
-bool simulation::was_joined(const held& h) const noexcept {
-    return h.shared && std::any_of(calls_.begin(), calls_.end(), [&](const call& c) {
+bool simulation::was_joined(const held& h) const {
+    return reads(h) && std::any_of(calls_.begin(), calls_.end(), [&](const call& c) {
                return c.acquires && c.client == h.client && c.number == h.number &&
                       c.user != h.user;
            });
@@ -130,6 +130,7 @@ std::optional<std::size_t> simulation::name_in(const script_run& r) const noexce
 void simulation::ran(const script_run& r) {
     // A forced release begins with the question who holds the lock: that one alone it may end.
     const auto name = name_in(r);
+    note_downgrade(r);
     if (name && r.is("status") && r.answer.items.size() == 4 &&
         forces_[*name].running.contains(r.client)) {
         targets_.emplace(r.client, r.answer.items[2].text);
@@ -156,7 +157,7 @@ bool simulation::redisson_listens(std::size_t name, const std::string& field) co
 
 std::string simulation::field_of(const held& h) const {
     return clients_[h.client]->id() + ":" + std::to_string(h.number) +
-           (how_.read_write && !h.shared ? ":write" : "");
+           (how_.read_write && !reads(h) ? ":write" : "");
 }
 
 // "...00<client>:<number>"

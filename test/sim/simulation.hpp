@@ -92,7 +92,11 @@ public:
     /// In the turn of this time another user of this client got this hold's lock as it was.
     bool passed_on(const held& h, instant turn) const noexcept;
     /// Another reader of this client shared this hold.
-    bool was_joined(const held& h) const noexcept;
+    bool was_joined(const held& h) const;
+    /// Held for reading at the server: from the beginning, or from the script of a downgrade on.
+    bool reads(const held& h) const { return h.shared || downgraded_at(h) >= 0; }
+    /// When the server first ran the downgrade of this hold; -1: never.
+    instant downgraded_at(const held& h) const;
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
     /// Detached: its key stays until its lease ends.
     void left_behind(const held& h) { left_behind_.emplace(h.client, h.number); }
@@ -184,6 +188,7 @@ private:
 
     instant last_declared_loss(const held& h) const;
     void ran(const script_run& r);
+    void note_downgrade(const script_run& r);
     void run_until(instant until);
     void spoil_one_of_two();
     std::optional<std::size_t> one_of_two() const;
@@ -207,6 +212,7 @@ private:
     std::list<held> holds_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, terms> first_{};  // of acquisitions
     std::set<std::pair<std::uint64_t, std::uint64_t>> left_behind_{};
+    std::map<std::pair<std::uint64_t, std::uint64_t>, instant> downgraded_{};
     std::map<std::string, instant> persisted_{};
     std::set<std::string> deleted_{};
     std::vector<forces> forces_{};

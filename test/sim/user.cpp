@@ -296,6 +296,10 @@ void user::work() {
                 nest();
                 return;
             }
+            if (all_.how().read_write && !all_.reads(top)) {
+                downgrade();
+                return;
+            }
             plan(soon());
             return;
         default: leave(); return;

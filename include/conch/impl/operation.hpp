@@ -46,6 +46,7 @@ struct request {
     static const request try_lock;
     static const request unlock;
     static const request extend;
+    static const request downgrade;
     static const request wait_lost;
     static const request status;
     static const request force_unlock;

@@ -13,7 +13,7 @@ public:
     std::string_view name() const noexcept override { return "answers"; }
 
     void ended(const call& c) override {
-        if (!c.asks || c.ec) {
+        if (!c.asks || c.ec || c.downgrades) {
             return;
         }
         if (c.asks->lease == duration::zero()) {
@@ -33,6 +33,7 @@ private:
         for (const held& h : all_.holds()) {
             const std::string field = all_.field_of(h);
             if (h.name != c.asks->name || h.granted_at >= c.asks->asked_at ||
+                all_.downgraded_at(h) >= c.asks->asked_at ||
                 !server.redis().has_field(all_.spec(h.name)->name(), field, server.wall_clock())) {
                 continue;
             }

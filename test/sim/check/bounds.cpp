@@ -74,19 +74,21 @@ private:
         limit(i.pending, 2 * users + watchers + askers, "pending operations");
         limit(i.acquisitions, i.waiters + i.levels + given_up, "acquisitions");
         limit(i.level_changes, users + given_up, "changes of a level");
+        limit(i.downgrades, users + given_up, "downgrades");
         limit(i.queries, users + given_up, "questions");
         limit(i.renewals, i.levels + given_up, "renewals");
         limit(i.input_room, most_input * links, "bytes of room for input");
         limit(i.timers,
               timers_of(links) + 2 * i.acquisitions + i.waiters + i.watchers + i.extensions +
-                  i.level_changes + i.queries + i.permit_requests + 2 * i.limiters + i.slots + 1,
+                  i.level_changes + i.downgrades + i.queries + i.permit_requests + 2 * i.limiters +
+                  i.slots + 1,
               "timers");
     }
 
     void look_at_rest(const engine::inventory& i, std::uint64_t links) {
         const std::uint64_t all = i.pending + i.acquisitions + i.levels + i.waiters + i.watchers +
-                                  i.extensions + i.level_changes + i.queries + i.permit_requests +
-                                  i.slots + i.limiters + i.renewals;
+                                  i.extensions + i.level_changes + i.downgrades + i.queries +
+                                  i.permit_requests + i.slots + i.limiters + i.renewals;
         limit(all, 0, "things kept for nobody");
         limit(i.timers, timers_of(links), "timers for nobody");
     }

@@ -96,6 +96,7 @@ std::unique_ptr<checker> make_loss_told(simulation& s);
 std::unique_ptr<checker> make_patience(simulation& s);
 std::unique_ptr<checker> make_turns(simulation& s);
 std::unique_ptr<checker> make_line(simulation& s);
+std::unique_ptr<checker> make_downgrades(simulation& s);
 
 }  // namespace conch::sim
 

@@ -32,8 +32,9 @@ private:
     void compare(const held& mine) {
         for (const held& other : all_.holds()) {
             const bool same = other.user == mine.user && other.number == mine.number;
-            if (!same && !(other.shared && mine.shared) && all_.same_key(other.name, mine.name) &&
-                believes(other) && one_data_set(mine, other)) {
+            if (!same && !(all_.reads(other) && all_.reads(mine)) &&
+                all_.same_key(other.name, mine.name) && believes(other) &&
+                one_data_set(mine, other)) {
                 violate("users " + std::to_string(mine.user) + " and " +
                         std::to_string(other.user) + " both own lock " + std::to_string(mine.name));
             }

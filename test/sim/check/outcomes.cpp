@@ -78,13 +78,14 @@ private:
                            : c.unlocks    ? "the unlock"
                            : c.watches    ? "the watch"
                            : c.forces     ? "the forced unlock"
+                           : c.downgrades ? "the downgrade"
                            : is_status(c) ? "the question"
                                           : "the extension";
         return std::string{what} + " of user " + std::to_string(c.user);
     }
 
     static bool is_status(const call& c) noexcept {
-        return c.asks && c.asks->lease == duration::zero();
+        return c.asks && !c.downgrades && c.asks->lease == duration::zero();
     }
 
     const client_node& client_of(const call& c) const { return *all_.clients()[c.client]; }

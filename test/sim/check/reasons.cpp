@@ -73,7 +73,7 @@ private:
         return std::any_of(seen.begin(), seen.end(), [&](const server_node::sighting& s) {
             // The field of a reader outlives its lease: whoever renews it then removes it.
             const bool over = s.what == server_node::sight::missing ||
-                              (h.shared && s.what == server_node::sight::deleted);
+                              (all_.reads(h) && s.what == server_node::sight::deleted);
             return over && s.client == h.client && s.at >= h.sent_at;
         });
     }

@@ -2,6 +2,7 @@
 // As long as a client is connected, a hold that is renewed is asked for before more than a third of
 // its lease has passed: also one that was granted late.
 #include "hold/acquisition.hpp"
+#include "hold/downgrading.hpp"
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -45,10 +46,11 @@ private:
         return a.refusal_logged ? std::max(least, a.terms.lease / 30) + tolerance : duration{};
     }
 
-    /// By this turn: one that an answer made due is asked for in the next.
+    /// By this turn: one that an answer made due is asked for in the next. A downgrade asks for as
+    /// much.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
         return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
-               a.now == lock::acquisition::phase::held &&
+               !lock::is_downgrading(a) && a.now == lock::acquisition::phase::held &&
                node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
     }
 

@@ -20,6 +20,7 @@ bool fake_redis::hears(const session& s, std::string_view channel, bool sharded)
 }
 
 std::int64_t fake_redis::tell(std::string_view channel, std::string_view text, bool sharded) {
+    ++messages_;
     const std::int64_t n = std::count_if(sessions_.begin(), sessions_.end(), [&](const auto& s) {
         return hears(s.second, channel, sharded);
     });

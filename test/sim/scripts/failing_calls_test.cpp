@@ -74,6 +74,11 @@ void add_read_write_locks(std::vector<scene>& all) {
                        {"lock"},
                        {"channel", "publish", mine}});
     }
+    const words two{"lock", "deadline"};
+    const words turns{mine, other, lease, "channel", "publish"};
+    const words turned = call_of(script_id::shared_downgrade, two, turns);
+    all.push_back({"a downgrade", script_id::shared_downgrade, {writes}, two, turns});
+    all.push_back({"again", script_id::shared_downgrade, {writes, turned}, two, turns});
     all.push_back({"a reader's renewal",
                    script_id::shared_renew,
                    {reads},

@@ -144,6 +144,12 @@ private:
             }
             return evalsha(s, keys, args);
         }
+        if (s.name == "shared_downgrade") {
+            const std::string who = holder();
+            return evalsha(s, {lock, key()},
+                           {who + ":write", below(4) == 0 ? holder() : who, ttl(),
+                            one_of({"channel", "other"}), "publish"});
+        }
         if (s.name == "shared_release") {
             return evalsha(s, {lock},
                            {one_of({"channel", "other"}), "publish", holder(),

@@ -181,6 +181,12 @@ operation& engine_harness::extend(const impl::view_ptr& view, duration lease) {
     return op;
 }
 
+operation& engine_harness::downgrade(const impl::view_ptr& view) {
+    operation& op = add();
+    turn([&] { engine.downgrade(view, {&op, &op.running}); });
+    return op;
+}
+
 operation& engine_harness::status(std::string_view name, lock_status* result,
                                   const status_options& options) {
     operation& op = add();

@@ -33,6 +33,23 @@ inline std::string end_of(int n, const std::string& suffix = "") {
     return "shared_release a " + deadline + rw_channel + " publish c:" + std::to_string(n) + suffix;
 }
 
+inline std::string downgrade_of(int n, const std::string& lease = "30000") {
+    const std::string field = "c:" + std::to_string(n);
+    return "shared_downgrade a " + timeout_of(n) + " " + field + ":write " + field + " " + lease +
+           " " + rw_channel + " publish";
+}
+
+/// The end of one that was, or may have been, downgraded.
+inline std::string end_of_either(int n, bool reads = true) {
+    const std::string field = "c:" + std::to_string(n);
+    return "shared_release a " + timeout_of(n) + " " + rw_channel + " publish " +
+           (reads ? field + " " + field + ":write" : field + ":write " + field);
+}
+
+inline std::string renew_reader_of(int n) {
+    return "shared_renew a " + timeout_of(n) + " c:" + std::to_string(n) + " 30000";
+}
+
 class engine_shared : public testing::Test {
 protected:
     operation& read(const lock_options& o = {}) {
@@ -60,8 +77,8 @@ protected:
         EXPECT_TRUE(op.granted());
         return op.view;
     }
-    view_ptr writer() {
-        operation& op = write();
+    view_ptr writer(const lock_options& o = {}) {
+        operation& op = write(o);
         h.connect();
         h.sent();
         h.reply(bulk(""));
