@@ -54,7 +54,7 @@ public:
     /// `overdue`: the first waiter can't give them one.
     next_wake turn_of_others(bool overdue);
     next_wake end_of_local_hold();
-    next_wake answer_to_try() noexcept { return {*this, {wake::busy, wake::tried}}; }
+    next_wake answer_to_tries() noexcept { return {*this, {wake::busy, wake::tried}}; }
     next_wake release_by_others();
 
     /// Wakes contend(), if that is what it awaits.

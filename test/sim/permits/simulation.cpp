@@ -64,6 +64,7 @@ simulation::simulation(std::uint64_t seed, bool print)
     }
     total_ = world_.chance.spread(1, 8);
     closing_ = world_.chance.once_in(4);
+    step_ = world_.chance.once_in(2) ? 100 * millis : 1;
     for (std::size_t i = 0; i < how_.clients; ++i) {
         add_client();
     }

@@ -59,6 +59,8 @@ public:
     impl::spec_ptr spec(std::size_t name, std::int64_t permits) const;
     /// So many permits each semaphore has, once they are set.
     std::int64_t total() const noexcept { return total_; }
+    /// When a tenant acts that would do so then: in some runs many act at the same time.
+    instant rounded(instant at) const noexcept { return at + step_ - at % step_; }
     permit_call& begin(tenant& by, permit_call::kind what, std::int64_t permits);
     void granted(const permit_call& c);
     void found_lost() noexcept { ++outcome_.losses; }
@@ -103,6 +105,7 @@ private:
     std::deque<std::pair<fault, effect>> attempts_{};
     std::vector<impl::count_spec_ptr> specs_{};
     std::int64_t total_ = 0;
+    instant step_ = 1;
     std::vector<std::unique_ptr<client_node>> clients_{};
     std::vector<std::unique_ptr<tenant>> tenants_{};
     std::deque<permit_call> calls_{};

@@ -23,8 +23,8 @@ client_node& tenant::node() noexcept { return *all_.clients()[client_]; }
 
 void tenant::plan_soon() {
     world& w = all_.the_world();
-    w.plan<&tenant::act>(w.now() + chance_.spread(100 * micros, all_.how().think), this,
-                         ++generation_);
+    const instant at = w.now() + chance_.spread(100 * micros, all_.how().think);
+    w.plan<&tenant::act>(all_.rounded(at), this, ++generation_);
 }
 
 void tenant::start() { plan_soon(); }

@@ -138,6 +138,8 @@ void add_leased_permits(std::vector<scene>& all) {
     acquire("a part that came back", {five, takes(my_permits, "2"), {"ZPOPMIN", "out"}});
     acquire("more than there are", {five}, "6");
     acquire("of a semaphore with a TTL", {{"SET", "leased", "5", "PX", "90000"}});
+    acquire("leased permits behind others", {five, takes(other_permits, "2")});
+    all.back().args.push_back(other_permits);
     const std::vector<std::vector<words>> holders{
         {five}, {five, takes(my_permits, "2")}, {five, takes(my_permits, "1")}};
     for (const std::vector<words>& before : holders) {

@@ -28,6 +28,12 @@ protected:
         return run(script_id::permits_acquire, {"permits", "out"},
                    {prefix, std::to_string(permits), "30000", "channel", "publish"});
     }
+    /// By another, who asks behind that one.
+    std::string take_behind(int permits) {
+        return run(
+            script_id::permits_acquire, {"permits", "out"},
+            {"another prefix", std::to_string(permits), "30000", "channel", "publish", prefix});
+    }
     std::string set(const std::string& how, int permits) {
         return run(script_id::semaphore_change, {"permits", "once:" + how, "out"},
                    {"60000", "channel", "publish", how, std::to_string(permits)});
@@ -61,6 +67,17 @@ TEST_F(permits_scripts, a_busy_acquire_changes_nothing) {
                     {"another prefix", "2", "30000", "channel", "publish"})
                     .starts_with(":"));
     expect(1, 2);
+}
+
+TEST_F(permits_scripts, who_asks_behind_one_that_has_none_gets_none) {
+    set("set", 3);
+    EXPECT_EQ(take_behind(1), ":-2\r\n");
+    expect(3, 0);
+    take(2);
+    EXPECT_EQ(take_behind(1), "$0\r\n\r\n");
+    expect(0, 3);
+    p.ask({"ZREM", "out", id(1), id(2)});
+    EXPECT_EQ(take_behind(1), "$0\r\n\r\n") << "it has its own already";
 }
 
 TEST_F(permits_scripts, a_count_that_was_deleted_is_set_to_what_is_not_out) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which waiter a try is made for. Those that have one stand in front, in the order of their tries.
+#include "wait/slot.hpp"
+#include "wait/slots.hpp"
+
+#include <utility>
+
+namespace conch::lock {
+
+// Of permits, each waiter asks behind the one in front of it, without waiting for that one's
+// answer. Whatever else can be locked, the first one gets it for itself, or for all.
+waiter* slot::next_to_try() noexcept {
+    if (!last_tried_) {
+        return has_waiters() ? &queue_.head() : nullptr;
+    }
+    return protocol::takes_permits(*spec) ? queue_.after(*last_tried_) : nullptr;
+}
+
+void slot::try_next(std::size_t most) {
+    for (waiter* w = next_to_try(); w && most > 0; w = next_to_try()) {
+        try_now(*w);
+        --most;
+    }
+}
+
+void slot::make_for(waiter& w, acquisition& a) noexcept {
+    w.trying = &a;
+    a.acquiring->by = &w;
+    last_tried_ = &w;
+}
+
+acquisition& slot::take_try(waiter& w) noexcept {
+    if (last_tried_ == &w) {
+        last_tried_ = queue_.before(w);
+    }
+    return *std::exchange(w.trying, nullptr);
+}
+
+// The waiter leaves: its try goes to the next one, if that has none and wants the same, or back.
+void slot::pass_try_on(waiter& w) {
+    waiter* const next = queue_.after(w);
+    acquisition& a = take_try(w);
+    if (next && !next->trying && next->would_take(a)) {
+        make_for(*next, a);
+    } else {
+        abandon(a);
+    }
+}
+
+// They come behind one that has nothing yet. What they may have got comes back.
+void slot::fall_back() {
+    while (last_tried_ && last_tried_ != &queue_.head()) {
+        abandon(take_try(*last_tried_));
+    }
+    last_tried_ = queue_.head().trying ? &queue_.head() : nullptr;
+}
+
+void slot::try_ended() noexcept {
+    if (!trying()) {
+        tell(wake::tried);
+    }
+}
+
+}  // namespace conch::lock
