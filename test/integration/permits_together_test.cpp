@@ -76,7 +76,6 @@ TEST_F(permits_together_test, are_granted_in_order_while_there_are_enough) {
 }
 
 TEST_F(permits_together_test, many_who_wait_are_served_in_few_rounds) {
-    raw.must({"SET", "permits", "0"});
     run([&]() -> asio::awaitable<void> {
         std::vector<hold> holds(many);
         for (hold& h : holds) {
