@@ -62,6 +62,10 @@ BOUNDS = [
     *(bound for p in (1, 2, 4, 8) for c in (1, 16, 64)
       for bound in contended(f'contended-{p}-{c}', p, 0.9)),
     *contended('contended-fenced-4-16', 4, 0.8),
+    Bound('contended-fair-4-1', CALLS, '<=', 2.3),
+    Bound('contended-fair-4-1', 'jain_index', '>=', 0.99),
+    Bound('handoff-fair', 'ratio_p50', '<=', 1.2),
+    Bound('local-readers', 'acquisitions_per_s', '>=', 200_000),
     Bound('holds-100000', 'lost', '<=', 0),
     Bound('holds-100000', 'cpu_share', '<', 0.5),
     Bound('holds-100000', 'lateness_p99_ms', '<', 100),

@@ -64,7 +64,8 @@ ROWS = [
     *(Row(f'{title}, {p}', file, f'{p}_us', 'us', f'raw_{p}_us', f'ratio_{p}', optional=optional)
       for title, file, optional in (
           ('hand-off between two processes, on fixed CPUs', 'handoff', False),
-          ('hand-off between two processes, on any CPU', 'handoff-unpinned', True))
+          ('hand-off between two processes, on any CPU', 'handoff-unpinned', True),
+          ('hand-off of a fair lock, on fixed CPUs', 'handoff-fair', True))
       for p in ('p50', 'p99')),
     *acquisitions('one lock without fences, 128 coroutines of one client', 'local-128'),
     *acquisitions('one lock without fences, 4 processes of 16 coroutines',
@@ -73,6 +74,14 @@ ROWS = [
     Row('one lock without fences, 4 processes of 1 coroutine: script calls of an acquisition',
         'contended-4-1',
         'script_calls_per_acquisition'),
+    Row('one fair lock, the same', 'contended-fair-4-1', 'script_calls_per_acquisition',
+        optional=True),
+    Row("the same, Jain's index of the coroutines", 'contended-fair-4-1', 'jain_index',
+        optional=True),
+    *acquisitions('one read-write lock, 128 coroutines of one client that read', 'local-readers',
+                  True),
+    *acquisitions('one read-write lock, 4 processes of 16 coroutines, 1 % of which write',
+                  'contended-readers-4-16', True),
     *acquisitions('one lock with fences, 128 coroutines of one client', 'local-fenced',
                   True),
     *acquisitions('one lock with fences, 4 processes of 16 coroutines',

@@ -85,7 +85,7 @@ struct sentinel_options {
 /// excluded, but not woken. `automatic` is decided by the first node that a client asks, for good.
 enum class sharded_messages {
     automatic,  ///< as `on` where the server knows PUBSUB SHARDNUMSUB (Redis 7), else as `off`
-    on,         ///< by SPUBLISH and SSUBSCRIBE, within one part of the cluster
+    on,         ///< by SPUBLISH and SSUBSCRIBE, within one shard of the cluster
     off,        ///< by PUBLISH and SUBSCRIBE, throughout the cluster
 };
 

@@ -2,11 +2,11 @@
 #include "api/url_parts.hpp"
 
 #include "core/host_name.hpp"
+#include "core/number.hpp"
 
 #include <boost/url/parse.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -76,12 +76,11 @@ server_address read_address(std::string_view text, std::uint16_t usual_port) {
 }
 
 unsigned number_in_url(std::string_view text, unsigned most, const char* what) {
-    unsigned n = 0;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (bad != std::errc{} || end != text.data() + text.size() || n > most) {
+    const auto n = core::number_in<unsigned>(text);
+    if (!n || *n > most) {
         refuse_url(std::string{what} + " is not a number from 0 to " + std::to_string(most));
     }
-    return n;
+    return *n;
 }
 
 urls::url_view parse_url(std::string_view url) {

@@ -18,8 +18,8 @@ enum class hold_request : std::uint8_t { none, release, drop, detach };
 /// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared
 /// by the engine and the public handle.
 struct hold_view {
-    hold_view(std::uint64_t token, time_point until, bool of_many = false) noexcept
-        : fence{token}, valid_until{until.time_since_epoch().count()}, composite{of_many} {}
+    hold_view(std::uint64_t fencing_token, time_point until, bool of_many = false) noexcept
+        : fence{fencing_token}, valid_until{until.time_since_epoch().count()}, composite{of_many} {}
     hold_view(const hold_view&) = delete;
     hold_view& operator=(const hold_view&) = delete;
 

@@ -111,15 +111,16 @@ bool strand_core::take_inbox() {
         in.holds = view->next;
         asked_of(*view, view->asked.load(std::memory_order_acquire));
     }
-    // Nor what they have just cancelled. The rest of the tickets may be those of what starts now.
+    // Nor what they have just cancelled, whether it runs already or starts now.
     std::erase_if(in.cancelled, [this](std::uint64_t ticket) { return cancel_now(ticket); });
     while (in.operations) {
         operation& op = *in.operations;
         in.operations = op.next;
+        const std::uint64_t ticket = op.ticket;
         start(op);
-    }
-    for (const std::uint64_t ticket : in.cancelled) {
-        cancel_now(ticket);
+        if (ticket != 0 && std::erase(in.cancelled, ticket) > 0) {
+            cancel_now(ticket);
+        }
     }
     return in.abandoned;
 }

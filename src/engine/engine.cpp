@@ -1,48 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/engine.hpp"
 
+#include "core/lock_terms.hpp"
+
 #include <algorithm>
 
 namespace conch::engine {
 namespace {
 
-duration lease_of(const lock_options& o, const config& c) noexcept {
-    return o.lease.value_or(c.default_lease);
-}
-
-bool renews(const lock_options& o, const config& c) noexcept {
-    return o.renew.value_or(c.default_renew);
-}
-
 lock::request_terms terms_of(const lock_options& o, const config& c, bool try_only,
                              std::uint64_t owner) noexcept {
     const std::uint64_t of = owner != 0 || !o.owner ? owner : o.owner->id();
-    return {{.lease = lease_of(o, c),
+    return {{.lease = core::lease_of(o, c),
              .owner = of & lock::hold_terms::largest_owner,
-             .renew = renews(o, c)},
+             .renew = core::renews(o, c)},
             o.max_hold,
             o.wait.value_or(try_only ? duration::zero() : forever),
             try_only};
 }
 
 }  // namespace
-
-errc check_options(const lock_options& o, const config& c) noexcept {
-    if (o.wait && *o.wait < duration::zero()) {
-        return errc::invalid_wait;
-    }
-    if (!core::lease_is_good(lease_of(o, c), renews(o, c))) {
-        return errc::invalid_lease;
-    }
-    if (o.max_hold < core::shortest_lease) {
-        return errc::invalid_max_hold;
-    }
-    const duration longest_stop = std::min(lease_of(o, c), o.max_hold) / 2;
-    if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > longest_stop)) {
-        return errc::invalid_stop_before;
-    }
-    return {};
-}
 
 // So late, leases are in danger; sooner, it is the everyday life of a loop that has much to do.
 constexpr duration long_standstill = std::chrono::milliseconds{500};
@@ -114,13 +91,13 @@ bool lock_engine::make_room(lock::caller from) {
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                           lock::caller from, std::uint64_t owner) {
-    errc bad = check_options(options, env_.settings);
+    errc bad = core::check_options(options, env_.settings);
     if (bad == errc{} && spec->permits() == 0) {
         bad = errc::invalid_permits;
     }
     // Else a renewal could wait behind a WAIT until it is too late, or each grant come too late.
     const duration least = 4 * std::chrono::milliseconds{spec->replicas().within_ms};
-    if (bad == errc{} && lease_of(options, env_.settings) < least) {
+    if (bad == errc{} && core::lease_of(options, env_.settings) < least) {
         bad = errc::invalid_lease;
     }
     if (bad == errc{} && options.max_hold < least) {

@@ -155,9 +155,6 @@ private:
     core::timer drain_{this, &lock_engine::on_drained};
 };
 
-/// Why these options can't be used in a client with these settings, or `errc{}`.
-errc check_options(const lock_options& options, const config& settings) noexcept;
-
 }  // namespace conch::engine
 
 #endif

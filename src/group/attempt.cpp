@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "group/attempt.hpp"
 
+#include "core/lock_terms.hpp"
 #include "core/time.hpp"
-#include "engine/engine.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +13,8 @@ namespace {
 // What is asked of each server.
 lock_options for_members(const lock_options& o, const config& c) noexcept {
     return {.wait = duration::zero(),
-            .lease = o.lease.value_or(c.default_lease),
-            .renew = o.renew.value_or(c.default_renew),
+            .lease = core::lease_of(o, c),
+            .renew = core::renews(o, c),
             .max_hold = o.max_hold};
 }
 
@@ -33,8 +33,7 @@ void attempt::start(context& ctx, const lock_options& options, bool try_only, vo
                     std::uint64_t owner) {
     const auto self = std::make_shared<attempt>(ctx, options, try_only, tag);
     self->enter();
-    const errc bad =
-        owner != 0 ? errc::invalid_owner : engine::check_options(options, ctx.settings);
+    const errc bad = owner != 0 ? errc::invalid_owner : core::check_options(options, ctx.settings);
     if (bad != errc{}) {
         self->end(bad);
     } else {
@@ -58,9 +57,9 @@ attempt::~attempt() {
     ctx().timers.cancel(pause_);
 }
 
-// Who settles has got the first server, where the others give way to it: it waits for them a
-// little. All other rounds ask once. The first one, and what settles it, are given their time
-// whatever `wait` is: nobody would be granted a lock that is free if all who only try were refused.
+// In a settling round the attempt has the first server. Others give way to it, so it waits briefly
+// for the rest. All other rounds ask once. The first round, and the one that settles it, have their
+// time whatever `wait` is: else two tries that collide could both be refused a free lock.
 void attempt::begin_round(stage s) {
     const bool given = s == stage::first_round || stage_ == stage::first_round;
     stage_ = s;

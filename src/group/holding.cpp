@@ -37,7 +37,7 @@ holding::holding(context& ctx, const lock_options& options)
     : ctx_{ctx},
       options_{options},
       view_{ctx.all.make_view()},
-      slots_(ctx.size),
+      members_(ctx.size),
       deadline_{this, &holding::on_deadline},
       heal_{this, &holding::on_heal} {
     view_->needed = ctx.how.needed;
@@ -56,7 +56,7 @@ duration holding::remaining(std::size_t member) const noexcept {
 
 bool holding::stands() const noexcept {
     std::size_t owned = 0;
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         owned += owns(i) ? 1u : 0u;
     }
     return owned >= ctx_.how.needed;
@@ -64,11 +64,11 @@ bool holding::stands() const noexcept {
 
 void holding::put(std::size_t member, impl::view_ptr hold) {
     view_->put(member, std::move(hold));
-    ++slots_[member].serial;
+    ++members_[member].serial;
 }
 
 void holding::give_back() noexcept {
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         if (has(i)) {
             ctx_.all.release(i, view_->put(i, nullptr));
         }
@@ -81,10 +81,10 @@ void holding::begin(std::span<vote::pointer> votes) {
     held_ = true;
     view_->of = this;
     ctx_.holdings.emplace(this, shared_from_this());
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         if (votes[i]) {
-            slots_[i].asked = std::exchange(votes[i], nullptr);
-            slots_[i].asked->hand_over(*this);
+            members_[i].asked = std::exchange(votes[i], nullptr);
+            members_[i].asked->hand_over(*this);
         }
         if (has(i)) {
             ends_ = std::max(ends_, impl::end_of(*member(i)));
@@ -136,7 +136,7 @@ void holding::member_ended(std::size_t i, std::uint64_t serial, reply& r) {
     if (!held_ || !why || !has(i, serial)) {
         return;
     }
-    slots_[i].closed = why == errc::client_closed;
+    members_[i].closed = why == errc::client_closed;
     ctx_.all.release(i, view_->put(i, nullptr));
     if (!stands()) {
         end(why);
@@ -160,8 +160,8 @@ void holding::member_ended(std::size_t i, std::uint64_t serial, reply& r) {
 }
 
 void holding::answered(std::size_t member, error_code ec, impl::view_ptr hold) {
-    slots_[member].asked.reset();
-    slots_[member].closed = ec == errc::client_closed;
+    members_[member].asked.reset();
+    members_[member].closed = ec == errc::client_closed;
     if (!hold) {
         return;
     }
@@ -190,9 +190,9 @@ void holding::heal() {
     // for a release. Not where all leases end at a set time, which would be a later one then.
     const duration limit = ctx_.how.answer_timeout;
     o.wait = *o.renew && o.max_hold == forever ? limit : duration::zero();
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        if (!has(i) && !slots_[i].asked && !slots_[i].closed) {
-            slots_[i].asked = vote::ask(ctx_, i, o, *o.wait + limit, *this);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (!has(i) && !members_[i].asked && !members_[i].closed) {
+            members_[i].asked = vote::ask(ctx_, i, o, *o.wait + limit, *this);
         }
     }
 }
@@ -212,7 +212,7 @@ lock_options holding::healing_options() const noexcept {
 void holding::stop() noexcept {
     ctx_.timers.cancel(deadline_);
     ctx_.timers.cancel(heal_);
-    for (slot& s : slots_) {
+    for (member_hold& s : members_) {
         if (s.asked) {
             std::exchange(s.asked, nullptr)->withdraw();
         }
@@ -246,7 +246,7 @@ void holding::release() { end({}); }
 
 void holding::detach() {
     view_->end(core::never);
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         if (has(i)) {
             ctx_.all.detach(i, view_->put(i, nullptr));
         }
@@ -270,7 +270,7 @@ void holding::unlock(void* tag) {
     task->expect_by(in_time ? until() : patience,
                     in_time ? errc::lease_expired : errc::not_connected);
     view_->end(core::never);
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         if (has(i)) {
             ctx_.all.unlock(i, task->expect(i), view_->put(i, nullptr));
         }
@@ -283,7 +283,7 @@ void holding::extend(void* tag, duration lease) {
     const auto task = std::make_shared<extension>(ctx_, tag, shared_from_this(), lease);
     task->enter();
     task->expect_by(core::after(ctx_.now, ctx_.settings.operation_timeout), errc::not_connected);
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
         if (has(i)) {
             ctx_.all.extend(i, task->expect(i), member(i), lease);
         }
@@ -306,7 +306,7 @@ void holding::wait_lost(void* tag, duration before) {
         w->end(errc::overloaded);
     } else {
         watches_.push_back(w);
-        for (std::size_t i = 0; i < slots_.size(); ++i) {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
             if (has(i)) {
                 w->add(i);
             }

@@ -52,9 +52,9 @@ public:
     // For its watches.
 
     bool has(std::size_t member, std::uint64_t serial) const noexcept {
-        return has(member) && slots_[member].serial == serial;
+        return has(member) && members_[member].serial == serial;
     }
-    std::uint64_t serial_of(std::size_t member) const noexcept { return slots_[member].serial; }
+    std::uint64_t serial_of(std::size_t member) const noexcept { return members_[member].serial; }
     const impl::view_ptr& member(std::size_t i) const noexcept { return view_->parts[i]; }
     /// How long this member's is good, at least zero.
     duration remaining(std::size_t member) const noexcept;
@@ -64,7 +64,7 @@ public:
     void extended(duration lease);
 
 private:
-    struct slot {
+    struct member_hold {
         std::uint64_t serial = 0;  // of the member's hold
         vote::pointer asked{};
         bool closed = false;  // its client is
@@ -93,7 +93,7 @@ private:
     time_point most_ = time_point::max();  // by max_hold
     time_point heal_after_{};
     bool held_ = false;
-    std::vector<slot> slots_;
+    std::vector<member_hold> members_;
     std::vector<std::shared_ptr<watch>> watches_{};
     core::timer deadline_;
     core::timer heal_;

@@ -22,10 +22,10 @@ std::uint64_t tally::expect(std::size_t member) {
 void tally::told(std::size_t member, std::uint64_t, reply& r) {
     --open_;
     answered(member, r);
-    if (r.ec) {
-        why_ = r.ec;
-    } else {
+    if (!r.ec) {
         ++confirmed_;
+    } else if (!why_ || why_ == errc::lease_expired) {  // others' leases may go on
+        why_ = r.ec;
     }
     look();
 }

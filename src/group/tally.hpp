@@ -45,7 +45,7 @@ private:
     const kind kind_;
     std::size_t open_ = 0;
     std::size_t confirmed_ = 0;
-    error_code why_{};   // the last error
+    error_code why_{};   // of those that did not confirm it
     error_code late_{};  // if there is none
     core::timer late_at_;
 };

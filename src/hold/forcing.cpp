@@ -26,9 +26,7 @@ void force_done(wire::call& c, const wire::outcome& o) {
         // Those in line find out by asking again.
         const wire::call_history before = q.history;
         q.home.next_step(q, force_type);
-        if (before.in_doubt()) {
-            q.history = before;
-        }
+        q.history.keep_doubt(before);
         return;
     }
     if (!o.answered()) {

@@ -153,9 +153,7 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
         const wire::call_history before = r.history;
         r.type = &type;
         a.home.submit(r);
-        if (before.in_doubt()) {
-            r.history = before;
-        }
+        r.history.keep_doubt(before);
         return;
     }
     const protocol::release_answer answer =
@@ -168,7 +166,7 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
     }
     const bool released = answer.what == release_kind::released;
     if (released) {
-        events_.release_reached(a.home, answer.told);
+        events_.release_reached(a.home, answer.heard_by);
     }
     finish_release(a, released, sent);
 }

@@ -80,8 +80,7 @@ void replica_waits::follow(wire::link& link, impl::replication replicas) {
     }
 }
 
-// Whichever is on its way is behind it, as it was not answered before. Else the one that was is
-// over, or went elsewhere.
+// A WAIT on its way was written after what this acquisition wrote. If there is none, one is sent.
 replica_wait& replica_waits::about(const acquisition& a, wire::link& answered_on) {
     replica_wait& c = of(answered_on, a.spec->replicas());
     if (!on_its_way(c.link)) {

@@ -57,7 +57,7 @@ public:
     /// On the next connection WAIT says nothing of what was written on this one, which broke: it is
     /// to be written again.
     void connection_lost(wire::link& link);
-    /// Parts of the cluster have other links than before: acquires are to be written again there,
+    /// Hash slots have other links than before: acquires are to be written again there,
     /// as the replicas that are asked are not those of their master any more.
     void regrouped();
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/counter.hpp"
 
+#include "core/number.hpp"
 #include "protocol/permits.hpp"
 
-#include <charconv>
 #include <string>
-#include <system_error>
 
 namespace conch::protocol {
 namespace {
@@ -87,13 +86,7 @@ std::optional<std::int64_t> read_available(const resp::value& reply) {
     if (reply.is_null()) {
         return 0;
     }
-    const std::string_view text = reply.text();
-    std::int64_t permits = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), permits);
-    if (!reply.is_text() || wrong != std::errc{} || end != text.data() + text.size()) {
-        return std::nullopt;
-    }
-    return permits;
+    return reply.is_text() ? core::number_in<std::int64_t>(reply.text()) : std::nullopt;
 }
 
 }  // namespace conch::protocol

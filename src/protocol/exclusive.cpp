@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/exclusive.hpp"
 
+#include "core/number.hpp"
 #include "core/time.hpp"
-
-#include <charconv>
 
 namespace conch::protocol::exclusive {
 namespace {
@@ -14,10 +13,7 @@ constexpr std::int64_t is_gone = -2;
 }  // namespace
 
 std::uint64_t number_in(std::string_view text) noexcept {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    return read.ec == std::errc{} && read.ptr == end ? number : 0;
+    return core::number_in<std::uint64_t>(text).value_or(0);
 }
 
 wire::joint_script acquire_form(const acquire_request& r) {
@@ -75,8 +71,9 @@ release_answer read_release(const resp::value& reply) {
     if (!reply.is_integer()) {
         return {};
     }
-    return reply.integer() < 0 ? release_answer{.what = kind::not_held}
-                               : release_answer{.what = kind::released, .told = reply.integer()};
+    return reply.integer() < 0
+               ? release_answer{.what = kind::not_held}
+               : release_answer{.what = kind::released, .heard_by = reply.integer()};
 }
 
 void renew_keys(const renew_item& i, resp::writer& w) { w.arg(i.spec.name()); }

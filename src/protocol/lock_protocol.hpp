@@ -72,7 +72,7 @@ struct release_request {
 struct release_answer {
     enum class kind : std::uint8_t { released, not_held, unintelligible };
     kind what = kind::unintelligible;
-    std::int64_t told = 0;  ///< clients that heard of it
+    std::int64_t heard_by = 0;  ///< so many clients
 };
 
 /// One of the holds that a script renews.

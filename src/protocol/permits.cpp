@@ -3,6 +3,7 @@
 // server: a string, how many are left; beside it the ids of those that are out, a sorted set, each
 // with the end of its lease by the server's clock.
 #include "protocol/permits.hpp"
+#include "core/number.hpp"
 #include "core/time.hpp"
 #include "protocol/exclusive.hpp"
 
@@ -174,14 +175,12 @@ std::optional<permit_counts> read_permit_counts(const resp::value& reply) {
     if (reply.size() != 7 || !reply.at(5).is_integer() || !reply.at(6).is_integer()) {
         return std::nullopt;
     }
-    const std::string_view text = reply.at(3).text();
-    permit_counts counts{
-        .left = reply.at(5).integer(), .out = 0, .set = reply.at(6).integer() != 0};
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), counts.out);
-    if (wrong != std::errc{} || end != text.data() + text.size()) {
+    const auto out = core::number_in<std::int64_t>(reply.at(3).text());
+    if (!out) {
         return std::nullopt;
     }
-    return counts;
+    return permit_counts{
+        .left = reply.at(5).integer(), .out = *out, .set = reply.at(6).integer() != 0};
 }
 
 }  // namespace conch::protocol

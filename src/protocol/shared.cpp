@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // A read-write lock, as Redisson's RReadWriteLock. On the server: a hash of "mode" and of the
 // holders' fields; beside it a timeout key for each read hold, and a key while a writer waits.
+#include "core/number.hpp"
 #include "core/time.hpp"
 #include "protocol/exclusive.hpp"
 
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -37,10 +37,8 @@ constexpr unsigned most_holds = 16;
 
 /// 0: none, or too many.
 unsigned holds_in(std::string_view text) noexcept {
-    unsigned n = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, n);
-    return read.ec == std::errc{} && read.ptr == end && n <= most_holds ? n : 0;
+    const unsigned n = core::number_in<unsigned>(text).value_or(0);
+    return n <= most_holds ? n : 0;
 }
 
 wire::joint_script alone(const acquire_request&) { return wire::leaves_alone; }

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "topology/sentinel.hpp"
 
+#include "core/number.hpp"
 #include "topology/mapping.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 namespace conch::topology {
-namespace {
-
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) noexcept {
-    Number n = 0;
-    const char* const end = text.data() + text.size();
-    const auto [last, bad] = std::from_chars(text.data(), end, n);
-    return bad == std::errc{} && last == end ? std::optional{n} : std::nullopt;
-}
-
-}  // namespace
-
 // Not replayed: the epoch and the place are of one sentinel.
 const wire::call_type sentinel::epoch_type{
     .name = "sentinel master",
@@ -163,7 +151,7 @@ void sentinel::encode_place(wire::call& c, resp::writer& w) {
 void sentinel::epoch_done(wire::call& c, const wire::outcome& o) {
     if (o.answered()) {
         const resp::value epoch = o.reply.find("config-epoch");
-        static_cast<question&>(c).home.its_epoch_ = number_in<std::int64_t>(epoch.text());
+        static_cast<question&>(c).home.its_epoch_ = core::number_in<std::int64_t>(epoch.text());
     }
 }
 
@@ -189,7 +177,7 @@ void sentinel::answered(const resp::value& reply) {
         return;
     }
     const wire::address told{std::string{reply.at(0).text()},
-                             number_in<std::uint16_t>(reply.at(1).text()).value_or(0),
+                             core::number_in<std::uint16_t>(reply.at(1).text()).value_or(0),
                              {}};
     const std::optional<wire::address> mapped =
         reached(told, {options_.map_address, "sentinel.map_address"}, repeated_);

@@ -270,7 +270,7 @@ void limiter::give_up_all(error_code why) {
     }
 }
 
-// Who comes after the last one finds nothing armed, and nothing is sent for nobody.
+// If the queue is empty, cancels the timers and withdraws the call.
 void limiter::left() {
     if (!queue_.empty()) {
         return;

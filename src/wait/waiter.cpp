@@ -29,16 +29,18 @@ bool waiter::would_take(const acquisition& a) const noexcept {
     return a.terms == terms && a.acquiring->max_hold == max_hold && a.spec->takes_as(*spec);
 }
 
-// Not if a resource or another process shall see the change; nor if the hold is in doubt or due to
-// be renewed, or a new grant would be; nor if it is not where the next holder wants it to be.
 bool waiter::would_take_as_it_is(const acquisition& a, time_point now) const noexcept {
-    return a.spec->takes_as(*spec) && !a.spec->fenced() && !a.under_replicated && a.terms.renew &&
-           terms.renew && a.terms.owner == 0 && terms.owner == 0 && a.terms.lease == terms.lease &&
-           max_hold > terms.lease && !a.last && !a.refused && !a.due && !a.renewing &&
-           std::all_of(a.requests.begin(), a.requests.end(), &is<watcher>) &&
-           a.home.link().ready() &&
-           core::lease_end(now, terms.lease) - a.valid_until <= terms.lease / 3 &&
-           a.valid_until <= core::after(now, max_hold);
+    // A resource or another process sees the change of a fence or of an owner.
+    const bool is_private = !a.spec->fenced() && a.terms.owner == 0 && terms.owner == 0;
+    const bool is_asked_for = a.spec->takes_as(*spec) && a.terms.renew && terms.renew &&
+                              a.terms.lease == terms.lease && max_hold > terms.lease &&
+                              a.valid_until <= core::after(now, max_hold);
+    const bool is_in_doubt = a.under_replicated || a.last || a.refused || !a.home.link().ready();
+    const bool is_busy =
+        a.due || a.renewing || !std::all_of(a.requests.begin(), a.requests.end(), &is<watcher>);
+    // It was confirmed when a third of the lease had not passed yet.
+    const bool is_fresh = core::lease_end(now, terms.lease) - a.valid_until <= terms.lease / 3;
+    return is_private && is_asked_for && !is_in_doubt && !is_busy && is_fresh;
 }
 
 }  // namespace conch::lock

@@ -62,6 +62,12 @@ struct call_history {
             first_sent = now;
         }
     }
+    /// Nothing is known of the copies of an earlier call for the same.
+    void keep_doubt(const call_history& earlier) noexcept {
+        if (earlier.in_doubt()) {
+            *this = earlier;
+        }
+    }
     /// The server answered that the last copy did not run: the call is as good as unwritten,
     /// unless an earlier copy was lost.
     void not_run() noexcept {

@@ -40,7 +40,7 @@ struct connection_events {
     void (*said)(void* owner, const resp::value& message) = nullptr;
     /// It breaks; what was written is about to wait again, before all else that waits.
     void (*breaking)(void* owner) = nullptr;
-    /// That was done.
+    /// What was written waits again.
     void (*broken)(void* owner) = nullptr;
     /// It is not ready any more, or an attempt to connect failed for a reason that will not pass.
     void (*lost)(void* owner, errc lasting_reason) = nullptr;

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "wire/redirection.hpp"
 
+#include "core/number.hpp"
 #include "wire/hash_slot.hpp"
 
-#include <charconv>
-
 namespace conch::wire {
-namespace {
-
-template <typename Number>
-std::optional<Number> read(std::string_view text) noexcept {
-    Number n{};
-    const char* const end = text.data() + text.size();
-    const auto [last, bad] = std::from_chars(text.data(), end, n);
-    return bad == std::errc{} && last == end ? std::optional{n} : std::nullopt;
-}
-
-}  // namespace
 
 std::uint16_t read_port(std::string_view text) noexcept {
-    return read<std::uint16_t>(text).value_or(std::uint16_t{0});
+    return core::number_in<std::uint16_t>(text).value_or(std::uint16_t{0});
 }
 
 // "MOVED 3999 127.0.0.1:6381"; the host may have colons, or be empty. A server that does not know
@@ -36,7 +24,7 @@ std::optional<redirection> read_redirection(std::string_view words) {
     }
     const std::size_t space = words.find(' ');
     const std::size_t colon = words.rfind(':');
-    const auto slot = read<std::uint16_t>(words.substr(0, space));
+    const auto slot = core::number_in<std::uint16_t>(words.substr(0, space));
     if (!slot || *slot >= hash_slots || space == words.npos || colon == words.npos ||
         colon < space) {
         return std::nullopt;

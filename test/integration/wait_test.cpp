@@ -192,4 +192,17 @@ TEST_F(wait_test, who_gives_up_waiting_and_then_tries_does_not_meet_their_own_wa
     EXPECT_TRUE(tries.value().owns_lock());
 }
 
+// All three are asked for before the client turns.
+TEST_F(wait_test, who_gives_up_a_try_and_tries_again_does_not_meet_the_first) {
+    client c{io, settings()};
+    const mutex m{c, "own"};
+    const auto try_it = [&](auto token) { m.async_try_lock(std::move(token)); };
+    lock_attempt first{try_it};
+    first.cancel();
+    lock_attempt second{try_it};
+    ASSERT_TRUE(run_until(io, [&] { return first.done() && second.done(); }));
+    EXPECT_EQ(first.ec(), asio::error::operation_aborted);
+    EXPECT_TRUE(second.value().owns_lock());
+}
+
 }  // namespace

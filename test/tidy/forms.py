@@ -90,7 +90,7 @@ def _default_labels(f: SourceFile) -> Iterator[Finding]:
 
 def _heavy_types(f: SourceFile) -> Iterator[Finding]:
     """A group waits for several servers at a time: its path is not hot."""
-    if RANK.get(f.layer, SANS_IO + 1) > RANK['engine']:
+    if f.layer == 'group' or RANK.get(f.layer, SANS_IO + 1) > SANS_IO:
         return
     forbidden = r'\b(?:shared_ptr|weak_ptr|make_shared|virtual)\b'
     yield from f.matches(forbidden, f.code, 'hot path', '{} below the driver')

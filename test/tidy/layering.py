@@ -8,9 +8,9 @@ from cpp_text import line_of, without_comments
 from source_file import Finding, SourceFile
 
 RANK = {'core': 0, 'resp': 1, 'wire': 2, 'protocol': 3, 'topology': 3, 'hold': 4, 'wait': 5,
-        'engine': 6, 'group': 7, 'driver': 8, 'api': 9}
+        'group': 6, 'engine': 7, 'driver': 8, 'api': 9}
 # The last layer below the sans-io line.
-SANS_IO = RANK['group']
+SANS_IO = RANK['engine']
 
 # Public headers of plain values and text, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
@@ -78,6 +78,6 @@ def _private_objection(f: SourceFile, quoted: bool, target: str, layer: str) -> 
     mine, other = RANK[f.layer], RANK[layer]
     if other > mine:
         return f'{f.layer} is below {layer}'
-    if f.layer == 'wire' and layer == 'topology':
-        return 'wire does not know topology'
+    if other == mine and f.layer != layer:
+        return f'{f.layer} does not know {layer}'
     return ''

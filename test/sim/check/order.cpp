@@ -17,7 +17,8 @@ public:
     bool of_one_holder() const noexcept override { return true; }
 
     void ended(const call& c) override {
-        if (!c.view || !granted_.emplace(c.client, c.number).second) {
+        const bool again = c.view && !granted_.emplace(c.client, c.number).second;
+        if (!c.view || (again && all_.how().nesting)) {
             return;
         }
         const user& by = *all_.users()[c.user];

@@ -179,12 +179,16 @@ void process::deliver(std::uint64_t member, std::uint64_t) {
                 to.engine().release(*hold);
             }
         }
+        const auto cancel = [&](question& q) {
+            if (q.of.completions == 0 && q.of.running) {
+                to.engine().cancel(*q.of.running, withdrawn);
+            }
+        };
+        std::for_each(in.cancelled.begin(), in.cancelled.end(), [&](question* q) { cancel(*q); });
         for (question* q : in.asked) {
             start(to, *q);
-        }
-        for (question* q : in.cancelled) {
-            if (q->of.completions == 0 && q->of.running) {
-                to.engine().cancel(*q->of.running, withdrawn);
+            if (std::count(in.cancelled.begin(), in.cancelled.end(), q) > 0) {
+                cancel(*q);
             }
         }
     });

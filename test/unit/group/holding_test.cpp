@@ -172,7 +172,18 @@ TEST_F(group_holding_test, an_unlock_that_no_majority_confirms_says_why) {
     EXPECT_FALSE(ended(c));
     answer("unlock", 2, {.ec = errc::lease_expired});
     ASSERT_TRUE(ended(c));
-    EXPECT_EQ(c.ec, errc::lease_expired);
+    EXPECT_EQ(c.ec, errc::lock_lost);
+}
+
+TEST_F(group_holding_test,
+       an_unlock_that_one_refuses_is_told_so_though_the_lease_of_another_ended) {
+    take();
+    caller c;
+    turn([&] { under_test->unlock(owner.hold, &c); });
+    answer("unlock", 0, {.ec = errc::lease_expired});
+    answer("unlock", 1, {.ec = errc::server_unavailable});
+    ASSERT_TRUE(ended(c));
+    EXPECT_EQ(c.ec, errc::server_unavailable);
 }
 
 TEST_F(group_holding_test, an_unlock_of_what_a_majority_has_lost_is_told_so) {

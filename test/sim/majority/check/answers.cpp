@@ -92,8 +92,9 @@ private:
     void judge_extension(const call& c) {
         const auto h = std::find_if(all_.holds().begin(), all_.holds().end(),
                                     [&](const held& one) { return one.view == c.extends; });
+        // A member whose client is closed meanwhile does not count any more.
         if (h == all_.holds().end() || h->lost() || h->options.max_hold != forever ||
-            disturbed(h->name, c.asked_at)) {
+            h->home->is_closing() || disturbed(h->name, c.asked_at)) {
             return;
         }
         const time_point asked = h->home->node(0).local(c.asked_at);

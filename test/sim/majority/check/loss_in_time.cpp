@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace conch::sim::majority {
 namespace {
@@ -37,13 +38,13 @@ public:
     }
 
     void inspected() override {
-        std::map<impl::view_ptr, instant> still;
+        std::map<reason, instant> still;
         for (const held& h : all_.holds()) {
             const bool is_over = !h.lost() && !h.believes();
             if (!is_over && !(h.believes() && is_due(h))) {
                 continue;
             }
-            const auto seen = since_.find(h.view);
+            const auto seen = since_.find({h.view, is_over});
             const instant first = seen != since_.end() ? seen->second : all_.the_world().now();
             // The group knows the end by itself, and what is before that from its members.
             const instant since =
@@ -52,12 +53,14 @@ public:
                 violate(is_over ? "a hold that nobody believes in is not lost"
                                 : "who watches a hold is not told before its end");
             }
-            still.emplace(h.view, first);
+            still.emplace(reason{h.view, is_over}, first);
         }
         since_ = std::move(still);
     }
 
 private:
+    using reason = std::pair<impl::view_ptr, bool>;  // it is over; else its watch is to tell now
+
     // Its watch is to tell now.
     static bool is_due(const held& h) {
         return h.watch && h.watch->completions == 0 && h.watch->before > duration{} &&
@@ -80,7 +83,7 @@ private:
         return lasting >= c.at->needed();
     }
 
-    std::map<impl::view_ptr, instant> since_{};  // when it was seen to be over, or nearly so
+    std::map<reason, instant> since_{};  // when that was seen first
 };
 
 }  // namespace
