@@ -2,19 +2,10 @@
 #include "wait/slot.hpp"
 #include "wait/slots.hpp"
 
-#include <algorithm>
-#include <cstdint>
-
 namespace conch::lock {
-namespace {
-
-constexpr std::uint32_t most_at_once = 1024;
-
-}  // namespace
 
 core::task contend(slot& s) {
     wake came{};  // a variable for each would make the frame a fifth larger
-    std::uint32_t at_once = 1;  // tries of a round; each that is granted doubles the next
     s.begin_conversation();
     while (s.has_waiters()) {
         if (s.owes_turn()) {
@@ -29,10 +20,10 @@ core::task contend(slot& s) {
             }
         } else {
             if (!s.trying()) {  // else hand_over() has made one
-                s.try_next(at_once);
+                s.try_next(s.contest_->at_once());
             }
             came = co_await s.contest_->answer_to_tries();
-            at_once = came == wake::busy ? 1 : std::min(2 * at_once, most_at_once);
+            s.contest_->round_ended(came == wake::busy);
             if (came == wake::busy && s.has_waiters()) {
                 s.count(co_await s.contest_->release_by_others());
             }

@@ -9,6 +9,7 @@
 #include "wait/wakeup.hpp"
 #include "wire/subscriptions.hpp"
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <initializer_list>
@@ -57,6 +58,12 @@ public:
     next_wake answer_to_tries() noexcept { return {*this, {wake::busy, wake::tried}}; }
     next_wake release_by_others();
 
+    /// So many waiters for permits try in one round: after each that was granted, twice as many.
+    std::uint16_t at_once() const noexcept { return at_once_; }
+    void round_ended(bool busy) noexcept {
+        at_once_ = static_cast<std::uint16_t>(busy ? 1 : std::min(2 * at_once_, most_at_once));
+    }
+
     /// Wakes contend(), if that is what it awaits.
     void tell(wake what) noexcept;
     /// The same, for a reason to try: it stays until a try has seen it.
@@ -95,6 +102,8 @@ public:
     lock::turns turns{};
 
 private:
+    static constexpr int most_at_once = 1024;
+
     static void on_deadline(void* self);
     static void on_listening_due(void* self);
     static void on_grace_over(void* self) { on_listening_due(self); }
@@ -114,6 +123,7 @@ private:
     core::sleeper contender_{};
     std::uint16_t awaited_ = 0;  ///< what it sleeps for: a bit for each `wake`
     wake came_{};                ///< and what it was woken by
+    std::uint16_t at_once_ = 1;
 };
 
 }  // namespace conch::lock

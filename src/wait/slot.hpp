@@ -22,9 +22,9 @@ class slots;
 /// The waiters of one name, which get its lock one after the other: their queue, their one
 /// contender, their subscription. Or one waiter, where each has a place at the server.
 ///
-/// One try is on its way and wanted, for the first waiter; of permits there may be more, for those
-/// next to it. A try is made directly while it may succeed at once; when one was answered "busy", a
-/// contend() conversation takes over, until nobody waits.
+/// At most one try is on its way and wanted, that of the first waiter; of permits, also those of
+/// the waiters next behind it. A try is made directly while it may succeed at once; when one was
+/// answered "busy", a contend() conversation takes over, until nobody waits.
 class slot : public lock_name {
 public:
     slot(slots& all, impl::spec_ptr spec) noexcept;

@@ -85,7 +85,7 @@ void slot::answered(attempt& t, const wire::outcome& o) {
         client.releasing.end_hand_over(t, o);
     }
     if (a.now == acquisition::phase::trying && trying() != &a) {
-        // That of the first waiter is waiting for its server: where a hash slot moves.
+        // The first one waits for its server, as where a hash slot moves: nobody overtakes it.
         fall_back();
     }
     if (a.now == acquisition::phase::abandoned) {
