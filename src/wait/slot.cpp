@@ -78,7 +78,8 @@ void slot::acquire(waiter& w, duration wait) {
     if (contest_) {
         contest_->end_grace();
     }
-    w.queued = has_waiters() || !acquisitions_.admit(w.shared());
+    w.queued = protocol::takes_permits(*spec) ? contending_ && has_waiters()
+                                              : has_waiters() || !acquisitions_.admit(w.shared());
     queue_.join(w, wait, env().timers);
     if (!contending_) {
         advance();
@@ -305,16 +306,20 @@ void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
     const bool is_head = &s.queue_.head() == &w;
-    // At least one try is made, and perhaps a connection for it; a local hold is an answer, and so
-    // is who stands in front.
-    const bool unanswered = !w.tried && (is_head || w.trying) && !s.blocked();
+    // At least one try is made, and perhaps a connection for it; a local hold is an answer. Who
+    // stands in front is one, unless that one may be given its permits just now.
+    const bool has_its_turn =
+        is_head || w.trying || (protocol::takes_permits(*s.spec) && !s.contending_);
+    const bool unanswered = !w.tried && has_its_turn && !s.blocked();
     if (unanswered && !w.overdue) {
         w.overdue = true;
         s.env().timers.set(w.deadline, core::after(s.env().now, answer_grace));
-        s.try_for_head(wake::overdue);
+        if (is_head) {
+            s.try_for_head(wake::overdue);
+        }
         return;
     }
-    const bool unreachable = unanswered || s.link().down_since(s.env().now) <= w.since;
+    const bool unreachable = (unanswered && is_head) || s.link().down_since(s.env().now) <= w.since;
     const bool waits_for_replicas = s.trying() && is_unconfirmed(*s.trying()->acquiring);
     s.give_up(w, !unreachable || s.blocked() || waits_for_replicas ? errc::timed_out
                  : unanswered && w.trying ? s.link().why_unanswered(*w.trying->acquiring)

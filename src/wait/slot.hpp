@@ -143,6 +143,7 @@ private:
 
     bool contending_ : 1 = false;  ///< contend() runs
     bool listed_idle_ : 1 = false;
+    bool one_at_a_time_ : 1 = false;  ///< until a try is granted, only the first waiter has one
     std::uint32_t rides_ = 0;  ///< of readers that joined the last acquisition
     queue queue_{};
     /// A try is on its way for this one and for each in front of it; for nobody, if it is null.

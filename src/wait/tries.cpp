@@ -13,7 +13,7 @@ waiter* slot::next_to_try() noexcept {
     if (!last_tried_) {
         return has_waiters() ? &queue_.head() : nullptr;
     }
-    return protocol::takes_permits(*spec) ? queue_.after(*last_tried_) : nullptr;
+    return protocol::takes_permits(*spec) && !one_at_a_time_ ? queue_.after(*last_tried_) : nullptr;
 }
 
 void slot::try_next(std::size_t most) {
@@ -33,6 +33,7 @@ acquisition& slot::take_try(waiter& w) noexcept {
     if (last_tried_ == &w) {
         last_tried_ = queue_.before(w);
     }
+    w.trying->acquiring->by = nullptr;
     return *std::exchange(w.trying, nullptr);
 }
 
@@ -47,9 +48,13 @@ void slot::pass_try_on(waiter& w) {
     }
 }
 
-// They come behind one that has nothing yet. What they may have got comes back.
+// They come behind one that has nothing yet. What they may have got comes back, and until somebody
+// has got permits, only the first one tries: else each that arrives would let all of them try
+// again.
 void slot::fall_back() {
+    one_at_a_time_ = true;
     while (last_tried_ && last_tried_ != &queue_.head()) {
+        last_tried_->queued = true;
         abandon(take_try(*last_tried_));
     }
     last_tried_ = queue_.head().trying ? &queue_.head() : nullptr;

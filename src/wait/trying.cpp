@@ -85,7 +85,7 @@ void slot::answered(attempt& t, const wire::outcome& o) {
         client.releasing.end_hand_over(t, o);
     }
     if (a.now == acquisition::phase::trying && trying() != &a) {
-        // The first one waits for its server, as where a hash slot moves: nobody overtakes it.
+        // The first one's try was put off, or its server changed: nobody overtakes it.
         fall_back();
     }
     if (a.now == acquisition::phase::abandoned) {
@@ -233,6 +233,7 @@ void slot::granted(acquisition& a) {
         busy({.ttl_ms = 0});
         return;
     }
+    one_at_a_time_ = false;
     begin_hold(a);
     try_ended();
     listen_soon();

@@ -73,6 +73,43 @@ TEST_F(engine_permits_together, who_is_refused_refuses_all_behind_it) {
     EXPECT_TRUE(three->granted());
 }
 
+TEST_F(engine_permits_together, keep_their_order_where_the_server_lacks_the_script) {
+    three_ask(1, 2, 3);
+    const std::string unknown = error("NOSCRIPT No matching script. Please use EVAL.");
+    h.reply(unknown + unknown + unknown);
+    EXPECT_EQ(h.sent(), (lines{"EVAL " + take_of(1, 1), "EVAL " + take_behind(1, 2, 2),
+                               "EVAL " + take_behind(2, 3, 3)}));
+    h.reply(granted, granted, granted);
+}
+
+TEST_F(engine_permits_together, nobody_tries_behind_one_whose_try_is_put_off) {
+    three_ask(1, 1, 1);
+    h.reply(error("LOADING Redis is loading the dataset in memory"), another_first, another_first);
+    EXPECT_EQ(h.sent(), lines{});
+    take(1);
+    EXPECT_EQ(h.sent(), lines{}) << "the server would refuse them all again";
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{take_of(1, 1)});
+    h.reply(granted);
+    EXPECT_TRUE(one->granted());
+    EXPECT_EQ(h.sent().size(), 3u) << "all others, at once";
+    h.reply(granted, granted, granted);
+}
+
+TEST_F(engine_permits_together, tries_for_ever_fewer_are_one_script_each) {
+    held(1);
+    for (std::uint32_t permits = 4; permits > 0; --permits) {
+        h.turn([&] { try_take(permits); });
+    }
+    std::size_t scripts = h.sent().size();
+    h.reply(busy, another_first, another_first, another_first);
+    for (lines next = h.sent(); !next.empty(); next = h.sent()) {
+        scripts += next.size();
+        h.reply(busy);
+    }
+    EXPECT_EQ(scripts, 4u + 3u);
+}
+
 TEST_F(engine_permits_together, what_is_granted_behind_a_refusal_comes_back) {
     three_ask(3, 1, 1);
     h.reply(busy);
