@@ -113,6 +113,7 @@ private:
     friend class counting_semaphore;
     friend class semaphore;
     friend class latch;
+    friend class inspector;
     friend class impl::mutex_source;
     impl::core_ptr core_;
 };

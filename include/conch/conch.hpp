@@ -11,6 +11,7 @@
 #include <conch/fair_mutex.hpp>
 #include <conch/guarded.hpp>
 #include <conch/hold.hpp>
+#include <conch/inspector.hpp>
 #include <conch/latch.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/multi_lock.hpp>
@@ -24,6 +25,7 @@
 #include <conch/rate_limited.hpp>
 #include <conch/rate_limiter.hpp>
 #include <conch/semaphore.hpp>
+#include <conch/server_reply.hpp>
 #include <conch/shared_mutex.hpp>
 #include <conch/stats.hpp>
 #include <conch/tls.hpp>

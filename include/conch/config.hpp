@@ -154,6 +154,11 @@ struct config {
     /// Behind it come host, process and the beginning of `client::id()`, which tells the holder of
     /// a lock: "conch:web-1:4711:5c1e0a8e". Empty: they have no name. Default "conch".
     std::string client_name = "conch";
+    /// What this program is to those who run it: stands behind `client_name` in the names of the
+    /// connections, "conch:billing:web-1:4711:5c1e0a8e", and with each lock that it holds in
+    /// `conch ls`. Up to 64 bytes, with no spaces, special characters or colons, and only with a
+    /// `client_name`. Default: none.
+    std::string service{};
 
     /// For one attempt to connect, with the handshake. Default 5 s. A sentinel, and a node of a
     /// cluster that is asked where the slots are, has a second of it at first, and twice as long

@@ -93,6 +93,13 @@ void check_tls(const config& c) {
     need(t.server_name.size() <= core::longest_host, "tls.server_name is longer than 255 bytes");
 }
 
+void check_service(const config& c) {
+    need(is_plain(c.service) && c.service.find(':') == std::string::npos,
+         "service may have no spaces, special characters or colons");
+    need(c.service.size() <= 64, "service is longer than 64 bytes");
+    need(c.service.empty() || !c.client_name.empty(), "service without a client_name");
+}
+
 }  // namespace
 
 void check_config(const config& c) {
@@ -110,6 +117,7 @@ void check_config(const config& c) {
     check_credentials(c);
     check_tls(c);
     need(is_plain(c.client_name), "client_name may have no spaces or special characters");
+    check_service(c);
     need(positive(c.connect_timeout), "connect_timeout must be positive");
     need(positive(c.response_timeout), "response_timeout must be positive");
     need(positive(c.ping_interval), "ping_interval must be positive");

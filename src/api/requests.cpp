@@ -158,6 +158,14 @@ constinit const request request::look_total_counted{
                 operation& op) { change_counted(c, op, lock::counter_change::kind::look_total); },
 };
 
+constinit const request request::ask{
+    .begin =
+        [](client_core& c, operation& op) {
+            auto& q = static_cast<question_operation&>(op);
+            c.engine().ask(std::move(q.command), q.hash_slot, caller_of(op), &q.reply);
+        },
+};
+
 constinit const request request::shutdown{
     .begin = [](client_core& c, operation& op) { c.shut_down(op); },
 };

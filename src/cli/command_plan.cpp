@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <stdexcept>
 #include <utility>
 
 namespace conch::cli {
@@ -64,6 +65,27 @@ void read_words(word_list rest, const po::variables_map& values, std::string_vie
     plan.command = shell_command(string);
 }
 
+/// A client refuses one that the server would refuse.
+void read_service(const po::variables_map& values, server_choice& server) {
+    const char* const set = std::getenv("CONCH_SERVICE");
+    const bool given = values.count("service") != 0;
+    const std::string service = given ? text_option(values, "service") : set != nullptr ? set : "";
+    if (service.empty()) {
+        return;
+    }
+    server.settings.service = service;
+    for (config& other : server.others) {
+        other.service = service;
+    }
+    try {
+        boost::asio::io_context nothing_runs;
+        const client unused{nothing_runs, server.settings};
+    } catch (const std::invalid_argument& e) {
+        throw usage_error(std::string{given ? "--service: " : "$CONCH_SERVICE: "} +
+                          plain_reason(e.what()));
+    }
+}
+
 }  // namespace
 
 void add_command_options(po::options_description& options, std::string_view refusal) {
@@ -73,6 +95,8 @@ void add_command_options(po::options_description& options, std::string_view refu
         ("the exit status " + if_refused + " (default: 1)").c_str());
     add("command,c", po::value<std::string>()->value_name("STRING"),
         "let the shell run STRING; also after NAME");
+    add("service", po::value<std::string>()->value_name("NAME"),
+        "what \"conch ls\" tells the holder as, beside host and process (default: $CONCH_SERVICE)");
     add("verbose,v", "tell what happens, on standard error");
     add("quiet,q", ("say nothing " + if_refused + ", but for the exit status").c_str());
 }
@@ -95,6 +119,7 @@ po::variables_map read_command_plan(const word_list& words, const po::options_de
         throw usage_error("--verbose and --quiet exclude each other");
     }
     plan.server = read_server_options(values);
+    read_service(values, plan.server);
     return values;
 }
 

@@ -11,11 +11,13 @@ namespace conch::cli {
 int demo(const word_list& words);
 /// One of the demo's processes; started by `demo` alone.
 int demo_worker(const word_list& words);
+int ls(const word_list& words);
 int rate(const word_list& words);
 int release(const word_list& words);
 int run(const word_list& words);
 int status(const word_list& words);
 int watch(const word_list& words);
+int who(const word_list& words);
 
 }  // namespace conch::cli
 

@@ -194,6 +194,17 @@ asio::awaitable<first_contact::verdict> first_contact::ask(const rate_limiter& l
     co_return result;
 }
 
+asio::awaitable<error_code> first_contact::reach() {
+    start();
+    const inspector server{redis_};
+    const std::vector<std::string> clock{"TIME"};
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    const auto [ec, reply] = co_await server.async_ask(clock, 0, token);
+    end();
+    const error_code why = too_late_ && ec ? error_code{errc::not_connected} : ec;
+    co_return why;
+}
+
 void first_contact::start() {
     asio::co_spawn(timer_.get_executor(), lose_patience(), asio::detached);
 }

@@ -76,6 +76,8 @@ public:
     /// Are there permits? The same, but for `errc::outcome_unknown` when the time is up and the
     /// server, which has refused nothing, may have counted them.
     boost::asio::awaitable<verdict> ask(const rate_limiter& limiter, std::uint64_t permits);
+    /// Is there a server? The same.
+    boost::asio::awaitable<error_code> reach();
     void cancel();
 
 private:

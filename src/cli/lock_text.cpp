@@ -3,7 +3,10 @@
 
 #include "cli/text.hpp"
 
+#include <boost/json/array.hpp>
+
 #include <chrono>
+#include <utility>
 
 namespace conch::cli {
 
@@ -25,6 +28,15 @@ boost::json::object json_of(std::string_view name, const lock_status& status) {
 }
 
 void add_clients(boost::json::object& o, const lock_status& status) {
+    boost::json::array holders;
+    for (std::string_view left = status.holder; !left.empty();) {
+        const std::size_t end = status.shared || status.permits ? left.find(' ') : left.npos;
+        boost::json::object holder;
+        holder["holder"] = valid_utf8(left.substr(0, end));
+        holders.push_back(std::move(holder));
+        left.remove_prefix(end == left.npos ? left.size() : end + 1);
+    }
+    o["holders"] = std::move(holders);
     for (const char* const key : {"host", "pid", "address", "waiting"}) {
         o[key] = nullptr;
     }

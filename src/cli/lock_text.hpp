@@ -14,7 +14,7 @@ namespace conch::cli {
 /// name, locked, holder, depth, ttl_ms (null: none), fence.
 boost::json::object json_of(std::string_view name, const lock_status& status);
 
-/// Adds host, pid and address of the holder, and waiting; null: unknown.
+/// Adds all holders, host, pid and address of the first, and waiting; null: unknown.
 void add_clients(boost::json::object& o, const lock_status& status);
 
 /// Behind "free" or its kin, empty unless the name looks like a pattern: who writes one would take

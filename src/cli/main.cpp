@@ -24,7 +24,9 @@ constexpr std::string_view overview =
     "  conch run [OPTION...] NAME -c STRING           the same, in a shell\n"
     "  conch rate --limit N --per SECS [OPTION...] NAME [--] COMMAND...\n"
     "                                                 run a command if a rate limit allows it\n"
-    "  conch status [OPTION...] NAME                  who holds a lock\n"
+    "  conch ls [OPTION...] [PATTERN]                 the locks that are held, and by whom\n"
+    "  conch who [OPTION...] NAME                     all that is known of one lock\n"
+    "  conch status [OPTION...] NAME                  who holds a lock, in short\n"
     "  conch watch [OPTION...] NAME                   who holds a lock, now and at each change\n"
     "  conch release --force [OPTION...] NAME         take a lock away from its holder\n"
     "  conch demo [OPTION...]                         see a lock at work, and check it\n"
@@ -37,7 +39,7 @@ constexpr std::string_view overview =
     "  --shared       a read-write lock, read         (run)\n"
     "  --at-most N    a semaphore: N at once          (run)\n"
     "  --semaphore    the same, whatever its number   (run, status, watch, release)\n"
-    "  --plain        the lock of redis-py, redsync   (run, status, watch, release)\n"
+    "  --plain        the lock of redis-py, redsync   (run, ls, status, watch, release)\n"
     "  --lock NAME    this lock too: all, or none     (run)\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
@@ -54,12 +56,14 @@ struct command {
 };
 
 constexpr std::array commands{
-    command{"demo", demo},   command{"demo-worker", demo_worker},
-    command{"rate", rate},   command{"release", release},
-    command{"run", run},     command{"status", status},
-    command{"watch", watch},
+    command{"demo", demo},       command{"demo-worker", demo_worker},
+    command{"ls", ls},           command{"rate", rate},
+    command{"release", release}, command{"run", run},
+    command{"status", status},   command{"watch", watch},
+    command{"who", who},
 };
-constexpr const char* known = "; it is one of run, rate, status, watch, release, demo, help";
+constexpr const char* known =
+    "; it is one of run, rate, ls, who, status, watch, release, demo, help";
 
 const command& find_command(const std::string& name) {
     for (const command& c : commands) {

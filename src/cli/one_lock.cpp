@@ -10,18 +10,17 @@
 
 namespace conch::cli {
 
+one_server::one_server(const server_choice& choice)
+    : server{choice}, redis{io, choice.settings}, others{io, choice}, contact{io, redis, server} {}
+
 // Fenced, for the status to tell the last token; of the lock itself it makes no other.
 one_lock::one_lock(const server_choice& choice, const std::string& name) try
-    : server{choice},
-      redis{io, choice.settings},
-      others{io, choice},
-      lock{others.lock_of(redis, name, {.fenced = true})},
-      contact{io, redis, server} {
+    : one_server{choice}, lock{others.lock_of(redis, name, {.fenced = true})} {
 } catch (const std::invalid_argument& e) {
     throw usage_error(plain_reason(e.what()));
 }
 
-void one_lock::run(boost::asio::awaitable<void> body) {
+void one_server::run(boost::asio::awaitable<void> body) {
     std::exception_ptr failed;
     boost::asio::co_spawn(io, std::move(body), [this, &failed](std::exception_ptr error) {
         failed = error;
@@ -34,7 +33,7 @@ void one_lock::run(boost::asio::awaitable<void> body) {
     }
 }
 
-command_error one_lock::failure(error_code ec) const {
+command_error one_server::failure(error_code ec) const {
     return {exit_status_for(ec),
             explain(ec, others.last_server_error(redis), server_label(server))};
 }

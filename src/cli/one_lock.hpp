@@ -14,10 +14,9 @@
 
 namespace conch::cli {
 
-/// What the commands that ask about one lock have in common: an event loop, a client, the lock.
-struct one_lock {
-    /// Throws `usage_error` for a bad name.
-    one_lock(const server_choice& server, const std::string& name);
+/// What the commands that only ask have in common: an event loop, a client.
+struct one_server {
+    explicit one_server(const server_choice& server);
 
     /// Runs a coroutine, then shuts the client down. Throws what the coroutine throws.
     void run(boost::asio::awaitable<void> body);
@@ -28,8 +27,15 @@ struct one_lock {
     boost::asio::io_context io{1};
     client redis;
     other_clients others;
-    mutex lock;
     first_contact contact;
+};
+
+/// The same, of those that ask about one lock.
+struct one_lock : one_server {
+    /// Throws `usage_error` for a bad name.
+    one_lock(const server_choice& server, const std::string& name);
+
+    mutex lock;
 };
 
 }  // namespace conch::cli

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/commands.hpp"
+#include "cli/lock_survey.hpp"
+#include "cli/lock_table.hpp"
 #include "cli/lock_text.hpp"
 #include "cli/one_lock.hpp"
 #include "cli/text.hpp"
@@ -8,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <iostream>
+#include <optional>
 
 namespace conch::cli {
 namespace {
@@ -34,6 +37,19 @@ std::string waiting(const lock_status& s) {
         return s.locked ? "  waiting none\n" : "";
     }
     return "  waiting " + std::to_string(n) + (n == 1 ? " client\n" : " clients\n");
+}
+
+std::string_view kind_text(lock_kind kind, const lock_status& s) {
+    switch (kind) {
+        case lock_kind::plain: return text_of(entry_kind::plain);
+        case lock_kind::fair: return text_of(entry_kind::fair);
+        case lock_kind::semaphore: return text_of(entry_kind::semaphore);
+        case lock_kind::reader:
+        case lock_kind::writer:
+            return text_of(s.shared ? entry_kind::reading : entry_kind::writing);
+        case lock_kind::usual: break;
+    }
+    return text_of(entry_kind::mutex);
 }
 
 /// Of permits that are out, some.
@@ -64,9 +80,26 @@ void print_text(const std::string& name, const lock_status& s) {
     }
 }
 
-boost::asio::awaitable<void> ask(one_lock& the, lock_status& result) {
+/// What the key is, if it is no mutex: none if that is not known either.
+boost::asio::awaitable<void> look_at_other(one_lock& the, const std::string& name,
+                                           std::optional<lock_entry>& other, bool& clients_known) {
+    const inspector asked{the.redis};
+    lock_survey survey{asked, the.server.settings.cluster.has_value()};
+    try {
+        other = co_await survey.look_at(name);
+        clients_known = survey.knows_clients();
+    } catch (const system_error&) {  // this user may ask about mutexes alone
+    }
+}
+
+boost::asio::awaitable<void> ask(one_lock& the, const std::string& name, lock_status& result,
+                                 std::optional<lock_entry>& other, bool& clients_known) {
     auto [ec, answer] = co_await the.contact.ask(the.lock, {.clients = true});
-    if (ec) {
+    const bool any_kind = the.server.kind == lock_kind::usual && the.server.others.empty();
+    if (ec == errc::wrong_type && any_kind) {
+        co_await look_at_other(the, name, other, clients_known);
+    }
+    if (ec && !other) {
         throw the.failure(ec);
     }
     result = std::move(answer);
@@ -85,9 +118,11 @@ int status(const word_list& words) {
         std::cout
             << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"
             << options
-            << "\nJSON: name, locked, holder, depth, ttl_ms (null: none), fence, of a semaphore\n"
-               "permits; also host,\n"
-               "pid and address of the holder, and waiting (clients); null if unknown.\n"
+            << "\nJSON: name, kind, locked, holder, holders, depth, ttl_ms (null: none), fence, of "
+               "a "
+               "semaphore\npermits; also host, pid and address of the holder, and waiting "
+               "(clients); null if unknown.\nOf a NAME of another kind than was asked for it is "
+               "that of \"conch who --json\".\n"
                "Exit status: 0 locked or not, 64 wrong command line, 69 no Redis, or\nthe "
                "key is no lock.\n";
         return exit_code::ok;
@@ -96,10 +131,17 @@ int status(const word_list& words) {
     const server_choice server = read_server_options(values);
     one_lock the{server, name};
     lock_status answer;
-    the.run(ask(the, answer));
-    if (values.count("json") != 0) {
-        boost::json::object o = json_of(name, answer);
-        add_clients(o, answer);
+    std::optional<lock_entry> other;
+    bool other_clients_known = false;
+    the.run(ask(the, name, answer, other, other_clients_known));
+    if (other && values.count("json") == 0) {
+        std::cout << whole_text(*other, other_clients_known);
+    } else if (values.count("json") != 0) {
+        boost::json::object o = other ? json_of(*other) : json_of(name, answer);
+        if (!other) {
+            o["kind"] = std::string{kind_text(server.kind, answer)};
+            add_clients(o, answer);
+        }
         std::cout << printable_json(boost::json::serialize(o)) << '\n';
     } else {
         print_text(name, answer);

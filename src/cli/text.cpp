@@ -88,6 +88,30 @@ duration parse_seconds(std::string_view option, const std::string& text, duratio
     return std::chrono::duration_cast<duration>(seconds);
 }
 
+duration parse_time(std::string_view option, const std::string& text) {
+    using namespace std::chrono_literals;
+    struct unit {
+        std::string_view name;
+        duration length;
+    };
+    constexpr unit units[]{{"", 1s}, {"ms", 1ms}, {"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
+    constexpr double longest = 1e6;
+    const std::size_t digits = text.find_first_not_of("0123456789.");
+    const std::string number = text.substr(0, digits);
+    const std::string_view rest = digits == text.npos ? "" : std::string_view{text}.substr(digits);
+    double value = 0;
+    const char* const end = number.data() + number.size();
+    const auto [stop, error] = std::from_chars(number.data(), end, value, std::chars_format::fixed);
+    for (const unit& u : units) {
+        if (u.name == rest && error == std::errc{} && stop == end && value <= longest) {
+            return std::chrono::duration_cast<duration>(std::chrono::duration<double>{u.length} *
+                                                        value);
+        }
+    }
+    throw usage_error(std::string{option} +
+                      " must be a time such as 90, 500ms, 5m, 2h or 1d, not " + in_quotes(text));
+}
+
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most) {
     return parse_whole(option, text, 1, most);
 }

@@ -25,6 +25,8 @@ std::string short_time(duration d);
 /// "--lease must be …" as `usage_error`s. Seconds may have a fraction.
 duration parse_seconds(std::string_view option, const std::string& text, duration least,
                        duration most);
+/// A time with a unit: "90" or "90s", "500ms", "5m", "2h", "1d".
+duration parse_time(std::string_view option, const std::string& text);
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most);
 /// An exit status, 0 to 255.
 int parse_status(std::string_view option, const std::string& text);

@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 
 config with_whole_name(config c, std::string_view id) {
-    c.client_name = own_client_name(c.client_name, id);
+    c.client_name = own_client_name(c.client_name, c.service, id);
     return c;
 }
 

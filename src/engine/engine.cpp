@@ -245,6 +245,7 @@ void lock_engine::on_lost(void* self, wire::link& l, errc lasting_reason) {
         return;
     }
     e.queries_.give_up_all(lasting_reason, &l);
+    e.questions_.give_up_all(lasting_reason, &l);
     e.limiters_.give_up_all(lasting_reason, &l);
     e.counters_.give_up_all(lasting_reason, l);
     e.slots_.give_up_all(lasting_reason, &l);
@@ -296,7 +297,7 @@ inventory lock_engine::belongings() const noexcept {
             .watchers = slots_.keeping.watchers(),
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
-            .queries = queries_.live(),
+            .queries = queries_.live() + questions_.live(),
             .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
             .counter_changes = counters_.changing(),
             .slots = slots_.size(),

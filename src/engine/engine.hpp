@@ -6,6 +6,7 @@
 #include "engine/inventory.hpp"
 #include "hold/pending.hpp"
 #include "hold/querying.hpp"
+#include "hold/questions.hpp"
 #include "topology/servers.hpp"
 #include "wait/counters.hpp"
 #include "wait/limiters.hpp"
@@ -63,6 +64,13 @@ public:
     /// available, to `*result`.
     void change_permits(const impl::count_spec_ptr& spec, lock::counter_change::kind what,
                         std::int64_t permits, lock::caller from, std::int64_t* result = nullptr);
+    /// One command that only reads, at the server of this hash slot.
+    void ask(std::vector<std::string>&& command, std::uint16_t hash_slot, lock::caller from,
+             server_reply* result) {
+        if (admit(from)) {
+            questions_.ask(std::move(command), hash_slot, from, result);
+        }
+    }
     /// The caller no longer waits: completes with `why`.
     void cancel(lock::pending& running, error_code why);
 
@@ -151,6 +159,7 @@ private:
     lock::limiters limiters_{env_, done_, servers_};
     lock::counters counters_{env_, done_, servers_, slots_.field_prefix};
     lock::queries queries_{env_, done_, servers_, slots_.names};
+    lock::questions questions_{env_, done_, servers_};
     bool halted_ = false;
     core::timer drain_{this, &lock_engine::on_drained};
 };

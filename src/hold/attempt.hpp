@@ -43,9 +43,9 @@ struct attempt : wire::call {
     time_point begun{};            ///< when it was submitted
     duration max_hold{};           ///< of the hold that it makes
     duration waits_for{};          ///< for others; zero: it doesn't
-    std::uint64_t try_number = 0;  ///< of the last copy, among all of the acquisition
+    std::uint64_t try_number : 63 = 0;  ///< of the last copy, among all of the acquisition
+    std::uint64_t behind : 1 = 0;       ///< that copy asks behind another acquire
     release* replaces = nullptr;   ///< the release of the last holder: one script does both
-    bool behind = false;           ///< the last copy asks behind another acquire
 };
 
 /// The acquire was granted, and it is not known yet whether enough replicas have it.

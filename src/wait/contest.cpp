@@ -26,9 +26,9 @@ constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 
 slot& contest::home() const noexcept { return *static_cast<slot*>(listener_.owner); }
 
-void contest::set_timer(core::timer::function fire, duration d) {
+void contest::set_timer(due what, duration d) {
     core::environment& env = home().env();
-    timer_.fire = fire;
+    due_ = what;
     env.timers.set(timer_, core::after(env.now, d));
 }
 
@@ -37,7 +37,7 @@ contest::next_wake contest::turn_of_others(bool overdue) {
     const duration round_trip = home().link().round_trip();
     const duration theirs = 2 * round_trip + home().env().jitter.jitter(2 * round_trip);
     const duration d = std::max(shortest_turn, theirs) * (1 << turns.unused());
-    set_timer(&on_deadline, std::max(theirs, std::min(d, longest_turn)));
+    set_timer(due::deadline, std::max(theirs, std::min(d, longest_turn)));
     // The release that leaves now is heard too, by who listens already.
     turns.begin_turn(hears_now());
     if (overdue) {
@@ -48,7 +48,7 @@ contest::next_wake contest::turn_of_others(bool overdue) {
 
 // The hold may be taken away, and the message of that be lost: so it is looked at now and then.
 contest::next_wake contest::end_of_local_hold() {
-    set_timer(&on_deadline, poll_interval());
+    set_timer(due::deadline, poll_interval());
     return {*this, {wake::local_release, wake::deadline, wake::head_left, wake::nobody}};
 }
 
@@ -62,7 +62,7 @@ contest::next_wake contest::release_by_others() {
         const auto left = std::chrono::milliseconds{std::min<std::int64_t>(ttl_ms_, 1'000'000'000)};
         d = std::min<duration>(d, left + std::chrono::milliseconds{1});
     }
-    set_timer(&on_deadline, d);
+    set_timer(due::deadline, d);
     return {*this,
             {wake::message, wake::news, wake::head, wake::overdue, wake::deadline, wake::nobody}};
 }
@@ -109,14 +109,14 @@ void contest::stop_listening() noexcept {
 
 void contest::listen_later() {
     if (!timer_.armed() || in_grace()) {
-        set_timer(&on_listening_due, listening_delay);
+        set_timer(due::listening, listening_delay);
     }
 }
 
 // A caller that locks again as soon as its release is answered would win without end against
 // others, which take longer to hear of it.
 void contest::begin_grace() noexcept {
-    set_timer(&on_grace_over, std::max(shortest_turn, 2 * home().link().round_trip()));
+    set_timer(due::end_of_grace, std::max(shortest_turn, 2 * home().link().round_trip()));
 }
 
 void contest::end_grace() noexcept {
@@ -125,8 +125,13 @@ void contest::end_grace() noexcept {
     }
 }
 
-void contest::on_deadline(void* self) { static_cast<contest*>(self)->tell(wake::deadline); }
-
-void contest::on_listening_due(void* self) { static_cast<contest*>(self)->home().listening_due(); }
+void contest::on_timer(void* self) {
+    auto& c = *static_cast<contest*>(self);
+    switch (c.due_) {
+        case due::deadline: c.tell(wake::deadline); return;
+        case due::listening:
+        case due::end_of_grace: c.home().listening_due(); return;
+    }
+}
 
 }  // namespace conch::lock

@@ -48,7 +48,7 @@ public:
 
     /// `hear`: what the slot does about news of its channel.
     contest(slot& s, wire::listener::function hear) noexcept
-        : listener_{&s, hear}, timer_{this, nullptr} {}
+        : listener_{&s, hear}, timer_{this, &contest::on_timer} {}
 
     // What contend() awaits.
 
@@ -95,32 +95,34 @@ public:
     /// After a release: for a moment, a new caller counts as the next of the streak.
     void begin_grace() noexcept;
     void end_grace() noexcept;
-    bool in_grace() const noexcept {
-        return timer_.armed() && timer_.fire == &contest::on_grace_over;
-    }
+    bool in_grace() const noexcept { return timer_.armed() && due_ == due::end_of_grace; }
 
     lock::turns turns{};
 
 private:
     static constexpr int most_at_once = 1024;
 
-    static void on_deadline(void* self);
-    static void on_listening_due(void* self);
-    static void on_grace_over(void* self) { on_listening_due(self); }
+    /// What the timer is for: each excludes the others.
+    enum class due : std::uint8_t {
+        deadline,   ///< of what contend() awaits
+        listening,  ///< behind a short hold
+        end_of_grace,
+    };
+
+    static void on_timer(void* self);
 
     slot& home() const noexcept;
-    void set_timer(core::timer::function fire, duration d);
+    void set_timer(due what, duration d);
     duration poll_interval() const noexcept;
 
     wire::listener listener_;
     wakeup wakeup_{};
-    /// Behind a short hold: when the waiters begin to listen. After a release: the grace. Else: the
-    /// deadline of what contend() awaits.
     core::timer timer_;
     std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
     std::unique_ptr<std::vector<std::string>> beside_{};
 
     core::sleeper contender_{};
+    due due_{};
     std::uint16_t awaited_ = 0;  ///< what it sleeps for: a bit for each `wake`
     wake came_{};                ///< and what it was woken by
     std::uint16_t at_once_ = 1;

@@ -57,6 +57,7 @@ private:
         holder.wait_for("in\n");
         const ended status = to_end({"status", "lock"});
         EXPECT_TRUE(status.out.starts_with("lock: locked\n")) << testing::PrintToString(status);
+        expect_a_list(holder.pid());
         const ended other = to_end({"run", "--wait", "0", "lock", "--", "echo", "ran"});
         EXPECT_EQ(other.status, 1) << testing::PrintToString(other);
         EXPECT_EQ(other.out, "");
@@ -65,6 +66,26 @@ private:
         EXPECT_EQ(holder.finish().status, 0) << testing::PrintToString(holder.finish());
         EXPECT_EQ(waiter.finish().out, "next\n") << testing::PrintToString(waiter.finish());
         EXPECT_TRUE(is_free());
+    }
+    /// Locks of any name, so of any master, are listed, and their holder is known.
+    void expect_a_list(pid_t of_lock) const {
+        const words more{"a", "b", "c", "d", "e"};
+        program many{conch({"run", "-l", "a", "-l", "b", "-l", "c", "-l", "d", "e", "--", "sh",
+                            "-c", "echo in; exec cat"}),
+                     here()};
+        many.wait_for("in\n");
+        const ended list = to_end({"ls"});
+        EXPECT_EQ(list.status, 0) << testing::PrintToString(list);
+        EXPECT_EQ(list.err, "");
+        for (const std::string& name : more) {
+            const std::regex line{"\n" + name + " +mutex +[^ ]+:" + std::to_string(many.pid())};
+            EXPECT_TRUE(std::regex_search(list.out, line)) << list.out;
+        }
+        const ended who = to_end({"who", "lock"});
+        EXPECT_NE(who.out.find("process " + std::to_string(of_lock) + " on "), who.out.npos)
+            << testing::PrintToString(who);
+        many.end_input();
+        EXPECT_EQ(many.finish().status, 0) << testing::PrintToString(many.finish());
     }
     void expect_a_forced_release() const {
         program robbed{conch({"run", "lock", "--", "sh", "-c", "echo in; exec cat"}), here()};

@@ -122,6 +122,13 @@ TEST_F(bad_input_test, settings_out_of_range_are_refused_by_the_constructor) {
         [](config& s) { s.max_pending = 0; },
         [](config& s) { s.client_name = "two words"; },
         [](config& s) { s.client_name = "two\nlines"; },
+        [](config& s) { s.service = "two words"; },
+        [](config& s) { s.service = "a:b"; },
+        [](config& s) { s.service = std::string(65, 'a'); },
+        [](config& s) {
+            s.client_name.clear();
+            s.service = "a";
+        },
         [](config& s) { s.retry_attempts = 0; },
         [](config& s) { s.database = 1'000'001; },
         [](config& s) { s.host = "two words"; },
@@ -169,6 +176,7 @@ TEST_F(bad_input_test, settings_at_their_limits_are_accepted) {
             s.default_renew = false;
         },
         [](config& s) { s.client_name.clear(); },
+        [](config& s) { s.service = std::string(64, 'a'); },
         [](config& s) { s.unix_path = std::string(107, '/'); },
     };
     for (std::size_t i = 0; i < extremes.size(); ++i) {

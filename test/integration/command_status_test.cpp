@@ -60,7 +60,9 @@ TEST_F(status_command_test, a_free_lock_in_json) {
     const auto o = parsed(to_end({"status", "--json", "lock"}));
     EXPECT_EQ(o, (boost::json::object{{"name", "lock"},
                                       {"locked", false},
+                                      {"kind", "mutex"},
                                       {"holder", ""},
+                                      {"holders", boost::json::array{}},
                                       {"depth", 0},
                                       {"ttl_ms", nullptr},
                                       {"fence", 0},
@@ -79,9 +81,12 @@ TEST_F(status_command_test, a_held_lock_in_json) {
     EXPECT_GT(ttl, 10'000);
     EXPECT_LE(ttl, 20'000);
     o.erase("ttl_ms");
+    const std::string holder = raw.hgetall("lock").begin()->first;
     EXPECT_EQ(o, (boost::json::object{{"name", "lock"},
                                       {"locked", true},
-                                      {"holder", raw.hgetall("lock").begin()->first},
+                                      {"kind", "mutex"},
+                                      {"holder", holder},
+                                      {"holders", {{{"holder", holder}}}},
                                       {"depth", 2},
                                       {"fence", 1789},
                                       {"host", nullptr},

@@ -66,12 +66,19 @@ inline std::vector<std::string> words_of_user(const std::vector<std::string>& ri
 /// For a status with `status_options::clients`.
 inline std::vector<std::string> status_rights() { return {"+client|list", "+pubsub|numsub"}; }
 
+/// For `conch ls` and `conch who`, as the page on operations has it.
+inline std::vector<std::string> list_rights() {
+    return {"+scan",          "+type",   "+time",        "+hscan",        "+hlen",   "+hget",
+            "+pttl",          "+get",    "+llen",        "+lrange",       "+strlen", "+zrange",
+            "+zrangebyscore", "+zcount", "+client|list", "+pubsub|numsub"};
+}
+
 /// The arguments of a server that knows the user from the start, who may do this besides.
 inline std::vector<std::string> arguments_for_user(const std::vector<std::string>& besides = {}) {
     std::vector<std::string> out = words_of_user(conch_rights());
     out.insert(out.begin(), "--user");
-    for (const std::string& right : status_rights()) {
-        out.push_back(right);
+    for (const auto& more : {status_rights(), list_rights()}) {
+        out.insert(out.end(), more.begin(), more.end());
     }
     out.insert(out.end(), besides.begin(), besides.end());
     return out;

@@ -9,6 +9,7 @@
 #include <conch/impl/tracked.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/rate.hpp>
+#include <conch/server_reply.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -20,9 +21,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace conch::lock {
 struct pending;
@@ -59,6 +62,7 @@ struct request {
     static const request look_counted;
     static const request look_out_counted;
     static const request look_total_counted;
+    static const request ask;
     static const request shutdown;
 };
 
@@ -116,6 +120,15 @@ struct count_operation : operation {
 
     count_spec_ptr of{};
     std::int64_t number = 0;  ///< that is asked for, or the answer
+};
+
+/// Asks a server anything.
+struct question_operation : operation {
+    using operation::operation;
+
+    std::vector<std::string> command{};
+    server_reply reply{};
+    std::uint16_t hash_slot = 0;
 };
 
 /// Put into the handler's cancellation slot. Knows the operation by its ticket alone, so it may

@@ -9,24 +9,26 @@ _conch() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
-            compgen -W 'run rate status watch release demo help --help --version' -- "$current")
+            compgen -W 'run rate ls who status watch release demo help --help --version' -- "$current")
         return
     fi
     case $command in
         run)
             options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                -l --lock -s --shared --at-most --lease --max-hold --grace --fenced -v --verbose -q --quiet $lock"
+                -l --lock -s --shared --at-most --lease --max-hold --grace --fenced --service -v --verbose -q --quiet $lock"
             ;;
         rate)
             options="--limit --per --permits --fixed --burst -w --wait --timeout -E
-                --conflict-exit-code -c --command -v --verbose -q --quiet $server"
+                --conflict-exit-code -c --command --service -v --verbose -q --quiet $server"
             ;;
+        ls) options="--json --sort --held-longer --plain --page --pause $server" ;;
+        who) options="--json $server" ;;
         status) options="--json $lock" ;;
         watch) options="--json --count $lock" ;;
         release) options="--force $lock" ;;
         demo) options='--processes --coroutines --seconds --redis --help -h' ;;
         help)
-            mapfile -t COMPREPLY < <(compgen -W 'run rate status watch release demo' -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W 'run rate ls who status watch release demo' -- "$current")
             return
             ;;
         *) return ;;
@@ -36,8 +38,7 @@ _conch() {
         for ((i = 2; i < COMP_CWORD; ++i)); do
             case ${COMP_WORDS[i]} in
                 -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-                    -l | --lock | --at-most | \
-                    --at-most | --max-hold | --grace | --limit | --per | --permits | --redis | \
+                    -l | --lock | --at-most | --service | --max-hold | --grace | --limit | --per | --permits | --redis | \
                     --connect-timeout)
                     ((++i))
                     ;;
@@ -53,10 +54,16 @@ _conch() {
     case $previous in
         -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
             --at-most | --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
+            --service | --held-longer | --page | --pause | \
             --count | --processes | --coroutines | --seconds)
             return
             ;;
     esac
+    if [[ $previous == --sort ]]; then
+        mapfile -t COMPREPLY < <(
+            compgen -W 'name kind holder service held lease depth waiting fence' -- "$current")
+        return
+    fi
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
     fi

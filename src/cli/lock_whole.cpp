@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+// One lock, with all that is known.
+#include "cli/lock_table.hpp"
+#include "cli/text.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <chrono>
+#include <ctime>
+
+namespace conch::cli {
+namespace {
+
+std::string headline(const lock_entry& e) {
+    const std::string so_many = std::to_string(e.held_by);
+    switch (e.kind) {
+        case entry_kind::mutex: return "mutex, locked";
+        case entry_kind::fair: return "fair mutex, locked";
+        case entry_kind::reading: return "read-write lock, read by " + so_many;
+        case entry_kind::writing: return "read-write lock, written";
+        case entry_kind::semaphore:
+            return "semaphore, " + so_many +
+                   (e.permits ? " of " + std::to_string(*e.permits) : "") + " permits are out";
+        case entry_kind::plain: return "plain lock, locked";
+        case entry_kind::counter:
+            return "at " + std::to_string(e.permits.value_or(0)) +
+                   ": a counting semaphore, a latch, or a semaphore of which no permit is out";
+        case entry_kind::rate_limit: return "rate limit, in use";
+    }
+    return "";
+}
+
+/// For `conch release --force` and its kin; null: nothing is released by force.
+const char* option_of(entry_kind kind) noexcept {
+    switch (kind) {
+        case entry_kind::mutex: return "";
+        case entry_kind::fair: return "--fair ";
+        case entry_kind::reading:
+        case entry_kind::writing: return "--rw ";
+        case entry_kind::semaphore: return "--semaphore ";
+        case entry_kind::plain: return "--plain ";
+        case entry_kind::counter:
+        case entry_kind::rate_limit: break;
+    }
+    return nullptr;
+}
+
+/// "  holder    ...": a line.
+std::string line(std::string_view title, std::string_view text) {
+    std::string out{"  "};
+    out.append(title).resize(14, ' ');
+    return out.append(text) + '\n';
+}
+
+std::string place_text(const lock_holder& h, bool clients_known) {
+    if (!h.place) {
+        return clients_known
+                   ? "no connected conch client: one of Redisson, say, or one that is gone"
+                   : "unknown: the server does not tell this user its clients";
+    }
+    const client_place& p = *h.place;
+    std::string text = "process " + std::to_string(p.pid) + " on " + printable(p.host);
+    if (!p.service.empty()) {
+        text += ", service " + printable(p.service);
+    }
+    if (p.address.find('/') == p.address.npos) {  // else a unix socket
+        text += ", from " + printable(p.address);
+    }
+    return text;
+}
+
+std::string connection_text(const client_place& p) {
+    return printable(p.connection) + ", connected for " + compact_time(p.age) + ", idle for " +
+           compact_time(p.idle);
+}
+
+std::string holders_text(const lock_entry& e, bool clients_known) {
+    std::string out;
+    const bool several = e.holders.size() > 1;
+    for (const lock_holder& h : e.holders) {
+        out += line("holder", printable(h.field));
+        out += line("", place_text(h, clients_known));
+        if (h.place && !several) {
+            out += line("connection", connection_text(*h.place));
+        }
+    }
+    if (e.held_by > e.holders.size() && !e.holders.empty()) {
+        out += line("", "and " + std::to_string(e.held_by - e.holders.size()) + " more");
+    }
+    return out;
+}
+
+std::string waiting_text(const lock_entry& e) {
+    if (!e.waiting) {
+        return "unknown: the server refused to tell";
+    }
+    if (*e.waiting == 0) {
+        return e.kind == entry_kind::plain ? "none of conch; others may poll" : "none";
+    }
+    return std::to_string(*e.waiting) + (e.kind == entry_kind::fair ? " in line"
+                                         : *e.waiting == 1          ? " client"
+                                                                    : " clients");
+}
+
+std::string forced_release_text(const lock_entry& e) {
+    const char* const option = option_of(e.kind);
+    if (!option) {
+        return "";
+    }
+    const std::string command =
+        std::string{"\"conch release --force "} + option + printable(e.name) + '"';
+    const std::string what = e.kind == entry_kind::semaphore
+                                 ? "takes these permits from their holders"
+                             : e.kind == entry_kind::reading ? "takes it from all readers"
+                                                             : "takes it from this holder";
+    return line("by force", command + ' ' + what + ", who may be at work:") +
+           line("", e.fence != 0 ? "the next holder gets a greater fence"
+                                 : "it has no fence, so nothing else stops that work") +
+           line("", "a conch client hears of it when it next renews, within a third of its lease");
+}
+
+boost::json::object json_of(const lock_holder& h) {
+    boost::json::object o;
+    o["holder"] = valid_utf8(h.field);
+    for (const char* const key : {"host", "pid", "service", "address", "connected_s", "idle_s"}) {
+        o[key] = nullptr;
+    }
+    if (h.place) {
+        o["host"] = valid_utf8(h.place->host);
+        o["pid"] = h.place->pid;
+        o["address"] = valid_utf8(h.place->address);
+        o["connected_s"] = h.place->age.count();
+        o["idle_s"] = h.place->idle.count();
+        if (!h.place->service.empty()) {
+            o["service"] = valid_utf8(h.place->service);
+        }
+    }
+    return o;
+}
+
+boost::json::array json_of(const std::vector<lock_holder>& all) {
+    boost::json::array out;
+    for (const lock_holder& h : all) {
+        out.push_back(json_of(h));
+    }
+    return out;
+}
+
+boost::json::value millis(const std::optional<duration>& d) {
+    boost::json::value v;
+    if (d) {
+        v = std::chrono::duration_cast<std::chrono::milliseconds>(*d).count();
+    }
+    return v;
+}
+
+}  // namespace
+
+std::string whole_text(const lock_entry& e, bool clients_known) {
+    std::string out = printable(e.name) + ": " + headline(e) + '\n';
+    if (!option_of(e.kind)) {
+        return out;
+    }
+    out += holders_text(e, clients_known);
+    if (e.held) {
+        out += line("held", "for " + compact_time(*e.held) + ", by its fence");
+    }
+    if (e.kind == entry_kind::mutex || e.kind == entry_kind::fair) {
+        out += line("depth", std::to_string(e.depth));
+    }
+    out += line(
+        e.kind == entry_kind::semaphore ? "next" : "lease",
+        e.ttl ? "ends in " + compact_time(*e.ttl) + " unless renewed" : "never ends (no expiry)");
+    if (e.fence != 0) {
+        out += line("fence", std::to_string(e.fence));
+    }
+    out += line("waiting", waiting_text(e));
+    for (std::size_t i = 0; i < e.line.size(); ++i) {
+        const lock_holder& h = e.line[i];
+        out += line("", std::to_string(i + 1) + ". " + printable(h.field));
+        out += line("", "   " + place_text(h, clients_known));
+    }
+    return out + forced_release_text(e);
+}
+
+boost::json::object json_of(const lock_entry& e) {
+    boost::json::object o;
+    o["name"] = valid_utf8(e.name);
+    o["kind"] = std::string{text_of(e.kind)};
+    o["locked"] = option_of(e.kind) != nullptr;
+    o["holders"] = json_of(e.holders);
+    o["held_by"] = e.held_by;
+    o["depth"] = e.depth;
+    o["ttl_ms"] = millis(e.ttl);
+    o["held_ms"] = millis(e.held);
+    o["fence"] = e.fence;
+    o["waiting"] = nullptr;
+    if (e.waiting) {
+        o["waiting"] = *e.waiting;
+    }
+    if (e.permits) {
+        o["permits"] = *e.permits;
+    }
+    if (!e.line.empty()) {
+        o["line"] = json_of(e.line);
+    }
+    return o;
+}
+
+}  // namespace conch::cli
