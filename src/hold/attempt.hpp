@@ -39,11 +39,13 @@ struct attempt : wire::call {
     duration lasts() const noexcept;
 
     acquisition& of;
-    time_point begun{};           ///< when it was submitted
-    duration max_hold{};          ///< of the hold that it makes
-    duration waits_for{};         ///< for others; zero: it doesn't
-    std::uint64_t try_number = 0;  ///< of the last copy, among all of the acquisition
-    release* replaces = nullptr;  ///< the release of the last holder: one script does both
+    pending* by = nullptr;              ///< who wants it, while somebody does
+    time_point begun{};                 ///< when it was submitted
+    duration max_hold{};                ///< of the hold that it makes
+    duration waits_for{};               ///< for others; zero: it doesn't
+    std::uint64_t try_number : 63 = 0;  ///< of the last copy, among all of the acquisition
+    std::uint64_t behind : 1 = 0;       ///< that copy asks behind another acquire
+    release* replaces = nullptr;        ///< the release of the last holder: one script does both
 };
 
 /// The acquire was granted, and it is not known yet whether enough replicas have it.

@@ -8,9 +8,10 @@
 -- ARGV[3]  lease in ms
 -- ARGV[4]  channel of the messages, each the permits that are left
 -- ARGV[5]  "spublish": as a message of the shard; "publish": by PUBLISH
+-- ARGV[6]  if there: what the ids begin with of who asked before; while it has none, it comes first
 --
--- Reply: "" if they are taken; else an integer: ms until the next lease ends, -1 if none does. An
--- error if there are not so many permits in all.
+-- Reply: "" if they are taken; else an integer: ms until the next lease ends, -1 if none does, -2
+-- if another comes first. An error if there are not so many permits in all.
 -- Idempotent: who finds its ids there has the permits, and only raises their times.
 -- Permits whose lease is over come back first (their holder crashed): some, if they are many.
 -- An acquisition of which only a part has come back is over: the rest comes back, too.
@@ -46,8 +47,9 @@ local function keep()
         redis.pcall('pexpire', KEYS[2], whole(never))
     end
 end
+local in_turn = not ARGV[6] or redis.call('zscore', KEYS[2], id_of(ARGV[6], 1))
 local function enough()
-    return left >= wanted
+    return in_turn and left >= wanted
 end
 local freed = 0
 if enough() or redis.call('zscore', KEYS[2], id_of(ARGV[1], 1)) or
@@ -86,6 +88,8 @@ if enough() then
     end
 elseif text and left + held < wanted then
     answer = redis.error_reply('TOOFEW the semaphore has not so many permits')
+elseif not in_turn then
+    answer = -2
 else
     local first = redis.call('zrange', KEYS[2], '0', '0')
     local ends = first[1] and tonumber(redis.call('zscore', KEYS[2], first[1])) or never

@@ -34,6 +34,9 @@ struct acquire_request {
     field mine;
     duration lease;
     std::optional<field> from{};  ///< takes the lock from this one
+    /// Of permits, the number of an acquisition of this client that asked before: where that one
+    /// has none, this one gets none. 0: it is the first.
+    std::uint64_t behind = 0;
     /// No copy of it has run, and nobody here needs to know what is left of another's lease.
     bool plainly = false;
     /// How long others shall make way if the lock is busy, or its place in line lasts.
@@ -49,7 +52,7 @@ struct acquire_answer {
     enum class kind : std::uint8_t {
         granted,
         busy,
-        gone,            ///< there was no holder to take it from
+        gone,            ///< there was no holder to take it from, or to come behind
         unintelligible,  ///< the lock may be taken
     };
     kind what = kind::unintelligible;

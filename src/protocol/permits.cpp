@@ -61,12 +61,15 @@ void write_permits_keys(const impl::lock_spec& spec, resp::writer& w) {
 wire::joint_script take_permits_alone(const acquire_request&) { return wire::leaves_alone; }
 
 void take_permits(const wire::call& c, const acquire_request& r, resp::writer& w) {
-    wire::write_script(w, c, wire::script_id::permits_acquire, 2, 5);
+    wire::write_script(w, c, wire::script_id::permits_acquire, 2, r.behind != 0 ? 6 : 5);
     write_permits_keys(r.spec, w);
     write_id(r.mine, w);
     w.arg(r.spec.permits()).arg(core::ceil_millis(r.lease));
     write_name(w, r.spec.channel());
     w.arg(r.sharded ? "spublish" : "publish");
+    if (r.behind != 0) {
+        write_id({.text = r.mine.text, .number = r.behind}, w);
+    }
 }
 
 wire::joint_script give_permits_alone(const release_request&) { return wire::leaves_alone; }

@@ -19,10 +19,11 @@ core::task contend(slot& s) {
                 s.check_holders();
             }
         } else {
-            if (!s.trying_) {  // else hand_over() has made one
-                s.try_now();
+            if (!s.trying()) {  // else hand_over() has made one
+                s.try_next(s.contest_->at_once());
             }
-            came = co_await s.contest_->answer_to_try();
+            came = co_await s.contest_->answer_to_tries();
+            s.contest_->round_ended(came == wake::busy);
             if (came == wake::busy && s.has_waiters()) {
                 s.count(co_await s.contest_->release_by_others());
             }
@@ -63,8 +64,8 @@ void slot::count(wake why) noexcept {
 // A message may have been missed meanwhile.
 void slot::regrouped() {
     acquisitions_.for_each_holder([&](acquisition& a) { client.renewing.check_elsewhere(a); });
-    if (trying_) {
-        trying_->server_moved = true;
+    if (trying()) {
+        trying()->server_moved = true;
     }
     if (contest_ && has_waiters() && contest_->listen_elsewhere()) {
         contest_->heard(wake::news);
@@ -87,8 +88,8 @@ void slot::on_news(void* self, wire::news what) {
             return;
         case wire::news::subscribed:
             // A try that leaves, or left, after the subscription sees what came before it.
-            if (!s.trying_ || (s.trying_->acquiring->where != wire::call::state::waiting &&
-                               s.trying_->acquiring->serial <= c.serial())) {
+            if (!s.trying() || (s.trying()->acquiring->where != wire::call::state::waiting &&
+                                s.trying()->acquiring->serial <= c.serial())) {
                 c.heard(wake::news);
             }
             return;

@@ -9,6 +9,7 @@
 #include "wait/wakeup.hpp"
 #include "wire/subscriptions.hpp"
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <initializer_list>
@@ -54,8 +55,14 @@ public:
     /// `overdue`: the first waiter can't give them one.
     next_wake turn_of_others(bool overdue);
     next_wake end_of_local_hold();
-    next_wake answer_to_try() noexcept { return {*this, {wake::busy, wake::tried}}; }
+    next_wake answer_to_tries() noexcept { return {*this, {wake::busy, wake::tried}}; }
     next_wake release_by_others();
+
+    /// So many waiters for permits try in one round: after each that was granted, twice as many.
+    std::uint16_t at_once() const noexcept { return at_once_; }
+    void round_ended(bool busy) noexcept {
+        at_once_ = static_cast<std::uint16_t>(busy ? 1 : std::min(2 * at_once_, most_at_once));
+    }
 
     /// Wakes contend(), if that is what it awaits.
     void tell(wake what) noexcept;
@@ -93,6 +100,8 @@ public:
     lock::turns turns{};
 
 private:
+    static constexpr int most_at_once = 1024;
+
     /// What the timer is for: each excludes the others.
     enum class due : std::uint8_t {
         deadline,   ///< of what contend() awaits
@@ -116,6 +125,7 @@ private:
     due due_{};
     std::uint16_t awaited_ = 0;  ///< what it sleeps for: a bit for each `wake`
     wake came_{};                ///< and what it was woken by
+    std::uint16_t at_once_ = 1;
 };
 
 }  // namespace conch::lock

@@ -10,7 +10,7 @@ namespace conch::lock {
 
 std::string slot::channel() {
     return protocol::has_places(*spec)
-               ? protocol::channel_of(*spec, field_of(acquisition_to_try()))
+               ? protocol::channel_of(*spec, field_of(acquisition_to_try(queue_.head())))
                : spec->channel().text();
 }
 
@@ -29,7 +29,7 @@ bool slot::take_gift(std::string_view message) {
     if (given && given->lease == duration{}) {
         return true;
     }
-    if (!given || trying_ || !has_waiters() || spec->replicas()) {
+    if (!given || trying() || !has_waiters() || spec->replicas()) {
         return false;
     }
     acquisition& a = acquisitions_.first();
@@ -52,7 +52,7 @@ bool slot::take_gift(std::string_view message) {
 
 // Nobody waits for its place any more, if it has one. What is on its way gives it back itself.
 void slot::leave_line() {
-    if (!protocol::has_places(*spec) || has_waiters() || trying_ || acquisitions_.empty()) {
+    if (!protocol::has_places(*spec) || has_waiters() || acquisitions_.empty()) {
         return;
     }
     acquisition& a = acquisitions_.first();

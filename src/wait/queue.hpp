@@ -8,6 +8,7 @@
 #include <conch/clock.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace conch::lock {
 
@@ -18,6 +19,16 @@ public:
     waiter& head() noexcept { return static_cast<waiter&>(all_.front()); }
     const waiter& head() const noexcept { return static_cast<const waiter&>(all_.front()); }
     waiter& last() noexcept { return static_cast<waiter&>(all_.back()); }
+    /// Who stands in front of it; null if nobody does.
+    waiter* before(waiter& w) noexcept {
+        const auto it = all_.iterator_to(w);
+        return it == all_.begin() ? nullptr : static_cast<waiter*>(&*std::prev(it));
+    }
+    /// Who stands behind it; null if nobody does.
+    waiter* after(waiter& w) noexcept {
+        const auto it = std::next(all_.iterator_to(w));
+        return it == all_.end() ? nullptr : static_cast<waiter*>(&*it);
+    }
     /// None of them wants the lock for itself alone.
     bool all_share() const noexcept {
         return std::all_of(all_.begin(), all_.end(),

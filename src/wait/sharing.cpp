@@ -19,7 +19,7 @@ bool slot::is_busy_for(const waiter& w) const noexcept {
         return true;
     }
     if (!w.shared()) {
-        return has_waiters() || trying_;
+        return has_waiters();
     }
     return contending_ || !queue_.all_share();
 }
@@ -40,7 +40,7 @@ void slot::end_tries(std::uint32_t permits) {
 void slot::ride() {
     acquisition* const a = acquisitions_.last_reader();
     const config& settings = env().settings;
-    if (!a || trying_ || a->ends != core::never ||
+    if (!a || trying() || a->ends != core::never ||
         env().now - a->granted_at >= settings.max_pass_time) {
         return;
     }

@@ -4,6 +4,7 @@
 #include "core/check.hpp"
 #include "wait/slots.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace conch::lock {
@@ -78,7 +79,8 @@ void slot::acquire(waiter& w, duration wait) {
     if (contest_) {
         contest_->end_grace();
     }
-    w.queued = has_waiters() || !acquisitions_.admit(w.shared());
+    w.queued = protocol::takes_permits(*spec) ? contending_ && has_waiters()
+                                              : has_waiters() || !acquisitions_.admit(w.shared());
     queue_.join(w, wait, env().timers);
     if (!contending_) {
         advance();
@@ -104,6 +106,9 @@ void slot::grant(acquisition& a, waiter& w) {
 }
 
 void slot::left(waiter& w, error_code why, const acquisition* granted_) {
+    if (w.trying) {
+        pass_try_on(w);
+    }
     queue::leave(w, env().timers);
     env().telemetry.wait_ended({.name = name(),
                                 .number = granted_ ? granted_->number : 0,
@@ -120,16 +125,10 @@ void slot::give_up(waiter& w, error_code why) {
     others_left(was_head);
 }
 
-// Some waiters are gone, perhaps the first one: a try that was made for it goes to the next, or
-// back.
+// Some waiters are gone, perhaps the first one.
 void slot::others_left(bool head_too) {
-    if (head_too && trying_) {
-        if (!has_waiters() || !queue_.head().would_take(*trying_)) {
-            abandon(*std::exchange(trying_, nullptr));
-            tell(wake::tried);
-        }
-    }
-    if (head_too && !trying_) {
+    try_ended();
+    if (head_too && !trying()) {
         head_changed();
     }
     tell(has_waiters() ? wake::head_left : wake::nobody);
@@ -189,14 +188,14 @@ void slot::advance() {
         return;
     }
     ride();
-    if (trying_ || !has_waiters() || blocked()) {
+    if (!has_waiters() || blocked()) {
         return;
     }
-    if ((owes_turn() || expects_to_wait()) && !queue_.head().no_wait) {
+    if (!trying() && (owes_turn() || expects_to_wait()) && !queue_.head().no_wait) {
         contend(*this);
         return;
     }
-    try_now();
+    try_next(std::numeric_limits<std::size_t>::max());
 }
 
 void slot::hold_ended(acquisition& a, bool passed_on) {
@@ -220,7 +219,7 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
 // A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
 // or behind it; or its answer just came: those who hear of the release come too late.
 bool slot::follows_release() const noexcept {
-    return others_wait() && !acquisitions_.held() && !trying_ && !owes_turn() &&
+    return others_wait() && !acquisitions_.held() && !trying() && !owes_turn() &&
            (!acquisitions_.empty() || in_grace());
 }
 
@@ -273,7 +272,7 @@ void slot::hand_over(acquisition& a) {
     acquisitions_.end_hold(a);
     contest_->turns.passed();
     ++env().telemetry.counters.hand_offs;
-    try_now(a.releasing);
+    try_now(queue_.head(), a.releasing);
     tell(wake::local_release);
 }
 
@@ -308,22 +307,24 @@ void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
     const bool is_head = &s.queue_.head() == &w;
-    const bool unanswered = !w.tried && is_head && !s.blocked();
     // At least one try is made, and perhaps a connection for it; a local hold is an answer. Who
     // stands in front is one, unless that one may be given its permits just now.
     const bool has_its_turn =
-        !w.tried && !is_head && protocol::takes_permits(*s.spec) && !s.contending_;
-    if ((unanswered || has_its_turn) && !w.overdue) {
+        is_head || w.trying || (protocol::takes_permits(*s.spec) && !s.contending_);
+    const bool unanswered = !w.tried && has_its_turn && !s.blocked();
+    if (unanswered && !w.overdue) {
         w.overdue = true;
         s.env().timers.set(w.deadline, core::after(s.env().now, answer_grace));
-        s.try_for_head(wake::overdue);
+        if (is_head) {
+            s.try_for_head(wake::overdue);
+        }
         return;
     }
-    const bool unreachable = unanswered || s.link().down_since(s.env().now) <= w.since;
-    const bool waits_for_replicas = s.trying_ && is_unconfirmed(*s.trying_->acquiring);
+    const bool unreachable = (unanswered && is_head) || s.link().down_since(s.env().now) <= w.since;
+    const bool waits_for_replicas = s.trying() && is_unconfirmed(*s.trying()->acquiring);
     s.give_up(w, !unreachable || s.blocked() || waits_for_replicas ? errc::timed_out
-                 : unanswered && s.trying_ ? s.link().why_unanswered(*s.trying_->acquiring)
-                                           : s.link().why_down());
+                 : unanswered && w.trying ? s.link().why_unanswered(*w.trying->acquiring)
+                                          : s.link().why_down());
 }
 
 }  // namespace conch::lock

@@ -10,6 +10,7 @@
 #include "wait/contest.hpp"
 #include "wait/queue.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,8 +22,9 @@ class slots;
 /// The waiters of one name, which get its lock one after the other: their queue, their one
 /// contender, their subscription. Or one waiter, where each has a place at the server.
 ///
-/// At most one try is on its way and wanted. A try is made directly while it may succeed at once;
-/// when one was answered "busy", a contend() conversation takes over, until nobody waits.
+/// At most one try is on its way and wanted, that of the first waiter; of permits, also those of
+/// the waiters next behind it. A try is made directly while it may succeed at once; when one was
+/// answered "busy", a contend() conversation takes over, until nobody waits.
 class slot : public lock_name {
 public:
     slot(slots& all, impl::spec_ptr spec) noexcept;
@@ -49,7 +51,7 @@ public:
     inline slots& all() const noexcept;
     inline core::environment& env() const noexcept;
     /// What to ask the server for.
-    protocol::acquire_request request_of(const attempt& t) const;
+    protocol::acquire_request request_of(const attempt& t);
     /// The try was answered, or lost.
     void answered(attempt& t, const wire::outcome& o);
     /// Another server has the lock from now on: listens there, and looks at what it has.
@@ -67,8 +69,22 @@ private:
 
     // Tries.
     void advance();  // lets the next waiter try, if it can
-    acquisition& acquisition_to_try(release* leaving = nullptr);
-    void try_now(release* leaving = nullptr);
+    /// The first one that no try is on its way for, if it may have one.
+    waiter* next_to_try() noexcept;
+    /// For so many waiters at most.
+    void try_next(std::size_t most);
+    acquisition& acquisition_to_try(const waiter& w, release* leaving = nullptr);
+    void try_now(waiter& w, release* leaving = nullptr);
+    /// The first of those that are on their way; null if none is.
+    acquisition* trying() const noexcept { return last_tried_ ? queue_.head().trying : nullptr; }
+    /// From now on it is made for this one.
+    void make_for(waiter& w, acquisition& a) noexcept;
+    acquisition& take_try(waiter& w) noexcept;
+    void pass_try_on(waiter& w);
+    /// Tells contend(), if none is on its way any more.
+    void try_ended() noexcept;
+    /// Who stands behind the first waiter has tried too soon.
+    void fall_back();
     void tried(acquisition& a, const wire::outcome& o);
     void tried_in_vain(acquisition& a, const wire::outcome& o);
     void confirmed(acquisition& a, errc why);
@@ -128,9 +144,11 @@ private:
 
     bool contending_ : 1 = false;  ///< contend() runs
     bool listed_idle_ : 1 = false;
+    bool one_at_a_time_ : 1 = false;  ///< until a try is granted, only the first waiter has one
     std::uint32_t rides_ = 0;  ///< of readers that joined the last acquisition
     queue queue_{};
-    acquisition* trying_ = nullptr;  ///< the try that is on its way for the head
+    /// A try is on its way for this one and for each in front of it; for nobody, if it is null.
+    waiter* last_tried_ = nullptr;
     contest* contest_ = nullptr;
 };
 

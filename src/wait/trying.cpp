@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-// One try of a slot: from the script to a grant, a "busy" or an error.
+// The tries of a slot: from the script to a grant, a "busy" or an error.
 namespace conch::lock {
 namespace {
 
@@ -27,8 +27,11 @@ constexpr wire::call_type acquire_type{
     .is_script = true,
     .encode =
         [](wire::call& c, resp::writer& w) {
-            ++attempt_of(c).try_number;
-            protocol::encode_acquire(c, request_of(c), w);
+            attempt& t = attempt_of(c);
+            ++t.try_number;
+            const protocol::acquire_request r = request_of(c);
+            t.behind = r.behind != 0;
+            protocol::encode_acquire(c, r, w);
         },
     .done = [](wire::call& c,
                const wire::outcome& o) { slot_of(attempt_of(c)).answered(attempt_of(c), o); },
@@ -52,7 +55,7 @@ time_point patience(const waiter& w, const wire::link& to, const core::environme
 
 }  // namespace
 
-protocol::acquire_request slot::request_of(const attempt& t) const {
+protocol::acquire_request slot::request_of(const attempt& t) {
     const acquisition& a = t.of;
     const bool first = t.history.copies <= 1 && !t.history.in_doubt();
     protocol::acquire_request r{.spec = *a.spec,
@@ -68,6 +71,10 @@ protocol::acquire_request slot::request_of(const attempt& t) const {
     if (t.replaces) {
         r.from = field_of(t.replaces->of);
     }
+    if (last_tried_ != &queue_.head()) {
+        const waiter* const front = queue_.before(static_cast<waiter&>(*t.by));
+        r.behind = front ? front->trying->number : 0;
+    }
     return r;
 }
 
@@ -77,6 +84,10 @@ void slot::answered(attempt& t, const wire::outcome& o) {
     if (t.replaces) {
         client.releasing.end_hand_over(t, o);
     }
+    if (a.now == acquisition::phase::trying && trying() != &a) {
+        // The first one's try was put off, or its server changed: nobody overtakes it.
+        fall_back();
+    }
     if (a.now == acquisition::phase::abandoned) {
         tried_in_vain(a, o);
     } else {
@@ -85,13 +96,12 @@ void slot::answered(attempt& t, const wire::outcome& o) {
 }
 
 // Who has a place at the server keeps it, and what it is known by there, over its tries.
-acquisition& slot::acquisition_to_try(release* leaving) {
+acquisition& slot::acquisition_to_try(const waiter& w, release* leaving) {
     if (protocol::has_places(*spec) && !acquisitions_.empty()) {
         acquisition& kept = acquisitions_.first();
         client.pool.note_lost_copies(kept);
         return kept;
     }
-    const waiter& w = queue_.head();
     acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
                                       leaving ? take_over_type : acquire_type);
     if (leaving) {
@@ -102,17 +112,16 @@ acquisition& slot::acquisition_to_try(release* leaving) {
     return a;
 }
 
-void slot::try_now(release* leaving) {
-    CONCH_CHECK(!trying_ && has_waiters() && !blocked());
-    const waiter& w = queue_.head();
-    acquisition& a = acquisition_to_try(leaving);
-    trying_ = &a;
+void slot::try_now(waiter& w, release* leaving) {
+    CONCH_CHECK(!w.trying && !blocked());
+    acquisition& a = acquisition_to_try(w, leaving);
+    if (contest_ && !last_tried_) {
+        contest_->try_began();
+    }
+    make_for(w, a);
     a.acquiring->begun = env().now;
     a.acquiring->by_body = false;
     a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();
-    if (contest_) {
-        contest_->try_began();
-    }
     wire::link& to = link();
     to.use();  // patience with a connection counts from when it was wanted
     env().timers.set(a.timer, patience(w, to, env()));
@@ -126,7 +135,8 @@ void slot::try_now(release* leaving) {
 // server that drops each connection doesn't prolong this for ever.
 time_point slot::patience_with(const acquisition& a) const noexcept {
     const duration timeout = env().settings.operation_timeout;
-    const time_point until = core::after(queue_.head().since, timeout);
+    const waiter& w = static_cast<const waiter&>(*a.acquiring->by);
+    const time_point until = core::after(w.since, timeout);
     if (a.acquiring->where != wire::call::state::written && !is_unconfirmed(*a.acquiring)) {
         return until;
     }
@@ -138,34 +148,30 @@ time_point slot::patience_with(const acquisition& a) const noexcept {
 void slot::on_patience_over(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     slot& s = slot_of(*a.acquiring);
-    CONCH_CHECK(s.trying_ == &a);
-    waiter& w = s.queue_.head();
+    auto& w = static_cast<waiter&>(*a.acquiring->by);
+    CONCH_CHECK(w.trying == &a);
     const time_point until = s.patience_with(a);
     if (until > s.env().now) {
         s.env().timers.set(a.timer, until);
         return;
     }
-    const std::uint64_t number = a.number;
+    s.env().timers.set(a.timer, s.env().now);  // if it goes on for the next waiter
     s.give_up(w, s.link().why_unanswered(*a.acquiring));
-    // By the number: another try may be in the place of this one.
-    if (s.trying_ && s.trying_->number == number) {
-        s.env().timers.set(a.timer, s.env().now);  // it goes on for the next waiter
-    }
 }
 
 void slot::tried(acquisition& a, const wire::outcome& o) {
     // A wanted acquire is replayed: only one that was abandoned ends as lost.
-    CONCH_CHECK(trying_ == &a && has_waiters() && !o.lost());
+    CONCH_CHECK(trying() == &a && !o.lost());
     o.answered_on->took(env().now - a.acquiring->history.last_sent);
     if (o.refused()) {
-        trying_ = nullptr;
+        take_try(queue_.head());
         const errc why = wire::to_errc(o.reply.text());
         client.releasing.end_refused(a);
         failed(why);
         return;
     }
     const bool elsewhere = o.answered_on != &link();
-    const bool was_taking_over = a.acquiring->type == &take_over_type;
+    const bool may_be_gone = a.acquiring->type == &take_over_type || a.acquiring->behind;
     protocol::acquire_answer answer = protocol::read_acquire(*a.spec, o.reply);
     a.fence = answer.fence;
     if (answer.what == acquire_kind::granted && (a.fence != 0 || !a.spec->fenced())) {
@@ -179,7 +185,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         }
         return;
     }
-    trying_ = nullptr;
+    take_try(queue_.head());
     if (answer.what == acquire_kind::busy) {
         if (protocol::has_places(*a.spec)) {
             a.in_line = a.in_line || a.acquiring->waits_for > duration::zero();
@@ -187,9 +193,10 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
             client.releasing.end_untaken(a);
         }
         busy(std::move(answer), elsewhere);
-    } else if (answer.what == acquire_kind::gone && was_taking_over) {
+    } else if (answer.what == acquire_kind::gone && may_be_gone) {
         client.releasing.end_untaken(a);
-        tell(wake::tried);
+        fall_back();
+        try_ended();
         advance();
     } else {
         // It may have taken the lock; a grant without a fence would be let in by any resource.
@@ -199,21 +206,21 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
 }
 
 void slot::confirmed(acquisition& a, errc why) {
-    CONCH_CHECK(trying_ == &a && has_waiters());
+    CONCH_CHECK(trying() == &a);
     env().timers.cancel(a.timer);
     if (why == errc{}) {
         granted(a);
         return;
     }
     env().telemetry.counters.not_replicated += why == errc::not_replicated ? 1 : 0;
-    trying_ = nullptr;
+    take_try(queue_.head());
     client.releasing.compensate(a);
     failed(why);
 }
 
 void slot::granted(acquisition& a) {
     CONCH_CHECK(a.spec->takes_as(*queue_.head().spec));
-    trying_ = nullptr;
+    take_try(queue_.head());
     client.keeping.set_deadline(a, a.acquiring->history.last_sent, a.extended_by);
     if (a.valid_until <= env().now) {
         // The answer took longer than the lease.
@@ -226,8 +233,9 @@ void slot::granted(acquisition& a) {
         busy({.ttl_ms = 0});
         return;
     }
+    one_at_a_time_ = false;
     begin_hold(a);
-    tell(wake::tried);
+    try_ended();
     listen_soon();
     advance();
 }
@@ -249,6 +257,7 @@ void slot::begin_hold(acquisition& a) {
 
 void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     ++env().telemetry.counters.busy;
+    fall_back();
     if (protocol::has_places(*spec)) {
         all().wanted.note(name(), env().now);
     }
@@ -292,7 +301,7 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
 
 void slot::failed(error_code why) {
     leave(queue_.head(), why);
-    tell(wake::tried);
+    try_ended();
     advance();
     all().may_be_idle(*this);
 }
@@ -316,23 +325,6 @@ void slot::abandon(acquisition& a) {
         releaser::release_apart(*a.acquiring);
     }
     if (a.acquiring->history.copies == 0) {
-        client.releasing.end_untaken(a);
-    } else {
-        client.releasing.compensate(a);
-    }
-}
-
-void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
-    if (o.refused()) {
-        client.releasing.end_refused(a);
-        return;
-    }
-    const acquire_kind answer =
-        o.answered() ? protocol::read_acquire(*a.spec, o.reply).what : acquire_kind::unintelligible;
-    const bool may_be_in_line =
-        protocol::has_places(*a.spec) && a.acquiring->waits_for > duration::zero();
-    a.in_line = a.in_line || may_be_in_line;
-    if (answer == acquire_kind::busy || answer == acquire_kind::gone) {
         client.releasing.end_untaken(a);
     } else {
         client.releasing.compensate(a);

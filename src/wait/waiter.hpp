@@ -38,6 +38,7 @@ struct waiter : pending {
     bool tried = false;    ///< a try made for it was answered
     bool queued = false;   ///< behind others of this client
     bool overdue = false;  ///< its wait is over, and was prolonged
+    acquisition* trying = nullptr;  ///< the try that is on its way for it
     slot& home;
     impl::spec_ptr spec;
     hold_terms terms;

@@ -16,8 +16,8 @@ enum class wake : std::uint8_t {
     deadline,       ///< what was awaited did not come in time
     no_others,      ///< nobody elsewhere waits, whose turn it could be
     local_release,  ///< the hold of this client ended
-    busy,           ///< the try was answered: others have the lock
-    tried,          ///< the try ended otherwise: granted, failed, or given up
+    busy,           ///< a try was answered: others have the lock
+    tried,          ///< the tries ended otherwise: granted, failed, or given up
     nobody,         ///< nobody waits any more
 };
 

@@ -17,6 +17,7 @@ void pipeline::begin(call& c) noexcept {
     c.redirects = 0;
     c.trouble = {};
     c.history = {};
+    c.serial = 0;
 }
 
 void pipeline::submit(call& c) noexcept {
@@ -29,10 +30,16 @@ void pipeline::submit_first(call& c) noexcept {
     waiting(c).push_front(c);
 }
 
+// Before what was not written yet, and in the order in which such calls were written.
 void pipeline::submit_again(call& c) noexcept {
     CONCH_CHECK(!c.is_linked() && !c.abandoned());
     c.where = call::state::waiting;
-    waiting(c).push_front(c);
+    call_list& others = waiting(c);
+    others.insert(std::find_if(others.begin(), others.end(),
+                               [&](const call& other) {
+                                   return other.serial == 0 || other.serial > c.serial;
+                               }),
+                  c);
 }
 
 void pipeline::adopt(call& c) noexcept {

@@ -12,7 +12,8 @@ client_node& actor::node() noexcept { return *stage_.clients()[client_]; }
 void actor::plan(instant when) { stage_.the_world().plan<&actor::act>(when, this, ++generation_); }
 
 void actor::plan_soon() {
-    plan(stage_.the_world().now() + chance_.spread(100 * micros, stage_.how().think));
+    const instant soon = chance_.spread(100 * micros, stage_.how().think);
+    plan(stage_.rounded(stage_.the_world().now() + soon));
 }
 
 void actor::stop() {

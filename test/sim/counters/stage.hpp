@@ -37,6 +37,8 @@ public:
     const impl::count_spec_ptr& count_spec(std::size_t name) const noexcept { return specs_[name]; }
     /// So many permits each semaphore has, once they are set.
     std::int64_t total() const noexcept { return total_; }
+    /// When an actor acts that would do so then: in some runs many act at the same time.
+    instant rounded(instant at) const noexcept { return at + step_ - at % step_; }
     /// What a process that ends has asked for may have been done.
     void replace_client(std::uint64_t client, bool heard, effect* e);
 
@@ -63,6 +65,7 @@ protected:
     network network_;
     std::vector<impl::count_spec_ptr> specs_{};
     std::int64_t total_ = 0;
+    instant step_ = 1;
     std::vector<std::unique_ptr<client_node>> clients_{};
     instant settled_at_ = 0;
     bool stopped_ = false;

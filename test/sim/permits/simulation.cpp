@@ -18,6 +18,9 @@ void narrow(scenario& s) {
 
 simulation::simulation(std::uint64_t seed, bool print)
     : stage{seed, print, impl::count_spec::kind::permits, &narrow} {
+    if (world_.chance.once_in(2)) {
+        step_ = 100 * millis;
+    }
     set_up();
 }
 

@@ -31,13 +31,6 @@ struct scene {
 
 void PrintTo(const scene& s, std::ostream* out) { *out << s.name; }
 
-words call_of(script_id id, const words& keys, const words& args) {
-    words w{"EVALSHA", std::string{wire::get_script(id).sha1}, std::to_string(keys.size())};
-    w.insert(w.end(), keys.begin(), keys.end());
-    w.insert(w.end(), args.begin(), args.end());
-    return w;
-}
-
 /// A lock of each family that `by` holds.
 words held(script_id acquire, const std::string& by) {
     return call_of(acquire, {"lock"}, {by, lease, "0"});
@@ -143,6 +136,8 @@ void add_leased_permits(std::vector<scene>& all) {
     acquire("a part that came back", {five, takes(my_permits, "2"), {"ZPOPMIN", "out"}});
     acquire("more than there are", {five}, "6");
     acquire("of a semaphore with a TTL", {{"SET", "leased", "5", "PX", "90000"}});
+    acquire("leased permits behind others", {five, takes(other_permits, "2")});
+    all.back().args.push_back(other_permits);
     const std::vector<std::vector<words>> holders{
         {five}, {five, takes(my_permits, "2")}, {five, takes(my_permits, "1")}};
     for (const std::vector<words>& before : holders) {
@@ -339,53 +334,6 @@ TEST_P(failing_calls, leave_no_key_without_expiry_and_no_lock_that_the_answer_de
 }
 
 INSTANTIATE_TEST_SUITE_P(scripts, failing_calls, ::testing::ValuesIn(scenes()));
-
-TEST(semaphore_scripts, no_earlier_copy_takes_more_than_a_repeated_one) {
-    for (const char* how : {"again", "mark"}) {
-        script_player p;
-        const words keys{"permits", "once"};
-        p.ask({"SET", "permits", "1"});
-        const words late = call_of(script_id::semaphore_acquire, keys, {"60000", "take", "2"});
-        EXPECT_EQ(p.ask(call_of(script_id::semaphore_acquire, keys, {"60000", how, "2"})),
-                  ":0\r\n");
-        p.ask({"SET", "permits", "2"});
-        EXPECT_EQ(p.ask(late), ":0\r\n") << how;
-        EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << how;
-    }
-}
-
-TEST(semaphore_scripts, what_failed_for_want_of_a_right_is_not_taken_for_done_when_it_is_repeated) {
-    const words keys{"permits", "once"};
-    const auto change = [&](const char* what) {
-        return call_of(script_id::semaphore_change, keys,
-                       {"60000", "channel", "publish", what, "3"});
-    };
-    for (const words& copy : {call_of(script_id::semaphore_acquire, keys, {"60000", "take", "3"}),
-                              change("add"), change("drain"), change("count_down")}) {
-        script_player p;
-        p.ask({"SET", "permits", "3"});
-        const std::string before = p.server.dump(p.now_us + 2'000);
-        lua_host::instance().deny_commands({"incrby", "del"});
-        EXPECT_TRUE(p.ask(copy).starts_with("-NOPERM"));
-        EXPECT_EQ(p.server.dump(p.now_us + 2'000), before);
-        p.ask(copy);
-        EXPECT_NE(p.server.dump(p.now_us + 2'000), before) << copy[copy.size() - 2];
-    }
-}
-
-TEST(semaphore_scripts, no_earlier_copy_changes_what_a_later_one_did_not) {
-    for (const words& args : {words{"try_set", "9"}, words{"mark", "9"}, words{"drain", "0"}}) {
-        script_player p;
-        const words keys{"permits", "once"};
-        p.ask({"SET", "permits", "0"});
-        const words copy = call_of(script_id::semaphore_change, keys,
-                                   {"60000", "channel", "publish", args[0], args[1]});
-        const std::string answer = p.ask(copy);
-        p.ask({"SET", "permits", "2"});
-        EXPECT_EQ(p.ask(copy), answer) << args[0];
-        EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << args[0];
-    }
-}
 
 TEST(fencing_scripts, a_clock_beyond_all_tokens_takes_no_lock) {
     for (const script_id acquire : {script_id::acquire, script_id::value_acquire}) {

@@ -19,14 +19,17 @@ protected:
     static constexpr const char* prefix = "fourteen bytes";
 
     std::string run(script_id id, const words& keys, const words& args) {
-        words w{"EVALSHA", std::string{wire::get_script(id).sha1}, std::to_string(keys.size())};
-        w.insert(w.end(), keys.begin(), keys.end());
-        w.insert(w.end(), args.begin(), args.end());
-        return p.ask(w);
+        return p.ask(call_of(id, keys, args));
     }
     std::string take(int permits) {
         return run(script_id::permits_acquire, {"permits", "out"},
                    {prefix, std::to_string(permits), "30000", "channel", "publish"});
+    }
+    /// By another, who asks behind that one.
+    std::string take_behind(int permits) {
+        return run(
+            script_id::permits_acquire, {"permits", "out"},
+            {"another prefix", std::to_string(permits), "30000", "channel", "publish", prefix});
     }
     std::string set(const std::string& how, int permits) {
         return run(script_id::semaphore_change, {"permits", "once:" + how, "out"},
@@ -63,6 +66,17 @@ TEST_F(permits_scripts, a_busy_acquire_changes_nothing) {
     expect(1, 2);
 }
 
+TEST_F(permits_scripts, who_asks_behind_one_that_has_none_gets_none) {
+    set("set", 3);
+    EXPECT_EQ(take_behind(1), ":-2\r\n");
+    expect(3, 0);
+    take(2);
+    EXPECT_EQ(take_behind(1), "$0\r\n\r\n");
+    expect(0, 3);
+    p.ask({"ZREM", "out", id(1), id(2)});
+    EXPECT_EQ(take_behind(1), "$0\r\n\r\n") << "it has its own already";
+}
+
 TEST_F(permits_scripts, a_count_that_was_deleted_is_set_to_what_is_not_out) {
     set("set", 5);
     take(2);
@@ -72,6 +86,53 @@ TEST_F(permits_scripts, a_count_that_was_deleted_is_set_to_what_is_not_out) {
     expect(3, 2);
     p.now_us += 5'000'000;
     expect(3, 2);
+}
+
+TEST(semaphore_scripts, no_earlier_copy_takes_more_than_a_repeated_one) {
+    for (const char* how : {"again", "mark"}) {
+        script_player p;
+        const words keys{"permits", "once"};
+        p.ask({"SET", "permits", "1"});
+        const words late = call_of(script_id::semaphore_acquire, keys, {"60000", "take", "2"});
+        EXPECT_EQ(p.ask(call_of(script_id::semaphore_acquire, keys, {"60000", how, "2"})),
+                  ":0\r\n");
+        p.ask({"SET", "permits", "2"});
+        EXPECT_EQ(p.ask(late), ":0\r\n") << how;
+        EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << how;
+    }
+}
+
+TEST(semaphore_scripts, what_failed_for_want_of_a_right_is_not_taken_for_done_when_it_is_repeated) {
+    const words keys{"permits", "once"};
+    const auto change = [&](const char* what) {
+        return call_of(script_id::semaphore_change, keys,
+                       {"60000", "channel", "publish", what, "3"});
+    };
+    for (const words& copy : {call_of(script_id::semaphore_acquire, keys, {"60000", "take", "3"}),
+                              change("add"), change("drain"), change("count_down")}) {
+        script_player p;
+        p.ask({"SET", "permits", "3"});
+        const std::string before = p.server.dump(p.now_us + 2'000);
+        lua_host::instance().deny_commands({"incrby", "del"});
+        EXPECT_TRUE(p.ask(copy).starts_with("-NOPERM"));
+        EXPECT_EQ(p.server.dump(p.now_us + 2'000), before);
+        p.ask(copy);
+        EXPECT_NE(p.server.dump(p.now_us + 2'000), before) << copy[copy.size() - 2];
+    }
+}
+
+TEST(semaphore_scripts, no_earlier_copy_changes_what_a_later_one_did_not) {
+    for (const words& args : {words{"try_set", "9"}, words{"mark", "9"}, words{"drain", "0"}}) {
+        script_player p;
+        const words keys{"permits", "once"};
+        p.ask({"SET", "permits", "0"});
+        const words copy = call_of(script_id::semaphore_change, keys,
+                                   {"60000", "channel", "publish", args[0], args[1]});
+        const std::string answer = p.ask(copy);
+        p.ask({"SET", "permits", "2"});
+        EXPECT_EQ(p.ask(copy), answer) << args[0];
+        EXPECT_EQ(p.ask({"GET", "permits"}), "$1\r\n2\r\n") << args[0];
+    }
 }
 
 }  // namespace

@@ -15,6 +15,13 @@ namespace conch::sim::test {
 
 using words = std::vector<std::string>;
 
+inline words call_of(wire::script_id id, const words& keys, const words& args) {
+    words w{"EVALSHA", std::string{wire::get_script(id).sha1}, std::to_string(keys.size())};
+    w.insert(w.end(), keys.begin(), keys.end());
+    w.insert(w.end(), args.begin(), args.end());
+    return w;
+}
+
 /// A fake server that knows every script, and one connection to it.
 class script_player {
 public:

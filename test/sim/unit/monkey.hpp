@@ -192,8 +192,11 @@ private:
         const auto lease = [&] { return std::to_string(60 + below(40)) + "000"; };
         const words keys{key_of(0), key_of(3)};
         if (s.name == "permits_acquire") {
-            return evalsha(s, keys,
-                           {start(), one_of({"1", "2", "300"}), lease(), "channel", "publish"});
+            words args{start(), one_of({"1", "2", "300"}), lease(), "channel", "publish"};
+            if (below(3) == 0) {
+                args.push_back(start());
+            }
+            return evalsha(s, keys, args);
         }
         if (s.name == "permits_release") {
             return below(4) == 0

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Permits with leases: several holders, waiters in their order, of whom the first asks.
-#include "unit/engine/harness.hpp"
-#include "unit/wire/text.hpp"
-
-#include <gtest/gtest.h>
-
-#include <string>
+#include "unit/engine/permits_fixture.hpp"
 
 namespace {
 
@@ -15,67 +10,11 @@ using conch::errc;
 using conch::lock_options;
 using conch::impl::view_ptr;
 
-const std::string keys = "a {a}:timeout ";
-const std::string channel = "redisson_sc:{a}";
-
-/// What the ids of the n-th acquisition of the client "c" begin with.
-std::string start_of(int n) {
-    return std::string{"\x0c"} + std::string(12, '\0') + static_cast<char>(n);
-}
-
-std::string take_of(int n, int permits, const std::string& lease = "30000") {
-    return "permits_acquire " + keys + start_of(n) + " " + std::to_string(permits) + " " + lease +
-           " " + channel + " publish";
-}
-
-std::string give_of(int n, int permits) {
-    return "permits_release " + keys + channel + " publish " + start_of(n) + " " +
-           std::to_string(permits);
-}
-
-std::string renew_of_permits(int n, int permits, const std::string& lease = "30000") {
-    return start_of(n) + " " + std::to_string(permits) + " " + lease;
-}
-
-class engine_permits : public testing::Test {
-protected:
-    operation& take(std::uint32_t permits, const lock_options& o = {}) {
-        h.use(conch::protocol::permits_protocol, "a", {}, permits);
-        return h.lock("a", o);
-    }
-    operation& try_take(std::uint32_t permits) {
-        h.use(conch::protocol::permits_protocol, "a", {}, permits);
-        return h.try_lock("a");
-    }
-    /// Held, with nothing on its way.
-    view_ptr held(std::uint32_t permits, const lock_options& o = {}) {
-        operation& op = take(permits, o);
-        h.connect();
-        h.sent();
-        h.reply(bulk(""));
-        EXPECT_TRUE(op.granted());
-        return op.view;
-    }
-    /// Somebody waits in front, and listens.
-    operation& waiting(std::uint32_t permits, int first) {
-        operation& op = take(permits);
-        h.sent();
-        h.reply(integer(20'000));
-        EXPECT_EQ(h.sent(),
-                  (lines{"SUBSCRIBE " + channel, take_of(first + 1, static_cast<int>(permits))}));
-        h.reply(push("subscribe", channel, integer(1)), integer(20'000));
-        return op;
-    }
-    std::string message() const { return push("message", channel, bulk("1")); }
-
-    engine_harness h{};
-};
-
 TEST_F(engine_permits, are_taken_under_ids_of_their_own_and_given_back) {
     operation& op = take(3);
     h.connect();
     EXPECT_EQ(h.sent(), lines{take_of(1, 3)});
-    h.reply(bulk(""));
+    h.reply(granted);
     ASSERT_TRUE(op.granted());
     operation& done = h.unlock(op.view);
     EXPECT_EQ(h.sent(), lines{give_of(1, 3)});
@@ -87,7 +26,7 @@ TEST_F(engine_permits, are_asked_for_beside_a_hold_of_the_same_client) {
     held(1);
     operation& second = take(1);
     EXPECT_EQ(h.sent(), lines{take_of(2, 1)}) << "no ride on another's";
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(second.granted());
 }
 
@@ -96,9 +35,9 @@ TEST_F(engine_permits, do_not_pass_from_one_holder_to_the_next) {
     operation& next = waiting(1, 2);
     h.release(first);
     EXPECT_EQ(h.sent(), lines{give_of(1, 1)}) << "the message tells all clients";
-    h.reply(message(), integer(1));
+    h.reply(message, integer(1));
     EXPECT_EQ(h.sent(), lines{take_of(4, 1)});
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(next.granted());
 }
 
@@ -107,12 +46,12 @@ TEST_F(engine_permits, only_the_first_waiter_asks) {
     operation& large = waiting(3, 2);
     operation& small = take(1);
     EXPECT_EQ(h.sent(), lines{});
-    h.reply(message());
+    h.reply(message);
     EXPECT_EQ(h.sent(), lines{take_of(4, 3)});
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(large.granted());
     EXPECT_EQ(h.sent(), lines{take_of(5, 1)});
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(small.granted());
 }
 
@@ -128,12 +67,12 @@ TEST_F(engine_permits, tries_that_come_together_each_get_an_answer) {
     operation& second = try_take(1);
     operation& third = try_take(3);
     h.connect();
-    EXPECT_EQ(h.sent(), lines{take_of(1, 2)});
-    h.reply(integer(20'000));
+    h.sent();
+    h.reply(busy, another_first, another_first);
     EXPECT_TRUE(first.ended({}));
     EXPECT_TRUE(third.ended({})) << "it wants no less";
-    EXPECT_EQ(h.sent(), lines{take_of(2, 1)});
-    h.reply(bulk(""));
+    EXPECT_EQ(h.sent(), lines{take_of(4, 1)});
+    h.reply(granted);
     EXPECT_TRUE(second.granted());
 }
 
@@ -143,22 +82,22 @@ TEST_F(engine_permits, who_comes_first_since_another_gave_up_asks_at_once) {
     operation& small = take(1);
     h.cancel(large);
     EXPECT_EQ(h.sent(), lines{take_of(4, 1)});
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(small.granted());
 }
 
 TEST_F(engine_permits, a_try_for_another_number_is_not_inherited) {
-    operation& three = take(3);
+    held(1);
+    operation& three = waiting(3, 2);
     operation& one = take(1);
-    h.connect();
-    EXPECT_EQ(h.sent(), lines{take_of(1, 3)});
+    h.reply(message);
+    EXPECT_EQ(h.sent(), lines{take_of(4, 3)});
     h.cancel(three);
-    EXPECT_EQ(h.sent(), lines{take_of(2, 1)});
-    h.reply(bulk(""));
-    EXPECT_EQ(h.sent(), lines{give_of(1, 3)});
-    h.reply(bulk(""));
+    EXPECT_EQ(h.sent(), lines{take_of(5, 1)});
+    h.reply(granted);
+    EXPECT_EQ(h.sent(), lines{give_of(4, 3)});
+    h.reply(granted, integer(0));
     EXPECT_TRUE(one.granted());
-    h.reply(integer(0));
 }
 
 TEST_F(engine_permits, are_asked_for_when_the_next_lease_ends) {
@@ -167,12 +106,12 @@ TEST_F(engine_permits, are_asked_for_when_the_next_lease_ends) {
     h.sent();
     h.reply(integer(40));
     h.sent();
-    h.reply(push("subscribe", channel, integer(1)), integer(40));
+    h.reply(subscribed, integer(40));
     h.advance(39ms);
     EXPECT_EQ(h.sent(), lines{});
     h.advance(3ms);
     EXPECT_EQ(h.sent(), lines{take_of(3, 2)});
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(op.granted());
 }
 
@@ -180,7 +119,7 @@ TEST_F(engine_permits, several_holds_are_renewed_by_one_script) {
     held(1);
     operation& second = take(2);
     h.sent();
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(second.granted());
     h.advance(10s);
     EXPECT_EQ(h.sent(), lines{"permits_renew {a}:timeout {a}:timeout " + renew_of_permits(1, 1) +
@@ -207,7 +146,7 @@ TEST_F(engine_permits, one_script_renews_no_more_than_a_thousand) {
     for (int n = 2; n <= 3; ++n) {
         operation& more = take(n == 2 ? 500 : 400);
         h.sent();
-        h.reply(bulk(""));
+        h.reply(granted);
         EXPECT_TRUE(more.granted());
     }
     h.advance(10s);
@@ -217,22 +156,20 @@ TEST_F(engine_permits, one_script_renews_no_more_than_a_thousand) {
     h.reply(array(integer(1), integer(1)), array(integer(1)));
 }
 
-TEST_F(engine_permits, whose_turn_has_not_come_in_time_has_a_little_more) {
+TEST_F(engine_permits, who_has_no_answer_in_time_waits_a_little_more) {
     const lock_options soon{.wait = 20ms};
     operation& first = take(1, soon);
     operation& second = take(1, soon);
     operation& third = take(1, soon);
     h.connect();
-    EXPECT_EQ(h.sent(), lines{take_of(1, 1)});
     h.advance(25ms);
     EXPECT_FALSE(first.done() || second.done() || third.done());
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(first.granted());
-    EXPECT_EQ(h.sent(), lines{take_of(2, 1)});
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(second.granted());
     h.advance(100ms);
-    EXPECT_TRUE(third.ended(errc::not_connected)) << "it had its turn, and no answer";
+    EXPECT_TRUE(third.ended(errc::not_connected)) << "it asked, and had no answer";
 }
 
 TEST_F(engine_permits, behind_one_who_waits_nobody_has_more_time_than_it_asked_for) {
@@ -246,9 +183,9 @@ TEST_F(engine_permits, behind_one_who_waits_nobody_has_more_time_than_it_asked_f
 TEST_F(engine_permits, a_message_calls_for_no_look_at_the_holds) {
     held(1);
     waiting(1, 2);
-    h.reply(message());
+    h.reply(message);
     EXPECT_EQ(h.sent(), lines{take_of(4, 1)});
-    h.reply(integer(20'000));
+    h.reply(busy);
 }
 
 TEST_F(engine_permits, more_than_there_are_is_an_error) {
@@ -256,10 +193,10 @@ TEST_F(engine_permits, more_than_there_are_is_an_error) {
     operation& one = take(1);
     h.connect();
     h.sent();
-    h.reply(error("TOOFEW the semaphore has not so many permits"));
+    h.reply(error("TOOFEW the semaphore has not so many permits"), another_first);
     EXPECT_TRUE(many.ended(errc::invalid_permits));
-    EXPECT_EQ(h.sent(), lines{take_of(2, 1)}) << "the next has its turn";
-    h.reply(bulk(""));
+    EXPECT_EQ(h.sent(), lines{take_of(3, 1)}) << "the next has its turn";
+    h.reply(granted);
     EXPECT_TRUE(one.granted());
     EXPECT_TRUE(take(0).ended(errc::invalid_permits));
     EXPECT_EQ(h.sent(), lines{});
@@ -272,7 +209,7 @@ TEST_F(engine_permits, a_lost_acquire_is_repeated_with_the_same_ids) {
     h.break_connection();
     h.connect(2, "2222");
     EXPECT_EQ(h.sent().back(), take_of(1, 2));
-    h.reply(bulk(""));
+    h.reply(granted);
     EXPECT_TRUE(op.granted());
 }
 

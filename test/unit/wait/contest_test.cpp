@@ -19,7 +19,7 @@ struct wait_contest : holds_fixture {
 };
 
 TEST_F(wait_contest, an_await_ends_with_what_it_is_for) {
-    lock::contest::next_wake answer = contest.answer_to_try();
+    lock::contest::next_wake answer = contest.answer_to_tries();
     EXPECT_FALSE(answer.await_ready());
     contest.tell(wake::message);
     EXPECT_FALSE(answer.await_ready()) << "nobody awaits it";
