@@ -7,7 +7,7 @@
 #include "cli/run_plan.hpp"
 #include "cli/server_url.hpp"
 #include "cli/text.hpp"
-#include "engine/engine.hpp"
+#include "core/lock_terms.hpp"
 #include "fuzz/byte_source.hpp"
 #include "fuzz/fuzz_check.hpp"
 
@@ -81,7 +81,7 @@ void read_run(const word_list& words) {
         return;
     }
     check_command(*plan, words);
-    FUZZ_CHECK(conch::engine::check_options(plan->lock, {}) == errc{});
+    FUZZ_CHECK(conch::core::check_options(plan->lock, {}) == errc{});
     FUZZ_CHECK(plan->grace >= 0ns && plan->grace <= *plan->lock.lease / 2);
     FUZZ_CHECK(plan->lock.max_hold > plan->grace);
 }

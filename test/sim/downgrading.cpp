@@ -2,6 +2,8 @@
 // Writers that become readers.
 #include "sim/simulation.hpp"
 
+#include <algorithm>
+
 namespace conch::sim {
 
 void user::downgrade() {
@@ -16,6 +18,12 @@ void user::downgrade() {
         node().engine().downgrade(h.view, {waiting_for_, &waiting_for_->running});
     });
     may_tire_of(*waiting_for_);
+}
+
+bool simulation::may_be_downgraded(const held& h) const {
+    return std::any_of(calls_.begin(), calls_.end(), [&](const call& c) {
+        return c.downgrades && c.client == h.client && c.asks->of.number == h.number;
+    });
 }
 
 instant simulation::downgraded_at(const held& h) const {

@@ -206,6 +206,8 @@ public:
 
     bool exists(std::string_view key, std::int64_t now_us);
     bool exists_at(fleet::process p, std::string_view key, std::int64_t now_us);
+    /// Whoever asks for this key without naming a process is told what this one has.
+    bool is_home(fleet::process p, std::string_view key) { return &data_.of(p) == &home_of(key); }
     bool is_text(std::string_view key, std::int64_t now_us);
     /// There is something, but no lock.
     bool is_foreign(std::string_view key, std::int64_t now_us);

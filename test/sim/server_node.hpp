@@ -181,6 +181,10 @@ public:
     std::size_t shard_of(std::string_view key) const noexcept {
         return redis_.processes().shard_of(redis_.master_of(key));
     }
+    /// This line leads to the process that has this key, where only one has it.
+    bool is_home(std::uint64_t line, std::string_view key) {
+        return redis_.is_home(process_of(line), key);
+    }
     /// The process that this line leads to has this key.
     bool has(std::uint64_t line, std::string_view key) {
         return redis_.exists_at(process_of(line), key, wall_clock());

@@ -156,8 +156,11 @@ bool simulation::redisson_listens(std::size_t name, const std::string& field) co
 }
 
 std::string simulation::field_of(const held& h) const {
-    return clients_[h.client]->id() + ":" + std::to_string(h.number) +
-           (how_.read_write && !reads(h) ? ":write" : "");
+    return reader_of(h) + (how_.read_write && !reads(h) ? ":write" : "");
+}
+
+std::string simulation::reader_of(const held& h) const {
+    return clients_[h.client]->id() + ":" + std::to_string(h.number);
 }
 
 // "...00<client>:<number>"

@@ -95,6 +95,10 @@ public:
     bool was_joined(const held& h) const;
     /// Held for reading at the server: from the beginning, or from the script of a downgrade on.
     bool reads(const held& h) const { return h.shared || downgraded_at(h) >= 0; }
+    /// The field that it has, or would have, as a reader.
+    std::string reader_of(const held& h) const;
+    /// A user wants to read, and no longer to write: the server may know it by either field.
+    bool may_be_downgraded(const held& h) const;
     /// When the server first ran the downgrade of this hold; -1: never.
     instant downgraded_at(const held& h) const;
     void gone(std::list<held>::iterator h) { holds_.erase(h); }

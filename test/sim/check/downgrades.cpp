@@ -18,7 +18,9 @@ public:
 
     void ran(const script_run& r) override {
         const std::uint64_t before = std::exchange(messages_, all_.server().redis().messages());
-        if (r.script == "shared_downgrade" && r.answer.what == reply::kind::integer) {
+        // Not where another master has other data, or has the hash slot already.
+        if (r.script == "shared_downgrade" && r.answer.what == reply::kind::integer &&
+            all_.server().is_home(r.line, r.keys[0])) {
             look(r, before);
         }
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,13 @@ public:
     void granted(const held& h) override { last_[{h.client, h.name}] = all_.field_of(h); }
 
     void ran(const script_run& r) override {
+        if (r.script == "shared_downgrade") {
+            either_.emplace(r.line, r.args[1]);
+        }
+        for (std::size_t i = 0; r.is("renew") && all_.how().read_write && i < r.args.size();
+             i += 2) {
+            either_.emplace(r.line, r.args[i].substr(0, r.args[i].find(":write")));
+        }
         const auto lock = all_.name_in(r);
         if (!lock || !r.is("acquire") || may_be_heir(r, *lock) || r.takes_over() ||
             has_moved(*lock)) {
@@ -77,11 +85,16 @@ private:
     bool was_looked_for(const held& h, std::uint64_t line) const {
         const std::string field = all_.field_of(h);
         const auto& seen = all_.server().sightings(field);
+        if (all_.may_be_downgraded(h) && either_.contains({line, all_.reader_of(h)})) {
+            return true;
+        }
         return all_.server().was_refused(line, field) ||
                std::any_of(seen.rbegin(), seen.rend(),
                            [&](const auto& s) { return s.line == line; });
     }
 
+    // Holds that a line asked about by the field of a writer or of a reader: by the latter.
+    std::set<std::pair<std::uint64_t, std::string>> either_{};
     std::map<std::pair<std::uint64_t, std::size_t>, std::string> last_{};  // holder, by client
     std::map<std::string, std::string> heirs_{};                           // by the holder before
 };

@@ -22,6 +22,10 @@ public:
                 missed_.push_back({r.client, r.line, std::string{r.args[2 * i]}});
             }
         }
+        if (r.script == "shared_downgrade" && r.answer.what == reply::kind::integer &&
+            r.answer.integer == 0) {
+            missed_.push_back({r.client, r.line, std::string{r.args[1]}, true});
+        }
     }
 
     void turned(std::uint64_t client) override {
@@ -40,11 +44,15 @@ private:
         std::uint64_t client;
         std::uint64_t line;
         std::string field;
+        bool as_either = false;  ///< a downgrade finds neither the writer nor the reader
     };
 
     void look(const missing& m) {
         for (const held& h : all_.holds()) {
-            if (h.client == m.client && all_.field_of(h) == m.field && h.view->lost.load() == 0) {
+            const bool is_it = m.as_either
+                                   ? all_.reader_of(h) == m.field
+                                   : all_.field_of(h) == m.field && !all_.may_be_downgraded(h);
+            if (h.client == m.client && is_it && h.view->lost.load() == 0) {
                 violate("user " + std::to_string(h.user) + " isn't told that the server misses " +
                         m.field);
             }

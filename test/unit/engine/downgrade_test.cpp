@@ -305,7 +305,7 @@ TEST_F(engine_downgrade, that_may_have_run_before_it_was_refused_is_found_out) {
     h.connect();
     h.sent();
     h.reply(integer(1), error("NOPERM no"), array(integer(0)));
-    EXPECT_TRUE(d.ended(errc::permission_denied));
+    EXPECT_TRUE(d.ended(errc::not_connected)) << "the lost copy may have run";
     EXPECT_EQ(lost(v), errc{});
     EXPECT_EQ(h.sent(), lines{downgrade_of(1)});
     h.reply(integer(1));

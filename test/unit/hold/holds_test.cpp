@@ -28,7 +28,10 @@ constexpr lock::hold_events recorder{
             said_by_holds.emplace_back("hand over?");
             return next_hands_over;
         },
-    .downgraded = [](lock::acquisition&) { said_by_holds.emplace_back("downgraded"); },
+    .downgraded =
+        [](lock::acquisition&, bool done) {
+            said_by_holds.emplace_back(done ? "downgraded" : "not downgraded");
+        },
     .ended =
         [](lock::acquisition&, bool releasing) {
             said_by_holds.emplace_back(releasing ? "ended, releasing" : "ended");
