@@ -28,9 +28,10 @@ namespace conch {
 /// of a `mutex`, and lost with any one of its permits. Differences:
 ///
 /// - Waiters of one client are served in their order: a large request is not overtaken by small
-///   ones behind it. All ask the server at once until one is refused; then only the first one asks:
+///   ones behind it. All ask the server at once until one is refused; then the first one asks alone:
 ///   when somebody gave permits back, when the next lease ends, and within
-///   `config::max_poll_interval`. Among clients there is no order.
+///   `config::max_poll_interval`. As it gets its permits, those behind it ask again. Among clients
+///   there is no order.
 /// - A semaphore whose permits nobody has set has none, and who wants some waits until they are
 ///   set. Who wants more than it has in all gets `errc::invalid_permits`, from the server.
 /// - At most 1,000 permits at once, and 2,147,483,647 in all.
