@@ -313,6 +313,52 @@ TEST_F(engine_downgrade, that_may_have_run_before_it_was_refused_is_found_out) {
     EXPECT_EQ(h.sent(), lines{end_of_either(1)});
 }
 
+TEST_F(engine_downgrade, leaves_one_that_may_be_a_reader_to_no_other_writer) {
+    const view_ptr v = writer();
+    operation& next = write();
+    h.downgrade(v);
+    h.sent();
+    h.break_connection();
+    h.connect();
+    h.sent();
+    h.reply(integer(1), error("NOPERM no"), array(integer(1)));
+    h.release(v);
+    EXPECT_FALSE(next.done()) << "a lost copy may make it a reader's yet";
+    EXPECT_EQ(h.sent().front(), end_of_either(1, false));
+}
+
+TEST_F(engine_downgrade, of_which_no_copy_ran_leaves_a_writer_that_may_be_passed_on) {
+    const view_ptr v = writer();
+    operation& next = write();
+    h.downgrade(v);
+    h.sent();
+    h.reply(error("NOPERM no"));
+    h.release(v);
+    EXPECT_TRUE(next.granted());
+}
+
+TEST_F(engine_downgrade, that_is_refused_lets_its_owner_write_who_asked_meanwhile) {
+    conch::owner me;
+    const view_ptr v = writer({.owner = &me});
+    h.downgrade(v);
+    h.sent();
+    operation& inner = write({.owner = &me});
+    EXPECT_EQ(h.sent(), lines{});
+    h.reply(error("NOPERM no"));
+    ASSERT_EQ(h.sent().size(), 1u) << "the server counts one level more";
+    h.reply(integer(1));
+    EXPECT_TRUE(inner.granted());
+}
+
+TEST_F(engine_downgrade, that_is_not_answered_in_time_may_have_been_done) {
+    const view_ptr v = writer();
+    operation& d = h.downgrade(v);
+    h.sent();
+    h.advance(h.settings.operation_timeout);
+    EXPECT_TRUE(d.ended(errc::not_connected));
+    EXPECT_EQ(lost(v), errc{});
+}
+
 TEST_F(engine_downgrade, is_done_again_at_a_server_that_lost_it) {
     const view_ptr v = downgraded();
     h.advance(10s);
