@@ -28,7 +28,7 @@ namespace conch {
 /// of a `mutex`, and lost with any one of its permits. Differences:
 ///
 /// - Waiters of one client are served in their order: a large request is not overtaken by small
-///   ones behind it. All ask the server at once until one is refused; then the first one asks alone:
+///   ones behind it. All ask the server at once until one is refused; then the first asks alone:
 ///   when somebody gave permits back, when the next lease ends, and within
 ///   `config::max_poll_interval`. As it gets its permits, those behind it ask again. Among clients
 ///   there is no order.
