@@ -302,7 +302,8 @@ TEST_F(list_command_test, what_the_user_may_not_ask_is_left_out_and_told) {
     may_refuse = true;
     take_as_stranger(raw, "orders:7");
     take_as_stranger(raw, "customers:7");
-    raw.must({"ACL", "SETUSER", std::string{conch_user}, "resetkeys", "~orders:*", "-client|list"});
+    raw.must({"ACL", "SETUSER", std::string{conch_user}, "resetkeys", "~orders:*", "-client",
+              "+client|kill"});
     const ended end = to_end({"ls"});
     EXPECT_EQ(end.status, 0);
     expect_in("orders:7", end.out);
