@@ -26,9 +26,11 @@ public:
                         " holders");
             }
             for (const std::string& f : fields) {
-                // Where the clock was set since, a lease is longer than its client knows.
+                // Where the clock was set since, a lease is longer than its client knows. That of a
+                // reader may be the writer's that it was.
+                const std::string holder = f.substr(0, f.find(":write"));
                 if (!all_.how().has(fault::server_clock) ||
-                    since_.emplace(f, now).first->second > server.stepped_at()) {
+                    since_.emplace(holder, now).first->second > server.stepped_at()) {
                     look(i, f);
                 }
             }
