@@ -30,7 +30,7 @@ std::string server_node::ask(std::uint64_t who, std::string_view bytes) {
     redis_.take_output(it->second.session);  // what it was told before
     redis_.receive(it->second.session, bytes, wall_clock());
     std::string answer = redis_.take_output(it->second.session);
-    if (split_) {
+    if (was_split()) {
         note_standings(it->second.at);
     }
     keep_late_messages();

@@ -65,7 +65,7 @@ void server_node::run(std::uint64_t line, std::string_view bytes) {
         const bool over = network_->closed_at(line) >= 0;
         const std::set<std::string> before = over ? all_fields() : std::set<std::string>{};
         redis_.receive(it->second, bytes, wall_clock());
-        if (split_) {
+        if (was_split()) {
             note_standings(process_of(line));
         }
         if (over) {

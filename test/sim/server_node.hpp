@@ -275,6 +275,8 @@ private:
     void end_split();
     void learn(fleet::process p);
     void note_copies(fleet::process replica);
+    /// From then on standings are kept: a hold of that time may be held anew, elsewhere, later.
+    bool was_split() const noexcept { return split_ || !splits_ended_.empty(); }
     void note_standings(fleet::process p);
     void note_renewals(const script_run& r);
     static std::int64_t deadline_of(const fake_redis::placed_field& h) noexcept;

@@ -42,7 +42,7 @@ void simulation::judge_latch() {
 }
 
 // A message that tells of an opening is trusted where it comes in order, by who has been answered
-// and listens.
+// and listens: one who was refused the channel does not, and polls.
 bool simulation::has_waited_in_vain(const permit_call& c) {
     const instant patience = how_.promptness();
     const instant listens = c.asked_at + 8 * how_.net.worst_latency() + 50 * millis;
@@ -50,8 +50,8 @@ bool simulation::has_waited_in_vain(const permit_call& c) {
         return std::max(opened_at_, c.asked_at) + patience < world_.now();
     }
     const bool in_order = how_.run_as != deployment::cluster || how_.sharded;
-    return in_order && opened_at_ >= settled_at_ && listens < opened_at_ &&
-           opened_at_ + patience < world_.now();
+    return in_order && !how_.has(fault::no_channel) && opened_at_ >= settled_at_ &&
+           listens < opened_at_ && opened_at_ + patience < world_.now();
 }
 
 }  // namespace conch::sim::counters

@@ -56,13 +56,15 @@ private:
         still.emplace(k, first);
     }
 
-    /// It is no part of a hold, and its process could give it back.
+    /// It is no part of a hold, and its process could give it back: a client that is shut down goes
+    /// when its time is up, whether or not it reached the server.
     bool is_alone(const kept& k) {
         const auto [name, place] = k.first;
         const auto home = std::ranges::find_if(all_.processes(), [&](const auto& p) {
             return k.second.starts_with(p->node(place).id());
         });
         return home != all_.processes().end() && !(*home)->dead() &&
+               !(*home)->node(place).closing() &&
                std::ranges::none_of(all_.holds(), [&](const held& h) {
                    const impl::view_ptr& part = h.part(place);
                    return h.home == home->get() && h.name == name && part &&
