@@ -80,6 +80,7 @@ void connection::on_greeted(void* self) {
         const bool lasting = c.greeting_.failed_for_good();
         c.down_.failure = why;
         c.down_.met_replica = why == errc::read_only;
+        c.was_replica_ = c.was_replica_ || c.down_.met_replica;
         c.down_.lasting = lasting ? why : errc{};
         c.break_off(c.greeting_.words());
         if (lasting) {
@@ -94,12 +95,11 @@ void connection::on_greeted(void* self) {
     if (c.now_ - c.down_.since >= worth_telling) {
         c.failures_.over(c.no_connection());
     }
-    if (c.target_ != c.served_) {
-        if (c.served_.known()) {
-            ++c.moves_;
-        }
-        c.served_ = c.target_;
+    if (c.served_.known() && (c.target_ != c.served_ || c.was_replica_)) {
+        ++c.moves_;
     }
+    c.served_ = c.target_;
+    c.was_replica_ = false;
     c.old_.fence(c.greeting_.run_id(), c.target_);
     c.events_.ready(c.events_.owner);
     c.timers_.cancel(c.timer_);
@@ -122,6 +122,11 @@ void connection::broken(std::string_view why, errc lasting) {
     down_.failure = down_.lasting = lasting;
     break_off(why);
     events_.lost(events_.owner, lasting);
+}
+
+void connection::demoted() {
+    was_replica_ = true;
+    broken("the server became a replica");
 }
 
 void connection::serves() noexcept {

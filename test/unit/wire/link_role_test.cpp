@@ -138,4 +138,25 @@ TEST_F(wire_link_role, moves_to_other_servers_are_counted_when_they_answer) {
     EXPECT_EQ(h.link.moves(), 1);
 }
 
+// A master that became a replica has thrown away what its own master lacked.
+TEST_F(wire_link_role, a_server_that_was_a_replica_meanwhile_is_another_one) {
+    note a{plain_note, "a"};
+    h.submit(a);
+    connect();
+    h.sent();
+    h.reply(read_only);
+    connect(2);
+    EXPECT_EQ(h.link.moves(), 1) << "it said so itself";
+    h.link.connection().broken("reset");
+    h.wait_for_attempt();
+    h.link.connection().connected();
+    h.sent();
+    h.reply(hello(3) + array(bulk("slave"), bulk("other"), integer(1)));
+    connect(4);
+    EXPECT_EQ(h.link.moves(), 2) << "its role was seen";
+    h.link.connection().broken("reset");
+    connect(5);
+    EXPECT_EQ(h.link.moves(), 2);
+}
+
 }  // namespace
