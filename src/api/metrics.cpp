@@ -11,7 +11,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <functional>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -50,13 +50,29 @@ void add(counter& c, std::uint64_t n = 1) noexcept { c.fetch_add(n, std::memory_
 
 std::uint64_t value(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
 
+/// The first bucket where a duration of so many bits may be.
+constexpr auto first_bucket = [] {
+    std::array<std::uint8_t, 65> first{};
+    for (std::size_t bits = 1; bits < first.size(); ++bits) {
+        std::uint8_t& bucket = first[bits];
+        for (const duration bound : duration_histogram::bounds) {
+            bucket += static_cast<std::uint64_t>(bound.count()) < std::uint64_t{1} << (bits - 1);
+        }
+    }
+    return first;
+}();
+
 class histogram {
 public:
     void add(duration d) noexcept {
         const auto& bounds = duration_histogram::bounds;
-        const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), d) - bounds.begin();
-        conch::add(counts_[static_cast<std::size_t>(bucket)]);
-        conch::add(sum_, static_cast<std::uint64_t>(d.count()));
+        const auto ns = static_cast<std::uint64_t>(d.count());
+        std::size_t bucket = first_bucket[static_cast<std::size_t>(std::bit_width(ns))];
+        while (bucket < bounds.size() && bounds[bucket] < d) {
+            ++bucket;
+        }
+        conch::add(counts_[bucket]);
+        conch::add(sum_, ns);
     }
     duration_histogram read() const {
         duration_histogram h;
@@ -102,6 +118,22 @@ std::size_t loss_of(const error_code& why) noexcept {
 bool is_class(std::string_view text) noexcept {
     return !text.empty() && text.size() <= longest_class &&
            std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// Few instructions: it is asked at each event, of some dozens of short texts.
+std::size_t hash(std::string_view text) noexcept {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    if (text.size() >= sizeof first) {
+        std::memcpy(&first, text.data(), sizeof first);
+        std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
+    } else {
+        for (const char c : text) {
+            first = first << 8 | static_cast<unsigned char>(c);
+        }
+    }
+    const std::uint64_t mixed = (first ^ std::rotl(last, 29) ^ text.size()) * 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(mixed >> 40);
 }
 
 /// Of one class.
@@ -170,11 +202,8 @@ public:
             return *all_;
         }
         try {
-            const std::string_view text = options_.class_of(lock);
-            if (is_class(text) && text != other_classes) {
-                if (tally* const found = find_or_make(text)) {
-                    return *found;
-                }
+            if (tally* const found = find_or_make(options_.class_of(lock))) {
+                return *found;
             }
         } catch (...) {  // of the user, or no memory
         }
@@ -203,7 +232,7 @@ private:
 
     // The place of this class, or the empty one where it would be. Null only where it is not.
     place& look_up(std::string_view text) noexcept {
-        std::size_t i = std::hash<std::string_view>{}(text);
+        std::size_t i = hash(text);
         for (;; ++i) {
             place& p = table_[i & (table_.size() - 1)];
             const tally* const one = p.load(std::memory_order_acquire);
@@ -216,7 +245,7 @@ private:
         if (tally* const found = look_up(text).load(std::memory_order_acquire)) {
             return found;
         }
-        if (is_full_.load(std::memory_order_relaxed)) {
+        if (is_full_.load(std::memory_order_relaxed) || !is_class(text) || text == other_classes) {
             return nullptr;
         }
         const std::scoped_lock lock{making_};
