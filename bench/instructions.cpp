@@ -167,7 +167,7 @@ const std::vector<parameter> parameters{
     {"pairs", "in one slice of one side, or a few more", 2'000, 1, 1'000'000},
     {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
      least_rounds, 10'001},
-    {"metrics", "1: conch::metrics counts, by classes", 0, 0, 1}};
+    {"metrics", "1: conch::metrics counts, 2: by classes", 0, 0, 2}};
 
 }  // namespace
 
@@ -213,9 +213,12 @@ report run_slices(const server_choice& where, const arguments& how) {
     const server redis{where};
     const slice_length length{.pairs = how.count("pairs")};
     config settings = redis.settings();
-    if (how.count("metrics") != 0) {
-        settings.observer = std::make_shared<conch::metrics>(metrics_options{
-            .class_of = [](std::string_view name) { return name.substr(0, name.find(':')); }});
+    if (const std::size_t kind = how.count("metrics"); kind != 0) {
+        metrics_options options;
+        if (kind == 2) {
+            options.class_of = [](std::string_view name) { return name.substr(0, name.find(':')); };
+        }
+        settings.observer = std::make_shared<conch::metrics>(options);
     }
     pair_loop own{settings, how.count("coroutines")};
     raw_baseline raw{find_direct_access(redis.settings()), how.count("coroutines")};
