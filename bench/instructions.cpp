@@ -16,8 +16,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace conch::bench {
 namespace {
@@ -111,6 +113,8 @@ void measure(const std::string& valgrind, const arguments& how, const std::strin
                           text("pairs"),
                           "--rounds",
                           text("rounds"),
+                          "--metrics",
+                          text("metrics"),
                           "--json"}};
     const test::ended& end = inside.finish(std::chrono::hours{1});
     throw_if_interrupted();
@@ -139,6 +143,7 @@ report run(const server_choice& where, const arguments& how) {
     const std::string valgrind = path_of_program("valgrind");
     report r;
     r.add_count("coroutines", how.count("coroutines"));
+    r.add_count("metrics", how.count("metrics"));
     if (valgrind.empty()) {
         r.add_text("why_not", "valgrind is not installed");
         for (const char* name :
@@ -161,7 +166,8 @@ const std::vector<parameter> parameters{
     {"coroutines", "under way at any time, on both sides", 1, 1, 10'000},
     {"pairs", "in one slice of one side, or a few more", 2'000, 1, 1'000'000},
     {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
-     least_rounds, 10'001}};
+     least_rounds, 10'001},
+    {"metrics", "1: conch::metrics counts, 2: by classes", 0, 0, 2}};
 
 }  // namespace
 
@@ -206,7 +212,15 @@ namespace {
 report run_slices(const server_choice& where, const arguments& how) {
     const server redis{where};
     const slice_length length{.pairs = how.count("pairs")};
-    pair_loop own{redis.settings(), how.count("coroutines")};
+    config settings = redis.settings();
+    if (const std::size_t kind = how.count("metrics"); kind != 0) {
+        metrics_options options;
+        if (kind == 2) {
+            options.class_of = [](std::string_view name) { return name.substr(0, name.find(':')); };
+        }
+        settings.observer = std::make_shared<conch::metrics>(options);
+    }
+    pair_loop own{settings, how.count("coroutines")};
     raw_baseline raw{find_direct_access(redis.settings()), how.count("coroutines")};
     own.run(length);
     raw.run(length);

@@ -5,8 +5,8 @@
 #
 #   bash src/install-dependencies.sh [--tests] [--deep]
 #
-# --tests: also what the tests need, and a JDK, Maven, Python's venv and valgrind, without which
-#   some are skipped.
+# --tests: also what the tests need, and a JDK, Maven, Python's venv, valgrind and prometheus-cpp,
+#   without which some are skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -101,6 +101,12 @@ has_static_openssl() {
     compiles -static $libraries <<<'int main() {}'
 }
 
+has_prometheus() {
+    compiles -fsyntax-only <<'EOF'
+#include <prometheus/exposer.h>
+EOF
+}
+
 # has_lua VERSION: for the simulated server; Redis has 5.1, others have 5.4.
 has_lua() {
     compiles "-llua$1" "-I/usr/include/lua$1" <<'EOF'
@@ -146,6 +152,7 @@ missing_options() {
         python3 -c 'import ensurepip' >/dev/null 2>&1 || is_installed python3-venv ||
             echo python3-venv
         has valgrind || is_installed valgrind || echo valgrind
+        has_prometheus || is_installed prometheus-cpp-dev || echo prometheus-cpp-dev
         has_static_openssl || printf '%s\n' zlib1g-dev libzstd-dev
     fi
 }

@@ -14,6 +14,7 @@
 #include <conch/inspector.hpp>
 #include <conch/latch.hpp>
 #include <conch/lock_status.hpp>
+#include <conch/metrics.hpp>
 #include <conch/multi_lock.hpp>
 #include <conch/mutex.hpp>
 #include <conch/observer.hpp>

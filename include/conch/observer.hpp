@@ -47,8 +47,36 @@ struct hold_span {
     error_code reason{};
 };
 
-/// Told of every wait and every hold when it begins and when it ends: for traces and histograms
-/// (`config::observer`). Each that began ends, before its client is gone. Nested acquires wait for
+/// One renewal of a lease that the server confirmed, or one extension (`hold::async_extend`).
+struct renewal_span {
+    /// The lock. Valid during the call of the observer only.
+    std::string_view name;
+    /// As in `hold_span`.
+    std::uint64_t number = 0;
+    /// How much later it was sent than it was due, a third of the lease after the one before it.
+    /// Zero if it was in time, and where no renewal was due.
+    duration late{};
+};
+
+/// One request to a rate limit, from its call to its answer.
+struct rate_span {
+    /// The rate limit. Valid during the call of the observer only.
+    std::string_view name;
+    /// So many were asked for.
+    std::uint64_t permits = 0;
+    /// When the operation started.
+    time_point began{};
+    /// When it was answered.
+    time_point ended{};
+    /// All of them were granted.
+    bool granted = false;
+    /// Why it failed. No error and not granted: a try was refused.
+    error_code result{};
+};
+
+/// Told of every wait and every hold when it begins and when it ends, of renewals, and of requests
+/// to rate limits: for traces and histograms (`config::observer`; `metrics` is one). Each wait and
+/// each hold that began ends, before its client is gone. Nested acquires wait for
 /// nobody and are holds only, unless they queued before their owner had the lock.
 ///
 /// Called on the client's strand, in the middle of its work (at the end of the client or of its
@@ -65,6 +93,10 @@ public:
     virtual void hold_began(const hold_span&) noexcept {}
     /// A hold ended.
     virtual void held(const hold_span&) noexcept {}
+    /// A lease was renewed or extended.
+    virtual void renewed(const renewal_span&) noexcept {}
+    /// A request to a rate limit was answered.
+    virtual void rate_asked(const rate_span&) noexcept {}
 };
 
 }  // namespace conch

@@ -12,6 +12,11 @@ endforeach()
 install(DIRECTORY include/conch DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     FILES_MATCHING PATTERN "*.hpp")
 
+if(TARGET conch_prometheus)
+    install(TARGETS conch_prometheus EXPORT conch-prometheus-targets)
+    install(EXPORT conch-prometheus-targets NAMESPACE conch:: DESTINATION "${package_dir}")
+endif()
+
 # For find_package. An older Boost than the library's own is refused there; any other than its own
 # makes a link error (conch/impl/built_with.hpp).
 set(conch_boost_version "${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}")

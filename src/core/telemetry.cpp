@@ -63,11 +63,12 @@ void telemetry::lost(std::string_view name, errc why) {
     warn("lost", name, make_error_code(why).message(), most_losses_by_name);
 }
 
-void telemetry::renewed(duration late) noexcept {
+void telemetry::renewed(const renewal_span& r) noexcept {
     ++counters.renewals;
-    if (late > duration::zero()) {
-        counters.renewal_lateness += late;
-        counters.latest_renewal = std::max(counters.latest_renewal, late);
+    counters.renewal_lateness += r.late;
+    counters.latest_renewal = std::max(counters.latest_renewal, r.late);
+    if (observer_) {
+        observer_->renewed(r);
     }
 }
 

@@ -48,8 +48,12 @@ public:
     }
     /// A lock was lost, with all holds that were nested in it.
     void lost(std::string_view name, errc why);
-    /// A hold was renewed, so much later than it was due.
-    void renewed(duration late) noexcept;
+    void renewed(const renewal_span& r) noexcept;
+    void rate_asked(const rate_span& r) {
+        if (observer_) {
+            observer_->rate_asked(r);
+        }
+    }
     /// This server refused to renew a hold.
     void renewal_refused(std::string_view server, std::string_view name, std::string_view words);
     /// The same server renews again.

@@ -291,7 +291,9 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
 void renewer::count(acquisition& a, time_point sent) noexcept {
     ++a.renewals;
     const duration late = sent - core::after(a.extended, interval(a));
-    env_.telemetry.renewed(renews(a) ? late : duration{});
+    env_.telemetry.renewed({.name = a.home.name(),
+                            .number = a.number,
+                            .late = renews(a) ? std::max(late, duration{}) : duration{}});
 }
 
 void renewer::failed(acquisition& a, std::string_view words, wire::link& answered_on) {

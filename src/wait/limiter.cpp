@@ -230,7 +230,7 @@ void limiter::end(permit_request& r, error_code why, const rate_verdict& verdict
         ++(verdict.allowed ? all.env.telemetry.counters.permits_granted
                            : all.env.telemetry.counters.permits_refused);
     }
-    end(r, why);
+    end(r, why, verdict.allowed);
 }
 
 void limiter::log_refusal(const permit_request& r, const rate_verdict& verdict) const {
@@ -245,7 +245,13 @@ void limiter::log_refusal(const permit_request& r, const rate_verdict& verdict) 
     }
 }
 
-void limiter::end(permit_request& r, error_code why) {
+void limiter::end(permit_request& r, error_code why, bool granted) {
+    all.env.telemetry.rate_asked({.name = spec->name(),
+                                  .permits = r.permits,
+                                  .began = r.since,
+                                  .ended = all.env.now,
+                                  .granted = granted,
+                                  .result = why});
     if (r.in_call) {
         for (asked_for& one : batch_) {
             one.request = one.request == &r ? nullptr : one.request;

@@ -92,7 +92,7 @@ private:
     void lost();
     void end(permit_request& r, error_code why, const rate_verdict& verdict);
     void log_refusal(const permit_request& r, const rate_verdict& verdict) const;
-    void end(permit_request& r, error_code why);
+    void end(permit_request& r, error_code why, bool granted = false);
     void left();
     bool awaits(const permit_request& r) const noexcept;
     permit_request& head() noexcept { return static_cast<permit_request&>(queue_.front()); }

@@ -65,6 +65,14 @@ TEST_F(examples_test, token_mutex) {
     EXPECT_EQ(raw.dbsize(), 0);
 }
 
+TEST_F(examples_test, metrics) {
+    EXPECT_EQ(output_of("metrics"),
+              "orders: 3 acquired\n"
+              "  waits that ended granted: 3\n"
+              "  waits that ended busy: 3\n");
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
 TEST_F(examples_test, multi_lock) {
     EXPECT_EQ(output_of("multi_lock"), "transfer\ntransfer\n");
     EXPECT_EQ(raw.dbsize(), 0);

@@ -12,6 +12,9 @@ RANK = {'core': 0, 'resp': 1, 'wire': 2, 'protocol': 3, 'topology': 3, 'hold': 4
 # The last layer below the sans-io line.
 SANS_IO = RANK['engine']
 
+# What stands on the public headers alone.
+ABOVE = {'cli', 'prometheus'}
+
 # Public headers of plain values and text, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
               'lock_status.hpp', 'observer.hpp', 'printable.hpp', 'rate.hpp', 'server_reply.hpp',
@@ -57,7 +60,7 @@ def _objection(f: SourceFile, quoted: bool, target: str) -> str:
 def _public_objection(f: SourceFile, header: str) -> str:
     if header in VOCABULARY or f.layer == 'api':
         return ''
-    if f.layer == 'cli':
+    if f.layer in ABOVE:
         return 'private to the library' if header.startswith('impl/') else ''
     if f.layer == 'driver' and header in FOR_THE_DRIVER:
         return ''

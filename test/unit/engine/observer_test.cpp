@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What an observer, the log and the counters are told of waits and holds, on virtual time.
 #include "unit/engine/harness.hpp"
+#include "unit/engine/rate_fixture.hpp"
 #include "unit/wire/text.hpp"
 
 #include <conch/observer.hpp>
@@ -38,10 +39,20 @@ public:
         names.emplace_back(h.name);
         story.push_back("held: " + std::to_string(h.number));
     }
+    void renewed(const renewal_span& r) noexcept override {
+        renewals.push_back(r);
+        names.emplace_back(r.name);
+    }
+    void rate_asked(const rate_span& r) noexcept override {
+        rates.push_back(r);
+        names.emplace_back(r.name);
+    }
     std::vector<wait_span> waits{};
     std::vector<hold_span> holds{};
+    std::vector<renewal_span> renewals{};
+    std::vector<rate_span> rates{};
     std::vector<std::string> names{};
-    std::vector<std::string> story{};  ///< all four, in their order
+    std::vector<std::string> story{};  ///< waits and holds, in their order
 };
 
 config observed(const std::shared_ptr<recorder>& r) {
@@ -149,6 +160,50 @@ TEST_F(engine_observer, renewals_are_counted_for_each_hold) {
     ASSERT_EQ(told->holds.size(), 1U);
     EXPECT_EQ(told->holds[0].renewals, 3U);
     EXPECT_FALSE(told->holds[0].reason);
+}
+
+TEST_F(engine_observer, a_renewal_is_told_with_its_lateness) {
+    h.grant("a", {.lease = 3s});
+    h.advance(1s);
+    h.reply(array(integer(1)));
+    h.skip(1200ms);
+    h.turn();
+    h.reply(array(integer(1)));
+    ASSERT_EQ(told->renewals.size(), 2U);
+    EXPECT_EQ(told->renewals[0].late, 0ns);
+    EXPECT_EQ(told->renewals[1].late, 200ms);
+    EXPECT_EQ(told->renewals[1].number, 1U);
+    EXPECT_EQ(told->names.back(), "a");
+}
+
+TEST_F(engine_observer, an_extension_is_a_renewal_that_is_not_late) {
+    const auto hold = h.grant("a", {.lease = 10s, .renew = false});
+    h.advance(1s);
+    h.extend(hold, 10s);
+    h.reply(array(integer(1)));
+    ASSERT_EQ(told->renewals.size(), 1U);
+    EXPECT_EQ(told->renewals[0].late, 0ns);
+}
+
+TEST_F(engine_observer, each_request_to_a_rate_limit_is_told_with_its_end) {
+    const impl::rate_spec_ptr calls{
+        new impl::rate_spec{"calls", {5, 1s}, rate_algorithm::fixed_window}};
+    h.try_permits(calls, 2);
+    h.connect();
+    h.advance(3ms);
+    h.reply(counted(1, 2, 0, 1000));
+    h.try_permits(calls, 4);
+    h.reply(counted(0, 2, 900, 1000));
+    h.cancel(h.permits(calls, 4));
+    ASSERT_EQ(told->rates.size(), 3U);
+    EXPECT_TRUE(told->rates[0].granted);
+    EXPECT_EQ(told->rates[0].permits, 2U);
+    EXPECT_EQ(told->rates[0].ended - told->rates[0].began, 3ms);
+    EXPECT_FALSE(told->rates[1].granted);
+    EXPECT_FALSE(told->rates[1].result);
+    EXPECT_FALSE(told->rates[2].granted);
+    EXPECT_TRUE(told->rates[2].result);
+    EXPECT_EQ(told->names, (std::vector<std::string>{"calls", "calls", "calls"}));
 }
 
 TEST_F(engine_observer, nested_holds_have_spans_of_their_own_with_the_same_number) {

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <conch/metrics.hpp>
+
+#include "api/age_counts.hpp"
+
+#include <conch/error.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace conch {
+namespace {
+
+constexpr std::string_view one_class = "all";
+constexpr std::string_view other_classes = "other";
+constexpr std::size_t longest_class = 64;
+
+constexpr std::array<std::string_view, 6> wait_outcomes{"granted",   "busy",          "timed_out",
+                                                        "cancelled", "not_connected", "failed"};
+constexpr std::array<std::string_view, 3> hold_ends{"released", "lost", "closed"};
+constexpr std::array<std::string_view, 5> loss_reasons{
+    "lease_expired", "renewal_refused", "lock_lost", "lost_in_failover", "max_hold_reached"};
+constexpr std::array<std::string_view, 3> rate_outcomes{"granted", "refused", "failed"};
+
+constexpr std::array<errc, loss_reasons.size()> losses{errc::lease_expired, errc::renewal_refused,
+                                                       errc::lock_lost, errc::lost_in_failover,
+                                                       errc::max_hold_reached};
+
+template <typename Enum>
+constexpr std::size_t index(Enum e) noexcept {
+    return static_cast<std::size_t>(e);
+}
+
+using counter = std::atomic<std::uint64_t>;
+
+void add(counter& c, std::uint64_t n = 1) noexcept { c.fetch_add(n, std::memory_order_relaxed); }
+
+std::uint64_t value(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
+
+/// The first bucket where a duration of so many bits may be.
+constexpr auto first_bucket = [] {
+    std::array<std::uint8_t, 65> first{};
+    for (std::size_t bits = 1; bits < first.size(); ++bits) {
+        std::uint8_t& bucket = first[bits];
+        for (const duration bound : duration_histogram::bounds) {
+            bucket += static_cast<std::uint64_t>(bound.count()) < std::uint64_t{1} << (bits - 1);
+        }
+    }
+    return first;
+}();
+
+class histogram {
+public:
+    void add(duration d) noexcept {
+        const auto& bounds = duration_histogram::bounds;
+        const auto ns = static_cast<std::uint64_t>(d.count());
+        std::size_t bucket = first_bucket[static_cast<std::size_t>(std::bit_width(ns))];
+        while (bucket < bounds.size() && bounds[bucket] < d) {
+            ++bucket;
+        }
+        conch::add(counts_[bucket]);
+        conch::add(sum_, ns);
+    }
+    duration_histogram read() const {
+        duration_histogram h;
+        std::transform(counts_.begin(), counts_.end(), h.counts.begin(), &value);
+        h.sum = duration{static_cast<duration::rep>(value(sum_))};
+        return h;
+    }
+
+private:
+    std::array<counter, duration_histogram::bounds.size() + 1> counts_{};
+    counter sum_{};  // ns
+};
+
+/// A number that goes up and down.
+class gauge {
+public:
+    void change(std::int64_t by) noexcept { now_.fetch_add(by, std::memory_order_relaxed); }
+    std::uint64_t read() const noexcept {
+        return static_cast<std::uint64_t>(
+            std::max<std::int64_t>(now_.load(std::memory_order_relaxed), 0));
+    }
+
+private:
+    std::atomic<std::int64_t> now_{};
+};
+
+wait_outcome outcome_of(const wait_span& w) noexcept {
+    return w.number != 0                                       ? wait_outcome::granted
+           : !w.result                                         ? wait_outcome::busy
+           : w.result == errc::timed_out                       ? wait_outcome::timed_out
+           : w.result == boost::asio::error::operation_aborted ? wait_outcome::cancelled
+           : w.result == errc::not_connected                   ? wait_outcome::not_connected
+                                                               : wait_outcome::failed;
+}
+
+/// The index of the `loss_reason`, of an error that is one.
+std::size_t loss_of(const error_code& why) noexcept {
+    const auto found = std::find(losses.begin(), losses.end(), why);
+    return found != losses.end() ? static_cast<std::size_t>(found - losses.begin())
+                                 : index(loss_reason::lease_expired);
+}
+
+bool is_class(std::string_view text) noexcept {
+    return !text.empty() && text.size() <= longest_class &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// Few instructions: it is asked at each event, of some dozens of short texts.
+std::size_t hash(std::string_view text) noexcept {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    if (text.size() >= sizeof first) {
+        std::memcpy(&first, text.data(), sizeof first);
+        std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
+    } else {
+        for (const char c : text) {
+            first = first << 8 | static_cast<unsigned char>(c);
+        }
+    }
+    const std::uint64_t mixed = (first ^ std::rotl(last, 29) ^ text.size()) * 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(mixed >> 40);
+}
+
+/// Of one class.
+struct tally {
+    tally(std::string_view n, duration unit) : name{n}, ages{unit} {}
+
+    class_metrics read(time_point now) const {
+        class_metrics m;
+        m.name = name;
+        const auto read_histogram = [](const histogram& h) { return h.read(); };
+        std::transform(waits.begin(), waits.end(), m.waits.begin(), read_histogram);
+        std::transform(holds.begin(), holds.end(), m.holds.begin(), read_histogram);
+        std::transform(lost.begin(), lost.end(), m.lost.begin(), &value);
+        std::transform(permits.begin(), permits.end(), m.rate_permits.begin(), &value);
+        m.acquired_uncontended = value(uncontended);
+        m.acquired_contended = value(contended);
+        m.waiting_now = waiting.read();
+        // Twice: one that begins or ends meanwhile is in one of the two, and isn't taken for old.
+        const std::int64_t before = ages.young(now);
+        m.held_now = held.read();
+        const auto young =
+            static_cast<std::uint64_t>(std::max<std::int64_t>({before, ages.young(now), 0}));
+        m.held_long_now = m.held_now - std::min(m.held_now, young);
+        return m;
+    }
+
+    const std::string name;
+    std::array<histogram, wait_outcomes.size()> waits{};
+    std::array<histogram, hold_ends.size()> holds{};
+    std::array<counter, loss_reasons.size()> lost{};
+    std::array<counter, rate_outcomes.size()> permits{};
+    counter uncontended{};
+    counter contended{};
+    gauge waiting{};
+    gauge held{};
+    impl::age_counts ages;
+};
+
+}  // namespace
+
+std::string_view to_string(wait_outcome o) noexcept { return wait_outcomes[index(o)]; }
+std::string_view to_string(hold_end e) noexcept { return hold_ends[index(e)]; }
+std::string_view to_string(loss_reason r) noexcept { return loss_reasons[index(r)]; }
+std::string_view to_string(rate_outcome o) noexcept { return rate_outcomes[index(o)]; }
+
+std::uint64_t duration_histogram::count() const noexcept {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+/// The classes stand in a hash table with open addresses, which is read without a lock and never
+/// more than half full. A class that is there stays there.
+class metrics::counters {
+public:
+    explicit counters(metrics_options o)
+        : options_{std::move(o)},
+          unit_{options_.long_hold / impl::age_counts::units},
+          other_{other_classes, unit_},
+          table_(std::bit_ceil(2 * options_.max_classes)) {
+        if (!options_.class_of) {
+            all_ = &make(one_class, table_.front());
+        }
+    }
+
+    tally& of(std::string_view lock) noexcept {
+        if (all_) {
+            return *all_;
+        }
+        try {
+            if (tally* const found = find_or_make(options_.class_of(lock))) {
+                return *found;
+            }
+        } catch (...) {  // of the user, or no memory
+        }
+        other_met_.store(true, std::memory_order_relaxed);
+        return other_;
+    }
+
+    metrics_snapshot read() const {
+        metrics_snapshot s;
+        const time_point now = clock::now();
+        const std::scoped_lock lock{making_};
+        for (const auto& one : in_order_) {
+            s.classes.push_back(one->read(now));
+        }
+        if (other_met_.load(std::memory_order_relaxed)) {
+            s.classes.push_back(other_.read(now));
+        }
+        s.renewal_lateness = lateness.read();
+        return s;
+    }
+
+    histogram lateness{};
+
+private:
+    using place = std::atomic<tally*>;
+
+    // The place of this class, or the empty one where it would be. Null only where it is not.
+    place& look_up(std::string_view text) noexcept {
+        std::size_t i = hash(text);
+        for (;; ++i) {
+            place& p = table_[i & (table_.size() - 1)];
+            const tally* const one = p.load(std::memory_order_acquire);
+            if (!one || one->name == text) {
+                return p;
+            }
+        }
+    }
+    tally* find_or_make(std::string_view text) {
+        if (tally* const found = look_up(text).load(std::memory_order_acquire)) {
+            return found;
+        }
+        if (is_full_.load(std::memory_order_relaxed) || !is_class(text) || text == other_classes) {
+            return nullptr;
+        }
+        const std::scoped_lock lock{making_};
+        place& p = look_up(text);  // another thread may have been faster
+        tally* const found = p.load(std::memory_order_relaxed);
+        if (found || in_order_.size() == options_.max_classes) {
+            return found;
+        }
+        return &make(text, p);
+    }
+    tally& make(std::string_view text, place& p) {
+        in_order_.push_back(std::make_unique<tally>(text, unit_));
+        p.store(in_order_.back().get(), std::memory_order_release);
+        is_full_.store(in_order_.size() == options_.max_classes, std::memory_order_relaxed);
+        return *in_order_.back();
+    }
+
+    const metrics_options options_;
+    const duration unit_;
+    tally other_;
+    std::atomic<bool> other_met_{false};
+    tally* all_ = nullptr;
+    std::vector<place> table_;
+    mutable std::mutex making_;
+    std::vector<std::unique_ptr<tally>> in_order_{};
+    std::atomic<bool> is_full_{false};
+};
+
+metrics::metrics(metrics_options options) {
+    if (options.max_classes < 1 || options.max_classes > 1000) {
+        throw std::invalid_argument{"conch::metrics_options: max_classes is not from 1 to 1,000"};
+    }
+    if (options.long_hold < std::chrono::seconds{1} ||
+        options.long_hold > std::chrono::hours{24 * 365}) {
+        throw std::invalid_argument{"conch::metrics_options: long_hold is not from 1 s to a year"};
+    }
+    counters_ = std::make_unique<counters>(std::move(options));
+}
+
+metrics::~metrics() = default;
+
+metrics_snapshot metrics::snapshot() const { return counters_->read(); }
+
+void metrics::wait_began(const wait_span& w) noexcept { counters_->of(w.name).waiting.change(1); }
+
+void metrics::waited(const wait_span& w) noexcept {
+    tally& t = counters_->of(w.name);
+    t.waiting.change(-1);
+    const wait_outcome o = outcome_of(w);
+    t.waits[index(o)].add(w.ended - w.began);
+    if (o == wait_outcome::granted) {
+        add(w.contended ? t.contended : t.uncontended);
+    }
+}
+
+void metrics::hold_began(const hold_span& h) noexcept {
+    tally& t = counters_->of(h.name);
+    t.ages.began(h.began);
+    t.held.change(1);
+}
+
+void metrics::held(const hold_span& h) noexcept {
+    tally& t = counters_->of(h.name);
+    t.held.change(-1);
+    t.ages.ended(h.began, h.ended);
+    const hold_end e = !h.reason                         ? hold_end::released
+                       : h.reason == errc::client_closed ? hold_end::closed
+                                                         : hold_end::lost;
+    t.holds[index(e)].add(h.ended - h.began);
+    if (e == hold_end::lost) {
+        add(t.lost[loss_of(h.reason)]);
+    }
+}
+
+void metrics::renewed(const renewal_span& r) noexcept { counters_->lateness.add(r.late); }
+
+void metrics::rate_asked(const rate_span& r) noexcept {
+    const rate_outcome o = r.granted                                  ? rate_outcome::granted
+                           : !r.result || r.result == errc::timed_out ? rate_outcome::refused
+                                                                      : rate_outcome::failed;
+    add(counters_->of(r.name).permits[index(o)], r.permits);
+}
+
+}  // namespace conch

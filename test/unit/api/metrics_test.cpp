@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSL-1.0
+// What conch::metrics counts of what an observer is told.
+#include "api/age_counts.hpp"
+
+#include <conch/error.hpp>
+#include <conch/metrics.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace std::chrono_literals;
+
+std::string_view before_colon(std::string_view name) { return name.substr(0, name.find(':')); }
+
+const time_point start = clock::now();
+
+void wait(metrics& m, std::string_view name, duration d, error_code result = {},
+          std::uint64_t number = 0, bool contended = false) {
+    m.wait_began({.name = name, .began = start});
+    m.waited({.name = name,
+              .number = number,
+              .began = start,
+              .ended = start + d,
+              .contended = contended,
+              .result = result});
+}
+
+void hold(metrics& m, std::string_view name, duration d, error_code reason = {}) {
+    m.hold_began({.name = name, .number = 1, .began = start});
+    m.held({.name = name, .number = 1, .began = start, .ended = start + d, .reason = reason});
+}
+
+std::vector<std::string> names_of(const metrics_snapshot& s) {
+    std::vector<std::string> names;
+    for (const class_metrics& c : s.classes) {
+        names.push_back(c.name);
+    }
+    return names;
+}
+
+std::uint64_t waits_of(const class_metrics& c, wait_outcome o) {
+    return c.waits[static_cast<std::size_t>(o)].count();
+}
+
+TEST(metrics, has_one_class_where_nobody_names_others) {
+    metrics m;
+    EXPECT_EQ(names_of(m.snapshot()), std::vector<std::string>{"all"});
+    hold(m, "orders:1", 1s);
+    hold(m, "users:2", 2s);
+    const metrics_snapshot s = m.snapshot();
+    ASSERT_EQ(s.classes.size(), 1U);
+    EXPECT_EQ(s.classes[0].holds[0].count(), 2U);
+    EXPECT_EQ(s.classes[0].holds[0].sum, 3s);
+}
+
+TEST(metrics, tells_the_outcomes_of_waits_apart) {
+    metrics m;
+    wait(m, "a", 1ms, {}, 7);
+    wait(m, "a", 1ms);
+    wait(m, "a", 1ms, errc::timed_out);
+    wait(m, "a", 1ms, boost::asio::error::operation_aborted);
+    wait(m, "a", 1ms, errc::not_connected);
+    wait(m, "a", 1ms, errc::wrong_type);
+    const class_metrics c = m.snapshot().classes.at(0);
+    for (std::size_t i = 0; i < c.waits.size(); ++i) {
+        EXPECT_EQ(c.waits[i].count(), 1U) << to_string(static_cast<wait_outcome>(i));
+    }
+    EXPECT_EQ(c.acquired_uncontended, 1U);
+    EXPECT_EQ(c.acquired_contended, 0U);
+    EXPECT_EQ(to_string(wait_outcome::failed), "failed");
+}
+
+TEST(metrics, tells_contended_acquisitions_apart) {
+    metrics m;
+    wait(m, "a", 1ms, {}, 7, true);
+    wait(m, "a", 1ms, errc::timed_out, 0, true);
+    const class_metrics c = m.snapshot().classes.at(0);
+    EXPECT_EQ(c.acquired_contended, 1U);
+    EXPECT_EQ(c.acquired_uncontended, 0U);
+}
+
+TEST(metrics, tells_the_ends_of_holds_and_the_reasons_of_losses_apart) {
+    metrics m;
+    hold(m, "a", 1s);
+    hold(m, "a", 1s, errc::client_closed);
+    for (const errc why : {errc::lease_expired, errc::renewal_refused, errc::lock_lost,
+                           errc::lost_in_failover, errc::max_hold_reached}) {
+        hold(m, "a", 1s, why);
+    }
+    const class_metrics c = m.snapshot().classes.at(0);
+    EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::released)].count(), 1U);
+    EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::lost)].count(), 5U);
+    EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::closed)].count(), 1U);
+    EXPECT_EQ(c.lost, (std::array<std::uint64_t, 5>{1, 1, 1, 1, 1}));
+    EXPECT_EQ(to_string(loss_reason::max_hold_reached), "max_hold_reached");
+}
+
+TEST(metrics, a_bucket_has_its_bound_in_it) {
+    metrics m;
+    for (const duration d :
+         {0ns, duration{100us}, duration{100us} + 1ns, duration{1h}, duration{1h} + 1ns}) {
+        wait(m, "a", d);
+    }
+    const auto counts = m.snapshot().classes.at(0).waits[1].counts;
+    EXPECT_EQ(counts[0], 2U);
+    EXPECT_EQ(counts[1], 1U);
+    EXPECT_EQ(counts[counts.size() - 2], 1U);
+    EXPECT_EQ(counts[counts.size() - 1], 1U);
+}
+
+TEST(metrics, knows_who_waits_and_who_holds_now) {
+    metrics m;
+    m.wait_began({.name = "a", .began = start});
+    m.wait_began({.name = "a", .began = start});
+    m.hold_began({.name = "a", .number = 1, .began = start});
+    EXPECT_EQ(m.snapshot().classes.at(0).waiting_now, 2U);
+    EXPECT_EQ(m.snapshot().classes.at(0).held_now, 1U);
+    m.waited({.name = "a", .began = start, .ended = start});
+    m.held({.name = "a", .number = 1, .began = start, .ended = start});
+    EXPECT_EQ(m.snapshot().classes.at(0).waiting_now, 1U);
+    EXPECT_EQ(m.snapshot().classes.at(0).held_now, 0U);
+}
+
+TEST(metrics, a_hold_is_long_after_an_hour) {
+    metrics m;
+    const time_point then = start - 61min;
+    m.hold_began({.name = "a", .number = 1, .began = then});
+    m.hold_began({.name = "a", .number = 2, .began = then});
+    m.hold_began({.name = "a", .number = 3, .began = start - 50min});
+    EXPECT_EQ(m.snapshot().classes.at(0).held_long_now, 2U);
+    m.held({.name = "a", .number = 1, .began = then, .ended = start});
+    EXPECT_EQ(m.snapshot().classes.at(0).held_long_now, 1U);
+    EXPECT_EQ(m.snapshot().classes.at(0).held_now, 2U);
+}
+
+TEST(metrics, counts_renewals_and_permits) {
+    metrics m{{.class_of = &before_colon}};
+    m.renewed({.name = "a", .late = 0ns});
+    m.renewed({.name = "b", .late = 2s});
+    m.rate_asked({.name = "api:1", .permits = 3, .granted = true});
+    m.rate_asked({.name = "api:2", .permits = 2});
+    m.rate_asked({.name = "api:2", .permits = 2, .result = errc::timed_out});
+    m.rate_asked({.name = "api:2", .permits = 1, .result = errc::not_connected});
+    const metrics_snapshot s = m.snapshot();
+    EXPECT_EQ(s.renewal_lateness.count(), 2U);
+    EXPECT_EQ(s.renewal_lateness.sum, 2s);
+    ASSERT_EQ(names_of(s), std::vector<std::string>{"api"});
+    EXPECT_EQ(s.classes[0].rate_permits, (std::array<std::uint64_t, 3>{3, 4, 1}));
+}
+
+TEST(metrics, classes_are_the_users_and_limited_in_number) {
+    metrics m{{.class_of = &before_colon, .max_classes = 2}};
+    EXPECT_TRUE(m.snapshot().classes.empty());
+    for (const char* name : {"b:1", "a:1", "b:2", "c:1", "d:1", "a:2"}) {
+        hold(m, name, 1s);
+    }
+    const metrics_snapshot s = m.snapshot();
+    EXPECT_EQ(names_of(s), (std::vector<std::string>{"b", "a", "other"}));
+    for (const class_metrics& c : s.classes) {
+        EXPECT_EQ(c.holds[0].count(), 2U) << c.name;
+    }
+}
+
+TEST(metrics, what_is_no_class_is_other) {
+    const std::string longest(64, 'x');
+    metrics m{{.class_of = [](std::string_view name) {
+        return name == "throws" ? throw std::runtime_error{"no class"} : name;
+    }}};
+    for (const std::string& name :
+         {std::string{}, longest + 'x', std::string{"a\n"}, std::string{"\xc3\xa4"},
+          std::string{"throws"}, std::string{"other"}, longest}) {
+        hold(m, name, 1s);
+    }
+    const metrics_snapshot s = m.snapshot();
+    EXPECT_EQ(names_of(s), (std::vector<std::string>{longest, "other"}));
+    EXPECT_EQ(s.classes.at(1).holds[0].count(), 6U);
+}
+
+TEST(metrics, many_classes_are_kept_apart) {
+    metrics m{{.class_of = &before_colon, .max_classes = 1000}};
+    for (int turn = 0; turn < 2; ++turn) {
+        for (int i = 0; i < 1000; ++i) {
+            hold(m, std::to_string(i) + ":x", 1s);
+        }
+    }
+    const metrics_snapshot s = m.snapshot();
+    ASSERT_EQ(s.classes.size(), 1000U);
+    EXPECT_TRUE(std::all_of(s.classes.begin(), s.classes.end(),
+                            [](const class_metrics& c) { return c.holds[0].count() == 2; }));
+}
+
+TEST(metrics, refuses_options_out_of_their_range) {
+    EXPECT_THROW(metrics({.max_classes = 0}), std::invalid_argument);
+    EXPECT_THROW(metrics({.max_classes = 1001}), std::invalid_argument);
+    EXPECT_THROW(metrics({.long_hold = 999ms}), std::invalid_argument);
+    EXPECT_THROW(metrics({.long_hold = 8761h}), std::invalid_argument);
+}
+
+TEST(metrics, may_be_shared_by_clients_on_several_threads) {
+    metrics m{{.class_of = &before_colon, .max_classes = 3}};
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 4; ++i) {
+        clients.emplace_back([&m, i] {
+            for (int j = 0; j < 500; ++j) {
+                const std::string name = std::to_string((i + j) % 5) + ":x";
+                wait(m, name, 1ms, {}, 1);
+                hold(m, name, 1s);
+                if (j % 100 == 0) {
+                    EXPECT_LE(m.snapshot().classes.size(), 4U);
+                }
+            }
+        });
+    }
+    clients.clear();
+    const metrics_snapshot s = m.snapshot();
+    ASSERT_EQ(s.classes.size(), 4U);
+    std::uint64_t waits = 0;
+    for (const class_metrics& c : s.classes) {
+        waits += waits_of(c, wait_outcome::granted);
+        EXPECT_EQ(c.held_now, 0U);
+        EXPECT_EQ(c.held_long_now, 0U);
+        EXPECT_EQ(c.holds[0].count(), waits_of(c, wait_outcome::granted));
+    }
+    EXPECT_EQ(waits, 2000U);
+}
+
+TEST(age_counts, a_unit_of_a_round_before_does_not_count) {
+    impl::age_counts ages{1s};
+    const time_point zero{};
+    ages.began(zero + 1s);
+    EXPECT_EQ(ages.young(zero + 60s), 1);
+    EXPECT_EQ(ages.young(zero + 61s), 0);
+    ages.began(zero + 129s);  // the same place
+    EXPECT_EQ(ages.young(zero + 129s), 1);
+    EXPECT_EQ(ages.young(zero + 188s), 1);
+    ages.ended(zero + 1s, zero + 130s);
+    EXPECT_EQ(ages.young(zero + 130s), 1) << "the old one was not taken for the new one";
+    ages.ended(zero + 129s, zero + 130s);
+    EXPECT_EQ(ages.young(zero + 130s), 0);
+    EXPECT_EQ(ages.young(zero + 10'000s), 0);
+}
+
+}  // namespace
