@@ -16,6 +16,7 @@ int rate(const word_list& words);
 int release(const word_list& words);
 int run(const word_list& words);
 int status(const word_list& words);
+int top(const word_list& words);
 int watch(const word_list& words);
 int who(const word_list& words);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/commands.hpp"
-#include "cli/lock_survey.hpp"
-#include "cli/lock_table.hpp"
 #include "cli/one_lock.hpp"
+#include "cli/survey_options.hpp"
 #include "cli/text.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -36,18 +35,6 @@ constexpr const char* explanation =
     "connected has that: one of Redisson, or one that is gone. +2: two more hold it.\n"
     "Exit status: 0 some were found, 1 none, 64 wrong command line, 69 no Redis, or it refuses.\n";
 
-column column_of(const std::string& name) {
-    std::string all;
-    for (std::size_t i = 0; i < columns; ++i) {
-        const auto c = static_cast<column>(i);
-        if (text_of(c) == name) {
-            return c;
-        }
-        all.append(i == 0 ? "" : ", ").append(text_of(c));
-    }
-    throw usage_error("--sort takes one of " + all + ", not " + in_quotes(name));
-}
-
 std::size_t terminal_width() {
     winsize size{};
     const bool known = ::isatty(STDOUT_FILENO) != 0 &&
@@ -57,27 +44,12 @@ std::size_t terminal_width() {
 
 list_plan read_plan(const po::variables_map& values) {
     list_plan plan;
-    if (values.count("NAME") != 0) {
-        plan.terms.pattern = values["NAME"].as<std::string>();
-        if (plan.terms.pattern.empty()) {
-            throw usage_error("PATTERN is empty");
-        }
-    }
     plan.json = values.count("json") != 0;
-    plan.terms.plain = values.count("plain") != 0;
-    if (plan.terms.plain && values.count("NAME") == 0) {
-        throw usage_error("--plain needs a PATTERN: plain locks look like other strings");
-    }
-    if (const std::string name = text_option(values, "sort"); !name.empty()) {
-        plan.by = column_of(name);
-    }
+    plan.terms = read_survey_terms(values, 1h);
+    plan.by = read_sort(values, column::name);
     if (const std::string text = text_option(values, "held-longer"); !text.empty()) {
         plan.held_longer = parse_time("--held-longer", text);
     }
-    if (const std::string text = text_option(values, "page"); !text.empty()) {
-        plan.terms.page = parse_count("--page", text, 10'000);
-    }
-    plan.terms.pause = seconds_option(values, "pause", 0s, 1h).value_or(1ms);
     plan.server = read_server_options(values);
     expect_one_server(plan.server, "ls");
     return plan;
@@ -101,15 +73,8 @@ asio::awaitable<void> look(one_server& the, lock_survey& survey, const survey_te
 /// What the list can't tell, and why.
 void warn(const lock_survey& survey, std::size_t of_unknown_time) {
     constexpr const char* me = "conch ls: ";
-    if (survey.moved()) {
-        std::cerr << me << "the cluster moved hash slots meanwhile: locks may be missing\n";
-    }
-    if (survey.forbidden() != 0) {
-        std::cerr << me << "the server refused this user " << survey.forbidden()
-                  << " answers: locks, or what is told of them, may be missing\n";
-    }
-    if (!survey.knows_clients()) {
-        std::cerr << me << "the server does not tell its clients (CLIENT LIST): no host is known\n";
+    for (const std::string& note : notes_of(survey)) {
+        std::cerr << me << note << '\n';
     }
     if (of_unknown_time != 0) {
         std::cerr << me << "for how long they have been held is not known of " << of_unknown_time
@@ -123,15 +88,9 @@ int ls(const word_list& words) {
     po::options_description options{"Options"};
     auto add = options.add_options();
     add("json", "one JSON object a line instead of a table");
-    add("sort", po::value<std::string>()->value_name("COLUMN"),
-        "by name (default), kind, holder, service, held, lease, depth, waiting or fence");
     add("held-longer", po::value<std::string>()->value_name("TIME"),
         "only those that are known to be held for longer: 90, 5m, 2h");
-    add("plain", "plain locks (SET NX PX) instead of all others; needs a PATTERN");
-    add("page", po::value<std::string>()->value_name("N"),
-        "let the server look at N keys at once (default: 1000)");
-    add("pause", po::value<std::string>()->value_name("SECS"),
-        "between two pages, for the server to do other work (default: 0.001)");
+    add_survey_options(options, column::name);
     add_server_options(options);
     add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);

@@ -2,6 +2,7 @@
 #include "cli/lock_table.hpp"
 
 #include "cli/text.hpp"
+#include "cli/text_width.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,29 +19,6 @@ constexpr std::array<std::string_view, columns> titles{
     "name", "kind", "holder", "service", "held", "lease", "depth", "waiting", "fence"};
 constexpr std::string_view unknown = "-";
 constexpr std::string_view gap = "  ";
-
-constexpr bool is_continuation(char c) noexcept {
-    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-std::size_t width_of(std::string_view text) noexcept {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
-}
-
-/// The first characters, with a mark where some are missing.
-std::string cut(std::string_view text, std::size_t width) {
-    if (width_of(text) <= width) {
-        return std::string{text};
-    }
-    std::size_t end = 0;
-    for (std::size_t seen = 0; end < text.size(); ++end) {
-        if (!is_continuation(text[end]) && seen++ == width - 1) {
-            break;
-        }
-    }
-    return std::string{text.substr(0, end)} + '~';
-}
 
 std::string known(std::string text) { return text.empty() ? std::string{unknown} : text; }
 
@@ -111,6 +89,7 @@ void fit(const std::vector<cells>& lines, std::size_t width, widths& all) {
     leave_out(column::kind);
     shorten(column::holder, 10);
     shorten(column::name, 10);
+    leave_out(column::lease);
 }
 
 bool is_number(std::size_t c) noexcept { return c >= at(column::held); }

@@ -25,6 +25,7 @@ constexpr std::string_view overview =
     "  conch rate --limit N --per SECS [OPTION...] NAME [--] COMMAND...\n"
     "                                                 run a command if a rate limit allows it\n"
     "  conch ls [OPTION...] [PATTERN]                 the locks that are held, and by whom\n"
+    "  conch top [OPTION...] [PATTERN]                the same, live, with keys\n"
     "  conch who [OPTION...] NAME                     all that is known of one lock\n"
     "  conch status [OPTION...] NAME                  who holds a lock, in short\n"
     "  conch watch [OPTION...] NAME                   who holds a lock, now and at each change\n"
@@ -39,7 +40,7 @@ constexpr std::string_view overview =
     "  --shared       a read-write lock, read         (run)\n"
     "  --at-most N    a semaphore: N at once          (run)\n"
     "  --semaphore    the same, whatever its number   (run, status, watch, release)\n"
-    "  --plain        the lock of redis-py, redsync   (run, ls, status, watch, release)\n"
+    "  --plain        the lock of redis-py, redsync   (run, ls, top, status, watch, release)\n"
     "  --lock NAME    this lock too: all, or none     (run)\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
@@ -59,11 +60,11 @@ constexpr std::array commands{
     command{"demo", demo},       command{"demo-worker", demo_worker},
     command{"ls", ls},           command{"rate", rate},
     command{"release", release}, command{"run", run},
-    command{"status", status},   command{"watch", watch},
-    command{"who", who},
+    command{"status", status},   command{"top", top},
+    command{"watch", watch},     command{"who", who},
 };
 constexpr const char* known =
-    "; it is one of run, rate, ls, who, status, watch, release, demo, help";
+    "; it is one of run, rate, ls, top, who, status, watch, release, demo, help";
 
 const command& find_command(const std::string& name) {
     for (const command& c : commands) {

@@ -16,7 +16,7 @@ using namespace conch::test;
 
 using option_set = std::set<std::string>;
 
-const words all_commands{"run", "rate", "ls", "who", "status", "watch", "release", "demo"};
+const words all_commands{"run", "rate", "ls", "top", "who", "status", "watch", "release", "demo"};
 
 std::string source(const std::string& file) {
     std::ifstream in{std::string{CONCH_PROGRAM_SOURCES} + '/' + file};

@@ -7,6 +7,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,6 +66,13 @@ terminal_session::~terminal_session() {
 void terminal_session::type(std::string_view text) const {
     if (::write(master_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
         throw std::runtime_error{"terminal_session: cannot type"};
+    }
+}
+
+void terminal_session::resize(unsigned short columns, unsigned short lines) const {
+    const winsize size{lines, columns, 0, 0};
+    if (::ioctl(master_, TIOCSWINSZ, &size) != 0) {
+        throw std::runtime_error{"terminal_session: cannot resize"};
     }
 }
 

@@ -29,6 +29,8 @@ public:
     pid_t pid() const noexcept { return pid_; }
     /// As from the keyboard: "\x03" is Ctrl-C, "\x1a" Ctrl-Z.
     void type(std::string_view text) const;
+    /// Gives the terminal another size; the foreground process group gets SIGWINCH.
+    void resize(unsigned short columns, unsigned short lines) const;
     /// Waits until the screen shows this behind what was waited for before; returns what was shown
     /// between the two.
     std::string wait_for(std::string_view text,

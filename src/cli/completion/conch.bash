@@ -9,7 +9,7 @@ _conch() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
-            compgen -W 'run rate ls who status watch release demo help --help --version' -- "$current")
+            compgen -W 'run rate ls top who status watch release demo help --help --version' -- "$current")
         return
     fi
     case $command in
@@ -22,13 +22,14 @@ _conch() {
                 --conflict-exit-code -c --command --service -v --verbose -q --quiet $server"
             ;;
         ls) options="--json --sort --held-longer --plain --page --pause $server" ;;
+        top) options="--interval --sort --plain --page --pause $server" ;;
         who) options="--json $server" ;;
         status) options="--json $lock" ;;
         watch) options="--json --count $lock" ;;
         release) options="--force $lock" ;;
         demo) options='--processes --coroutines --seconds --redis --help -h' ;;
         help)
-            mapfile -t COMPREPLY < <(compgen -W 'run rate ls who status watch release demo' -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W 'run rate ls top who status watch release demo' -- "$current")
             return
             ;;
         *) return ;;
@@ -54,7 +55,7 @@ _conch() {
     case $previous in
         -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
             --at-most | --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
-            --service | --held-longer | --page | --pause | \
+            --service | --held-longer | --interval | --page | --pause | \
             --count | --processes | --coroutines | --seconds)
             return
             ;;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch top` on a terminal: what it draws, and how it leaves the terminal.
+#include "support/command_fixture.hpp"
+#include "support/terminal_session.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+
+namespace {
+
+using namespace conch::test;
+
+constexpr const char* entered = "\033[?1049h";
+constexpr const char* left = "\033[?1049l";
+
+class top_command_test : public command_fixture {
+protected:
+    void SetUp() override {
+        if (!terminal_session::possible()) {
+            GTEST_SKIP() << "no pseudo-terminals here";
+        }
+    }
+    program::environment variables() const {
+        return {{"CONCH_REDIS", url()},
+                {"conch", CONCH_PROGRAM_PATH},
+                {"TERM", "xterm"},
+                {"LC_ALL", "C"},
+                {"HISTFILE", ""}};
+    }
+    /// The terminal's modes are told before and after.
+    terminal_session top() const {
+        return terminal_session{
+            {"/bin/bash", "-c",
+             "echo \"modes<$(stty -g)>\"; $conch top --interval 0.5; echo \"st<$?>\"; "
+             "echo \"modes<$(stty -g)>\""},
+            variables()};
+    }
+    static std::string modes(terminal_session& t) {
+        t.wait_for("modes<");
+        return t.wait_for(">");
+    }
+};
+
+TEST_F(top_command_test, draws_the_locks_obeys_keys_and_the_size_and_leaves_all_as_it_was) {
+    take_as_stranger(raw, "orders:7");
+    take_as_stranger(raw, "customers:7");
+    terminal_session t = top();
+    const std::string before = modes(t);
+    t.wait_for(entered);
+    t.wait_for("2 locks, 2 shown, by waiting");
+    t.wait_for("customers:7");
+    t.wait_for("orders:7");
+    t.type("n/orders\n");
+    t.wait_for("2 locks, 1 shown, by name");
+    t.type("\n");
+    t.wait_for("orders:7: mutex, locked");
+    t.type("\x1b");
+    t.wait_for("2 locks, 1 shown");
+    t.resize(40, 6);
+    t.wait_for("\033[1mq quit  ? help  w/t/n sort  / filter\033");
+    const std::string quit = "\033[1mq quit  ? help  w/t/n sort  / filter  p pause  Enter look";
+    t.resize(80, 30);
+    t.wait_for(quit);
+    raw.must({"DEL", "orders:7"});
+    t.wait_for("1 lock, 0 shown");
+    t.type("q");
+    t.wait_for(left);
+    t.wait_for("st<0>");
+    EXPECT_EQ(modes(t), before);
+    t.finish();
+}
+
+TEST_F(top_command_test, leaves_all_as_it_was_when_a_signal_ends_it) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        terminal_session t = top();
+        const std::string before = modes(t);
+        t.wait_for(entered);
+        if (signal == SIGINT) {
+            t.type("\x03");
+        } else {
+            const pid_t program = child_named(t.pid(), "conch");
+            ASSERT_GT(program, 0);
+            ::kill(program, signal);
+        }
+        t.wait_for(left);
+        t.wait_for("st<" + std::to_string(128 + signal) + '>');
+        EXPECT_EQ(modes(t), before);
+        t.finish();
+    }
+}
+
+TEST_F(top_command_test, ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_back) {
+    take_as_stranger(raw, "orders:7");
+    terminal_session t{{"/bin/bash", "--norc", "--noprofile", "--noediting", "-i"}, variables()};
+    t.type("$conch top\n");
+    t.wait_for("orders:7");
+    t.type("\x1a");
+    t.wait_for(left);
+    t.wait_for("Stopped");
+    t.type("fg\n");
+    t.wait_for(entered);
+    t.wait_for("orders:7");
+    t.type("q");
+    t.wait_for(left);
+    t.type("echo \"st=$?\"\n");
+    t.wait_for("st=0");
+}
+
+TEST_F(top_command_test, trouble_is_told_and_tried_again) {
+    may_refuse = true;
+    take_as_stranger(raw, "orders:7");
+    raw.must({"ACL", "SETUSER", std::string{conch_user}, "-scan"});
+    terminal_session t = top();
+    t.wait_for(entered);
+    t.wait_for("no answer yet");
+    t.wait_for("\033[1;31m");
+    raw.must({"ACL", "SETUSER", std::string{conch_user}, "+scan"});
+    t.wait_for("1 lock, 1 shown");
+    t.type("q");
+    t.wait_for("st<0>");
+    t.finish();
+}
+
+TEST_F(top_command_test, only_reading_commands_are_sent) {
+    take_as_stranger(raw, "orders:7");
+    raw.reset_calls();
+    terminal_session t = top();
+    t.wait_for("orders:7");
+    t.type("\n");
+    t.wait_for("orders:7: mutex, locked");
+    t.type("q");
+    t.finish();
+    for (const char* const name : {"hgetall", "keys", "eval", "evalsha", "set", "hset"}) {
+        EXPECT_EQ(raw.calls(name), 0u) << name;
+    }
+}
+
+TEST_F(top_command_test, without_a_terminal_or_with_wrong_words_is_64_and_one_line) {
+    for (const words& line :
+         {words{"top"}, words{"top", "--interval", "0.1"}, words{"top", "--pause", "2"},
+          words{"top", "--plain"}, words{"top", "--sort", "nothing"}}) {
+        const ended end = to_end(line);
+        EXPECT_EQ(end.status, 64);
+        EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
+    }
+    expect_in("\"conch ls\"", to_end({"top"}).err);
+}
+
+}  // namespace
