@@ -88,27 +88,24 @@ void read_service(const po::variables_map& values, server_choice& server) {
 
 }  // namespace
 
-void add_command_options(po::options_description& options, std::string_view refusal) {
+void add_grant_options(po::options_description& options, std::string_view refusal) {
     const std::string if_refused = "if " + std::string{refusal};
     auto add = options.add_options();
     add("conflict-exit-code,E", po::value<std::string>()->value_name("CODE"),
         ("the exit status " + if_refused + " (default: 1)").c_str());
-    add("command,c", po::value<std::string>()->value_name("STRING"),
-        "let the shell run STRING; also after NAME");
     add("service", po::value<std::string>()->value_name("NAME"),
         "what \"conch ls\" tells the holder as, beside host and process (default: $CONCH_SERVICE)");
     add("verbose,v", "tell what happens, on standard error");
     add("quiet,q", ("say nothing " + if_refused + ", but for the exit status").c_str());
 }
 
-po::variables_map read_command_plan(const word_list& words, const po::options_description& options,
-                                    std::string_view thing, command_plan& plan) {
-    const auto own = static_cast<std::ptrdiff_t>(count_own_words(words, options));
-    po::variables_map values = parse_words({words.begin(), words.begin() + own}, options);
-    if (values.count("help") != 0) {
-        return values;
-    }
-    read_words({words.begin() + own, words.end()}, values, thing, plan);
+void add_command_options(po::options_description& options, std::string_view refusal) {
+    options.add_options()("command,c", po::value<std::string>()->value_name("STRING"),
+                          "let the shell run STRING; also after NAME");
+    add_grant_options(options, refusal);
+}
+
+void read_grant_options(const po::variables_map& values, command_plan& plan) {
     if (values.count("conflict-exit-code") != 0) {
         plan.refused_status =
             parse_status("--conflict-exit-code", text_option(values, "conflict-exit-code"));
@@ -120,6 +117,17 @@ po::variables_map read_command_plan(const word_list& words, const po::options_de
     }
     plan.server = read_server_options(values);
     read_service(values, plan.server);
+}
+
+po::variables_map read_command_plan(const word_list& words, const po::options_description& options,
+                                    std::string_view thing, command_plan& plan) {
+    const auto own = static_cast<std::ptrdiff_t>(count_own_words(words, options));
+    po::variables_map values = parse_words({words.begin(), words.begin() + own}, options);
+    if (values.count("help") != 0) {
+        return values;
+    }
+    read_words({words.begin() + own, words.end()}, values, thing, plan);
+    read_grant_options(values, plan);
     return values;
 }
 

@@ -13,18 +13,21 @@ namespace conch::cli {
 
 inline constexpr duration longest_wait = std::chrono::hours{24 * 365};
 
-/// What the command lines have in common that run a command if something is granted: a lock
-/// (`conch run`), permits of a rate limit (`conch rate`).
+/// What the command lines have in common that ask for something to be granted: a lock (`conch run`,
+/// `conch hold`), permits of a rate limit (`conch rate`).
 struct command_plan {
     server_choice server;
     std::string name;
     int refused_status = exit_code::failure;
     bool verbose = false;
     bool quiet = false;  ///< no word about a refusal
-    word_list command;
+    word_list command;   ///< what is run then; empty: nothing
 };
 
-/// Adds -E, -c, -v and -q. `refusal` is "the lock is held" or its like.
+/// Adds -E, --service, -v and -q. `refusal` is "the lock is held" or its like.
+void add_grant_options(boost::program_options::options_description& options,
+                       std::string_view refusal);
+/// Adds -c too.
 void add_command_options(boost::program_options::options_description& options,
                          std::string_view refusal);
 
@@ -33,6 +36,9 @@ void add_command_options(boost::program_options::options_description& options,
 boost::program_options::variables_map read_command_plan(
     const word_list& words, const boost::program_options::options_description& options,
     std::string_view thing, command_plan& plan);
+
+/// Reads those of `add_grant_options()`, and the server. Throws `usage_error`.
+void read_grant_options(const boost::program_options::variables_map& values, command_plan& plan);
 
 }  // namespace conch::cli
 

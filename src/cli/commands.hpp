@@ -11,6 +11,7 @@ namespace conch::cli {
 int demo(const word_list& words);
 /// One of the demo's processes; started by `demo` alone.
 int demo_worker(const word_list& words);
+int hold_lock(const word_list& words);
 int ls(const word_list& words);
 int rate(const word_list& words);
 int release(const word_list& words);

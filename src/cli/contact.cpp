@@ -103,8 +103,8 @@ void add_server_options(po::options_description& options) {
     auto add = options.add_options();
     add("redis", po::value<word_list>()->value_name("URL"),
         "the server (default: $CONCH_REDIS, then redis://127.0.0.1:6379), in a form that \"conch "
-        "help\" tells; others can see a password here, not in $CONCH_REDIS; run, status and "
-        "release take several (in $CONCH_REDIS with spaces between): a lock on a majority of "
+        "help\" tells; others can see a password here, not in $CONCH_REDIS; run, hold, status "
+        "and release take several (in $CONCH_REDIS with spaces between): a lock on a majority of "
         "independent servers");
     add("connect-timeout", po::value<std::string>()->value_name("SECS"),
         "how long the server's first answer may take (default: 5, but 0.5 if connecting to a "
@@ -116,10 +116,10 @@ void add_lock_options(po::options_description& options) {
     auto add = options.add_options();
     add("plain", "the lock is a plain key with a token (SET NX PX), as of redis-py or redsync");
     add("fair", "the lock is a fair one, as Redisson's: first come, first served");
-    add("rw", "the lock is a read-write lock, as Redisson's; \"conch run\" takes it for writing");
+    add("rw", "the lock is a read-write lock, as Redisson's; run and hold take it for writing");
     add("semaphore",
         "NAME is a semaphore whose permits have leases, as Redisson's RPermitExpirableSemaphore; "
-        "\"conch run\" takes one of them");
+        "run and hold take one of them");
 }
 
 config with_log(config settings, log_sink sink) {

@@ -28,8 +28,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-constexpr auto glance = 5ms;      ///< how often the parent's flags are looked at
+constexpr auto with_error = asio::as_tuple(asio::use_awaitable);
+constexpr auto flag_period = 5ms;  ///< how often the parent's flags are looked at
 constexpr auto drain_limit = 5s;  ///< how long the coroutines may take to end
 constexpr int turns_inside = 3;   ///< of the event loop, between read and write
 constexpr auto relaxed = std::memory_order_relaxed;
@@ -120,7 +120,7 @@ asio::awaitable<void> worker::conduct() {
             fail(exit_code::software, "coroutines did not end within 5 s");
         }
     }
-    co_await redis_.async_shutdown(as_result);
+    co_await redis_.async_shutdown(with_error);
 }
 
 // A server that can't be reached is told before anything starts.
@@ -136,7 +136,7 @@ asio::awaitable<void> worker::contend(std::uint32_t number) {
     const lock_options options;
     while (!stopping()) {
         const time_point asked = clock::now();
-        auto token = asio::bind_cancellation_slot(waiting_[number].slot(), as_result);
+        auto token = asio::bind_cancellation_slot(waiting_[number].slot(), with_error);
         auto [ec, held] = co_await lock_.async_lock(options, token);
         if (ec) {
             if (!stopping()) {
@@ -149,7 +149,7 @@ asio::awaitable<void> worker::contend(std::uint32_t number) {
             add_one(mine_.acquisitions);
             co_await protected_section(number, held.fence());
         }
-        const auto [unlock_error] = co_await held.async_unlock(as_result);
+        const auto [unlock_error] = co_await held.async_unlock(with_error);
         if (unlock_error) {
             add_one(mine_.lost_holds);
             fail(unlock_error);
@@ -183,8 +183,8 @@ asio::awaitable<void> worker::protected_section(std::uint32_t number, std::uint6
 }
 
 asio::awaitable<void> worker::pause() {
-    timer_.expires_after(glance);
-    co_await timer_.async_wait(as_result);
+    timer_.expires_after(flag_period);
+    co_await timer_.async_wait(with_error);
 }
 
 void worker::fail(error_code ec) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/guardian.hpp"
 
+#include "cli/caller.hpp"
 #include "cli/command_error.hpp"
 
 #include <fcntl.h>
@@ -23,10 +24,16 @@ using namespace std::chrono_literals;
 
 [[noreturn]] void no_guardian() { throw os_failure("cannot start a process", errno); }
 
-void keep_only(int descriptor) noexcept {
-    ::dup2(descriptor, 0);
-    if (::close_range(1, ~0U, 0) != 0) {
-        for (int fd = 1; fd < static_cast<int>(::sysconf(_SC_OPEN_MAX)); ++fd) {
+// They become 0 and 1. The second may be -1.
+void keep_only(int pipe, int process) noexcept {
+    ::dup2(pipe, 0);
+    const unsigned first = process >= 0 ? 2 : 1;
+    if (process >= 0) {
+        ::dup2(process, 1);
+    }
+    if (::close_range(first, ~0U, 0) != 0) {
+        for (int fd = static_cast<int>(first); fd < static_cast<int>(::sysconf(_SC_OPEN_MAX));
+             ++fd) {
             ::close(fd);
         }
     }
@@ -95,20 +102,36 @@ void guardian::stand_by(orders& from, int pipe, const terms& t) noexcept {
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::setsid();
     ::prctl(PR_SET_NAME, "conch-guardian");
-    keep_only(pipe);
+    keep_only(pipe, t.process);
+    const int process = t.process >= 0 ? 1 : -1;
     const auto send = [&](int signal) {
-        if (const pid_t group = from.group; group > 0) {
+        const pid_t group = from.group;
+        if (process >= 0 && process_has_ended(process)) {
+            return;  // somebody else may have its numbers
+        }
+        if (group > 0) {
             from.acted = true;
             ::kill(-group, signal);
+        } else if (process >= 0 && signal != SIGKILL) {
+            from.acted = true;
+            from.spares_term = true;
+            signal_process(process, signal);
         }
+    };
+    const auto finish = [&] {
+        if (from.group <= 0 && !from.spares_term) {
+            send(SIGTERM);
+            send(SIGCONT);
+        }
+        send(SIGKILL);
+        ::_exit(0);
     };
     time_point told = time_point::min();  // of which end the group got SIGTERM
     for (;;) {
         const time_point end{duration{from.lease_end}};
         const time_point now = clock::now();
         if (now >= end - kill) {
-            send(SIGKILL);
-            ::_exit(0);
+            finish();
         }
         if (now >= end - term && told != end && !from.spares_term) {
             told = end;
@@ -121,8 +144,7 @@ void guardian::stand_by(orders& from, int pipe, const terms& t) noexcept {
             std::min<duration>(next - now, 1s));
         pollfd gone{0, POLLIN, 0};
         if (::poll(&gone, 1, static_cast<int>(nap.count())) > 0) {
-            send(SIGKILL);
-            ::_exit(0);
+            finish();
         }
     }
 }

@@ -14,6 +14,9 @@ namespace conch::cli {
 /// ends while `conch run` is stopped (SIGSTOP, a debugger, a frozen cgroup), and as soon as it is
 /// no more (SIGKILL, want of memory). It has a session of its own, so that no terminal reaches it,
 /// and no descriptor but the pipe that tells it of the end of `conch run`.
+///
+/// For `conch hold` it ends the group of the process that the lock is held for, or sends SIGTERM to
+/// that process alone.
 class guardian {
 public:
     guardian() = default;
@@ -25,6 +28,9 @@ public:
         time_point lease_end;   ///< as known by now
         duration grace;         ///< so long before, `conch run` would send SIGTERM
         duration time_to_die;   ///< the same of SIGKILL
+        /// A descriptor of a process (pidfd_open(2)), above 2; -1: none. While there is no group,
+        /// this process gets SIGTERM, and no SIGKILL. Once it has ended, nobody gets a signal.
+        int process = -1;
     };
     /// Starts it, without a group to end. It sends each signal when half of that time is left.
     /// Throws `command_error` if there can be no process.

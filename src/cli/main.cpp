@@ -24,6 +24,7 @@ constexpr std::string_view overview =
     "  conch run [OPTION...] NAME -c STRING           the same, in a shell\n"
     "  conch rate --limit N --per SECS [OPTION...] NAME [--] COMMAND...\n"
     "                                                 run a command if a rate limit allows it\n"
+    "  conch hold [OPTION...] NAME                    hold a lock for the script that calls it\n"
     "  conch ls [OPTION...] [PATTERN]                 the locks that are held, and by whom\n"
     "  conch top [OPTION...] [PATTERN]                the same, live, with keys\n"
     "  conch who [OPTION...] NAME                     all that is known of one lock\n"
@@ -35,13 +36,14 @@ constexpr std::string_view overview =
     "  conch --version\n"
     "\n"
     "NAME is a mutex, unless one of these options says what else:\n"
-    "  --fair         first come, first served        (run, status, watch, release)\n"
-    "  --rw           a read-write lock, written      (run, status, watch, release)\n"
-    "  --shared       a read-write lock, read         (run)\n"
-    "  --at-most N    a semaphore: N at once          (run)\n"
-    "  --semaphore    the same, whatever its number   (run, status, watch, release)\n"
-    "  --plain        the lock of redis-py, redsync   (run, ls, top, status, watch, release)\n"
-    "  --lock NAME    this lock too: all, or none     (run)\n"
+    "  --fair         first come, first served        (run, hold, status, watch, release)\n"
+    "  --rw           a read-write lock, written      (run, hold, status, watch, release)\n"
+    "  --shared       a read-write lock, read         (run, hold)\n"
+    "  --at-most N    a semaphore: N at once          (run, hold)\n"
+    "  --semaphore    the same, whatever its number   (run, hold, status, watch, release)\n"
+    "  --plain        the lock of redis-py, redsync   (run, hold, ls, top, status, watch, "
+    "release)\n"
+    "  --lock NAME    this lock too: all, or none     (run, hold)\n"
     "\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
     "URLs: redis://[user:password@]host[:port][/db], unix://[:password@]/path[?db=N],\n"
@@ -57,14 +59,15 @@ struct command {
 };
 
 constexpr std::array commands{
-    command{"demo", demo},       command{"demo-worker", demo_worker},
-    command{"ls", ls},           command{"rate", rate},
-    command{"release", release}, command{"run", run},
-    command{"status", status},   command{"top", top},
-    command{"watch", watch},     command{"who", who},
+    command{"demo", demo},      command{"demo-worker", demo_worker},
+    command{"hold", hold_lock}, command{"ls", ls},
+    command{"rate", rate},      command{"release", release},
+    command{"run", run},        command{"status", status},
+    command{"top", top},        command{"watch", watch},
+    command{"who", who},
 };
 constexpr const char* known =
-    "; it is one of run, rate, ls, top, who, status, watch, release, demo, help";
+    "; it is one of run, rate, hold, ls, top, who, status, watch, release, demo, help";
 
 const command& find_command(const std::string& name) {
     for (const command& c : commands) {

@@ -13,9 +13,6 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// What a command gets to end in, at most, once its lock is gone already.
-constexpr duration longest_grace = 5s;
-
 /// This process itself wrote or computed more than it may.
 bool is_own_limit(const signalfd_siginfo& signal) noexcept {
     const auto number = static_cast<int>(signal.ssi_signo);
@@ -24,19 +21,6 @@ bool is_own_limit(const signalfd_siginfo& signal) noexcept {
 }
 
 }  // namespace
-
-// So that the command is dead by then.
-duration run_session::time_to_die() const noexcept {
-    return std::min<duration>(plan_.longest_lease() / 40, 250ms);
-}
-
-// Naps are capped: the timer's clock stands still while the machine is suspended, the lease's does
-// not; and the guardian is told of each renewal long before it would act.
-asio::awaitable<void> run_session::nap(duration longest) {
-    const duration most = std::min<duration>(plan_.longest_lease() / 12, 1s);
-    lease_timer_.expires_after(std::clamp<duration>(longest, 0ns, most));
-    co_await lease_timer_.async_wait(as_result);
-}
 
 // Once the hold is lost, what is left of its lease may be told no more.
 void run_session::note_lease() noexcept {
@@ -93,17 +77,6 @@ asio::awaitable<void> run_session::end_command() {
     while (job_.running()) {
         co_await nap(1s);
     }
-}
-
-// The last lease ends at `max_hold` after the sending of the command that acquired, by the clock
-// of the library; a little earlier than it looks from here.
-bool run_session::max_hold_is_near() const noexcept {
-    const duration& most = plan_.lock.max_hold;
-    if (most == forever) {
-        return false;
-    }
-    const duration blur = std::max<duration>(plan_.longest_lease() / 20, 100ms);
-    return hold_.valid_until() + blur >= granted_at_ + most;
 }
 
 // Stopped, this process did not renew: the lease may have ended, and someone else may hold the

@@ -9,7 +9,6 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace conch::cli {
 
@@ -48,13 +47,8 @@ std::vector<int> signals_of_a_run() {
 }  // namespace
 
 run_session::run_session(const run_plan& plan)
-    : session{plan, "conch run", signals_of_a_run()},
-      plan_{plan},
-      child_event_{io_, asio::steady_timer::time_point::max()},
-      patience_{io_},
-      lease_timer_{io_},
-      others_{io_, plan.server, [this](log_level, std::string_view line) { detail(line); }},
-      mutex_{others_.lock_of(redis_, plan.names, plan.kind)} {}
+    : lock_session{plan, "conch run", signals_of_a_run(), "; nothing was run"},
+      child_event_{io_, asio::steady_timer::time_point::max()} {}
 
 int run_session::go() {
     try {
@@ -95,63 +89,6 @@ asio::awaitable<void> run_session::conduct() {
     }
 }
 
-asio::awaitable<error_code> run_session::acquire() {
-    const time_point asked = clock::now();
-    const auto [contact_error, status] = co_await contact_.ask(mutex_);
-    // Whatever else the server has to say, it says it of the lock too; but of a key that is no lock
-    // a plain try says that it is taken.
-    const duration left = plan_.lock.wait.value_or(forever) - (clock::now() - asked);
-    if (stop_signal_ != 0 || contact_error == errc::wrong_type ||
-        (contact_error == errc::not_connected && !is_waited_for(contact_error, left))) {
-        co_return contact_error;
-    }
-    if (plan_.at_most > 0) {
-        const error_code not_set = co_await set_permits();
-        if (not_set) {
-            co_return not_set;
-        }
-    }
-    nested_ = is_ours(status);
-    if (nested_ && plan_.lock.wait != 0ns && !plan_.quiet) {
-        say("warning: " + name_and_server() +
-            " is held by the \"conch run\" that this one is part of, so it waits for itself");
-    }
-    if (status.locked && plan_.lock.wait != 0ns && !status.permits) {
-        detail("waiting for " + in_quotes(plan_.name) + ", held by " + printable(status.holder));
-    }
-    lock_options terms = plan_.lock;
-    if (terms.wait && *terms.wait != forever) {
-        terms.wait = std::max<duration>(left, 0ns);
-    }
-    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    auto [ec, granted] = co_await mutex_.async_lock(terms, token);
-    hold_ = std::move(granted);
-    granted_at_ = clock::now();
-    if (!ec) {
-        const std::string fence = std::to_string(hold_.fence());
-        detail("got " + in_quotes(plan_.name) + " after " + short_time(granted_at_ - asked) +
-               ", owner " + redis_.id() + (plan_.kind.fenced ? ", fence " + fence : ""));
-    }
-    co_return ec;
-}
-
-asio::awaitable<error_code> run_session::set_permits() {
-    const semaphore permits{redis_, plan_.names.front()};
-    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    const auto [ec, is_new] = co_await permits.async_try_set_permits(plan_.at_most, token);
-    if (ec || is_new) {
-        co_return ec;
-    }
-    const auto [unknown, total] = co_await permits.async_total(token);
-    if (!unknown && total != plan_.at_most) {
-        throw command_error{exit_code::usage, "--at-most " + std::to_string(plan_.at_most) + ": " +
-                                                  name_and_server() + " has " +
-                                                  std::to_string(total) +
-                                                  " permits; nothing was run"};
-    }
-    co_return unknown;
-}
-
 asio::awaitable<void> run_session::supervise() {
     phase_ = phase::running;
     guarding_ = true;
@@ -183,35 +120,6 @@ asio::awaitable<void> run_session::supervise() {
     }
 }
 
-// The lock may wait for a server as long as its lease runs; who called this command need not.
-asio::awaitable<void> run_session::release() {
-    const time_point end = hold_.valid_until();
-    patience_.expires_after(plan_.server.first_answer);
-    patience_.async_wait([this](error_code ec) {
-        if (!ec) {
-            out_of_patience_ = true;
-            give_up_.emit(asio::cancellation_type::terminal);
-        }
-    });
-    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    const auto [ec] = co_await hold_.async_unlock(token);
-    patience_.cancel();
-    if (in_danger_ || loss_) {
-        co_return;
-    }
-    if (!ec) {
-        detail("released " + in_quotes(plan_.name) + " after " +
-               short_time(clock::now() - granted_at_));
-    } else if (ec == errc::lock_lost || ec == errc::lost_in_failover) {
-        report_loss(ec);
-    } else {
-        const duration left = std::max(end - clock::now(), duration{});
-        say("the release of " + name_and_server() + " is not confirmed (" +
-            (out_of_patience_ ? "no answer" : ec.message()) +
-            "); the lock ends with its lease, in " + short_time(left) + " or less");
-    }
-}
-
 void run_session::start_command() {
     const word_list& words = plan_.command;
     const std::string fence = plan_.kind.fenced ? std::to_string(hold_.fence()) : "";
@@ -238,26 +146,6 @@ void run_session::start_command() {
     }
 }
 
-int run_session::refused(error_code ec) {
-    if (stop_signal_ != 0) {
-        return exit_code::by_signal + stop_signal_;
-    }
-    if (ec == errc::timed_out) {
-        const duration wait = plan_.lock.wait.value_or(forever);
-        if (!plan_.quiet) {
-            const bool limited = plan_.server.kind == lock_kind::semaphore;
-            say(name_and_server() +
-                (limited ? " has no permit left: all are held by " : " is held by ") +
-                (nested_ ? "the \"conch run\" that this one is part of" : "someone else") +
-                (wait > 0ns ? ", still after " + short_time(wait) : "") + "; nothing was run");
-        }
-        return plan_.refused_status;
-    }
-    say("no lock " + in_quotes(plan_.name) + ": " +
-        explain(ec, others_.last_server_error(redis_), server_label(plan_.server)));
-    return exit_status_for(ec);
-}
-
 void run_session::report_loss(error_code reason) {
     const std::string name = "the lock " + name_and_server();
     std::string what;
@@ -274,13 +162,6 @@ void run_session::report_loss(error_code reason) {
     say(what + "; the command ended with status " + std::to_string(exit_status_));
     exit_status_ = exit_code::lock_lost;
     interrupted_ = false;
-}
-
-// $CONCH_NAME alone is no proof: what outlives a run inherits it too.
-bool run_session::is_ours(const lock_status& status) const {
-    const char* const owner = std::getenv("CONCH_OWNER");
-    return owner != nullptr && *owner != '\0' &&
-           status.holder.find(std::string{owner} + ':') != std::string::npos;
 }
 
 }  // namespace conch::cli

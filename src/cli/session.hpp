@@ -21,8 +21,8 @@
 
 namespace conch::cli {
 
-/// What `conch run` and `conch rate` have in common: an event loop on one thread, signals as data,
-/// a client, and messages that keep nobody waiting.
+/// What `conch run`, `conch hold` and `conch rate` have in common: an event loop on one thread,
+/// signals as data, a client, and messages that keep nobody waiting.
 class session {
 public:
     session(const session&) = delete;

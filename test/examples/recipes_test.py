@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / 'src' / 'doc' / 'recipes.md'
 RECIPES = HERE / 'recipes'
 PATIENCE = 20
+SHELLS = [shell for shell in ('dash', 'bash') if shutil.which(shell)]
+TELLS_OF_TERM = "trap 'echo term; exit 5' TERM\n"
 
 
 class Page(unittest.TestCase):
@@ -49,6 +52,7 @@ class Recipes(unittest.TestCase):
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
+        self.server = server
         self.assertTrue(any('eady to accept connections' in line for line in server.stdout))
 
     def script(self, name, text):
@@ -108,6 +112,76 @@ class Recipes(unittest.TestCase):
         self.assertEqual(process.stdout.readline(), 'not under the lock yet\n')
         self.expect_to_wait('counter', holder, process,
                             'counts up to 7\nno longer under the lock\n')
+
+    def holding(self, shell, options='', trap='', **how):
+        """A script that holds the lock, and works until its input ends."""
+        script = self.start(shell, '-c', f'conch hold -b {options} deploy || exit\n{trap}'
+                                         'echo in\nread x\n', **how)
+        self.assertEqual(script.stdout.readline(), 'in\n')
+        return script
+
+    def expect_term(self, script):
+        said = script.stdout.read()
+        self.assertIn('term\n', said)
+        self.assertEqual(script.wait(PATIENCE), 5)
+        return said
+
+    def test_a_script_that_holds_a_lock_waits_for_another(self):
+        for shell in SHELLS:
+            with self.subTest(shell):
+                holder = self.hold('deploy')
+                self.expect_to_wait('deploy', holder, self.start(shell, 'hold.sh', '7'),
+                                    'deploys 7\n')
+
+    def test_a_killed_script_frees_its_lock_for_the_next(self):
+        for shell in SHELLS:
+            with self.subTest(shell):
+                script = self.holding(shell)
+                second = self.start(shell, 'hold.sh', '8')
+                self.wait_for_a_waiter('deploy')
+                script.kill()
+                self.assertEqual(second.communicate(timeout=PATIENCE)[0], 'deploys 8\n')
+
+    def test_a_script_whose_lock_is_taken_away_gets_sigterm(self):
+        for shell in SHELLS:
+            with self.subTest(shell):
+                script = self.holding(shell, '--lease 1', TELLS_OF_TERM)
+                self.assertEqual(self.ran('conch', 'release', '--force', 'deploy')[0], 0)
+                self.assertIn('taken away', self.expect_term(script))
+
+    def test_a_script_gets_sigterm_before_its_lease_ends_at_a_frozen_server(self):
+        script = self.holding('sh', '--lease 2', TELLS_OF_TERM)
+        self.server.send_signal(signal.SIGSTOP)
+        self.assertIn('about to be lost', self.expect_term(script))
+
+    def test_a_script_whose_holder_is_killed_gets_sigterm(self):
+        script = self.holding('sh', '', TELLS_OF_TERM)
+        _, answer = self.ran('conch', 'status', '--json', 'deploy')
+        os.kill(json.loads(answer)['pid'], signal.SIGKILL)
+        self.expect_term(script)
+
+    def test_kill_ends_the_group_of_a_stubborn_script(self):
+        script = self.holding('sh', '--kill --lease 1', "trap '' TERM\n", start_new_session=True)
+        self.assertEqual(self.ran('conch', 'release', '--force', 'deploy')[0], 0)
+        self.assertIn('killing process group', script.stdout.read())
+        self.assertEqual(script.wait(PATIENCE), -signal.SIGKILL)
+
+    def test_a_part_of_a_script_may_hold_a_lock(self):
+        for shell in SHELLS:
+            with self.subTest(shell):
+                status, said = self.ran(shell, '-c', (
+                    '(fence=$(conch hold -b --fenced part) || exit\n'
+                    '[ "$fence" -gt 0 ] && conch hold -bqn part\n'
+                    'echo $?)\n'
+                    'conch hold -b -w 20 part && echo free\n'))
+                self.assertEqual((status, said), (0, '1\nfree\n'))
+
+    def test_without_b_a_lock_is_held_until_the_input_ends(self):
+        holder = self.start('conch', 'hold', '--fenced', 'deploy')
+        self.assertRegex(holder.stdout.readline(), '^held deploy [1-9][0-9]*\n$')
+        second = self.start('sh', 'hold.sh', '9')
+        self.expect_to_wait('deploy', holder, second, 'deploys 9\n')
+        self.assertEqual(holder.returncode, 0)
 
     def cron_runs(self):
         last = (RECIPES / 'nightly.cron').read_text().splitlines()[-1]

@@ -16,7 +16,8 @@ using namespace conch::test;
 
 using option_set = std::set<std::string>;
 
-const words all_commands{"run", "rate", "ls", "top", "who", "status", "watch", "release", "demo"};
+const words all_commands{"run", "rate",   "hold",  "ls",      "top",
+                         "who", "status", "watch", "release", "demo"};
 
 std::string source(const std::string& file) {
     std::ifstream in{std::string{CONCH_PROGRAM_SOURCES} + '/' + file};
@@ -53,7 +54,7 @@ option_set options_of(const std::string& command) {
 
 /// Those of flock that the table leaves out.
 option_set other_names(const std::string& command) {
-    if (command == "run") {
+    if (command == "run" || command == "hold") {
         return {"--nb", "--timeout"};
     }
     return command == "rate" ? option_set{"--timeout"} : option_set{};

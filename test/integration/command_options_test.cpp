@@ -140,6 +140,13 @@ TEST_F(options_command_test, what_does_not_fit_together_is_64_and_one_line) {
                                    {"run", "--max-hold", "5", "--grace", "5", "lock", "true"},
                                    {"run", "--connect-timeout", "0", "lock", "true"},
                                    {"--redis", "unix:///none", "status", "lock"},
+                                   {"hold"},
+                                   {"hold", ""},
+                                   {"hold", "lock", "true"},
+                                   {"hold", "-c", "true", "lock"},
+                                   {"hold", "-b", "-n", "-w", "1", "lock"},
+                                   {"hold", "--grace", "16", "lock"},
+                                   {"hold", "--kill=no", "lock"},
                                    {"help", "walk"},
                                    {"help", "run", "more"}};
     for (const words& w : wrong) {

@@ -6,21 +6,23 @@ _conch() {
     local current=$2 previous=$3 command=${COMP_WORDS[1]-} options i
     local server='--redis --connect-timeout --help -h'
     local lock="--plain --fair --rw --semaphore $server"
+    local terms="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -l --lock -s --shared
+        --at-most --lease --max-hold --grace --fenced --service -v --verbose -q --quiet $lock"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(
-            compgen -W 'run rate ls top who status watch release demo help --help --version' -- "$current")
+            compgen -W 'run rate hold ls top who status watch release demo help --help --version' -- "$current")
         return
     fi
     case $command in
         run)
-            options="-n --nonblock --nb -w --wait --timeout -E --conflict-exit-code -c --command
-                -l --lock -s --shared --at-most --lease --max-hold --grace --fenced --service -v --verbose -q --quiet $lock"
+            options="-c --command $terms"
             ;;
         rate)
             options="--limit --per --permits --fixed --burst -w --wait --timeout -E
                 --conflict-exit-code -c --command --service -v --verbose -q --quiet $server"
             ;;
+        hold) options="-b --background --kill $terms" ;;
         ls) options="--json --sort --held-longer --plain --page --pause $server" ;;
         top) options="--interval --sort --plain --page --pause $server" ;;
         who) options="--json $server" ;;
@@ -29,7 +31,7 @@ _conch() {
         release) options="--force $lock" ;;
         demo) options='--processes --coroutines --seconds --redis --help -h' ;;
         help)
-            mapfile -t COMPREPLY < <(compgen -W 'run rate ls top who status watch release demo' -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W 'run rate hold ls top who status watch release demo' -- "$current")
             return
             ;;
         *) return ;;
