@@ -35,10 +35,11 @@ private:
     const char* contradiction(const held& h, errc why) const {
         const client_node& node = *all_.clients()[h.client];
         if (why == errc::lock_lost || why == errc::lost_in_failover) {
-            return !missed(h)                       ? "though the server never missed it"
-                   : why == errc::lock_lost         ? nullptr
-                   : all_.how().replaces_servers() ? nullptr
-                                                    : "though no server was replaced";
+            // A master that says that it is a replica is taken for one.
+            const bool replaced = all_.how().replaces_servers() || all_.how().has(fault::read_only);
+            return !missed(h)                           ? "though the server never missed it"
+                   : why == errc::lock_lost || replaced ? nullptr
+                                                        : "though no server was replaced";
         }
         if (why == errc::client_closed) {
             return !node.closing()                       ? "though its client isn't closed"
