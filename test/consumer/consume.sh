@@ -9,6 +9,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prefix="$CONCH_WORK/moved prefix"
+unity=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=24)  # it is compiled again and again
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 
 fail() { echo "consume.sh: $*" >&2; exit 1; }
@@ -117,7 +118,7 @@ shared_program() {
     local folder="$CONCH_WORK/shared_program"
     cmake -S "$CONCH_SOURCE" -B "$folder/build" -G "$CMAKE_GENERATOR" \
         "-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" \
-        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON
+        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF "${unity[@]}"
     cmake --build "$folder/build"
     cmake --install "$folder/build" --prefix "$folder/first prefix"
     rm -rf "$folder/build"
@@ -131,8 +132,7 @@ shared_program() {
 # add_subdirectory: static, in unity; brings nothing but the library
 add_subdirectory() {
     local folder="$CONCH_WORK/add_subdirectory"
-    builds "$here/add_subdirectory" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" \
-        -DCMAKE_UNITY_BUILD=ON
+    builds "$here/add_subdirectory" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" "${unity[@]}"
     uses "$folder/consumer_20" static
     ctest --test-dir "$folder" -N | grep -q '^Total Tests: 0$' || fail "tests of the library"
     cmake --install "$folder" --prefix "$CONCH_WORK/nothing"
@@ -143,8 +143,8 @@ add_subdirectory() {
 # without_tls: needs no OpenSSL, and says so to who wants TLS
 without_tls() {
     local folder="$CONCH_WORK/without_tls"
-    builds "$here/without_tls" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" -DCONCH_TLS=OFF \
-        -DCMAKE_UNITY_BUILD=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+    builds "$here/without_tls" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" "${unity[@]}" \
+        -DCONCH_TLS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
     readelf -d "$folder/without_tls" | grep -q 'NEEDED.*lib\(ssl\|crypto\)' && fail "it has OpenSSL"
     "$folder/without_tls" || fail "TLS is not refused"
 }
@@ -153,7 +153,7 @@ without_tls() {
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"
     builds "$here/fetch_content" "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
-        -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON
+        -DBUILD_SHARED_LIBS=ON "${unity[@]}"
     uses "$folder/consumer_20" shared
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
