@@ -29,7 +29,9 @@ public:
         if (t >= clean_.load(std::memory_order_acquire)) {
             clean_until(t);
         }
-        count_of(t).fetch_add(1, std::memory_order_relaxed);
+        if (clean_.load(std::memory_order_acquire) - 1 - t < kept) {  // else told very late
+            count_of(t).fetch_add(1, std::memory_order_relaxed);
+        }
     }
     void ended(time_point began, time_point at) noexcept {
         const std::int64_t t = unit_of(began);

@@ -9,12 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 namespace conch::cli {
 
 std::optional<int> background::start() {
-    std::signal(SIGCHLD, SIG_DFL);  // ignored, the child's status would be gone
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         throw os_failure("cannot start a process", errno);
@@ -51,7 +49,7 @@ int background::status_of(pid_t child, int pipe) noexcept {
 }
 
 // Who reads the output would wait for its end.
-void background::let_go() noexcept {
+bool background::let_go() noexcept {
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing >= 0) {
         ::dup2(nothing, STDIN_FILENO);
@@ -61,9 +59,10 @@ void background::let_go() noexcept {
         }
     }
     const char word = 0;
-    [[maybe_unused]] const auto n = ::write(pipe_, &word, 1);
+    const bool told = ::write(pipe_, &word, 1) == 1;
     ::close(pipe_);
     pipe_ = -1;
+    return told;
 }
 
 }  // namespace conch::cli

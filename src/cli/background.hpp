@@ -18,8 +18,9 @@ public:
 
     /// Of the child: a descriptor that has an error once the process that was started has ended.
     int starter() const noexcept { return pipe_; }
-    /// Of the child: the process that was started ends with 0. Input and output are closed.
-    void let_go() noexcept;
+    /// Of the child: the process that was started ends with 0. Input and output are closed. False
+    /// if it has ended before, by a signal.
+    bool let_go() noexcept;
 
 private:
     static int status_of(pid_t child, int pipe) noexcept;

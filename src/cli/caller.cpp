@@ -68,4 +68,8 @@ void caller::signal(int number) const noexcept {
     }
 }
 
+bool caller::group_is_left() const noexcept { return ::kill(-group_, 0) == 0; }
+
+void caller::kill_group() const noexcept { ::kill(-group_, SIGKILL); }
+
 }  // namespace conch::cli

@@ -30,6 +30,10 @@ public:
     int descriptor() const noexcept { return descriptor_; }
     /// Nothing happens once it has ended.
     void signal(int number) const noexcept;
+    /// Processes of the group are left, the caller or others. Their number is theirs alone.
+    bool group_is_left() const noexcept;
+    /// Once it got SIGTERM: ends them, whether or not the caller is one of them still.
+    void kill_group() const noexcept;
 
 private:
     pid_t pid_;

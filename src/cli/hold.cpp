@@ -4,6 +4,10 @@
 #include "cli/hold_session.hpp"
 #include "cli/text.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
@@ -36,6 +40,18 @@ constexpr const char* hold_help_end =
     "  74  standard output can't be written\n"
     "  75  the lock was lost, or --max-hold was reached\n";
 
+/// What is opened later must not become the input or the output of this process. The children of
+/// one that ignores SIGCHLD lose their numbers before anybody asks how they ended.
+void take_nothing_over() {
+    for (int fd = 0; fd >= 0 && fd <= STDERR_FILENO;) {
+        fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fd > STDERR_FILENO) {
+            ::close(fd);
+        }
+    }
+    std::signal(SIGCHLD, SIG_DFL);
+}
+
 int hold_in(const hold_plan& plan, const caller& whose, background* place) {
     std::optional<hold_session> session;
     try {
@@ -55,6 +71,7 @@ int hold_in(const hold_plan& plan, const caller& whose, background* place) {
 }  // namespace
 
 int hold_lock(const word_list& words) {
+    take_nothing_over();
     const po::options_description options = hold_options();
     const std::optional<hold_plan> plan = read_hold_plan(words, options);
     if (!plan) {

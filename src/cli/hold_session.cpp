@@ -6,6 +6,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -25,14 +26,26 @@ namespace {
 
 int copy_of(int descriptor) noexcept { return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3); }
 
-/// Reads and forgets what is there; true at the end.
-bool has_ended(int input) noexcept {
-    pollfd readable{input, POLLIN, 0};
+/// The input, opened anew where it can be: whoever has the same one keeps their way to read it.
+int own_input() noexcept {
+    const int own = ::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return own >= 0 ? own : copy_of(STDIN_FILENO);
+}
+
+enum class input { goes_on, is_over, belongs_to_another, is_none };
+
+/// Reads and forgets what is there.
+input read_input(int descriptor) noexcept {
+    pollfd readable{descriptor, POLLIN, 0};
     if (::poll(&readable, 1, 0) <= 0) {
-        return false;  // somebody else has read it
+        return input::goes_on;  // somebody else has read it
     }
     char some[4096];
-    return ::read(input, some, sizeof some) == 0;
+    const ssize_t n = ::read(descriptor, some, sizeof some);
+    return n == 0                                       ? input::is_over
+           : n > 0 || errno == EAGAIN || errno == EINTR ? input::goes_on
+           : errno == EIO ? input::belongs_to_another  // the terminal, which is another's now
+                          : input::is_none;
 }
 
 }  // namespace
@@ -123,7 +136,7 @@ void hold_session::tell_held() {
     }
     over_ = over_ || !std::cout.flush();
     if (background_ != nullptr && !over_) {
-        background_->let_go();
+        over_ = !background_->let_go();
     }
 }
 
@@ -157,10 +170,15 @@ asio::awaitable<void> hold_session::warn_caller() {
     const duration left = lease_end_ - clock::now() - time_to_die();
     const time_point last =
         clock::now() + (held ? left : std::min({left, plan_.grace, longest_grace}));
-    while (!over_ && (kills_ ? clock::now() < last : hold_.owns_lock())) {
-        co_await nap(kills_ ? last - clock::now() : 1s);
+    // A script may end before what it started. This process may be one of its group itself.
+    const bool outside = background_ != nullptr || !caller_.beside();
+    const auto goes_on = [&] { return kills_ && outside ? caller_.group_is_left() : !over_; };
+    while (goes_on() && (kills_ ? clock::now() < last : hold_.owns_lock())) {
+        co_await nap(kills_ ? std::min<duration>(last - clock::now(), 50ms) : 1s);
     }
-    if (kills_) {
+    if (kills_ && outside) {
+        caller_.kill_group();
+    } else if (kills_) {
         caller_.signal(SIGKILL);
     }
 }
@@ -181,15 +199,20 @@ asio::awaitable<void> hold_session::watch_caller() {
 // A file, /dev/null or a closed input has no end that could come.
 asio::awaitable<void> hold_session::watch_input() {
     error_code failed;
-    lifeline_.assign(copy_of(STDIN_FILENO), failed);
-    while (!failed) {
+    lifeline_.assign(own_input(), failed);
+    input now = input::goes_on;
+    while (!failed && now != input::is_none && now != input::is_over) {
+        if (now == input::belongs_to_another) {
+            asio::steady_timer pause{io_, 1s};
+            co_await pause.async_wait(as_result);
+        }
         const auto [ec] =
             co_await lifeline_.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
         failed = ec;
-        if (!failed && has_ended(lifeline_.native_handle())) {
-            nobody_is_left();
-            co_return;
-        }
+        now = failed ? now : read_input(lifeline_.native_handle());
+    }
+    if (now == input::is_over) {
+        nobody_is_left();
     }
 }
 

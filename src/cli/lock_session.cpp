@@ -37,7 +37,7 @@ asio::awaitable<error_code> lock_session::acquire() {
     }
     if (plan_.at_most > 0) {
         const error_code not_set = co_await set_permits();
-        if (not_set) {
+        if (not_set || stop_signal_ != 0) {
             co_return not_set;
         }
     }

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 asio::awaitable<void> work(conch::client& redis) {
     for (const char* name : {"orders:7", "orders:8", "orders:9"}) {
         const conch::mutex m{redis, name};
-        conch::hold h = co_await m.async_lock({.wait = 2s});
+        conch::hold h = co_await m.async_lock({.wait = 10s});
         conch::hold second = co_await m.async_try_lock();  // of the same lock: it is busy
         co_await h.async_unlock();
     }
