@@ -167,8 +167,9 @@ class Recipes(unittest.TestCase):
         self.assertEqual(script.wait(PATIENCE), -signal.SIGKILL)
 
     def test_kill_ends_what_a_script_leaves_behind(self):
-        stubborn = """sh -c 'trap "" TERM; echo in; sleep 60' & wait"""
-        script = self.start('sh', '-c', f'conch hold -b --kill --lease 10 deploy || exit\n{stubborn}',
+        stubborn = """sh -c 'trap "" TERM; echo in; tail -f /dev/null' & wait"""
+        script = self.start('sh', '-c',
+                            f'conch hold -b --kill --lease 10 deploy || exit\n{stubborn}',
                             start_new_session=True)
         self.assertEqual(script.stdout.readline(), 'in\n')
         self.assertEqual(self.ran('conch', 'release', '--force', 'deploy')[0], 0)
