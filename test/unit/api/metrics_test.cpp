@@ -252,4 +252,14 @@ TEST(age_counts, a_unit_of_a_round_before_does_not_count) {
     EXPECT_EQ(ages.young(zero + 10'000s), 0);
 }
 
+TEST(age_counts, who_is_told_a_round_late_does_not_count_in_the_place_of_another) {
+    impl::age_counts ages{1s};
+    const time_point zero{};
+    ages.began(zero + 200s);
+    ages.began(zero + 60s);  // the place of 188
+    EXPECT_EQ(ages.young(zero + 200s), 1);
+    ages.ended(zero + 60s, zero + 201s);
+    EXPECT_EQ(ages.young(zero + 201s), 1);
+}
+
 }  // namespace
