@@ -80,7 +80,6 @@ void connection::on_greeted(void* self) {
         const bool lasting = c.greeting_.failed_for_good();
         c.down_.failure = why;
         c.down_.met_replica = why == errc::read_only;
-        c.was_replica_ = c.was_replica_ || c.down_.met_replica;
         c.down_.lasting = lasting ? why : errc{};
         c.break_off(c.greeting_.words());
         if (lasting) {
@@ -95,15 +94,21 @@ void connection::on_greeted(void* self) {
     if (c.now_ - c.down_.since >= worth_telling) {
         c.failures_.over(c.no_connection());
     }
-    if (c.served_.known() && (c.target_ != c.served_ || c.was_replica_)) {
-        ++c.moves_;
-    }
-    c.served_ = c.target_;
-    c.was_replica_ = false;
-    c.old_.fence(c.greeting_.run_id(), c.target_);
+    c.meet_server();
     c.events_.ready(c.events_.owner);
     c.timers_.cancel(c.timer_);
     c.watch();
+}
+
+// Who doesn't tell of its data may have lost some. An address says less: servers take each other's.
+void connection::meet_server() {
+    const std::string& data = greeting_.replication_id();
+    if (served_.known() && (data.empty() || data != served_data_)) {
+        ++moves_;
+    }
+    served_ = target_;
+    served_data_ = data;
+    old_.fence(greeting_.run_id(), target_);
 }
 
 void connection::broken(std::string_view why, errc lasting) {
@@ -122,11 +127,6 @@ void connection::broken(std::string_view why, errc lasting) {
     down_.failure = down_.lasting = lasting;
     break_off(why);
     events_.lost(events_.owner, lasting);
-}
-
-void connection::demoted() {
-    was_replica_ = true;
-    broken("the server became a replica");
 }
 
 void connection::serves() noexcept {

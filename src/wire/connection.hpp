@@ -76,15 +76,13 @@ public:
     bool may_still_run(time_point first, time_point last) const noexcept {
         return old_.may_still_run(first, last);
     }
-    /// How many times another server took this one's place, or this one was another's replica, and
-    /// so has lost what that did not have. May overflow.
+    /// How many times the data became others: another server took this one's place, or this one
+    /// was another's replica or ended, and so may have lost the last of them. May overflow.
     std::uint8_t moves() const noexcept { return moves_; }
     const std::string& last_words() const noexcept { return last_words_; }
     void remember_words(std::string_view words) { last_words_ = words; }
     /// Leaves this connection, for this reason.
     void leave(std::string_view why) { broken(why); }
-    /// Leaves this connection, as the server is no master any more.
-    void demoted();
     /// What the server said has no sense.
     void violated(std::string_view what);
     /// A sign of life.
@@ -159,6 +157,7 @@ private:
     static void on_timer(void* self);
 
     void connect();
+    void meet_server();
     void pause();
     void break_off(std::string_view why);
     void let_go(bool pauses);
@@ -180,7 +179,7 @@ private:
     std::uint64_t epoch_ = 0;  // the number of the last connection that was tried
     outage down_{};
     address served_{};  // where it was last ready
-    bool was_replica_ = false;  // since then
+    std::string served_data_{};  // the replication id there
     std::uint8_t moves_ = 0;
     std::string& last_words_;
     core::repeated_log failures_{log_, timers_, now_};

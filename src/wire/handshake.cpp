@@ -6,11 +6,28 @@
 namespace conch::wire {
 namespace {
 
-constexpr std::size_t longest_run_id = 64;  // Redis' own have 40 characters
+constexpr std::size_t longest_id = 64;  // Redis' own have 40 characters
 
 // Of an unknown command the server repeats the arguments, and so the password.
 std::string_view without_arguments(std::string_view words) noexcept {
     return words.substr(0, words.find(", with args"));
+}
+
+// The rest of the line that begins with `label`.
+std::string_view find_line(std::string_view text, std::string_view label) noexcept {
+    for (std::size_t at = 0; (at = text.find(label, at)) != text.npos; at += label.size()) {
+        if (at == 0 || text[at - 1] == '\n') {
+            const std::size_t begin = at + label.size();
+            return text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+        }
+    }
+    return {};
+}
+
+// Some ids are kept: of a longer one nothing is believed.
+std::string_view find_id(std::string_view text, std::string_view label) noexcept {
+    const std::string_view id = find_line(text, label);
+    return id.size() <= longest_id ? id : std::string_view{};
 }
 
 }  // namespace
@@ -41,6 +58,7 @@ void handshake::start(pipeline& p) {
     words_.clear();
     client_id_ = 0;
     run_id_.clear();
+    replication_id_.clear();
     add(p, step::hello);
     if (expected_ == role::sentinel || expected_ == role::discovery) {
         return;
@@ -48,10 +66,8 @@ void handshake::start(pipeline& p) {
     if (settings_.database != 0) {
         add(p, step::select);
     }
-    if (expected_ == role::master) {
-        add(p, step::role);
-    }
-    add(p, step::info);
+    add(p, step::replication);
+    add(p, step::server);
     for (std::size_t i = 0; i < preloaded_scripts; ++i) {
         add(p, step::load, static_cast<script_id>(i));
     }
@@ -83,8 +99,8 @@ void handshake::encode(call& c, resp::writer& w) {
             return;
         }
         case step::select: w.command(2).arg("SELECT").arg(s.database); return;
-        case step::role: w.command(1).arg("ROLE"); return;
-        case step::info: w.command(2).arg("INFO").arg("server"); return;
+        case step::replication: w.command(2).arg("INFO").arg("replication"); return;
+        case step::server: w.command(2).arg("INFO").arg("server"); return;
         case step::load:
             w.command(3).arg("SCRIPT").arg("LOAD").arg(get_script(g.script).body);
             return;
@@ -130,32 +146,29 @@ void handshake::answer(const greeting& g, const outcome& o) {
                 fail(why, o.reply.text(), why != errc::server_unavailable);
             }
             return;
-        case step::role: judge_role(o); return;
-        case step::info: {
-            const std::string_view text = o.answered() ? o.reply.text() : std::string_view{};
-            constexpr std::string_view label = "\nrun_id:";
-            const std::size_t at = text.find(label);
-            if (at != std::string_view::npos) {
-                const std::size_t begin = at + label.size();
-                const std::size_t size = text.find_first_of("\r\n", begin) - begin;
-                // Some are kept (link::unfenced_): of a longer one nothing is believed.
-                run_id_ = size <= longest_run_id ? text.substr(begin, size) : std::string_view{};
+        case step::replication:
+            if (o.answered()) {
+                replication_id_ = find_id(o.reply.text(), "master_replid:");
+                judge_role(find_line(o.reply.text(), "role:"));
             }
             return;
-        }
+        case step::server:
+            if (o.answered()) {
+                run_id_ = find_id(o.reply.text(), "run_id:");
+            }
+            return;
         case step::load: return;
     }
 }
 
-void handshake::judge_role(const outcome& o) {
-    if (!o.answered()) {
+void handshake::judge_role(std::string_view is) {
+    if (expected_ != role::master) {
         return;
     }
-    const std::string_view is = o.reply.at(0).text();
     if (is.empty()) {
-        fail(errc::protocol_error, "ROLE was not answered with a role", false);
+        fail(errc::protocol_error, "INFO replication was not answered with a role", false);
     } else if (is != "master") {
-        fail(errc::read_only, "the server is no master: ROLE says " + std::string{is}, false);
+        fail(errc::read_only, "the server is no master but a " + std::string{is}, false);
     }
 }
 

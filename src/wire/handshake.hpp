@@ -16,11 +16,12 @@
 
 namespace conch::wire {
 
-/// What a connection begins with, in one write: HELLO 3 with AUTH and SETNAME, SELECT, ROLE (where
-/// it must be a master), INFO server (for the run id), SCRIPT LOAD of each script; HELLO alone
-/// before a sentinel, or a node that is only asked for masters. A script that can't be loaded, or a
-/// run id that can't be read, is no failure: scripts are then sent when they are missed, and the
-/// old connection is not fenced. Nor is a ROLE that this user may not ask for.
+/// What a connection begins with, in one write: HELLO 3 with AUTH and SETNAME, SELECT, INFO
+/// replication (for the role and the replication id), INFO server (for the run id), SCRIPT LOAD of
+/// each script; HELLO alone before a sentinel, or a node that is only asked for masters. A script
+/// that can't be loaded, or an INFO that this user may not ask for, is no failure: scripts are then
+/// sent when they are missed, the old connection is not fenced, and the server is taken for a
+/// master, and for another one than before.
 class handshake {
 public:
     /// Calls `on_done(owner)` once all is answered, or one step failed.
@@ -42,9 +43,12 @@ public:
     std::int64_t client_id() const noexcept { return client_id_; }
     /// Which process the server is; empty if it would not tell.
     const std::string& run_id() const noexcept { return run_id_; }
+    /// Which history its data have: another one once it has been a replica, or was started again.
+    /// Empty if it would not tell.
+    const std::string& replication_id() const noexcept { return replication_id_; }
 
 private:
-    enum class step : std::uint8_t { hello, select, role, info, load };
+    enum class step : std::uint8_t { hello, select, replication, server, load };
 
     struct greeting : call {
         greeting() noexcept;
@@ -59,7 +63,7 @@ private:
 
     void add(pipeline& p, step what, script_id script = {});
     void answer(const greeting& g, const outcome& o);
-    void judge_role(const outcome& o);
+    void judge_role(std::string_view is);
     void fail(errc why, std::string_view words, bool for_good);
 
     const config& settings_;
@@ -75,6 +79,7 @@ private:
     std::string words_{};
     std::int64_t client_id_ = 0;
     std::string run_id_{};
+    std::string replication_id_{};
 };
 
 }  // namespace conch::wire

@@ -106,7 +106,7 @@ bool link::demoted(std::string_view words) {
         return false;
     }
     if (ready()) {
-        connection_.demoted();
+        connection_.leave("the server became a replica");
     }
     return true;
 }

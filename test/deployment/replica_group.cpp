@@ -30,7 +30,7 @@ replica_group::replica_group(const std::optional<node_certificate>& shown) {
 }
 
 void replica_group::add(const std::optional<node_certificate>& shown) {
-    cli::private_redis::options o{.tcp = !shown, .arguments = arguments_for_user(watched_rights())};
+    cli::private_redis::options o{.tcp = !shown, .arguments = arguments_for_user()};
     std::vector<std::string>& all = o.arguments;
     all.insert(all.end(), {"--repl-diskless-sync-delay", "0"});
     const std::string host = shown ? shown->host : std::string{usual_host};

@@ -97,11 +97,11 @@ TEST_F(sentinel_rights_test, slow_each_right_at_the_sentinels_is_needed) {
 
 TEST_F(sentinel_rights_test, slow_who_may_not_ask_for_the_role_is_not_kept_from_the_master) {
     for (std::size_t i = 0; i < sentinel_group::server_count; ++i) {
-        group.raw(i).must({"ACL", "SETUSER", std::string{conch_user}, "-role"});
+        group.raw(i).must({"ACL", "SETUSER", std::string{conch_user}, "-info"});
     }
     run([&]() -> asio::awaitable<void> {
         hold h = co_await mutex{a, "m"}.async_lock();
-        EXPECT_EQ(group.raw(0).refused(), (std::vector<std::string>{"role"}));
+        EXPECT_EQ(group.raw(0).refused(), (std::vector<std::string>{"info"}));
         co_await h.async_unlock();
     });
 }

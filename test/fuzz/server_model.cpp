@@ -175,7 +175,10 @@ std::string server_model::run(const words& command, session& by, time_point now)
         return "+OK\r\n";
     }
     if (what == "INFO") {
-        return bulk("# Server\r\nrun_id:" + std::to_string(process_) + "\r\nport:1\r\n");
+        const std::string id = std::to_string(process_);
+        return command.size() > 1 && command[1] == "replication"
+                   ? bulk("# Replication\r\nrole:master\r\nmaster_replid:" + id + "\r\n")
+                   : bulk("# Server\r\nrun_id:" + id + "\r\nport:1\r\n");
     }
     if (what == "SCRIPT") {
         for (std::size_t i = 0; i < wire::script_count; ++i) {

@@ -135,7 +135,6 @@ TEST(acl_readme_test, the_readme_names_the_rights_of_the_user_that_all_tests_run
 }
 
 TEST(acl_readme_test, the_readme_names_the_rights_where_there_are_several_servers) {
-    EXPECT_EQ(rights_of_page("with Sentinel also, at each server"), sorted(watched_rights()));
     EXPECT_EQ(rights_of_page("with Sentinel, at each sentinel"), sorted(rights_at_sentinels()));
     rights_list all = rights_of_page("in a cluster also, at each node");
     if (server_has_shard_messages()) {

@@ -135,6 +135,7 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
 fake_redis::fake_redis(const settings& s) : how_{s}, random_{s.seed} {
     for (std::size_t i = 0; i < fleet_.processes(); ++i) {
         run_ids_.push_back(random_hex(random_));
+        begin_history(i);
     }
 }
 
@@ -284,6 +285,15 @@ bool fake_redis::any_script() const noexcept {
     return std::any_of(scripts_.begin(), scripts_.end(), [](const auto& s) { return !s.empty(); });
 }
 
+void fake_redis::begin_history(fleet::process p) {
+    replication_ids_.resize(fleet_.processes());
+    replication_ids_[p] = random_hex(random_);
+}
+
+const std::string& fake_redis::replication_id() const noexcept {
+    return replication_ids_[fleet_.master_seen(now_at_, fleet_.shard_of(now_at_))];
+}
+
 bool fake_redis::any_expires(std::int64_t now_us) const {
     for (fleet::process p = 0; p < data_.count(); ++p) {
         if (data_.of(p).any_expires(now_us / 1000)) {
@@ -303,6 +313,7 @@ void fake_redis::restart(bool keep_data, fleet::process at) {
     std::erase_if(sessions_, [&](const auto& s) { return s.second.at == at; });
     scripts_[at].clear();
     run_ids_[at] = random_hex(random_);
+    begin_history(at);
     refusal_.reset();
     if (fleet_.processes() == 1) {
         ready_.clear();

@@ -269,6 +269,8 @@ public:
     }
     const settings& how() const noexcept { return how_; }
     const std::string& run_id() const noexcept { return run_ids_[now_at_]; }
+    /// A replica has that of its master. Who becomes a master, or starts, has a new one.
+    const std::string& replication_id() const noexcept;
     std::map<connection, session>& sessions() noexcept { return sessions_; }
     std::set<std::string, std::less<>>& scripts() noexcept { return scripts_[now_at_]; }
     /// How many sessions got it.
@@ -321,11 +323,14 @@ private:
     std::optional<std::string> refused_by_role(const session& s, const command& c) const;
     std::string pointed(std::string_view word, std::uint16_t slot, fleet::process to);
 
+    void begin_history(fleet::process p);
+
     const settings how_;
     std::uint64_t random_;
     std::uint64_t confirmations_ = 0;  // that were asked for
     fleet fleet_{how_.run_as};
     std::vector<std::string> run_ids_{};
+    std::vector<std::string> replication_ids_{};
     fleet::process now_at_ = 0;  // runs a command
     std::map<std::uint16_t, effect*> moved_by_{};
     data_sets data_{fleet_};

@@ -116,7 +116,9 @@ std::string canned_redis::handshake(std::size_t connection, const words& command
     if (name == "INFO") {
         const std::string text =
             "txt:# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
-            "run_id:0123456789abcdef0123456789abcdef01234567\r\ntcp_port:0\r\n";
+            "run_id:0123456789abcdef0123456789abcdef01234567\r\ntcp_port:0\r\n"
+            "\r\n# Replication\r\nrole:master\r\n"
+            "master_replid:123456789abcdef0123456789abcdef012345678\r\n";
         return "=" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
     }
     if (name == "CLIENT" && command.size() > 1) {
@@ -136,9 +138,6 @@ std::string canned_redis::handshake(std::size_t connection, const words& command
 }
 
 std::string canned_redis::topology(const std::string& name, const words& command) {
-    if (name == "ROLE") {
-        return "*3\r\n" + bulk("master") + number(0) + "*0\r\n";
-    }
     if (name == "SENTINEL" && command.size() > 1) {
         const bool asks_for_all = upper(command[1]) == "MASTER";
         return asks_for_all ? "%1\r\n" + bulk("config-epoch") + bulk("1")

@@ -84,9 +84,6 @@ inline std::vector<std::string> arguments_for_user(const std::vector<std::string
     return out;
 }
 
-/// Also, at a server that sentinels watch.
-inline std::vector<std::string> watched_rights() { return {"+role"}; }
-
 /// At sentinels, and nothing else there.
 inline std::vector<std::string> rights_at_sentinels() {
     return {"resetchannels",
@@ -103,7 +100,7 @@ inline std::vector<std::string> shard_rights() {
 
 /// Also, in a cluster: what is added at the end is for the messages of a shard.
 inline std::vector<std::string> cluster_rights() {
-    std::vector<std::string> out{"+role", "+asking", "+cluster|slots"};
+    std::vector<std::string> out{"+asking", "+cluster|slots"};
     if (server_has_shard_messages()) {
         const std::vector<std::string> more = shard_rights();
         out.insert(out.end(), more.begin(), more.end());

@@ -170,6 +170,7 @@ std::set<std::string> fake_redis::keys_at(fleet::process p, std::int64_t now_us)
 
 void fake_redis::promote(std::size_t shard) {
     fleet_.promote(shard);
+    begin_history(fleet_.master(shard));
     learn(fleet_.master(shard));
 }
 

@@ -11,16 +11,6 @@ namespace {
 
 constexpr const char* host = "127.0.0.1";
 
-reply role(fake_redis& r, session& s, arguments) {
-    const fleet& f = r.processes();
-    if (f.is_master(s.at)) {
-        return reply::array({reply::bulk("master"), reply::number(0), reply::array()});
-    }
-    const auto port = fleet::port_of(f.master_seen(s.at, f.shard_of(s.at)));
-    return reply::array({reply::bulk("slave"), reply::bulk(host), reply::number(port),
-                         reply::bulk("connected"), reply::number(0)});
-}
-
 reply node(fleet::process p) {
     return reply::array({reply::bulk(host), reply::number(fleet::port_of(p)),
                          reply::bulk(std::string(40, static_cast<char>('a' + p))), reply::array()});
@@ -123,7 +113,6 @@ reply wait(fake_redis& r, session& s, arguments a) {
 constexpr unsigned l = command::while_loading;
 constexpr unsigned n = command::not_in_scripts;
 constexpr command commands[] = {
-    {"role", 1, l | n, role},
     {"cluster", -2, l | n, cluster},
     {"asking", 1, n, asking},
     {"ssubscribe", 2, l | n, ssubscribe},

@@ -107,12 +107,18 @@ reply time(fake_redis& r, session&, arguments) {
                          reply::bulk(std::to_string(r.clock_us() % 1'000'000))});
 }
 
-reply info(fake_redis& r, session&, arguments) {
-    return {reply::kind::verbatim,
-            0,
-            "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:" + r.run_id() +
-                "\r\n",
-            {}};
+reply info(fake_redis& r, session& s, arguments a) {
+    std::string text;
+    if (a.size() < 2 || same_word(a[1], "server")) {
+        text = "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:" + r.run_id() +
+               "\r\n";
+    }
+    if (a.size() < 2 || same_word(a[1], "replication")) {
+        text += "# Replication\r\nrole:";
+        text += r.processes().is_master(s.at) ? "master" : "slave";
+        text += "\r\nmaster_replid:" + r.replication_id() + "\r\n";
+    }
+    return {reply::kind::verbatim, 0, text, {}};
 }
 
 reply kill(fake_redis& r, session& s, arguments a) {

@@ -168,7 +168,7 @@ void cluster_engine::refuse_to_tell(std::string_view words) {
 }
 
 void cluster_engine::connect(std::string_view host, std::string_view run) {
-    std::string answers = hello(7) + array(bulk("master"), integer(0)) + info(run);
+    std::string answers = hello(7) + replication("master", run) + info(run);
     for (std::size_t n = 0; n < wire::preloaded_scripts; ++n) {
         answers += bulk("sha");
     }

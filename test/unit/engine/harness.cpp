@@ -109,15 +109,14 @@ void engine_harness::open() {
         connected_ = wanted();
         engine.connected(place_);
     });
-    const std::size_t steps =
-        (settings.database != 0 ? 3 : 2) + (settings.sentinel ? 1 : 0) + wire::preloaded_scripts;
+    const std::size_t steps = (settings.database != 0 ? 4 : 3) + wire::preloaded_scripts;
     EXPECT_EQ(sent_.size(), steps) << "something was written before the greeting was answered";
     sent_ = before;
 }
 
 void engine_harness::connect(std::int64_t client_id, std::string_view run) {
     open();
-    feed(greeting(client_id, run, settings.database != 0, settings.sentinel.has_value()));
+    feed(greeting(client_id, run, settings.database != 0));
 }
 
 void engine_harness::connect_and_refuse(std::string_view words) {

@@ -56,7 +56,7 @@ TEST_F(topology_cluster_durable, is_made_for_a_master_that_is_asked_and_no_other
     const std::size_t there = durable_place_of("m2:7000");
     EXPECT_TRUE(wanted(there));
     EXPECT_FALSE(wanted(place_of("m2:7000")));
-    EXPECT_EQ(meet(there).at(1), "ROLE");
+    EXPECT_EQ(meet(there).at(1), "INFO replication");
     EXPECT_EQ(sent(there), lines{"b"});
 }
 

@@ -45,7 +45,7 @@ TEST_F(topology_cluster, each_call_goes_to_the_master_of_its_part) {
     EXPECT_EQ(serving(5461), "m2:7000");
     EXPECT_FALSE(wanted(place_of("m2:7000"))) << "nothing is asked of it";
     for (const char* const m : {"m1:7000", "m3:7000"}) {
-        EXPECT_EQ(meet(place_of(m)).at(1), "ROLE");
+        EXPECT_EQ(meet(place_of(m)).at(1), "INFO replication");
     }
     EXPECT_EQ(sent(place_of("m1:7000")), lines{"a"});
     EXPECT_EQ(sent(place_of("m3:7000")), lines{"b"});

@@ -60,7 +60,7 @@ struct topology_harness : testing::Test {
         servers.connection(i).connected();
         lines greeting_sent = sent(i);
         reply(i, hello(7) + (settings.database != 0 ? ok() : std::string{}) +
-                     array(bulk(role), integer(0)) + info(run));
+                     replication(role, run) + info(run));
         for (std::size_t n = 0; n < wire::preloaded_scripts && wanted(i); ++n) {
             reply(i, bulk("sha"));
         }

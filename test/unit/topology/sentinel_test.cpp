@@ -24,7 +24,7 @@ TEST_F(topology_sentinel, the_answer_is_where_the_master_is_met) {
     ASSERT_GE(greeting_sent.size(), 4u);
     EXPECT_EQ(greeting_sent[0], "HELLO 3 AUTH u p SETNAME conch") << "not as the sentinels' user";
     EXPECT_EQ(greeting_sent[1], "SELECT 2");
-    EXPECT_EQ(greeting_sent[2], "ROLE");
+    EXPECT_EQ(greeting_sent[2], "INFO replication");
     EXPECT_EQ(news, lines{"ready"});
     EXPECT_EQ(sent(main_link), lines{"a"});
 }
@@ -34,7 +34,7 @@ TEST_F(topology_sentinel, a_replica_is_left_and_the_sentinel_asked_again) {
     find_master("m1");
     meet_master("slave");
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(servers.main().connection().last_words(), "the server is no master: ROLE says slave");
+    EXPECT_EQ(servers.main().connection().last_words(), "the server is no master but a slave");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 2));
     EXPECT_TRUE(wanted(main_link)) << "at once";
@@ -48,7 +48,7 @@ TEST_F(topology_sentinel, who_may_not_ask_for_the_role_goes_on) {
     find_master("m1");
     servers.main().connection().connected();
     sent(main_link);
-    std::string answers = hello(7) + ok() + error("NOPERM no ROLE") + info("1111");
+    std::string answers = hello(7) + ok() + error("NOPERM no INFO") + info("1111");
     for (std::size_t i = 0; i < conch::wire::preloaded_scripts; ++i) {
         answers += bulk("sha");
     }

@@ -156,7 +156,7 @@ TEST(wire_handshake, what_info_or_script_load_refuse_is_no_failure) {
     h.submit(n);
     h.link.connection().connected();
     h.sent();
-    h.reply(hello(1) + error("NOPERM no 'info'"));
+    h.reply(hello(1) + error("NOPERM no 'info'") + error("NOPERM no 'info'"));
     for (std::size_t i = 0; i < loads.size(); ++i) {
         EXPECT_FALSE(h.link.ready());
         h.reply(error("NOPERM no 'script|load'"));

@@ -101,14 +101,18 @@ std::string hello(std::int64_t client_id) {
                 integer(client_id));
 }
 
+std::string replication(std::string_view role, std::string_view id) {
+    return bulk(join("# Replication\r\nrole:", role, "\r\nconnected_slaves:0\r\nmaster_replid:", id,
+                     "\r\nmaster_replid2:0\r\n"));
+}
+
 std::string info(std::string_view run_id) {
     return bulk(join("# Server\r\nredis_version:7.0.15\r\nrun_id:", run_id, "\r\ntcp_port:1\r\n"));
 }
 
-std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select,
-                     bool with_role) {
+std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select) {
     std::string out = join(hello(client_id), with_select ? ok() : "",
-                           with_role ? array(bulk("master"), integer(0)) : "", info(run_id));
+                           replication("master", run_id), info(run_id));
     for (std::size_t i = 0; i < wire::preloaded_scripts; ++i) {
         out += bulk(wire::get_script(static_cast<wire::script_id>(i)).sha1);
     }

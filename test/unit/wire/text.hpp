@@ -83,11 +83,12 @@ inline std::string unsubscribed(std::string_view lock) {
 }
 /// The answer to HELLO 3.
 std::string hello(std::int64_t client_id);
+/// The answer to INFO replication.
+std::string replication(std::string_view role, std::string_view id);
 /// The answer to INFO server.
 std::string info(std::string_view run_id);
-/// The answers to a whole greeting of `scripts` scripts.
-std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select = false,
-                     bool with_role = false);
+/// The answers to a whole greeting by a master. Its replication id is its run id.
+std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select = false);
 
 }  // namespace conch::test
 
