@@ -85,8 +85,8 @@ enum class errc {
     protocol_error,
     /// No sentinel knows a master of the name `sentinel_options::master`.
     unknown_master,
-    /// The hold did not reach the server that took over in a failover. Another client may hold the
-    /// lock.
+    /// The server that took over in a failover, or that was started again, doesn't have the hold.
+    /// Another client may hold the lock.
     lost_in_failover,
     /// TLS failed in a way that will not pass: a certificate that is not trusted, expired or made
     /// for another name, one that the server demands, or a peer that answers in plain text.

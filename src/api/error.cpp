@@ -51,7 +51,7 @@ const char* text(errc e) noexcept {
             return "the server's answer is not RESP3, too large, or no answer to what was asked";
         case errc::unknown_master: return "no sentinel knows a master of this name";
         case errc::lost_in_failover:
-            return "the server that took over in a failover doesn't have the lock";
+            return "the server that took over, or was started again, doesn't have the lock";
         case errc::tls_failed: return "TLS failed";
         case errc::not_replicated: return "too few replicas acknowledged the lock in time";
         case errc::forked:

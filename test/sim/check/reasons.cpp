@@ -35,8 +35,9 @@ private:
     const char* contradiction(const held& h, errc why) const {
         const client_node& node = *all_.clients()[h.client];
         if (why == errc::lock_lost || why == errc::lost_in_failover) {
-            // A master that says that it is a replica is taken for one.
-            const bool replaced = all_.how().replaces_servers() || all_.how().has(fault::read_only);
+            // One that was started again is another one, and may say so.
+            const bool replaced = all_.how().replaces_servers() || all_.how().has(fault::restart) ||
+                                  all_.how().has(fault::restart_empty);
             return !missed(h)                           ? "though the server never missed it"
                    : why == errc::lock_lost || replaced ? nullptr
                                                         : "though no server was replaced";

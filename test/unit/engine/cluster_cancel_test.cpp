@@ -212,7 +212,7 @@ TEST_F(engine_cluster_cancel, a_copy_at_another_master_may_run_whatever_became_o
     reply("m2", error("NOPERM no"));
     break_connection("m1");
     connect("m1", "2222");
-    const lines again{"renew other c:1 0", acquire()};
+    const lines again{"renew other c:1 599968", acquire()};
     EXPECT_EQ(sent("m1"), again);
     reply("m1", array(integer(1)) + granted());
     ASSERT_TRUE(op.granted());

@@ -116,8 +116,9 @@ TEST_F(engine_failover, what_was_seen_there_and_is_missing_later_was_taken) {
 TEST_F(engine_failover, what_is_missing_where_it_was_before_was_taken) {
     const operation& op = hold("a", fixed);
     break_connection("m1");
-    connect("m1", "3333");
-    EXPECT_EQ(sent("m1"), lines{"renew a c:1 0"});
+    connect("m1");
+    EXPECT_EQ(sent("m1"), (lines{"CLIENT KILL ID 7", "renew a c:1 0"}));
+    reply("m1", integer(1));
     reply("m1", array(integer(0)));
     EXPECT_EQ(lost(op.view), errc::lock_lost);
 }

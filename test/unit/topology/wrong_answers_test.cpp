@@ -48,7 +48,8 @@ TEST_P(topology_wrong_roles, are_no_role) {
     sent(main_link);
     reply(main_link, hello(7) + ok() + GetParam());
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(servers.main().connection().last_words(), "INFO replication was not answered with a role");
+    EXPECT_EQ(servers.main().connection().last_words(),
+              "INFO replication was not answered with a role");
     EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
 }
 

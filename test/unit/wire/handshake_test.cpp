@@ -36,7 +36,8 @@ TEST(wire_handshake, it_is_hello_info_and_the_scripts) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 SETNAME conch", "INFO server"}));
+    EXPECT_EQ(h.connect(),
+              with_loads({"HELLO 3 SETNAME conch", "INFO replication", "INFO server"}));
     EXPECT_TRUE(h.link.ready());
     EXPECT_EQ(h.news, lines{"ready"});
     h.link.close();
@@ -46,7 +47,8 @@ TEST(wire_handshake, a_password_without_a_user_is_the_default_users) {
     link_harness h{{.password = "p w", .client_name = ""}};
     note n{plain_note, "x"};
     h.submit(n);
-    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH default p w", "INFO server"}));
+    EXPECT_EQ(h.connect(),
+              with_loads({"HELLO 3 AUTH default p w", "INFO replication", "INFO server"}));
     h.link.close();
 }
 
@@ -54,7 +56,8 @@ TEST(wire_handshake, user_name_database_and_client_name_are_sent) {
     link_harness h{{.username = "u", .password = "p", .database = 3, .client_name = "n"}};
     note n{plain_note, "x"};
     h.submit(n);
-    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u p SETNAME n", "SELECT 3", "INFO server"}));
+    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u p SETNAME n", "SELECT 3", "INFO replication",
+                                       "INFO server"}));
     EXPECT_TRUE(h.link.ready());
     h.link.close();
 }
@@ -64,12 +67,13 @@ TEST(wire_handshake, each_connection_may_be_anothers) {
     note n{plain_note, "x"};
     h.submit(n);
     h.link.connection().log_in_as({"u", "first"});
-    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u first", "INFO server"}));
+    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u first", "INFO replication", "INFO server"}));
     h.sent();
     h.link.connection().broken("reset");
     h.wait_for_attempt();
     h.link.connection().log_in_as({"", "second"});
-    EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH default second", "INFO server"}));
+    EXPECT_EQ(h.connect(),
+              with_loads({"HELLO 3 AUTH default second", "INFO replication", "INFO server"}));
     h.link.close();
 }
 

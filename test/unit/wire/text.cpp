@@ -111,8 +111,8 @@ std::string info(std::string_view run_id) {
 }
 
 std::string greeting(std::int64_t client_id, std::string_view run_id, bool with_select) {
-    std::string out = join(hello(client_id), with_select ? ok() : "",
-                           replication("master", run_id), info(run_id));
+    std::string out = join(hello(client_id), with_select ? ok() : "", replication("master", run_id),
+                           info(run_id));
     for (std::size_t i = 0; i < wire::preloaded_scripts; ++i) {
         out += bulk(wire::get_script(static_cast<wire::script_id>(i)).sha1);
     }
