@@ -137,6 +137,29 @@ public:
                                   std::forward<Token>(token));
     }
 
+    /// Gives the hold up and keeps the lock: it stays locked on the server for `lease` from now,
+    /// longer or shorter than before, and nobody renews it. So a job that ended early still keeps
+    /// others out for a while, whose clocks are wrong. From the start of the operation on the hold
+    /// counts as released; neither its destructor nor the end of the client or of the process ends
+    /// the lock then. `max_hold` does not shorten it.
+    ///
+    /// `lease`: from 10 ms to a year. Sent again after a lost connection, the command asks for what
+    /// is left of it by then. Where it makes the lease longer, a copy that the lost connection
+    /// delivers late makes it longer by as much as it is late. A hold with other levels (see
+    /// `lock_options::owner`) is released as one level: the last one to go decides.
+    ///
+    /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors: those of
+    /// `async_unlock`, in its times: without an answer, conch goes on asking in the background, and
+    /// the lock may end with the lease that it had. `errc::invalid_lease`: the hold is as it was.
+    /// `errc::outcome_unknown`: it isn't known whether a downgrade was done, and the lock is
+    /// released. Cancellation (terminal, partial, total): `operation_aborted`; it goes on in the
+    /// background.
+    template <typename Token = boost::asio::deferred_t>
+    [[nodiscard]] auto async_leave(duration lease, Token&& token = Token{}) {
+        return impl::async_simple(impl::request::leave, core_, view_, lease,
+                                  std::forward<Token>(token));
+    }
+
     /// Makes a hold for writing of a `shared_mutex` one for reading, at once for all clients: no
     /// writer gets in between, and there is no moment without the lock. Readers that wait are told,
     /// Redisson's too; those of this client come in with no word to the server, as beside any

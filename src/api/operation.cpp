@@ -3,6 +3,7 @@
 
 #include "core/hold_view.hpp"
 #include "core/recycling.hpp"
+#include "core/time.hpp"
 #include "driver/backend.hpp"
 
 #include <boost/asio/system_executor.hpp>
@@ -16,6 +17,12 @@ void refuse_inherited(operation& op) noexcept {
     const context_use use{core};
     op.ec = errc::forked;
     op.finish(&op, static_cast<bool>(core->executor()));
+}
+
+// It counts as released at once: its destructor must not release what is to be left.
+bool ends_hold(const operation& op) noexcept {
+    return &op.what == &request::unlock ||
+           (&op.what == &request::leave && core::lease_is_good(op.options.amount(), false));
 }
 
 }  // namespace
@@ -43,7 +50,7 @@ void submit(operation& op, this_build) noexcept {
         refuse_inherited(op);
         return;
     }
-    if (&op.what == &request::unlock && op.view) {
+    if (op.view && ends_hold(op)) {
         op.view->asked.store(hold_request::release, std::memory_order_release);
     }
     // From here on the client owns the operation, not the other way round.

@@ -57,6 +57,17 @@ constinit const request request::unlock{
                          operation& op) { c.group().unlock(std::exchange(op.view, nullptr), &op); },
 };
 
+constinit const request request::leave{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().leave(std::exchange(op.view, nullptr), op.options.amount(), caller_of(op));
+        },
+    .begin_in_group =
+        [](group_core& c, operation& op) {
+            c.group().leave(std::exchange(op.view, nullptr), op.options.amount(), &op);
+        },
+};
+
 constinit const request request::extend{
     .begin =
         [](client_core& c, operation& op) {

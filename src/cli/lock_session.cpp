@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 namespace conch::cli {
@@ -83,7 +84,8 @@ asio::awaitable<error_code> lock_session::set_permits() {
 }
 
 // The lock may wait for a server as long as its lease runs; who called this command need not.
-asio::awaitable<void> lock_session::release() {
+asio::awaitable<void> lock_session::release(duration stays) {
+    const bool leaves = stays > 0ns;
     const time_point end = hold_.valid_until();
     patience_.expires_after(plan_.server.first_answer);
     patience_.async_wait([this](error_code ec) {
@@ -93,21 +95,29 @@ asio::awaitable<void> lock_session::release() {
         }
     });
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    const auto [ec] = co_await hold_.async_unlock(token);
+    error_code ec;
+    if (leaves) {
+        std::tie(ec) = co_await hold_.async_leave(stays, token);
+    } else {
+        std::tie(ec) = co_await hold_.async_unlock(token);
+    }
     patience_.cancel();
     if (in_danger_ || loss_) {
         co_return;
     }
-    if (!ec) {
+    if (!ec && leaves) {
+        detail("left " + in_quotes(plan_.name) + " locked for " + short_time(stays) + " more");
+    } else if (!ec) {
         detail("released " + in_quotes(plan_.name) + " after " +
                short_time(clock::now() - granted_at_));
     } else if (ec == errc::lock_lost || ec == errc::lost_in_failover) {
         report_loss(ec);
     } else {
         const duration left = std::max(end - clock::now(), duration{});
-        say("the release of " + name_and_server() + " is not confirmed (" +
-            (out_of_patience_ ? "no answer" : ec.message()) +
-            "); the lock ends with its lease, in " + short_time(left) + " or less");
+        say((leaves ? "that --at-least keeps " : "the release of ") + name_and_server() +
+            " is not confirmed (" + (out_of_patience_ ? "no answer" : ec.message()) +
+            (leaves ? "); the lock may end" : "); the lock ends") + " with its lease, in " +
+            short_time(left) + " or less");
     }
 }
 

@@ -31,7 +31,8 @@ protected:
     boost::asio::awaitable<error_code> acquire();
     /// Says why there is no lock, and tells the exit status for that.
     int refused(error_code ec);
-    boost::asio::awaitable<void> release();
+    /// `stays`: so long the lock is left as it is, held by nobody.
+    boost::asio::awaitable<void> release(duration stays = {});
     /// The hold was lost, as it turned out for this reason.
     virtual void report_loss(error_code reason) = 0;
 

@@ -23,6 +23,7 @@ constexpr const char* help_end =
     "\nEvery signal that can be caught is passed on to COMMAND, with its process group.\n"
     "If the lock can't be renewed or is taken away, the group gets SIGTERM, and SIGKILL\n"
     "before the lease ends.\n"
+    "With --at-least the lock stays for the rest, whatever ended COMMAND; nobody holds it then.\n"
     "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced, $CONCH_FENCE. A \"conch run\" of\n"
     "the same NAME inside it would wait for itself.\n"
     "Redis knows the connection as conch:HOST:PID (\"redis-cli client list\").\n"

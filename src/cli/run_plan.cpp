@@ -3,6 +3,9 @@
 
 #include "cli/command_error.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 namespace conch::cli {
 namespace {
 
@@ -30,11 +33,20 @@ void refuse_those_of_flock(const po::variables_map& values) {
     }
 }
 
+void read_at_least(const po::variables_map& values, run_plan& plan) {
+    using namespace std::chrono_literals;
+    const duration most = std::min<duration>(std::chrono::hours{24 * 365}, plan.lock.max_hold);
+    plan.at_least = seconds_option(values, "at-least", 10ms, most).value_or(0ns);
+}
+
 }  // namespace
 
 po::options_description run_options() {
     po::options_description options{"Options"};
     add_lock_plan_options(options, "take a fencing token, for $CONCH_FENCE");
+    options.add_options()("at-least", po::value<std::string>()->value_name("SECS"),
+                          "keep the lock until SECS after it was taken, also if COMMAND ends "
+                          "earlier; conch ends with it");
     add_command_options(options, "the lock is held");
     add_lock_options(options);
     options.add_options()("help,h", "show this");
@@ -51,6 +63,7 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     }
     refuse_those_of_flock(values);
     read_lock_plan(values, *plan);
+    read_at_least(values, *plan);
     return plan;
 }
 

@@ -9,7 +9,10 @@
 namespace conch::cli {
 
 /// What the command line of `conch run` asks for.
-struct run_plan : lock_plan {};
+struct run_plan : lock_plan {
+    /// So long the lock stays, from when it was taken, also if the command ends earlier.
+    duration at_least{};
+};
 
 /// The options of `conch run`.
 boost::program_options::options_description run_options();

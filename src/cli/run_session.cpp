@@ -48,6 +48,7 @@ std::vector<int> signals_of_a_run() {
 
 run_session::run_session(const run_plan& plan)
     : lock_session{plan, "conch run", signals_of_a_run(), "; nothing was run"},
+      run_plan_{plan},
       child_event_{io_, asio::steady_timer::time_point::max()} {}
 
 int run_session::go() {
@@ -73,12 +74,13 @@ asio::awaitable<void> run_session::conduct() {
     } else {
         start_command();
         if (job_.running()) {
+            ran_ = true;
             co_await supervise();
         }
     }
     phase_ = phase::releasing;
     if (hold_) {
-        co_await release();
+        co_await release(stays());
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     others_.shut_down();
@@ -118,6 +120,13 @@ asio::awaitable<void> run_session::supervise() {
     if (loss_ || in_danger_) {
         report_loss(loss_);
     }
+}
+
+// What could not be run is no reason for others not to run it.
+duration run_session::stays() const noexcept {
+    constexpr duration too_short = 10ms;
+    const duration left = run_plan_.at_least - (clock::now() - granted_at_);
+    return ran_ && left >= too_short ? left : 0ns;
 }
 
 void run_session::start_command() {

@@ -24,6 +24,8 @@ public:
     int go();
 
 private:
+    const run_plan& run_plan_;
+
     enum class phase { waiting, running, releasing };
 
     boost::asio::awaitable<void> conduct();
@@ -39,6 +41,8 @@ private:
     void on_child();
     void on_stop();
     void start_command();
+    /// How long the lock stays after the command, for --at-least.
+    duration stays() const noexcept;
     void report_loss(error_code reason) override;
 
     boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
@@ -51,6 +55,7 @@ private:
     bool guarding_ = false;     ///< `guard_lease()` runs
     bool going_on_ = false;     ///< `go_on()` runs
     bool hurried_ = false;      ///< a signal came while the lock was being released
+    bool ran_ = false;          ///< the command was started
     int exit_status_ = 0;
 };
 

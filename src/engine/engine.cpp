@@ -136,6 +136,17 @@ void lock_engine::unlock(const impl::view_ptr& view, lock::caller from) {
     slots_.keeping.release_level(view, from);
 }
 
+void lock_engine::leave(const impl::view_ptr& view, duration lease, lock::caller from) {
+    if (!view) {
+        done_.refuse(from, errc::not_owner);
+    } else if (!core::lease_is_good(lease, false)) {
+        done_.refuse(from, errc::invalid_lease);
+    } else {
+        done_.admit();  // as a release
+        slots_.keeping.leave_level(view, lease, from);
+    }
+}
+
 void lock_engine::wait_lost(const impl::view_ptr& view, duration before, lock::caller from) {
     if (!view) {
         done_.refuse(from, errc::not_owner);

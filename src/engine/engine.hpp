@@ -49,6 +49,7 @@ public:
     void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
                  lock::caller from, std::uint64_t owner = 0);
     void unlock(const impl::view_ptr& view, lock::caller from);
+    void leave(const impl::view_ptr& view, duration lease, lock::caller from);
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);
     void extend(const impl::view_ptr& view, duration lease, lock::caller from);
     void downgrade(const impl::view_ptr& view, lock::caller from);

@@ -254,7 +254,8 @@ void holding::detach() {
     end({});
 }
 
-void holding::unlock(void* tag) {
+template <typename Ask>
+void holding::give_up(void* tag, Ask ask) {
     const auto task = std::make_shared<tally>(ctx_, tag, tally::kind::majority);
     task->enter();
     if (!stands()) {  // those who are to say so have not had their turn
@@ -272,11 +273,23 @@ void holding::unlock(void* tag) {
     view_->end(core::never);
     for (std::size_t i = 0; i < members_.size(); ++i) {
         if (has(i)) {
-            ctx_.all.unlock(i, task->expect(i), view_->put(i, nullptr));
+            ask(i, task->expect(i), view_->put(i, nullptr));
         }
     }
     end({});
     task->look();
+}
+
+void holding::unlock(void* tag) {
+    give_up(tag, [this](std::size_t member, std::uint64_t id, const impl::view_ptr& hold) {
+        ctx_.all.unlock(member, id, hold);
+    });
+}
+
+void holding::leave(void* tag, duration lease) {
+    give_up(tag, [this, lease](std::size_t member, std::uint64_t id, const impl::view_ptr& hold) {
+        ctx_.all.leave(member, id, hold, lease);
+    });
 }
 
 void holding::extend(void* tag, duration lease) {

@@ -46,6 +46,7 @@ public:
     void release();
     void detach();
     void unlock(void* tag);
+    void leave(void* tag, duration lease);
     void extend(void* tag, duration lease);
     void wait_lost(void* tag, duration before);
 
@@ -77,6 +78,9 @@ private:
     /// What a member that joins now is asked for; no lease if that is too late.
     lock_options healing_options() const noexcept;
     void note_deadline();
+    /// Each member is asked to end its hold by `ask(member, id, hold)`; the task counts.
+    template <typename Ask>
+    void give_up(void* tag, Ask ask);
     void stop() noexcept;
     /// The hold ends for the user: `why` is none where it was released or detached.
     void end(error_code why);

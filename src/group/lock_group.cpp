@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "group/lock_group.hpp"
 
+#include "core/time.hpp"
 #include "group/attempt.hpp"
 #include "group/holding.hpp"
 #include "group/query.hpp"
@@ -43,6 +44,18 @@ void lock_group::unlock(const impl::view_ptr& hold, void* tag) {
         complete(tag, errc::not_owner);
     } else if (holding* const h = holding_of(*hold)) {
         h->unlock(tag);
+    } else {
+        complete(tag, why_ended(*hold));
+    }
+}
+
+void lock_group::leave(const impl::view_ptr& hold, duration lease, void* tag) {
+    if (!hold) {
+        complete(tag, errc::not_owner);
+    } else if (!core::lease_is_good(lease, false)) {
+        complete(tag, errc::invalid_lease);
+    } else if (holding* const h = holding_of(*hold)) {
+        h->leave(tag, lease);
     } else {
         complete(tag, why_ended(*hold));
     }

@@ -39,6 +39,7 @@ public:
     /// `owner`: that of the options, which is refused.
     void acquire(const lock_options& options, bool try_only, void* tag, std::uint64_t owner = 0);
     void unlock(const impl::view_ptr& hold, void* tag);
+    void leave(const impl::view_ptr& hold, duration lease, void* tag);
     void extend(const impl::view_ptr& hold, duration lease, void* tag);
     /// Of several locks, none is.
     void downgrade(const impl::view_ptr& hold, void* tag);

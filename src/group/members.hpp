@@ -27,6 +27,8 @@ class members {
 public:
     virtual void try_lock(std::size_t member, std::uint64_t id, const lock_options& o) = 0;
     virtual void unlock(std::size_t member, std::uint64_t id, const impl::view_ptr& hold) = 0;
+    virtual void leave(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
+                       duration lease) = 0;
     virtual void extend(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,
                         duration lease) = 0;
     /// Answered when the hold ends, or `before` ahead of its deadline or of its client's end.

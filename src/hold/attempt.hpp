@@ -60,7 +60,7 @@ struct unlock : pending {
     static const pending_kind own_kind;
 };
 
-/// The release of an acquisition, and its caller.
+/// The release of an acquisition, or what leaves it to its lease, and its caller.
 struct release : wire::call {
     explicit release(acquisition& a) noexcept;
 
@@ -68,6 +68,7 @@ struct release : wire::call {
     std::optional<lost_copies> acquires{};  ///< of its acquire
     attempt* replaced_by = nullptr;         ///< the acquire of the next: one script does both
     std::uint32_t rounds = 0;               ///< answered, but not the last
+    time_point stays{};                     ///< until then; the epoch: the lock is released
     unlock unlocking{caller{}};
 };
 

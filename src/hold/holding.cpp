@@ -132,11 +132,11 @@ void keeper::lose(acquisition& a, errc why) {
     }
 }
 
-void keeper::release_level(const impl::view_ptr& view, caller from) {
+acquisition* keeper::end_last_level(const impl::view_ptr& view, caller from) {
     level* const l = level_of(*view);
     if (!l) {
         done_.answer(from, reason_of(*view));
-        return;
+        return nullptr;
     }
     acquisition& a = *l->of;
     end_level(*l, errc{});
@@ -144,13 +144,35 @@ void keeper::release_level(const impl::view_ptr& view, caller from) {
     --a.depth;
     if (nester::is_wanted(a)) {
         nesting_.leave_level(a, from);
+        return nullptr;
+    }
+    return &a;
+}
+
+void keeper::release_level(const impl::view_ptr& view, caller from) {
+    acquisition* const a = end_last_level(view, from);
+    if (!a) {
         return;
     }
-    if (events_.pass_on(a)) {
+    if (events_.pass_on(*a)) {
         done_.answer(from, {});
         return;
     }
-    end_hold(a, from);
+    end_hold(*a, from);
+}
+
+void keeper::leave_level(const impl::view_ptr& view, duration lease, caller from) {
+    acquisition* const a = end_last_level(view, from);
+    if (!a) {
+        return;
+    }
+    if (a->two_fields && !protocol::is_shared(*a->spec)) {  // which one to ask for isn't known
+        done_.answer(from, errc::outcome_unknown);
+        end_hold(*a);
+        return;
+    }
+    end_quietly(*a);
+    releases_.start_leave(*a, lease, from);
 }
 
 void keeper::end_hold(acquisition& a, caller from) {

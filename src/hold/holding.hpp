@@ -87,6 +87,8 @@ public:
 
     /// A public hold is released; `from` (if anybody) waits for the answer.
     void release_level(const impl::view_ptr& view, caller from);
+    /// The same, but if it is the last one the lock stays for `lease` from now, held by nobody.
+    void leave_level(const impl::view_ptr& view, duration lease, caller from);
     /// A public hold is given up; its key stays until the lease ends.
     void detach_level(impl::hold_view& view);
 
@@ -125,6 +127,8 @@ private:
     friend struct extension;
 
     void begin_hold(acquisition& a);
+    /// Ends the level. Its acquisition, if it was the last one; else that goes one level back.
+    acquisition* end_last_level(const impl::view_ptr& view, caller from);
     void end_level(level& l, errc why);
     void end_quietly(acquisition& a);
     void fail_extensions(acquisition& a, errc why);

@@ -36,10 +36,14 @@ protocol::release_request request_of(const wire::call& c) noexcept {
             .downgraded = a.two_fields};
 }
 
+bool leaves(const acquisition& a) noexcept {
+    return a.releasing->stays > time_point{};
+}
+
 // When the key must have expired by itself, whatever became of the release.
 time_point gone_by(const acquisition& a) noexcept {
     const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
-    const time_point by_itself = core::after(a.extended, twice);
+    const time_point by_itself = std::max(core::after(a.extended, twice), a.releasing->stays);
     const auto& lost = a.releasing->acquires;
     return lost ? std::max(by_itself, lost->until) : by_itself;
 }
@@ -74,6 +78,15 @@ const wire::call_type releaser::divisible_type = [] {
     return t;
 }();
 
+const wire::call_type releaser::leave_type{
+    .name = "leave",
+    .after_loss = wire::retry::replay,
+    .order = wire::priority::urgent,
+    .is_script = true,
+    .encode = &releaser::encode_leave,
+    .done = &releaser::release_done,
+};
+
 const pending_kind unlock::own_kind{
     .cancel = [](completions& done, pending& p, error_code why) { done.complete(p, why); }};
 
@@ -81,7 +94,41 @@ release::release(acquisition& a) noexcept
     : wire::call{releases_more(a) ? releaser::divisible_type : releaser::type},
       of{a} {}
 
+// A copy asks for what is left by then. What is longer already needs only be made shorter, which a
+// copy that comes late can't undo.
+void releaser::encode_leave(wire::call& c, resp::writer& w) {
+    const acquisition& a = owner_of(c);
+    const time_point now = a.home.client.releasing.env_.now;
+    constexpr duration shortest = std::chrono::milliseconds{1};
+    const duration left = std::max(a.releasing->stays - now, shortest);
+    protocol::encode_leave(c,
+                           {.spec = *a.spec,
+                            .holder = field_of(a),
+                            .lease = left,
+                            .is_longer = a.valid_until - now >= left && !a.server_moved &&
+                                         !a.failed_over()},
+                           w);
+}
+
 void releaser::start_release(acquisition& a, caller from) {
+    release& r = begin(a, from);
+    if (events_.hand_over(a)) {
+        return;
+    }
+    a.home.submit(r);
+    events_.ended(a, true);
+}
+
+void releaser::start_leave(acquisition& a, duration lease, caller from) {
+    release& r = pool_.release_of(a);
+    r.type = &leave_type;
+    r.stays = core::after(env_.now, lease);
+    begin(a, from);
+    a.home.submit(r);
+    events_.ended(a, false);
+}
+
+release& releaser::begin(acquisition& a, caller from) {
     release& r = pool_.release_of(a);
     CONCH_CHECK(!a.acquiring && r.where == wire::call::state::idle);
     a.now = acquisition::phase::releasing;
@@ -91,11 +138,7 @@ void releaser::start_release(acquisition& a, caller from) {
     const time_point patience = core::after(env_.now, env_.settings.operation_timeout);
     env_.timers.set(a.timer,
                     r.unlocking.completed() ? gone_by(a) : std::min(patience, a.valid_until));
-    if (events_.hand_over(a)) {
-        return;
-    }
-    a.home.submit(r);
-    events_.ended(a, true);
+    return r;
 }
 
 void releaser::compensate(acquisition& a) {
@@ -164,16 +207,19 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
         r.history.keep_doubt(before);
         return;
     }
-    const protocol::release_answer answer =
-        o.refused() ? protocol::release_answer{} : a.spec->protocol().read_release(o.reply);
+    const protocol::lock_protocol& p = a.spec->protocol();
+    const protocol::release_answer answer = o.refused()
+                                                ? protocol::release_answer{.words = o.reply.text()}
+                                            : leaves(a) ? protocol::read_leave(p, o.reply)
+                                                        : p.read_release(o.reply);
     if (answer.what == release_kind::unintelligible) {  // nothing is confirmed
         done_.complete(a.releasing->unlocking,
-                       o.refused() ? wire::to_errc(o.reply.text()) : errc::protocol_error);
+                       answer.words.empty() ? errc::protocol_error : wire::to_errc(answer.words));
         next_round_later(a);
         return;
     }
     const bool released = answer.what == release_kind::released;
-    if (released) {
+    if (released && !leaves(a)) {
         events_.release_reached(a.home, answer.heard_by);
     }
     finish_release(a, released, sent);
@@ -181,7 +227,7 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
 
 // The server answered what was to release it.
 void releaser::finish_release(acquisition& a, bool was_holder, const wire::call_history& sent) {
-    env_.telemetry.counters.releases += was_holder ? 1 : 0;
+    env_.telemetry.counters.releases += was_holder && !leaves(a) ? 1 : 0;
     unlock& caller = a.releasing->unlocking;
     if (!caller.completed()) {
         const errc verdict = release_verdict({.was_holder = was_holder,
@@ -214,7 +260,7 @@ bool releaser::may_come_back(const acquisition& a) const noexcept {
 }
 
 void releaser::next_round_later(acquisition& a) {
-    if (releases_more(a)) {
+    if (releases_more(a) && !leaves(a)) {
         a.releasing->type = &divisible_type;
     }
     const unsigned doublings = std::min<unsigned>(a.releasing->rounds++, 6);

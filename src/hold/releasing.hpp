@@ -22,7 +22,9 @@ public:
     /// Sends the release, and the next waiter's try behind it, or as one. `from` (if anybody) is
     /// completed with the verdict, at `valid_until` at the latest.
     void start_release(acquisition& a, caller from = {});
-    /// The same, for an acquire that nobody wants any more and that may have taken the lock.
+    /// The lock stays for so long from now, and is not held any more.
+    void start_leave(acquisition& a, duration lease, caller from);
+    /// A release of an acquire that nobody wants any more and that may have taken the lock.
     void compensate(acquisition& a);
 
     /// From now on the acquire `taking` is to release what `leaving` would.
@@ -42,11 +44,14 @@ public:
 private:
     static const wire::call_type type;
     static const wire::call_type divisible_type;
+    static const wire::call_type leave_type;
     friend struct release;
 
+    static void encode_leave(wire::call& c, resp::writer& w);
     static void release_done(wire::call& c, const wire::outcome& o);
     static void on_release_timer(void* acquisition_);
 
+    release& begin(acquisition& a, caller from);
     void answered(acquisition& a, const wire::call_history& sent, const wire::outcome& o);
     void finish_release(acquisition& a, bool was_holder, const wire::call_history& sent);
     void due(acquisition& a);

@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace conch::protocol {
 
@@ -48,6 +50,37 @@ void encode_release(const wire::call& c, const release_request& r, resp::writer&
     wire::write_script(w, c, form.scripts.one, form.keys, form.args);
     p.release_keys(r, w);
     p.release_args(r, w);
+}
+
+// First as a renewal, then as one that lowers what was longer before.
+void encode_leave(const wire::call& c, const leave_request& r, resp::writer& w) {
+    const lock_protocol& p = r.spec.protocol();
+    const renew_item both[] = {
+        {.spec = r.spec, .holder = r.holder, .lease = r.lease, .lowers = false},
+        {.spec = r.spec, .holder = r.holder, .lease = r.lease, .lowers = true}};
+    const auto items = std::span{both}.last(r.is_longer ? 1 : 2);
+    const auto count = static_cast<std::uint32_t>(items.size());
+    wire::write_script(w, c, p.renew, count * p.renew_keys_each, count * p.renew_args_each);
+    for (const renew_item& i : items) {
+        p.renew_keys(i, w);
+    }
+    for (const renew_item& i : items) {
+        p.renew_args(i, w);
+    }
+}
+
+release_answer read_leave(const lock_protocol& p, const resp::value& reply) {
+    using kind = release_answer::kind;
+    release_answer all{.what = reply.size() > 0 ? kind::released : kind::unintelligible};
+    for (std::size_t i = 0; i < reply.size(); ++i) {
+        const renew_answer one = p.read_renew(reply.at(i));
+        switch (one.what) {
+            case renew_answer::kind::held: break;
+            case renew_answer::kind::gone: return {.what = kind::not_held};
+            case renew_answer::kind::refused: all = {.words = one.words}; break;
+        }
+    }
+    return all;
 }
 
 }  // namespace conch::protocol

@@ -75,6 +75,15 @@ struct release_answer {
     enum class kind : std::uint8_t { released, not_held, unintelligible };
     kind what = kind::unintelligible;
     std::int64_t heard_by = 0;  ///< so many clients
+    std::string_view words{};   ///< of a refusal, where there are any
+};
+
+/// The lock stays for as long as `lease` says, no longer and no shorter.
+struct leave_request {
+    const impl::lock_spec& spec;
+    field holder;
+    duration lease;
+    bool is_longer;  ///< what is left of it at the server
 };
 
 /// One of the holds that a script renews.
@@ -265,6 +274,11 @@ void write_name(resp::writer& w, const impl::derived_name& n);
 /// One that leaves by itself.
 void encode_acquire(const wire::call& c, const acquire_request& r, resp::writer& w);
 void encode_release(const wire::call& c, const release_request& r, resp::writer& w);
+
+/// By the script that renews.
+void encode_leave(const wire::call& c, const leave_request& r, resp::writer& w);
+/// Released, as far as it is known here.
+release_answer read_leave(const lock_protocol& p, const resp::value& reply);
 
 }  // namespace conch::protocol
 

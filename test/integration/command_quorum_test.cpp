@@ -58,6 +58,16 @@ TEST_F(quorum_command_test, runs_a_command_while_a_majority_is_there) {
     EXPECT_EQ(locked(), 0u);
 }
 
+TEST_F(quorum_command_test, at_least_keeps_it_on_each_server) {
+    EXPECT_EQ(to_the_end(all_servers("run", {"--at-least", "300"}, {"true"})).status, 0);
+    EXPECT_GE(locked(), 2u);
+    for (const auto& s : servers) {
+        EXPECT_LE(s->raw.pttl("lock"), 300'000);
+        EXPECT_TRUE(!s->raw.exists("lock") || s->raw.pttl("lock") > 100'000);
+    }
+    EXPECT_EQ(to_the_end(all_servers("run", {"-n"}, {"true"})).status, 1);
+}
+
 TEST_F(quorum_command_test, the_environment_may_name_them_all) {
     std::string urls;
     for (const auto& s : servers) {

@@ -45,6 +45,7 @@ struct request {
     static const request lock;
     static const request try_lock;
     static const request unlock;
+    static const request leave;
     static const request extend;
     static const request downgrade;
     static const request wait_lost;

@@ -6,6 +6,7 @@
 #include "sim/majority/user.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace conch::sim::majority {
 namespace {
@@ -153,6 +154,10 @@ void group_node::try_lock(std::size_t member, std::uint64_t id, const lock_optio
 void group_node::unlock(std::size_t member, std::uint64_t id, const impl::view_ptr& hold) {
     hold->asked.store(impl::hold_request::release);
     home_.ask(*this, places_[member], id, question::kind::unlock).hold = hold;
+}
+
+void group_node::leave(std::size_t, std::uint64_t, const impl::view_ptr&, duration) {
+    std::abort();  // no user does
 }
 
 void group_node::extend(std::size_t member, std::uint64_t id, const impl::view_ptr& hold,

@@ -77,4 +77,12 @@ TEST(cli_patience, is_longer_than_that_of_the_first_contact) {
     EXPECT_EQ(patience_of({"-w", "1", "--connect-timeout", "60"}), 61s);
 }
 
+TEST(cli_at_least, may_be_longer_than_the_lease_but_not_than_max_hold) {
+    EXPECT_EQ(plan_of({}).at_least, 0s);
+    EXPECT_EQ(plan_of({"--at-least", "300", "--lease", "10"}).at_least, 300s);
+    EXPECT_EQ(plan_of({"--at-least", "60", "--max-hold", "60"}).at_least, 60s);
+    EXPECT_EQ(refusal_of({"--at-least", "61", "--max-hold", "60"}),
+              "--at-least must be a number of seconds from 0.01 to 60, not \"61\"");
+}
+
 }  // namespace

@@ -180,6 +180,12 @@ operation& engine_harness::extend(const impl::view_ptr& view, duration lease) {
     return op;
 }
 
+operation& engine_harness::leave(const impl::view_ptr& view, duration lease) {
+    operation& op = add();
+    turn([&] { engine.leave(view, lease, {&op, &op.running}); });
+    return op;
+}
+
 operation& engine_harness::downgrade(const impl::view_ptr& view) {
     operation& op = add();
     turn([&] { engine.downgrade(view, {&op, &op.running}); });

@@ -103,6 +103,7 @@ public:
     operation& unlock(const impl::view_ptr& view);
     operation& wait_lost(const impl::view_ptr& view, duration before = {});
     operation& extend(const impl::view_ptr& view, duration lease);
+    operation& leave(const impl::view_ptr& view, duration lease);
     operation& downgrade(const impl::view_ptr& view);
     operation& status(std::string_view name, lock_status* result,
                       const status_options& options = {});

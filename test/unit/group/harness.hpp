@@ -171,6 +171,9 @@ private:
     void unlock(std::size_t member, std::uint64_t id, const impl::view_ptr&) override {
         ask("unlock", member, id);
     }
+    void leave(std::size_t member, std::uint64_t id, const impl::view_ptr&, duration) override {
+        ask("leave", member, id);
+    }
     void extend(std::size_t member, std::uint64_t id, const impl::view_ptr&, duration) override {
         ask("extend", member, id);
     }
