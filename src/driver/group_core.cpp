@@ -170,8 +170,7 @@ void group_core::unlock(std::size_t member, std::uint64_t id, const view_ptr& ho
     ask(request::unlock, member, id, hold, asked_options{});
 }
 
-void group_core::leave(std::size_t member, std::uint64_t id, const view_ptr& hold,
-                       duration lease) {
+void group_core::leave(std::size_t member, std::uint64_t id, const view_ptr& hold, duration lease) {
     ask(request::leave, member, id, hold, asked_options{lease});
 }
 

@@ -53,8 +53,7 @@ private:
 
     void try_lock(std::size_t member, std::uint64_t id, const lock_options& o) override;
     void unlock(std::size_t member, std::uint64_t id, const view_ptr& hold) override;
-    void leave(std::size_t member, std::uint64_t id, const view_ptr& hold,
-               duration lease) override;
+    void leave(std::size_t member, std::uint64_t id, const view_ptr& hold, duration lease) override;
     void extend(std::size_t member, std::uint64_t id, const view_ptr& hold,
                 duration lease) override;
     void wait_lost(std::size_t member, std::uint64_t id, const view_ptr& hold,

@@ -36,9 +36,7 @@ protocol::release_request request_of(const wire::call& c) noexcept {
             .downgraded = a.two_fields};
 }
 
-bool leaves(const acquisition& a) noexcept {
-    return a.releasing->stays > time_point{};
-}
+bool leaves(const acquisition& a) noexcept { return a.releasing->stays > time_point{}; }
 
 // When the key must have expired by itself, whatever became of the release.
 time_point gone_by(const acquisition& a) noexcept {
@@ -101,13 +99,13 @@ void releaser::encode_leave(wire::call& c, resp::writer& w) {
     const time_point now = a.home.client.releasing.env_.now;
     constexpr duration shortest = std::chrono::milliseconds{1};
     const duration left = std::max(a.releasing->stays - now, shortest);
-    protocol::encode_leave(c,
-                           {.spec = *a.spec,
-                            .holder = field_of(a),
-                            .lease = left,
-                            .is_longer = a.valid_until - now >= left && !a.server_moved &&
-                                         !a.failed_over()},
-                           w);
+    protocol::encode_leave(
+        c,
+        {.spec = *a.spec,
+         .holder = field_of(a),
+         .lease = left,
+         .is_longer = a.valid_until - now >= left && !a.server_moved && !a.failed_over()},
+        w);
 }
 
 void releaser::start_release(acquisition& a, caller from) {
