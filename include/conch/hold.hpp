@@ -145,8 +145,9 @@ public:
     ///
     /// `lease`: from 10 ms to a year. Sent again after a lost connection, the command asks for what
     /// is left of it by then. Where it makes the lease longer, a copy that the lost connection
-    /// delivers late makes it longer by as much as it is late. A hold with other levels (see
-    /// `lock_options::owner`) is released as one level: the last one to go decides.
+    /// delivers late makes it longer by as much as it is late; so does a late renewal that was lost
+    /// with it. A hold with other levels (see `lock_options::owner`), or a read hold beside other
+    /// readers of this client, is released as one level: the last one to go decides.
     ///
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors: those of
     /// `async_unlock`, in its times: without an answer, conch goes on asking in the background, and

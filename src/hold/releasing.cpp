@@ -41,7 +41,7 @@ bool leaves(const acquisition& a) noexcept { return a.releasing->stays > time_po
 // When the key must have expired by itself, whatever became of the release.
 time_point gone_by(const acquisition& a) noexcept {
     const duration twice = 2 * a.extended_by + core::drift_margin(a.extended_by);
-    const time_point by_itself = std::max(core::after(a.extended, twice), a.releasing->stays);
+    const time_point by_itself = core::after(a.extended, twice);
     const auto& lost = a.releasing->acquires;
     return lost ? std::max(by_itself, lost->until) : by_itself;
 }
@@ -223,13 +223,15 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
     finish_release(a, released, sent);
 }
 
-// The server answered what was to release it.
+// The server answered what was to release it. A copy that released it left nothing; one that left
+// it locked did so only once that time is over.
 void releaser::finish_release(acquisition& a, bool was_holder, const wire::call_history& sent) {
     env_.telemetry.counters.releases += was_holder && !leaves(a) ? 1 : 0;
     unlock& caller = a.releasing->unlocking;
     if (!caller.completed()) {
+        const bool would_be_gone = !leaves(a) || env_.now >= a.releasing->stays;
         const errc verdict = release_verdict({.was_holder = was_holder,
-                                              .may_have_run = sent.in_doubt(),
+                                              .may_have_run = sent.in_doubt() && would_be_gone,
                                               .first_sent = sent.first_sent,
                                               .valid_until = a.valid_until});
         done_.complete(caller, verdict != errc{} ? make_error_code(verdict) : error_code{});

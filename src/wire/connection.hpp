@@ -76,8 +76,8 @@ public:
     bool may_still_run(time_point first, time_point last) const noexcept {
         return old_.may_still_run(first, last);
     }
-    /// How many times the data became others: another server took this one's place, or this one
-    /// was another's replica or ended, and so may have lost the last of them. May overflow.
+    /// How many times the data may have become others: another server took this one's place, or
+    /// this one was another's replica, or was started again, or began a new history. May overflow.
     std::uint8_t moves() const noexcept { return moves_; }
     const std::string& last_words() const noexcept { return last_words_; }
     void remember_words(std::string_view words) { last_words_ = words; }

@@ -43,8 +43,8 @@ public:
     std::int64_t client_id() const noexcept { return client_id_; }
     /// Which process the server is; empty if it would not tell.
     const std::string& run_id() const noexcept { return run_id_; }
-    /// Which history its data have: another one once it has been a replica, or was started again.
-    /// Empty if it would not tell.
+    /// Which history its data have: another one once it has been a replica, was started again, or
+    /// got its first replica. Empty if it would not tell.
     const std::string& replication_id() const noexcept { return replication_id_; }
 
 private:

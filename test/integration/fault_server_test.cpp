@@ -90,7 +90,7 @@ TEST_F(fault_server_test, a_restart_without_its_data_is_told_long_before_the_lea
         hold h = co_await m.async_lock({.lease = 60s, .renew = false});
         restart_empty();
         const auto [reason] = co_await h.async_wait_lost(as_result);
-        EXPECT_EQ(reason, errc::lock_lost);
+        EXPECT_EQ(reason, errc::lost_in_failover);
         EXPECT_GT(h.valid_until(), clock::now() + 10s);
         EXPECT_FALSE(h.owns_lock());
     });

@@ -36,10 +36,10 @@ TEST_F(loss_test, a_server_restarted_empty_is_reported_as_loss_and_waiters_go_on
         EXPECT_TRUE(waiting);
         restart_empty();
         const auto [lost] = co_await h.async_wait_lost(as_result);
-        EXPECT_EQ(lost, errc::lock_lost);
+        EXPECT_EQ(lost, errc::lost_in_failover);
         EXPECT_FALSE(h.owns_lock());
         const auto [verdict] = co_await h.async_unlock(as_result);
-        EXPECT_EQ(verdict, errc::lock_lost);
+        EXPECT_EQ(verdict, errc::lost_in_failover);
         co_await group.join();
         EXPECT_EQ(granted, 2);
         EXPECT_FALSE(raw.exists("restarted"));

@@ -109,6 +109,7 @@ void server_node::migrate_on() {
     const fleet::migration m = *redis_.processes().moving();
     if (m.taken) {
         world_.note("migrated", m.slot, m.to);
+        imported_[{m.slot, m.to}] = world_.now();  // who was sent there may be on its way
         redis_.end_migration();
         flush();
     } else if (redis_.move_a_key(world_.chance.seed())) {

@@ -35,7 +35,7 @@ const std::set<error_code> expected_of_acquires{
     errc::not_connected, errc::out_of_memory,  errc::server_unavailable,
     errc::timed_out,     errc::protocol_error, asio::error::operation_aborted};
 const std::set<error_code> expected_of_unlocks{errc::lease_expired, errc::renewal_refused,
-                                               errc::lock_lost};
+                                               errc::lock_lost, errc::lost_in_failover};
 
 config settings_for(const std::string& wire) {
     config c;
@@ -200,7 +200,7 @@ asio::awaitable<void> process::give_back(tenure& t, witness& w) {
         }
         why = ec;
     }
-    if (why == errc::lock_lost) {
+    if (why == errc::lock_lost || why == errc::lost_in_failover) {
         co_await w.taken(t);
     }
 }

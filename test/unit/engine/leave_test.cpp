@@ -77,6 +77,18 @@ TEST(engine_leave, that_comes_after_its_time_leaves_nothing) {
     h.reply(integer(1), array(integer(0)));
 }
 
+TEST(engine_leave, that_may_have_run_is_told_if_the_lock_is_gone_before_its_time) {
+    engine_harness h;
+    const view_ptr v = h.grant("a");
+    operation& left = h.leave(v, 300s);
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    h.sent();
+    h.reply(integer(1), array(integer(0), integer(0)));
+    EXPECT_TRUE(left.ended(errc::lock_lost)) << "somebody took it away";
+}
+
 TEST(engine_leave, of_a_lock_that_is_gone_is_told) {
     engine_harness h;
     const view_ptr v = h.grant("a");
