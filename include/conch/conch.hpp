@@ -13,6 +13,7 @@
 #include <conch/hold.hpp>
 #include <conch/inspector.hpp>
 #include <conch/latch.hpp>
+#include <conch/leader.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/metrics.hpp>
 #include <conch/multi_lock.hpp>

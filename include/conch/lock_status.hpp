@@ -34,6 +34,8 @@ struct lock_status {
     /// client with a `config::client_name`, has no connection to this server, or this client may
     /// not see the list of connections.
     std::string holder_host{};
+    /// Its `config::service`; empty if it has none, or unknown.
+    std::string holder_service{};
     /// Process of the holder on that host; 0 if unknown.
     std::int64_t holder_pid = 0;
     /// The other end of the holder's connection, "10.0.0.7:51234", as the server sees it; empty if

@@ -114,6 +114,7 @@ protected:
 private:
     friend class impl::mutex_source;
     friend class impl::section_guard;
+    friend class leader;
     friend class multi_lock;
     friend class semaphore;
     friend class shared_mutex;

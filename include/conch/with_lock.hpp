@@ -42,13 +42,10 @@ namespace conch {
 /// values only) or be passed by its name. Thread safety: safe from any thread.
 template <typename Body>
 auto with_lock(const mutex& m, const lock_options& options, Body&& body) {
-#if defined(__GNUC__) && !defined(__clang__) && \
-    (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
-    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>,
+    static_assert(impl::destroyed_once<Body>,
                   "conch::with_lock: GCC before 12.3 destroys this lambda twice. Give it a name "
                   "first and pass that, without std::move: auto body = [...](conch::hold&) {...}; "
                   "co_await with_lock(m, options, body); or std::ref(body) if it can't be copied");
-#endif
     using result = impl::section_result<std::decay_t<Body>>;
     return impl::run_locked_section<result>(
         m, impl::section_terms{options, nullptr, false},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <conch/fair_mutex.hpp>
 #include <conch/impl/mutex_source.hpp>
+#include <conch/leader.hpp>
 #include <conch/mutex.hpp>
 #include <conch/printable.hpp>
 #include <conch/shared_mutex.hpp>
@@ -54,6 +55,13 @@ token_mutex::token_mutex(const client& redis, std::string_view name, const mutex
 
 fair_mutex::fair_mutex(const client& redis, std::string_view name, const mutex_options& options)
     : mutex{redis, impl::lock_spec::make(protocol::fair_protocol, name, options)} {}
+
+leader::leader(const client& redis, std::string_view name, const mutex_options& options)
+    : lock_{redis, impl::lock_spec::make(protocol::leader_protocol, name, [&] {
+                mutex_options fenced = options;
+                fenced.fenced = true;
+                return fenced;
+            }())} {}
 
 shared_mutex::shared_mutex(const client& redis, std::string_view name)
     : writer_{redis, impl::lock_spec::make(protocol::shared_write_protocol, name, {})},

@@ -114,6 +114,14 @@ constinit const request request::status{
         },
 };
 
+constinit const request request::watch{
+    .begin =
+        [](client_core& c, operation& op) {
+            c.engine().watch(op.spec, op.options.status(), caller_of(op),
+                             &static_cast<status_operation&>(op).status);
+        },
+};
+
 constinit const request request::force_unlock{
     .begin = [](client_core& c, operation& op) { c.engine().force_unlock(op.spec, caller_of(op)); },
     .begin_in_group = [](group_core& c, operation& op) { c.group().force_unlock(&op); },

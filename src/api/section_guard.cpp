@@ -7,8 +7,11 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +20,9 @@ namespace conch::impl {
 namespace {
 
 namespace asio = boost::asio;
+
+/// Who was cut off, or deposed, is not to be back at once, over and over.
+constexpr std::chrono::milliseconds pause_between_campaigns{100};
 
 bool is_abort(const std::exception_ptr& error) {
     try {
@@ -104,6 +110,10 @@ void section_guard::acquire() {
 }
 
 void section_guard::granted(error_code ec, hold h) {
+    if (goes_again(ec)) {
+        begin_again();
+        return;
+    }
     if (ec) {
         complete(terms_.busy && ec == errc::timed_out ? busy(*terms_.busy, mutex_)
                                                       : refused(ec, mutex_));
@@ -155,6 +165,7 @@ void section_guard::stop(asio::cancellation_type type) {
 void section_guard::lost(error_code why) {
     if (running_) {
         lost_ = why;
+        told_ = true;
         in_time_ = hold_.owns_lock();
         stop_body_.emit(asio::cancellation_type::terminal);
     }
@@ -187,10 +198,32 @@ void section_guard::finish(error_code unlocked) {
         lost_ = unlocked;
     }
     std::exception_ptr error = std::move(error_);
+    if (told_ && goes_again(lost_) && (!error || is_abort(error))) {
+        begin_again();
+        return;
+    }
     if (lost_ && (!error || is_abort(error))) {
         error = ended_early(lost_, in_time_, mutex_);
     }
     complete(std::move(error));
+}
+
+// Not what stays as it is: a user without rights, a client that ended.
+bool section_guard::goes_again(error_code why) const noexcept {
+    const bool of_hold = told_ && why && why != errc::client_closed;
+    const bool passing = why == errc::not_connected || why == errc::not_replicated ||
+                         why == errc::server_unavailable || why == errc::read_only;
+    return terms_.again && stopped_ == asio::cancellation_type::none && (of_hold || passing);
+}
+
+void section_guard::begin_again() {
+    hold_ = {};
+    lost_ = {};
+    told_ = false;
+    const auto pause = std::make_shared<asio::steady_timer>(strand_, pause_between_campaigns);
+    pause->async_wait(asio::bind_cancellation_slot(
+        stop_acquire_.slot(), asio::bind_executor(strand_, [self = shared_from_this(), pause](
+                                                               error_code) { self->acquire(); })));
 }
 
 }  // namespace conch::impl

@@ -26,6 +26,7 @@ void lock_engine::turn_away() {
     limiters_.give_up_all(errc::client_closed);
     counters_.turn_away();
     queries_.give_up_all(errc::client_closed);
+    lookouts_.give_up_all(errc::client_closed);
     questions_.give_up_all(errc::client_closed);
 }
 

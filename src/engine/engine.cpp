@@ -195,6 +195,13 @@ void lock_engine::force_unlock(const impl::spec_ptr& spec, lock::caller from) {
     }
 }
 
+void lock_engine::watch(const impl::spec_ptr& spec, const status_options& options,
+                        lock::caller from, lock_status* result) {
+    if (admit(from)) {
+        lookouts_.watch(spec, options, from, result);
+    }
+}
+
 void lock_engine::permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
                           bool try_only, lock::caller from, rate_verdict* result,
                           bool log_refusal) {
@@ -264,6 +271,7 @@ void lock_engine::on_lost(void* self, wire::link& l, errc lasting_reason) {
         return;
     }
     e.queries_.give_up_all(lasting_reason, &l);
+    e.lookouts_.give_up_all(lasting_reason, &l);
     e.questions_.give_up_all(lasting_reason, &l);
     e.limiters_.give_up_all(lasting_reason, &l);
     e.counters_.give_up_all(lasting_reason, l);
@@ -274,6 +282,7 @@ void lock_engine::on_regrouped(void* self) {
     auto& e = *static_cast<lock_engine*>(self);
     e.slots_.regrouped();
     e.counters_.regrouped();
+    e.lookouts_.regrouped();
 }
 
 void lock_engine::connected(std::size_t i) { connection(i).connected(); }
@@ -317,7 +326,7 @@ inventory lock_engine::belongings() const noexcept {
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
             .downgrades = slots_.downgrading.on_their_way(),
-            .queries = queries_.live() + questions_.live(),
+            .queries = queries_.live() + lookouts_.live() + questions_.live(),
             .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
             .counter_changes = counters_.changing(),
             .slots = slots_.size(),

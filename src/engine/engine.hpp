@@ -10,6 +10,7 @@
 #include "topology/servers.hpp"
 #include "wait/counters.hpp"
 #include "wait/limiters.hpp"
+#include "wait/lookouts.hpp"
 #include "wait/slots.hpp"
 
 #include <conch/config.hpp>
@@ -56,6 +57,9 @@ public:
     void status(const impl::spec_ptr& spec, const status_options& options, lock::caller from,
                 lock_status* result);
     void force_unlock(const impl::spec_ptr& spec, lock::caller from);
+    /// Completes when another holds the lock than `*result` says, and writes there who.
+    void watch(const impl::spec_ptr& spec, const status_options& options, lock::caller from,
+               lock_status* result);
     /// `wait`: ignored by a try. Writes the answer to `*result`.
     void permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
                  bool try_only, lock::caller from, rate_verdict* result, bool log_refusal = false);
@@ -161,6 +165,7 @@ private:
     lock::limiters limiters_{env_, done_, servers_};
     lock::counters counters_{env_, done_, servers_, slots_.field_prefix};
     lock::queries queries_{env_, done_, servers_, slots_.names};
+    lock::lookouts lookouts_{env_, done_, servers_, queries_};
     lock::questions questions_{env_, done_, servers_};
     bool halted_ = false;
     core::timer drain_{this, &lock_engine::on_drained};

@@ -116,6 +116,7 @@ lock_status merged(std::span<const lock_status> answers, std::size_t needed) {
             all.holder.append(all.holder.empty() ? "" : " ").append(s.holder);
         }
         if (all.holder_host.empty() && !s.holder_host.empty()) {
+            all.holder_service = s.holder_service;
             all.holder_host = s.holder_host;
             all.holder_pid = s.holder_pid;
             all.holder_address = s.holder_address;

@@ -35,6 +35,14 @@ std::string_view field_in(std::string_view line, std::string_view name) {
     return {};
 }
 
+/// What stands before host, process and id: "conch:billing", "conch", or another name.
+std::string_view service_in(std::string_view given) {
+    constexpr std::string_view usual = "conch:";
+    return given.starts_with(usual) ? given.substr(usual.size())
+           : given == "conch"       ? std::string_view{}
+                                    : given;
+}
+
 }  // namespace
 
 void locate_holder(lock_status& s, std::string_view client_list) {
@@ -50,6 +58,7 @@ void locate_holder(lock_status& s, std::string_view client_list) {
             std::from_chars(process.data(), end, pid).ptr != end || pid <= 0) {
             continue;
         }
+        s.holder_service = service_in(name);
         s.holder_host = host;
         s.holder_pid = pid;
         s.holder_address = field_in(line, "addr");

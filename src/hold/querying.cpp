@@ -82,12 +82,22 @@ query::query(caller c, queries& h, impl::spec_ptr s, continuation go_on, lock_st
       result{out},
       patience{this, &on_query_overdue} {}
 
-void queries::begin_query(const impl::spec_ptr& spec, caller from, query::continuation go_on,
-                          lock_status* result) {
+query& queries::add(const impl::spec_ptr& spec, caller from, query::continuation go_on,
+                    lock_status* result) {
     query& q = pool_.make(from, *this, spec, go_on, result);
     all_.push_back(q);
     env_.timers.set(q.patience, core::after(env_.now, env_.settings.operation_timeout));
-    servers_.submit(q, spec->hash_slot());
+    return q;
+}
+
+void queries::begin_query(const impl::spec_ptr& spec, caller from, query::continuation go_on,
+                          lock_status* result) {
+    servers_.submit(add(spec, from, go_on, result), spec->hash_slot());
+}
+
+void queries::add_clients(const impl::spec_ptr& spec, lock_status&& known, caller from,
+                          lock_status* result) {
+    ask_for_clients(add(spec, from, &ask_for_clients, result), std::move(known));
 }
 
 void queries::next_step(query& q, const wire::call_type& step) {

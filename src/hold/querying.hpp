@@ -50,6 +50,9 @@ public:
     /// Asks who holds the lock; writes the answer to `*result`.
     void query_status(const impl::spec_ptr& spec, const status_options& options, caller from,
                       lock_status* result);
+    /// The status is known, but for the extras: completes with them.
+    void add_clients(const impl::spec_ptr& spec, lock_status&& known, caller from,
+                     lock_status* result);
     /// Reads the holder, then releases exactly that holder; the completion's flag says whether
     /// there was one.
     void force_unlock(const impl::spec_ptr& spec, caller from);
@@ -71,6 +74,8 @@ public:
     wire::link& link_of(const query& q) const { return servers_.serving(q.spec->hash_slot()); }
 
 private:
+    query& add(const impl::spec_ptr& spec, caller from, query::continuation go_on,
+               lock_status* result);
     void begin_query(const impl::spec_ptr& spec, caller from, query::continuation go_on,
                      lock_status* result);
 

@@ -11,6 +11,8 @@
 -- ARGV[3]  time to live of the token key in ms; "0" for none
 -- ARGV[4]  for so many ms it has its place if it doesn't ask again; "0": it gets none
 -- ARGV[5]  the number of the try: no other copy of any try of this field has it
+-- ARGV[6]  channel of who watches the lock; none: nobody is told that it was taken
+-- ARGV[7]  how: "spublish" or "publish"
 --
 -- Reply: granted: a string, the fencing token in decimal ("" without one);
 --        busy: an integer, what is left in ms of the holder's lease (-1: no expiry), or, if the
@@ -38,6 +40,9 @@ local first, _, last = first_in_line()
 if left == -2 and (not first or first == ARGV[1]) then
     local token = give(ARGV[1], lease, token_ttl)
     keep_line()
+    if ARGV[6] and type(token) == 'string' then
+        tell(ARGV[7], ARGV[6], '0')
+    end
     return token
 end
 -- By those of Redisson who are ahead.

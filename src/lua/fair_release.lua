@@ -11,10 +11,11 @@
 -- ARGV[1]  field of the holder, or of a waiter who gives up
 -- ARGV[2]  what the channels of the waiters begin with, each before a field
 -- ARGV[3]  "spublish": as a message of the shard; "publish": by PUBLISH
+-- ARGV[4]  where who watches the lock is told: as the field of a waiter; none: nobody is
 --
 -- Messages: "0" look again; "TOKEN:LEASE:TRY" the lock is yours for so many ms, with this fencing
 -- token (0: none), by the place that the try of this number got; "0:0" nothing: it shows whether
--- anybody hears.
+-- anybody hears. Who watches is told "0", and asks.
 -- Reply: an integer: -1 if the field doesn't hold the lock; else how many clients were told.
 -- Idempotent: deletes one field that is never used again; a second run tells the first in line
 -- once more, or gives it a lock that is free by then. What goes wrong with the line must not undo
@@ -26,13 +27,7 @@
 @fair_queue@
 local held = redis.call('hdel', KEYS[1], ARGV[1])
 local function told(field, message)
-    local clients
-    if ARGV[3] == 'spublish' then
-        clients = redis.pcall('spublish', ARGV[2] .. field, message)
-    else
-        clients = redis.pcall('publish', ARGV[2] .. field, message)
-    end
-    return type(clients) == 'number' and clients or 0
+    return tell(ARGV[3], ARGV[2] .. field, message)
 end
 local function pass_on()
     if redis.call('zscore', KEYS[3], ARGV[1]) or
@@ -69,6 +64,9 @@ local done, clients = false, 0
 if pcall(look_at_line) then
     done, clients = pcall(pass_on)
     keep_line()
+end
+if ARGV[4] then
+    told(ARGV[4], '0')
 end
 if held == 0 then
     return -1

@@ -16,6 +16,8 @@ constexpr std::string_view fair_fence_key_prefix = "redisson_lock_token:{";
 constexpr std::array<std::string_view, 3> line_prefixes{
     "redisson_lock_queue:{", "redisson_lock_timeout:{", "conch_fair_lease:{"};
 
+constexpr std::string_view verb_of(bool sharded) { return sharded ? "spublish" : "publish"; }
+
 wire::joint_script fair_acquire_form(const acquire_request&) { return wire::leaves_alone; }
 
 void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
@@ -30,13 +32,17 @@ void write_keys(const impl::lock_spec& spec, bool with_fence, resp::writer& w) {
 
 void write_fair_acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {
     const bool fenced = r.spec.fenced();
-    wire::write_script(w, c, wire::script_id::fair_acquire, fenced ? 5 : 4, 5);
+    const bool watched = !r.spec.protocol().watched_as.empty();
+    wire::write_script(w, c, wire::script_id::fair_acquire, fenced ? 5 : 4, watched ? 7 : 5);
     write_keys(r.spec, fenced, w);
     r.mine.write(w);
     w.arg(core::ceil_millis(r.lease))
         .arg(r.spec.fence_key_ttl_ms())
         .arg(core::ceil_millis(r.waits_for))
         .arg(r.try_number);
+    if (watched) {
+        w.arg(watch_channel_of(r.spec)).arg(verb_of(r.sharded));
+    }
 }
 
 wire::joint_script fair_release_form(const release_request& r) {
@@ -45,10 +51,14 @@ wire::joint_script fair_release_form(const release_request& r) {
 
 // The first in line may want a fence, whatever the holder wanted.
 void write_fair_release(const wire::call& c, const release_request& r, resp::writer& w) {
-    wire::write_script(w, c, wire::script_id::fair_release, 5, 3);
+    const std::string_view watched_as = r.spec.protocol().watched_as;
+    wire::write_script(w, c, wire::script_id::fair_release, 5, watched_as.empty() ? 3 : 4);
     write_keys(r.spec, true, w);
     r.holder.write(w);
-    w.arg(r.spec.channel().text().append(":")).arg(r.sharded ? "spublish" : "publish");
+    w.arg(r.spec.channel().text().append(":")).arg(verb_of(r.sharded));
+    if (!watched_as.empty()) {
+        w.arg(watched_as);
+    }
 }
 
 std::optional<gift> read_gift(const impl::lock_spec& spec, std::string_view message) {
@@ -69,9 +79,9 @@ std::optional<gift> read_gift(const impl::lock_spec& spec, std::string_view mess
     return is_whole ? std::optional{g} : std::nullopt;
 }
 
-constexpr lock_protocol fair() {
+constexpr lock_protocol fair(const char* type_name, std::string_view watched_as) {
     lock_protocol p = exclusive::protocol_of({
-        .type_name = "conch::fair_mutex",
+        .type_name = type_name,
         .channel_prefix = fair_channel_prefix,
         .fence_key_prefix = fair_fence_key_prefix,
         .acquire = {},
@@ -80,6 +90,7 @@ constexpr lock_protocol fair() {
         .nest = wire::script_id::nest,
         .status = wire::script_id::status,
     });
+    p.watched_as = watched_as;
     p.queue_prefix = line_prefixes.front();
     p.read_gift = &read_gift;
     p.acquire_form = &fair_acquire_form;
@@ -91,6 +102,7 @@ constexpr lock_protocol fair() {
 
 }  // namespace
 
-constinit const lock_protocol fair_protocol = fair();
+constinit const lock_protocol fair_protocol = fair("conch::fair_mutex", {});
+constinit const lock_protocol leader_protocol = fair("conch::leader", "leader");
 
 }  // namespace conch::protocol

@@ -26,6 +26,10 @@ std::string channel_of(const impl::lock_spec& s, const field& waiter) {
     return channel;
 }
 
+std::string watch_channel_of(const impl::lock_spec& s) {
+    return s.channel().text().append(":").append(s.protocol().watched_as);
+}
+
 void write_name(resp::writer& w, const impl::derived_name& n) { w.arg(n.before, n.name, n.after); }
 
 void encode_acquire(const wire::call& c, const acquire_request& r, resp::writer& w) {

@@ -162,6 +162,9 @@ struct lock_protocol {
     /// Of the key of a queue in which each waiter has a place, under its field, which it keeps over
     /// its tries. Each has a channel of its own. Empty: the server doesn't know who waits.
     std::string_view queue_prefix{};
+    /// Behind the channel's name and a colon, where who watches hears of each new holder. No field
+    /// of a waiter. Empty: nobody is told.
+    std::string_view watched_as{};
     /// What this message on a waiter's channel gives it; none: it says that somebody released the
     /// lock. Null: no message gives anything.
     std::optional<gift> (*read_gift)(const impl::lock_spec& spec,
@@ -217,6 +220,8 @@ extern const lock_protocol shared_read_protocol;
 extern const lock_protocol shared_write_protocol;
 /// `conch::fair_mutex`: as Redisson's RFairLock.
 extern const lock_protocol fair_protocol;
+/// `conch::leader`: the same, and who watches it is told of each change.
+extern const lock_protocol leader_protocol;
 /// `conch::semaphore`: as Redisson's RPermitExpirableSemaphore.
 extern const lock_protocol permits_protocol;
 
@@ -243,6 +248,8 @@ inline bool has_places(const impl::lock_spec& s) noexcept {
 }
 /// Where the waiter of this field hears of the lock.
 std::string channel_of(const impl::lock_spec& s, const field& waiter);
+/// Where who watches it does.
+std::string watch_channel_of(const impl::lock_spec& s);
 
 inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::value& reply) {
     return spec.protocol().read_acquire(spec, reply);

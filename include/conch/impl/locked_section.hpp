@@ -12,7 +12,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -40,6 +43,16 @@ struct awaited<boost::asio::awaitable<T, Executor>> {
                   "conch::with_lock: the body must return boost::asio::awaitable<T>");
     using type = T;
 };
+
+/// Also by GCC before 12.3, where the body is written into an expression with co_await.
+template <typename Body>
+inline constexpr bool destroyed_once =
+#if defined(__GNUC__) && !defined(__clang__) && \
+    (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
+    std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>;
+#else
+    true;
+#endif
 
 template <typename Body>
 auto start_section(Body& body, hold& h) {
@@ -169,6 +182,23 @@ private:
     tracked<executor> work_;
 };
 
+/// Where a body runs: where its handler does; a handler that would run on the system's threads, as
+/// that of a future, says nothing of that.
+template <typename Handler>
+boost::asio::any_io_executor executor_of_body(const Handler& handler,
+                                              const boost::asio::any_io_executor& otherwise) {
+    const auto of_handler = boost::asio::get_associated_executor(handler, otherwise);
+    if constexpr (std::constructible_from<boost::asio::any_io_executor, decltype(of_handler)>) {
+        boost::asio::any_io_executor ex{of_handler};
+        const boost::asio::system_executor of_system;
+        const bool somewhere = &boost::asio::query(ex, boost::asio::execution::context) !=
+                               &boost::asio::query(of_system, boost::asio::execution::context);
+        return somewhere ? ex : otherwise;
+    } else {
+        return otherwise;
+    }
+}
+
 /// The initiation. A class with a constructor: GCC 12 destroys an aggregate twice in an expression
 /// with co_await.
 template <typename T>
@@ -185,7 +215,8 @@ public:
     template <typename Handler>
     void operator()(Handler&& handler) {
         auto section = std::make_shared<locked_section<T, std::decay_t<Handler>>>(
-            mutex_, terms_, executor_, std::move(body_), std::forward<Handler>(handler));
+            mutex_, terms_, executor_of_body(handler, executor_), std::move(body_),
+            std::forward<Handler>(handler));
         section->start(section->callers_slot());
     }
 

@@ -51,6 +51,7 @@ struct request {
     static const request wait_lost;
     static const request status;
     static const request force_unlock;
+    static const request watch;
     static const request permits;
     static const request try_permits;
     static const request acquire_counted;

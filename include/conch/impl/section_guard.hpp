@@ -22,6 +22,7 @@ struct section_terms {
     lock_options lock{};
     std::shared_ptr<const std::string> busy{};  ///< if set: the words of the `busy_error`
     bool keeps_lease = false;                   ///< detach, don't release
+    bool again = false;  ///< after a loss, or a server that was away: from the beginning
 };
 
 /// Acquires, starts the body, stops it if the hold is lost, releases, completes. All on one strand.
@@ -59,6 +60,8 @@ private:
     void stop(boost::asio::cancellation_type type);
     void lost(error_code why);
     void finish(error_code unlocked);
+    bool goes_again(error_code why) const noexcept;
+    void begin_again();
 
     strand_type strand_;
     mutex mutex_;
@@ -69,7 +72,8 @@ private:
     boost::asio::cancellation_type stopped_ = boost::asio::cancellation_type::none;
     bool running_ = false;
     error_code lost_{};
-    bool in_time_ = false;  // told before it was
+    bool told_ = false;     // the body was
+    bool in_time_ = false;  // before it was lost
     std::exception_ptr error_{};
 };
 
