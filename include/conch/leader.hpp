@@ -125,8 +125,8 @@ public:
     /// within `config::max_poll_interval` after the lease's end, which is also how often the server
     /// is asked. It survives reconnects and failovers.
     ///
-    /// `known`: what this or `async_leader` gave last; its `holder` alone counts. By default:
-    /// nobody leads. `options`: as of `async_leader`. Completion signature: `void(error_code,
+    /// `known`: what this or `async_leader` gave last; its `holder` alone counts. `options`: as of
+    /// `async_leader`. Completion signature: `void(error_code,
     /// lock_status)`. Executor: the handler's associated executor, by default the client's. Errors:
     /// `errc::not_connected`, where no server answered for `config::operation_timeout`; who leads
     /// is unknown then, and it may be called again with the same. `errc::client_closed`,
@@ -142,9 +142,17 @@ public:
     /// The same with the default options.
     template <typename Token = boost::asio::deferred_t>
         requires(!std::convertible_to<Token, const status_options&>)
-    [[nodiscard]] auto async_watch_leader(const lock_status& known = {},
-                                          Token&& token = Token{}) const {
+    [[nodiscard]] auto async_watch_leader(const lock_status& known, Token&& token = Token{}) const {
         return async_watch_leader(known, status_options{}, std::forward<Token>(token));
+    }
+
+    /// The same, where nobody is known to lead. No default argument: GCC 12 destroys an aggregate
+    /// twice in an expression with co_await.
+    template <typename Token = boost::asio::deferred_t>
+        requires(!std::convertible_to<Token, const lock_status&>)
+    [[nodiscard]] auto async_watch_leader(Token&& token = Token{}) const {
+        const lock_status nobody{};
+        return async_watch_leader(nobody, status_options{}, std::forward<Token>(token));
     }
 
     /// The name that it was made with; lives as long as this leader or a copy of it.

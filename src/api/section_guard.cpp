@@ -220,6 +220,7 @@ void section_guard::begin_again() {
     hold_ = {};
     lost_ = {};
     told_ = false;
+    in_time_ = false;
     const auto pause = std::make_shared<asio::steady_timer>(strand_, pause_between_campaigns);
     pause->async_wait(asio::bind_cancellation_slot(
         stop_acquire_.slot(), asio::bind_executor(strand_, [self = shared_from_this(), pause](
