@@ -87,7 +87,8 @@ TEST_F(leader_watch_test, a_watcher_survives_its_connection) {
     expect([&] { return c1.ended(); }, "it ends");
 }
 
-TEST_F(leader_watch_test, a_watcher_is_cancelled_told_that_no_server_answers_and_that_the_client_ends) {
+TEST_F(leader_watch_test,
+       a_watcher_is_cancelled_told_that_no_server_answers_and_that_the_client_ends) {
     std::optional<error_code> why;
     const auto note = [&](error_code ec, const lock_status&) { why = ec; };
     asio::cancellation_signal stop;

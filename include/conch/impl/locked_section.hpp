@@ -214,9 +214,10 @@ public:
 
     template <typename Handler>
     void operator()(Handler&& handler) {
+        boost::asio::any_io_executor ex = executor_of_body(handler, executor_);
         auto section = std::make_shared<locked_section<T, std::decay_t<Handler>>>(
-            mutex_, terms_, executor_of_body(handler, executor_), std::move(body_),
-            std::forward<Handler>(handler));
+            mutex_, terms_, std::move(ex), std::move(body_),
+            std::decay_t<Handler>(std::forward<Handler>(handler)));
         section->start(section->callers_slot());
     }
 
