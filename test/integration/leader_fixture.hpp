@@ -56,7 +56,7 @@ public:
 
     bool leads() const { return leads_; }
     int terms() const { return terms_; }
-    bool told_in_time() const { return told_in_time_; }
+    bool ended_in_time() const { return ended_in_time_; }
     bool ended() const { return end_.has_value(); }
     error_code why() const { return code_of(end_.value()); }
     std::string words() const {
@@ -75,20 +75,24 @@ private:
         stepping_down_ = false;
         leads_ = true;
         ++terms_;
-        error_code told;
+        const term mine{*this, h};
         asio::steady_timer pause{co_await asio::this_coro::executor};
-        while (!stepping_down_ && !told) {
+        while (!stepping_down_) {  // or until it is cancelled
             pause.expires_after(1ms);
-            const auto [ec] = co_await pause.async_wait(as_result);
-            told = ec;
-        }
-        told_in_time_ = h.owns_lock();
-        leads_ = false;
-        --office_.leading;
-        if (told) {
-            throw system_error{told};
+            co_await pause.async_wait(asio::use_awaitable);
         }
     }
+
+    /// Its end, in whatever way.
+    struct term {
+        candidate& who;
+        hold& h;
+        ~term() {
+            who.ended_in_time_ = h.owns_lock();
+            who.leads_ = false;
+            --who.office_.leading;
+        }
+    };
 
     leader leader_;
     office& office_;
@@ -96,7 +100,7 @@ private:
     std::optional<std::exception_ptr> end_{};
     bool leads_ = false;
     bool stepping_down_ = false;
-    bool told_in_time_ = false;
+    bool ended_in_time_ = false;
     int terms_ = 0;
 };
 
