@@ -13,27 +13,26 @@ using namespace std::chrono_literals;
 
 asio::awaitable<void> lead(conch::hold& h) {
     asio::steady_timer pause{co_await asio::this_coro::executor};
-    for (;;) {  // until with_lock cancels it
+    for (;;) {  // until async_lead cancels it
         std::cout << "leads under fence " << h.fence() << std::endl;
         pause.expires_after(1s);
         co_await pause.async_wait(asio::use_awaitable);
     }
 }
 
-asio::awaitable<void> serve(conch::client& redis) {
-    conch::mutex m{redis, "leader", {.fenced = true}};
-    asio::steady_timer pause{co_await asio::this_coro::executor};
+// Needs no candidacy: any process may watch.
+asio::awaitable<void> watch(conch::leader service) {
+    conch::lock_status now;
     for (;;) {
-        try {
-            co_await conch::with_lock(m, {.lease = 10s}, lead);  // stands by until the lock is free
-        } catch (const conch::system_error& e) {
-            if (e.code() == conch::errc::client_closed) {
-                co_return;
-            }
-            std::cerr << e.what() << std::endl;  // the lead is lost, or there is no Redis
+        const auto [ec, next] = co_await service.async_watch_leader(
+            now, {.clients = true}, asio::as_tuple(asio::use_awaitable));
+        if (ec && ec != conch::errc::not_connected) {  // that is temporary
+            co_return;
         }
-        pause.expires_after(1s);
-        co_await pause.async_wait(asio::use_awaitable);
+        if (!ec) {
+            now = next;
+            std::cout << "leader: " << (now.locked ? now.holder_host : "nobody") << std::endl;
+        }
     }
 }
 
@@ -44,9 +43,13 @@ int main(int argc, char* argv[]) {
     stop.async_wait([&](auto...) {
         redis.async_shutdown({.drain = 1s}, [](conch::error_code) {});  // run() returns after it
     });
-    asio::co_spawn(io, serve(redis), [](std::exception_ptr defect) {
-        if (defect) {
-            std::rethrow_exception(defect);
+    conch::leader service{redis, "leader"};
+    asio::co_spawn(io, watch(service), asio::detached);
+    service.async_lead({.lease = 10s, .again = true}, lead, [](std::exception_ptr end) {
+        try {
+            std::rethrow_exception(end);
+        } catch (const conch::system_error& e) {
+            std::cerr << e.what() << std::endl;  // of async_shutdown, or a lasting error
         }
     });
     io.run();
