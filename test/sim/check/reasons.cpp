@@ -37,7 +37,8 @@ private:
         if (why == errc::lock_lost || why == errc::lost_in_failover) {
             // One that was started again is another one, and may say so.
             const bool replaced = all_.how().replaces_servers() || all_.how().has(fault::restart) ||
-                                  all_.how().has(fault::restart_empty);
+                                  all_.how().has(fault::restart_empty) ||
+                                  all_.how().has(fault::failover);
             return !missed(h)                           ? "though the server never missed it"
                    : why == errc::lock_lost || replaced ? nullptr
                                                         : "though no server was replaced";
