@@ -36,8 +36,9 @@ class Watch:
         self._thread.start()
 
     def _watch(self):
-        before = time.monotonic()
-        while not self._end.wait(TICK):
+        before, ended = time.monotonic(), False
+        while not ended:  # the end may be told before this thread goes on
+            ended = self._end.wait(TICK)
             now = time.monotonic()
             if now - before >= TICK + STALL:
                 self.stalls.append((before, now))
