@@ -26,6 +26,9 @@ protected:
     bool somebody_listens() {
         return eventually([&] { return raw.subscribers("redisson_rwlock:{" + name + "}") == 1; });
     }
+    bool nobody_listens() {
+        return eventually([&] { return raw.subscribers("redisson_rwlock:{" + name + "}") == 0; });
+    }
 
     const std::string name = fresh();
     const std::string read = "read:" + name;
@@ -69,15 +72,22 @@ TEST_F(redisson_read_write, each_wakes_whoever_it_has_kept_out) {
                          (waiter_writes ? "a writer" : "a reader"));
             hold h = acquired(holder_writes ? m.writer() : m.reader());
             const std::string theirs = waiter_writes ? write : read;
+            ASSERT_TRUE(nobody_listens()) << "no more";
             std::future<answer> they_wait = start_java("b", "lock", theirs, long_lease);
             ASSERT_TRUE(somebody_listens());
             release(h);
+            // Redisson's READ_UNLOCK wakes those that sleep already: who is about to misses it.
+            if (they_wait.wait_for(2s) != std::future_status::ready) {
+                h = acquired(holder_writes ? m.writer() : m.reader());
+                release(h);
+            }
             EXPECT_EQ(value_of(they_wait), "locked");
             java("b", "unlock", theirs);
 
             const std::string their_hold = holder_writes ? write : read;
             java("a", "lock", their_hold, long_lease);
             const mutex& side = waiter_writes ? m.writer() : m.reader();
+            ASSERT_TRUE(nobody_listens()) << "no more";
             std::future<hold> we_wait = side.async_lock({.lease = long_lease}, asio::use_future);
             ASSERT_TRUE(somebody_listens());
             java("a", "unlock", their_hold);
