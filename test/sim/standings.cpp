@@ -1,40 +1,57 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/standings.hpp"
 
+#include <algorithm>
+
 namespace conch::sim {
 
-// What has a later end than anywhere before was prolonged there, and there alone.
+// What has a later end than anywhere else was prolonged there, and there alone. A renewal may also
+// lower it, where a stranger made the key persistent.
 void standings::has(unsigned set, std::string_view field, std::int64_t deadline_ms) {
-    const auto it = all_.find(field);
-    if (it == all_.end()) {
-        all_.emplace(field, standing{{set}, deadline_ms});
+    deadlines& in = all_[std::string{field}];
+    const auto known = in.find(set);
+    if (known != in.end() && known->second == deadline_ms) {
         return;
     }
-    standing& s = it->second;
-    if (deadline_ms > s.deadline_ms) {
-        s = {{set}, deadline_ms};
-    } else if (s.in.size() == 1 && s.in.contains(set)) {
-        s.deadline_ms = deadline_ms;  // it was lowered
+    const bool latest = std::all_of(in.begin(), in.end(), [&](const auto& other) {
+        return other.first == set || other.second < deadline_ms;
+    });
+    if (latest) {
+        in = {{set, deadline_ms}};
+    } else if (known != in.end()) {
+        known->second = deadline_ms;
     }
 }
 
 void standings::copied(unsigned set, std::string_view field, std::int64_t deadline_ms) {
     const auto it = all_.find(field);
-    if (it != all_.end() && deadline_ms >= it->second.deadline_ms) {
-        it->second.in.insert(set);
+    if (it == all_.end()) {
+        return;
+    }
+    deadlines& in = it->second;
+    if (std::all_of(in.begin(), in.end(),
+                    [&](const auto& other) { return other.second <= deadline_ms; })) {
+        in[set] = deadline_ms;
     }
 }
 
 void standings::found(unsigned set, std::string_view field) {
     const auto it = all_.find(field);
     if (it != all_.end()) {
-        it->second.in.insert(set);
+        it->second.emplace(set, not_seen_yet);
     }
 }
 
-const standings::data_sets* standings::of(std::string_view field) const noexcept {
+std::optional<standings::data_sets> standings::of(std::string_view field) const {
     const auto it = all_.find(field);
-    return it == all_.end() ? nullptr : &it->second.in;
+    if (it == all_.end()) {
+        return std::nullopt;
+    }
+    data_sets in;
+    for (const auto& one : it->second) {
+        in.insert(one.first);
+    }
+    return in;
 }
 
 }  // namespace conch::sim

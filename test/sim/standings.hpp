@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,16 +25,15 @@ public:
     void copied(unsigned set, std::string_view field, std::int64_t deadline_ms);
     /// A renewal of its client found it there, and prolonged its lease if that was to be done.
     void found(unsigned set, std::string_view field);
-    /// Null if there were never two masters while it was there.
-    const data_sets* of(std::string_view field) const noexcept;
+    /// Nothing if there were never two masters while it was there.
+    std::optional<data_sets> of(std::string_view field) const;
 
 private:
-    struct standing {
-        data_sets in{};
-        std::int64_t deadline_ms = 0;  ///< the latest
-    };
+    using deadlines = std::map<unsigned, std::int64_t>;  ///< in ms, of each data set that has it
 
-    std::map<std::string, standing, std::less<>> all_{};
+    static constexpr std::int64_t not_seen_yet = INT64_MIN;
+
+    std::map<std::string, deadlines, std::less<>> all_{};
 };
 
 }  // namespace conch::sim

@@ -202,7 +202,7 @@ void server_node::note_left(fleet::process by, std::string_view field) {
 }
 
 standings::data_sets server_node::standing(std::string_view key, std::string_view field) const {
-    const standings::data_sets* in = standings_.of(field);
+    const auto in = standings_.of(field);
     return in ? *in : standings::data_sets{redis_.data_set_of(redis_.master_of(key))};
 }
 
@@ -213,7 +213,7 @@ bool server_node::share_data(std::string_view key, std::string_view a, std::stri
 }
 
 bool server_node::discarded(std::string_view field) const {
-    const standings::data_sets* in = standings_.of(field);
+    const auto in = standings_.of(field);
     if (!in) {
         return false;
     }

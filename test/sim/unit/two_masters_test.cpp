@@ -151,7 +151,20 @@ TEST(standings_test, a_copy_that_lacks_the_last_renewal_is_none) {
     s.copied(2, "f", 4000);
     s.copied(2, "another", 4000);
     EXPECT_EQ(*s.of("f"), standings::data_sets{1});
-    EXPECT_EQ(s.of("another"), nullptr);
+    EXPECT_EQ(s.of("another"), std::nullopt);
+}
+
+TEST(standings_test, a_key_made_persistent_is_where_it_was_given_the_later_end) {
+    standings s;
+    s.has(1, "f", standings::no_expiry);
+    s.copied(2, "f", standings::no_expiry);
+    s.found(1, "f");
+    s.has(1, "f", 5000);
+    s.has(2, "f", standings::no_expiry);
+    EXPECT_EQ(*s.of("f"), (standings::data_sets{1, 2})) << "its client believes in the lowered end";
+    s.found(2, "f");
+    s.has(2, "f", 6000);
+    EXPECT_EQ(*s.of("f"), standings::data_sets{2});
 }
 
 /// Two clients, one of which is cut off with the old master.
