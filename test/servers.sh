@@ -84,7 +84,7 @@ run_server() {
     fi
     SECONDS=0
     PATH="$PWD/$folder/bin:$PATH" python3 -B test/ctest_again.py "$2" "$folder" \
-        -j"$at_a_time" -L "$3" -E "$without" >/dev/null || status=$?
+        -j$((2 * at_a_time)) -L "$3" -E "$without" >/dev/null || status=$?
     if [ "$status" != 0 ]; then title="FAILED: $title"; fi
     verdict "$title" "$folder" | tee "$folder/summary.txt"
     return "$status"
