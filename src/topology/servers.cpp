@@ -2,6 +2,7 @@
 #include "topology/servers.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace conch::topology {
@@ -9,6 +10,9 @@ namespace {
 
 /// A call that is sent from one server to the next so often waits before it goes on.
 constexpr unsigned most_redirects = 16;
+/// "Ask there for this once" is true for so long after the call was sent. By then the hash slot may
+/// be on its way back, and somebody else may have the lock where it was.
+constexpr duration asking_holds = std::chrono::seconds{1};
 
 bool has_guide(const config& c) noexcept { return c.sentinel || c.cluster; }
 
@@ -223,12 +227,10 @@ void servers::follow(wire::call& c, server_link& from, const wire::redirection& 
         server& importing = servers_[there ? *there : add_server(*at)];
         importing.sent_on_to = true;
         wire::link& other = link_of(importing, from.durable);
-        if (other.ready()) {
+        if (other.ready() && now_ - c.history.last_sent < asking_holds) {
             c.ask = wire::call::asking::due;
             other.adopt(c);
-        } else {
-            // This may not be true any more when there is a connection: the hash slot may be on its
-            // way back, and somebody else may have the lock there.
+        } else {  // nor may it be true any more when there is a connection
             other.use();
             from.link.retry_later(c, errc::server_unavailable);
         }

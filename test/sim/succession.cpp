@@ -7,8 +7,9 @@
 namespace conch::sim {
 namespace {
 
-/// What is sent arrives within that, if at all.
-constexpr instant longest_way = 300 * millis;
+/// Who was sent to a shard for once arrives there within that, if at all: it may have been told a
+/// second after it had asked.
+constexpr instant longest_visit = 1300 * millis;
 
 }  // namespace
 
@@ -70,11 +71,10 @@ bool server_node::migrate(std::uint16_t slot, std::size_t to, instant pause, eff
                     [](const machine& m) { return m.awaits_heir; })) {
         return false;
     }
-    // What leaves for a shard for once may be on its way for long: it must not meet one that
-    // imports the slot again. Of a real cluster, too, it would get an answer that is another's to
-    // give.
+    // Who was sent to a shard for once must not meet one that imports the slot again. Of a real
+    // cluster, too, it would get an answer that is another's to give.
     const auto [last, first_time] = imported_.try_emplace({slot, to}, world_.now());
-    if (!first_time && world_.now() - last->second < longest_way) {
+    if (!first_time && world_.now() - last->second < longest_visit) {
         return false;
     }
     last->second = world_.now();

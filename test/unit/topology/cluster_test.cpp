@@ -130,6 +130,21 @@ TEST_F(topology_cluster, nobody_waits_with_asking_for_a_connection) {
     EXPECT_EQ(a.ends, lines{":7"});
 }
 
+TEST_F(topology_cluster, nor_does_who_heard_of_it_late_go_there_with_asking) {
+    const std::size_t there = sent_on("m9:7000");
+    reply(there, ok() + integer(5));
+    submit(b, 7);
+    EXPECT_EQ(sent(main_link), lines{"b"});
+    advance(1s);
+    reply(main_link, error("ASK 7 m9:7000"));
+    EXPECT_EQ(sent(there), lines{});
+    advance(100ms);
+    EXPECT_EQ(sent(main_link), lines{"b"}) << "asked again where the part belongs";
+    advance(1s - 1ns);
+    reply(main_link, error("ASK 7 m9:7000"));
+    EXPECT_EQ(sent(there), (lines{"ASKING", "b"}));
+}
+
 TEST_F(topology_cluster, nor_for_the_next_one) {
     sent_on("m9:7000");
     reply(place_of("m9:7000"), ok() + integer(7));
