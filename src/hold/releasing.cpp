@@ -199,10 +199,8 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
     if (o.refused() && r.type == &divisible_type && wire::is_divided(o.reply.text())) {
         // The others in line find out by asking again; the place of this one is given back later. A
         // reader's own key ends by itself.
-        const wire::call_history before = r.history;
         r.type = &type;
-        a.home.submit(r);
-        r.history.keep_doubt(before);
+        submit_again(r);
         return;
     }
     const protocol::lock_protocol& p = a.spec->protocol();
@@ -211,6 +209,10 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
                                             : leaves(a) ? protocol::read_leave(p, o.reply)
                                                         : p.read_release(o.reply);
     if (answer.what == release_kind::unintelligible) {  // nothing is confirmed
+        if (!o.refused() && o.answered_on->part_refused(answer.words)) {
+            submit_again(r);
+            return;
+        }
         done_.complete(a.releasing->unlocking,
                        answer.words.empty() ? errc::protocol_error : wire::to_errc(answer.words));
         next_round_later(a);
@@ -221,6 +223,12 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
         events_.release_reached(a.home, answer.heard_by);
     }
     finish_release(a, released, sent);
+}
+
+void releaser::submit_again(release& r) {
+    const wire::call_history before = r.history;
+    r.of.home.submit(r);
+    r.history.keep_doubt(before);
 }
 
 // The server answered what was to release it. A copy that released it left nothing; one that left

@@ -53,6 +53,8 @@ private:
 
     release& begin(acquisition& a, caller from);
     void answered(acquisition& a, const wire::call_history& sent, const wire::outcome& o);
+    /// It was not done where it was sent.
+    static void submit_again(release& r);
     void finish_release(acquisition& a, bool was_holder, const wire::call_history& sent);
     void due(acquisition& a);
     void finish(acquisition& a);

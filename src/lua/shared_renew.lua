@@ -32,13 +32,13 @@ for i = 1, #KEYS / 2 do
             try('del', lock)
         end
     elseif left and not failed then
-        if lease > 0 and left < lease or lease < 0 and left > -lease then
+        if lease > 0 and left < lease or lease < 0 and (left > -lease or left == -1) then
             try('pexpire', deadline, text)
         elseif left > math.abs(lease) then
             held = math.max(left, 1)
         end
         local whole = try('pttl', lock)
-        local lowers = lease < 0 and whole > -lease and try('hlen', lock) == 2
+        local lowers = lease < 0 and (whole > -lease or whole == -1) and try('hlen', lock) == 2
         if lowers or lease > 0 and whole ~= -1 and whole < lease then
             try('pexpire', lock, text)
         end

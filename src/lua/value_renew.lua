@@ -3,8 +3,8 @@
 --
 -- KEYS[i]      a lock
 -- ARGV[2i-1]   the token that it should have
--- ARGV[2i]     lease in ms, to which a lower TTL is raised; "0": only check; below 0: a longer TTL
---              is lowered to the lease without its sign
+-- ARGV[2i]     lease in ms, to which a lower TTL is raised; "0": only check; below 0: a longer TTL,
+--              or none, is lowered to the lease without its sign
 --
 -- Reply: an array, for each key: 0 without this token; above 0 held (and renewed): a TTL that is
 -- longer than the lease and stays so, in ms, else 1; or the text of the error that this key alone
@@ -22,7 +22,7 @@ for i = 1, #KEYS do
         local left = redis.pcall('pttl', KEYS[i])
         if type(left) ~= 'number' then
             answer = left
-        elseif lease > 0 and left < lease or lease < 0 and left > -lease then
+        elseif lease > 0 and left < lease or lease < 0 and (left > -lease or left == -1) then
             local set = redis.pcall('pexpire', KEYS[i], string.format('%.0f', math.abs(lease)))
             if type(set) ~= 'number' then
                 answer = set

@@ -105,6 +105,12 @@ operation& cluster_engine::extend(const operation& op, duration lease) {
     return longer;
 }
 
+operation& cluster_engine::leave(const operation& op, duration lease) {
+    operation& left = operations_.emplace_back();
+    turn([&] { engine.leave(op.view, lease, {&left, &left.running}); });
+    return left;
+}
+
 operation& cluster_engine::status(const std::string& name, lock_status* result,
                                   const status_options& options) {
     operation& op = operations_.emplace_back();

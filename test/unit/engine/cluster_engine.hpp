@@ -52,6 +52,7 @@ struct cluster_engine : testing::Test {
     operation& unlock(const operation& op);
     operation& wait_lost(const operation& op);
     operation& extend(const operation& op, duration lease);
+    operation& leave(const operation& op, duration lease);
     operation& status(const std::string& name, lock_status* result, const status_options& options);
     /// Who cancels is told at once.
     void cancel(operation& op);

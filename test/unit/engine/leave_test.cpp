@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A hold that is given up while the lock stays for a while.
+#include "unit/engine/cluster_engine.hpp"
 #include "unit/engine/shared.hpp"
 
 #include <conch/owner.hpp>
@@ -176,6 +177,21 @@ TEST(engine_leave, is_done_in_the_order_of_calls_before_a_renewal_that_waits) {
     const lines all = h.sent();
     ASSERT_FALSE(all.empty());
     EXPECT_EQ(all.back(), "renew a a c:1 60000 c:1 -60000");
+}
+
+using engine_leave_cluster = plain_cluster_engine;
+
+TEST_F(engine_leave_cluster, that_a_replica_refuses_goes_to_the_master_in_its_place) {
+    operation& left = leave(hold("a"), 5s);
+    EXPECT_EQ(sent("m1"), lines{lower_of("a", 1, 5000)});
+    reply("m1", array(bulk("READONLY You can't write against a read only replica.")));
+    EXPECT_FALSE(left.done());
+    learn_again("r1", "m2");
+    connect("r1", "2222");
+    EXPECT_EQ(sent("r1"), lines{"renew a a c:1 5000 c:1 -5000"}) << "what it has isn't known";
+    reply("r1", array(integer(1), integer(1)));
+    EXPECT_TRUE(left.ended({}));
+    EXPECT_TRUE(nothing_is_left());
 }
 
 class engine_leave_shared : public engine_shared {};
