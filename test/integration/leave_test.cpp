@@ -115,10 +115,12 @@ TEST_P(leave_test, a_lost_answer_is_asked_for_again) {
         co_await h.async_extend(20s);  // from now on the server knows the script
         wire.swallow_replies();
         plain_attempt leaving = leave(h);
-        EXPECT_TRUE(co_await when([&] { return left() > 200'000; }));
+        const bool prolonged = co_await when([&] { return left() > 200'000; });
+        EXPECT_TRUE(prolonged);
         EXPECT_FALSE(leaving.done());
         wire.cut();
-        EXPECT_TRUE(co_await when([&] { return leaving.done(); }));
+        const bool done = co_await when([&] { return leaving.done(); });
+        EXPECT_TRUE(done);
         EXPECT_FALSE(leaving.ec()) << leaving.ec().message();
         expect_minutes();
     });
@@ -132,9 +134,11 @@ TEST_P(leave_test, so_is_what_was_lost_on_its_way) {
         wire.swallow_requests();
         const std::uint64_t before = one.stats().bytes_sent;
         plain_attempt leaving = leave(h);
-        EXPECT_TRUE(co_await when([&] { return one.stats().bytes_sent > before; }));
+        const bool sent = co_await when([&] { return one.stats().bytes_sent > before; });
+        EXPECT_TRUE(sent);
         wire.cut();
-        EXPECT_TRUE(co_await when([&] { return leaving.done(); }));
+        const bool done = co_await when([&] { return leaving.done(); });
+        EXPECT_TRUE(done);
         EXPECT_FALSE(leaving.ec()) << leaving.ec().message();
         expect_minutes();
     });
