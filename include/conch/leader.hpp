@@ -155,6 +155,8 @@ public:
         return async_watch_leader(nobody, status_options{}, std::forward<Token>(token));
     }
 
+    /// The lock that is the lead: whoever holds it leads.
+    const mutex& lock() const noexcept { return lock_; }
     /// The name that it was made with; lives as long as this leader or a copy of it.
     std::string_view name() const noexcept { return lock_.name(); }
     /// As `mutex::label`.

@@ -28,6 +28,7 @@ const char* option_of(lock_kind kind) noexcept {
     switch (kind) {
         case lock_kind::plain: return "--plain";
         case lock_kind::fair: return "--fair";
+        case lock_kind::leader: return "--lead";
         case lock_kind::reader: return "--shared";
         case lock_kind::writer: return "--rw";
         case lock_kind::semaphore: return "a semaphore (--at-most, --semaphore)";
@@ -41,14 +42,16 @@ lock_kind kind_in(const po::variables_map& values) {
     const bool reader = values.count("shared") != 0;
     const bool shared = reader || values.count("rw") != 0;
     const bool fair = values.count("fair") != 0;
+    const bool leads = values.count("lead") != 0;
     const bool semaphore = values.count("semaphore") + values.count("at-most") != 0;
-    if (plain + fair + shared + semaphore > 1) {
+    if (plain + fair + leads + shared + semaphore > 1) {
         throw usage_error(
-            "--plain, --fair, a read-write lock (--rw, --shared) and a semaphore (--at-most, "
-            "--semaphore) exclude each other");
+            "--plain, --fair, --lead, a read-write lock (--rw, --shared) and a semaphore "
+            "(--at-most, --semaphore) exclude each other");
     }
     return plain       ? lock_kind::plain
            : fair      ? lock_kind::fair
+           : leads     ? lock_kind::leader
            : reader    ? lock_kind::reader
            : shared    ? lock_kind::writer
            : semaphore ? lock_kind::semaphore

@@ -23,6 +23,7 @@ enum class lock_kind : std::uint8_t {
     usual,   ///< `mutex`, or `quorum_mutex`
     plain,   ///< `token_mutex`
     fair,    ///< `fair_mutex`
+    leader,  ///< that of `leader`
     writer,  ///< `shared_mutex`
     reader,
     semaphore,  ///< a permit of `semaphore`

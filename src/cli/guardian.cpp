@@ -42,8 +42,10 @@ void keep_only(int pipe, int process) noexcept {
 }  // namespace
 
 void guardian::start(const terms& t) {
-    void* const shared = ::mmap(nullptr, sizeof(orders), PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const shared = orders_ != nullptr
+                             ? orders_
+                             : ::mmap(nullptr, sizeof(orders), PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         no_guardian();
     }

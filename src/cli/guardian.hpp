@@ -32,7 +32,8 @@ public:
         /// this process gets SIGTERM, and no SIGKILL. Once it has ended, nobody gets a signal.
         int process = -1;
     };
-    /// Starts it, without a group to end. It sends each signal when half of that time is left.
+    /// Starts it, without a group to end; again, once it was dismissed. It sends each signal when
+    /// half of that time is left.
     /// Throws `command_error` if there can be no process.
     void start(const terms& t);
     /// Where the command writes its number, which is that of the group to end, before it executes:

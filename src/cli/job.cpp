@@ -11,6 +11,8 @@
 namespace conch::cli {
 
 launched job::start(child_plan plan, const guardian::terms& lease) {
+    adopt(false);
+    stop_signal_ = 0;
     const bool lend = terminal_.ours() && !in_pipeline();
     plan.terminal = lend ? terminal_.descriptor() : -1;
     guardian_.start(lease);
@@ -86,9 +88,13 @@ void job::lend_terminal() noexcept {
 
 void job::take_terminal() noexcept { terminal_.take_back_from(pid_); }
 
+void job::adopt(bool orphans) noexcept {
+    ::prctl(PR_SET_CHILD_SUBREAPER, orphans ? 1 : 0);
+    adopting_ = orphans;
+}
+
 void job::terminate() noexcept {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    adopting_ = true;
+    adopt(true);
     guardian_.spare_term(true);
     signal(SIGTERM);
     signal(SIGCONT);

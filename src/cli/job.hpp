@@ -18,7 +18,7 @@ class job {
 public:
     enum class change { none, ended, stopped, continued };
 
-    /// With a guardian. Throws as `launch()`.
+    /// With a guardian; again, once the command is `gone()`. Throws as `launch()`.
     launched start(child_plan plan, const guardian::terms& lease);
     /// Tells the guardian, as often as that becomes later.
     void lease_ends(time_point at) noexcept { guardian_.lease_ends(at); }
@@ -55,10 +55,12 @@ public:
     /// SIGTERM to the group, which goes on for that if it is stopped. From now on, this process
     /// becomes the parent of the group's orphans, so that `gone()` can tell.
     void terminate() noexcept;
-    /// Nobody of the group is left, once `terminate()` was called.
+    /// Nobody of the group is left, once `terminate()` was called; else, the command has ended.
     bool gone() noexcept;
 
 private:
+    void adopt(bool orphans) noexcept;
+
     terminal terminal_{};
     guardian guardian_{};
     pid_t pid_ = -1;

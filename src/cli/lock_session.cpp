@@ -28,6 +28,9 @@ lock_session::lock_session(const lock_plan& plan, std::string title,
 
 asio::awaitable<error_code> lock_session::acquire() {
     const time_point asked = clock::now();
+    if (std::exchange(server_was_met_, true)) {
+        co_return co_await acquire_since(asked);
+    }
     const auto [contact_error, status] = co_await contact_.ask(mutex_);
     // Whatever else the server has to say, it says it of the lock too; but of a key that is no lock
     // a plain try says that it is taken.
@@ -50,9 +53,13 @@ asio::awaitable<error_code> lock_session::acquire() {
     if (status.locked && plan_.lock.wait != 0ns && !status.permits) {
         detail("waiting for " + in_quotes(plan_.name) + ", held by " + printable(status.holder));
     }
+    co_return co_await acquire_since(asked);
+}
+
+asio::awaitable<error_code> lock_session::acquire_since(time_point asked) {
     lock_options terms = plan_.lock;
     if (terms.wait && *terms.wait != forever) {
-        terms.wait = std::max<duration>(left, 0ns);
+        terms.wait = std::max<duration>(*terms.wait - (clock::now() - asked), 0ns);
     }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     auto [ec, granted] = co_await mutex_.async_lock(terms, token);
@@ -119,6 +126,12 @@ asio::awaitable<void> lock_session::release(duration stays) {
             (leaves ? "); the lock may end" : "); the lock ends") + " with its lease, in " +
             short_time(left) + " or less");
     }
+}
+
+void lock_session::forget_hold() {
+    hold_ = hold{};
+    loss_ = {};
+    in_danger_ = out_of_patience_ = false;
 }
 
 int lock_session::refused(error_code ec) {

@@ -29,6 +29,8 @@ protected:
     ~lock_session() = default;
 
     boost::asio::awaitable<error_code> acquire();
+    /// Of a loss, before the lock is acquired again.
+    void forget_hold();
     /// Says why there is no lock, and tells the exit status for that.
     int refused(error_code ec);
     /// `stays`: so long the lock is left as it is, held by nobody.
@@ -46,6 +48,7 @@ protected:
     const lock_plan& plan_;
 
 private:
+    boost::asio::awaitable<error_code> acquire_since(time_point asked);
     /// The semaphore has as many permits as --at-most says. Throws `command_error`.
     boost::asio::awaitable<error_code> set_permits();
     bool is_ours(const lock_status& status) const;
@@ -70,6 +73,7 @@ protected:
 private:
     bool nested_ = false;  ///< the lock is held by the run that this one is part of
     bool out_of_patience_ = false;
+    bool server_was_met_ = false;
 };
 
 }  // namespace conch::cli

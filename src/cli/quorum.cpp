@@ -31,6 +31,7 @@ mutex other_clients::lock_of(const client& first, const std::string& name,
     switch (server_.kind) {
         case lock_kind::plain: return token_mutex{first, name, kind};
         case lock_kind::fair: return fair_mutex{first, name, kind};
+        case lock_kind::leader: return leader{first, name, kind}.lock();
         case lock_kind::writer: return shared_mutex{first, name}.writer();
         case lock_kind::reader: return shared_mutex{first, name}.reader();
         case lock_kind::semaphore: return semaphore{first, name}.permits(1);

@@ -118,6 +118,8 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         case phase::running:
             // Only in a pipeline is this process in the foreground while the command runs.
             interrupted_ = interrupted_ || (number == SIGINT && from_terminal(signal));
+            asked_to_end_ = asked_to_end_ || number == SIGTERM || number == SIGINT ||
+                            number == SIGHUP || number == SIGQUIT;
             on_signal_while_running(number);
             break;
         case phase::releasing:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 namespace conch::cli {
 namespace {
@@ -39,6 +40,20 @@ void read_at_least(const po::variables_map& values, run_plan& plan) {
     plan.at_least = seconds_option(values, "at-least", 10ms, most).value_or(0ns);
 }
 
+/// After the lock's options.
+void read_lead(const po::variables_map& values, run_plan& plan) {
+    plan.leads = values.count("lead") != 0;
+    if (!plan.leads) {
+        return;
+    }
+    for (const char* other : {"nonblock", "lock", "at-least"}) {
+        if (values.count(other) != 0) {
+            throw usage_error("--lead and --" + std::string{other} + " exclude each other");
+        }
+    }
+    plan.kind.fenced = true;
+}
+
 }  // namespace
 
 po::options_description run_options() {
@@ -47,6 +62,9 @@ po::options_description run_options() {
     options.add_options()("at-least", po::value<std::string>()->value_name("SECS"),
                           "keep the lock until SECS after it was taken, also if COMMAND ends "
                           "earlier; conch ends with it");
+    options.add_options()("lead",
+                          "run COMMAND whenever this process leads, of all that run with --lead "
+                          "NAME; end when COMMAND ends by itself");
     add_command_options(options, "the lock is held");
     add_lock_options(options);
     options.add_options()("help,h", "show this");
@@ -64,6 +82,7 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     refuse_those_of_flock(values);
     read_lock_plan(values, *plan);
     read_at_least(values, *plan);
+    read_lead(values, *plan);
     return plan;
 }
 

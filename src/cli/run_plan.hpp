@@ -12,6 +12,7 @@ namespace conch::cli {
 struct run_plan : lock_plan {
     /// So long the lock stays, from when it was taken, also if the command ends earlier.
     duration at_least{};
+    bool leads = false;  ///< the command runs again whenever this process leads
 };
 
 /// The options of `conch run`.

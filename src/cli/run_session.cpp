@@ -65,6 +65,22 @@ int run_session::go() {
 }
 
 asio::awaitable<void> run_session::conduct() {
+    bool goes_on = true;
+    while (goes_on) {
+        co_await hold_once();
+        goes_on = co_await campaigns_again();
+    }
+    phase_ = phase::releasing;
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    others_.shut_down();
+    co_await redis_.async_shutdown(token);
+    ignore_signals();
+    if (hurried_) {
+        io_.stop();  // what goes on in the background is not waited for
+    }
+}
+
+asio::awaitable<void> run_session::hold_once() {
     const error_code ec = co_await acquire();
     if (ec || stop_signal_ != 0) {
         exit_status_ = refused(ec);
@@ -82,13 +98,22 @@ asio::awaitable<void> run_session::conduct() {
     if (hold_) {
         co_await release(stays());
     }
-    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
-    others_.shut_down();
-    co_await redis_.async_shutdown(token);
-    ignore_signals();
-    if (hurried_) {
-        io_.stop();  // what goes on in the background is not waited for
+}
+
+// Not beside what is left of the command that lost the lead.
+asio::awaitable<bool> run_session::campaigns_again() {
+    const bool lost_lead = ran_ && (loss_ || in_danger_);
+    if (!run_plan_.leads || !lost_lead || asked_to_end_ || hurried_) {
+        co_return false;
     }
+    phase_ = phase::waiting;
+    do {
+        co_await nap(100ms);
+    } while (!job_.gone() && stop_signal_ == 0);
+    forget_hold();
+    at_max_hold_ = stood_still_ = ran_ = false;
+    exit_status_ = stop_signal_ != 0 ? exit_code::by_signal + stop_signal_ : exit_status_;
+    co_return stop_signal_ == 0;
 }
 
 asio::awaitable<void> run_session::supervise() {
@@ -156,7 +181,7 @@ void run_session::start_command() {
 }
 
 void run_session::report_loss(error_code reason) {
-    const std::string name = "the lock " + name_and_server();
+    const std::string name = (run_plan_.leads ? "the lead of " : "the lock ") + name_and_server();
     std::string what;
     if (at_max_hold_ || reason == errc::max_hold_reached) {
         what = name + " was held for as long as --max-hold allows (" +
@@ -168,7 +193,8 @@ void run_session::report_loss(error_code reason) {
         what = name + (reason ? " was lost (" : " was about to be lost (") + why +
                ") while the command ran";
     }
-    say(what + "; the command ended with status " + std::to_string(exit_status_));
+    say(what + "; the command ended with status " + std::to_string(exit_status_) +
+        (run_plan_.leads && !asked_to_end_ ? "; it campaigns again" : ""));
     exit_status_ = exit_code::lock_lost;
     interrupted_ = false;
 }

@@ -29,6 +29,8 @@ private:
     enum class phase { waiting, running, releasing };
 
     boost::asio::awaitable<void> conduct();
+    boost::asio::awaitable<void> hold_once();
+    boost::asio::awaitable<bool> campaigns_again();
     boost::asio::awaitable<void> supervise();
     boost::asio::awaitable<void> guard_lease();
     void note_danger() noexcept;
@@ -56,6 +58,7 @@ private:
     bool going_on_ = false;     ///< `go_on()` runs
     bool hurried_ = false;      ///< a signal came while the lock was being released
     bool ran_ = false;          ///< the command was started
+    bool asked_to_end_ = false;  ///< a signal that ends processes came while it ran
     int exit_status_ = 0;
 };
 

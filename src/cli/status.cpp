@@ -42,7 +42,8 @@ std::string waiting(const lock_status& s) {
 std::string_view kind_text(lock_kind kind, const lock_status& s) {
     switch (kind) {
         case lock_kind::plain: return text_of(entry_kind::plain);
-        case lock_kind::fair: return text_of(entry_kind::fair);
+        case lock_kind::fair:
+        case lock_kind::leader: return text_of(entry_kind::fair);
         case lock_kind::semaphore: return text_of(entry_kind::semaphore);
         case lock_kind::reader:
         case lock_kind::writer:

@@ -16,7 +16,7 @@ _conch() {
     fi
     case $command in
         run)
-            options="-c --command --at-least $terms"
+            options="-c --command --at-least --lead $terms"
             ;;
         rate)
             options="--limit --per --permits --fixed --burst -w --wait --timeout -E
