@@ -7,13 +7,17 @@
 #include <conch/hold.hpp>
 #include <conch/latch.hpp>
 #include <conch/lock_status.hpp>
+#include <conch/lost_callback.hpp>
 #include <conch/mutex.hpp>
 #include <conch/options.hpp>
+#include <conch/rate_limiter.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -71,6 +75,7 @@ public:
 private:
     friend class blocking_mutex;
     friend class blocking_latch;
+    friend class blocking_rate_limiter;
     friend class blocking_semaphore;
     std::shared_ptr<impl::blocking_core> core_;
 };
@@ -79,9 +84,9 @@ private:
 /// `std::unique_lock`, `std::scoped_lock` and `std::lock_guard`, or with holds.
 ///
 /// The Lockable calls keep one hold for each thread that has the lock; who unlocks must be the
-/// thread that locked. What a thread has when it ends is released with the blocking_mutex. Nothing
-/// tells a thread of a loss by itself: ask `owns_lock()`, or protect the resource with `fence()`.
-/// Thread safety: safe from any thread; copies share nothing but the lock.
+/// thread that locked. What a thread has when it ends is released with the blocking_mutex. A
+/// loss interrupts no thread: give the work a `stop_token()`, ask `owns_lock()`, and protect the
+/// resource with `fence()`. Thread safety: safe from any thread; copies share nothing but the lock.
 class blocking_mutex {
 public:
     /// `name`: the Redis key, 1 byte to 64 KiB. `options`: for all Lockable calls, whose waits are
@@ -135,6 +140,8 @@ public:
     time_point valid_until() const noexcept;
     /// As `hold::fence`; 0 if the thread has not locked.
     std::uint64_t fence() const noexcept;
+    /// As `hold::stop_token`; stopped if the thread has not locked, and in a forked child.
+    [[nodiscard]] std::stop_token stop_token(duration before = duration::zero()) const;
     /// What the calling thread's last `unlock()` of this mutex found: no error, or why the lock had
     /// been lost before (errors of `hold::async_unlock`). In a forked child `errc::forked`.
     error_code unlock_error() const noexcept;
@@ -239,6 +246,35 @@ public:
 private:
     std::shared_ptr<impl::blocking_core> core_;
     latch latch_;
+};
+
+/// A `rate_limiter` for threads: each call blocks until the one of the same name there completes,
+/// and throws `system_error` with its errors. Thread safety: safe from any thread.
+class blocking_rate_limiter {
+public:
+    /// As `rate_limiter`. Sends nothing. Throws `std::invalid_argument` for a bad name, limit,
+    /// window or burst.
+    blocking_rate_limiter(const blocking_client& redis, std::string_view name, const rate& allowed,
+                          rate_algorithm algorithm = rate_algorithm::sliding_log);
+
+    /// As `rate_limiter::async_try_acquire`: asks once; a refusal is an answer.
+    rate_verdict try_acquire(std::int64_t permits = 1);
+    /// As `rate_limiter::async_acquire`: returns when the permits are granted.
+    template <std::integral Permits>
+    rate_verdict acquire(Permits permits, const rate_options& options = {}) {
+        return wait_for(impl::permit_number(permits), options);
+    }
+    /// The same for one permit: `acquire({.wait = 5s})`.
+    rate_verdict acquire(const rate_options& options = {}) { return acquire(1, options); }
+
+    /// The Redis key; lives as long as this limiter.
+    std::string_view name() const noexcept;
+
+private:
+    rate_verdict wait_for(std::uint64_t permits, const rate_options& options);
+
+    std::shared_ptr<impl::blocking_core> core_;
+    rate_limiter limiter_;
 };
 
 }  // namespace conch

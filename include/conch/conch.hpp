@@ -15,6 +15,7 @@
 #include <conch/latch.hpp>
 #include <conch/leader.hpp>
 #include <conch/lock_status.hpp>
+#include <conch/lost_callback.hpp>
 #include <conch/metrics.hpp>
 #include <conch/multi_lock.hpp>
 #include <conch/mutex.hpp>

@@ -10,9 +10,14 @@
 
 #include <concepts>
 #include <cstdint>
+#include <stop_token>
 #include <utility>
 
 namespace conch {
+
+namespace impl {
+struct loss;
+}
 
 /// One acquisition of a lock, and the duty to release it. Move-only; the destructor releases in
 /// the background, so keep it for as long as the lock is needed: `co_await m.async_lock();` as a
@@ -121,6 +126,19 @@ public:
                                   std::forward<Token>(token));
     }
 
+    /// The same for threads: stop is requested when the hold is lost, or `before` ahead of a loss
+    /// by the lease's end; at once if it is lost already, or holds nothing (empty, released...).
+    /// It is not requested if the hold is released or detached first, however that comes out.
+    /// Doesn't extend the hold's life, survives its moves. The reason: `lost_reason()`, or a
+    /// `lost_callback`.
+    ///
+    /// `before`: as of `async_wait_lost`; at least zero, which is the default, else throws
+    /// `system_error` with `errc::invalid_wait`. Executor: stop is requested on the client's (of a
+    /// `blocking_client` its own thread), so a `std::stop_callback` must neither block nor throw.
+    /// Where `async_wait_lost` would be refused as `errc::overloaded`, stop is requested too. In a
+    /// process forked from the one that acquired it, a new token is stopped, the parent's never is.
+    [[nodiscard]] std::stop_token stop_token(duration before = duration::zero()) const;
+
     /// Makes the lease end no earlier than `lease` from now, at once; renewal goes on with this
     /// lease if it was on and its own is shorter. Never shortens anything.
     ///
@@ -186,6 +204,7 @@ public:
 
 private:
     friend struct impl::hold_result<hold>;
+    friend struct impl::loss;
     hold(impl::core_ptr core, impl::view_ptr view) noexcept
         : core_{std::move(core)}, view_{std::move(view)} {}
 

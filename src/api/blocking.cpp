@@ -158,6 +158,11 @@ std::uint64_t blocking_mutex::fence() const noexcept {
     return core_->forked() ? 0 : state_->look([](const hold& h) { return h.fence(); });
 }
 
+std::stop_token blocking_mutex::stop_token(duration before) const {
+    return core_->forked() ? hold{}.stop_token(before)
+                           : state_->look([&](const hold& h) { return h.stop_token(before); });
+}
+
 error_code blocking_mutex::unlock_error() const noexcept {
     return core_->forked() ? make_error_code(errc::forked) : state_->unlock_error();
 }

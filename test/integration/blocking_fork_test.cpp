@@ -2,6 +2,7 @@
 // What a forked child may do with the clients of its parent, and with its own.
 #include "support/child_process.hpp"
 #include "support/redis_test.hpp"
+#include "support/thrown.hpp"
 
 #include <conch/blocking.hpp>
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,16 +24,6 @@ namespace {
 using namespace conch;
 using namespace conch::test;
 using report = child_process::report;
-
-template <typename Call>
-error_code code_from(Call call) {
-    try {
-        call();
-    } catch (const system_error& e) {
-        return e.code();
-    }
-    return {};
-}
 
 /// In a child, where GoogleTest's failures are not seen: the child's exit status.
 class findings {
@@ -44,7 +36,7 @@ public:
     }
     template <typename Call>
     void forked(Call call, const char* what) {
-        that(code_from(call) == errc::forked, what);
+        that(thrown(call) == errc::forked, what);
     }
     /// The same, of a call that concerns the lock "lock".
     template <typename Call>
@@ -88,6 +80,7 @@ protected:
 
 TEST_F(blocking_fork, every_call_of_an_inherited_client_throws_at_once) {
     hold h = blocking_mutex{redis, "second"}.acquire();
+    blocking_rate_limiter limit{redis, "rate", {}};
     child_finds([&](findings& f) {
         f.forked_with_name([&] { m.lock(); }, "lock");
         f.forked_with_name([&] { (void)m.try_lock(); }, "try_lock");
@@ -98,6 +91,8 @@ TEST_F(blocking_fork, every_call_of_an_inherited_client_throws_at_once) {
         f.forked_with_name([&] { m.unlock(h); }, "unlock of a hold");
         f.forked_with_name([&] { (void)m.status(); }, "status");
         f.forked_with_name([&] { (void)m.force_unlock(); }, "force_unlock");
+        f.forked([&] { limit.acquire(); }, "acquire of a permit");
+        f.forked([&] { limit.try_acquire(); }, "try_acquire of a permit");
         f.forked([&] { redis.shutdown(); }, "shutdown");
         f.forked([&] { (void)redis.stats(); }, "stats");
         f.forked([&] { (void)redis.last_server_error(); }, "last_server_error");
@@ -109,6 +104,7 @@ TEST_F(blocking_fork, every_call_of_an_inherited_client_throws_at_once) {
 TEST_F(blocking_fork, what_the_parent_has_the_child_neither_has_nor_releases) {
     blocking_mutex second{redis, "second"};
     hold h = second.acquire();
+    const std::stop_token of_parent = h.stop_token();
     child_finds([&](findings& f) {
         f.that(!m.owns_lock(), "does not own");
         f.that(m.fence() == 0, "has no fence");
@@ -116,10 +112,13 @@ TEST_F(blocking_fork, what_the_parent_has_the_child_neither_has_nor_releases) {
         m.unlock();
         f.that(m.unlock_error() == errc::forked, "unlock says why it does nothing");
         f.that(!h.owns_lock(), "nor by a hold");
+        f.that(m.stop_token().stop_requested(), "a token of the mutex is stopped");
+        f.that(h.stop_token().stop_requested(), "a token of a hold is stopped");
         h.release();
         h = {};
     });
     EXPECT_TRUE(h.owns_lock());
+    EXPECT_FALSE(of_parent.stop_requested());
     EXPECT_TRUE(raw.exists("second"));
     second.unlock(h);
 }

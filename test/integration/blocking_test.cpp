@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // blocking_client and blocking_mutex: for threads without an event loop.
 #include "support/redis_test.hpp"
+#include "support/thrown.hpp"
 
 #include <conch/blocking.hpp>
 #include <conch/observer.hpp>
@@ -20,17 +21,6 @@ using namespace conch;
 using namespace conch::test;
 using boost::system::errc::operation_not_permitted;
 using boost::system::errc::resource_deadlock_would_occur;
-
-/// The code that `call` throws, or none.
-template <typename Call>
-error_code thrown(Call call) {
-    try {
-        call();
-    } catch (const system_error& e) {
-        return e.code();
-    }
-    return {};
-}
 
 /// On a thread of its own, so that a test can watch it block.
 template <typename Call>

@@ -47,8 +47,10 @@ TEST_F(blocking_threads, a_client_has_one_and_no_call_adds_to_it) {
         EXPECT_TRUE(m.force_unlock());
         m.unlock();
         hold h = m.acquire_future().get();
+        EXPECT_FALSE(h.stop_token().stop_requested());
         m.unlock(h);
         hold none;
+        EXPECT_TRUE(none.stop_token().stop_requested());
         EXPECT_THROW(m.unlock(none), system_error);
         EXPECT_EQ(count_threads(), before + 1);
         redis->shutdown();

@@ -147,7 +147,11 @@ TEST_F(examples_test, guarded) {
 }
 
 TEST_F(examples_test, blocking) {
-    EXPECT_EQ(output_of("blocking"), "counted to 4\nbusy for others\n");
+    EXPECT_EQ(output_of("blocking"),
+              "counted to 4\n"
+              "busy for others\n"
+              "lost: the lock was taken away: forced release, deleted key or lost data\n"
+              "no third call within a minute\n");
     EXPECT_FALSE(raw.exists("counter"));
 }
 

@@ -11,7 +11,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <atomic>
 #include <memory>
+#include <stop_token>
+#include <string>
 
 namespace {
 
@@ -54,6 +57,36 @@ TEST_F(section_test, a_shutdown_meets_threads_that_block) {
                     }
                 }};
     all.join();
+}
+
+TEST_F(section_test, losses_meet_threads_that_give_their_holds_back) {
+    std::atomic<int> lost{0};
+    blocking_client c{settings()};
+    workers all{threads, [&](std::size_t n) {
+                    blocking_mutex m{c, "own:" + std::to_string(n)};
+                    for (int i = 0; i < sections; ++i) {
+                        error_code told;  // no lock protects it
+                        hold h = m.acquire();
+                        std::stop_token token;
+                        {
+                            const lost_callback calls{h, [&](error_code why) { told = why; }};
+                            token = h.stop_token();  // told of a loss after the callback
+                            m.force_unlock();
+                            h.async_extend(30s, [](error_code) {});  // finds it out
+                            const time_point limit = clock::now() + patience;
+                            while (i % 2 == 0 && !token.stop_requested() && clock::now() < limit) {
+                                std::this_thread::yield();
+                            }
+                            h.release();
+                        }
+                        if (token.stop_requested()) {
+                            EXPECT_EQ(told, errc::lock_lost);
+                            ++lost;
+                        }
+                    }
+                }};
+    all.join();
+    EXPECT_GE(lost, sections / 2 * static_cast<int>(threads));
 }
 
 TEST_F(section_test, sections_on_a_pool_exclude_each_other) {

@@ -11,8 +11,9 @@ namespace {
 
 const char* kind_of(const counting_semaphore&) noexcept { return "semaphore \""; }
 const char* kind_of(const latch&) noexcept { return "latch \""; }
+const char* kind_of(const rate_limiter&) noexcept { return "rate limit \""; }
 
-/// Calls; the library's errors name the semaphore or latch.
+/// Calls; the library's errors name the counter.
 template <typename... Result, typename Counter, typename Start>
 auto ask(const impl::blocking_core& client, const Counter& of, Start start) {
     try {
@@ -91,5 +92,22 @@ std::int64_t blocking_latch::count() {
 }
 
 std::string_view blocking_latch::name() const noexcept { return latch_.name(); }
+
+blocking_rate_limiter::blocking_rate_limiter(const blocking_client& redis, std::string_view name,
+                                             const rate& allowed, rate_algorithm algorithm)
+    : core_{redis.core_}, limiter_{core_->redis(), name, allowed, algorithm} {}
+
+rate_verdict blocking_rate_limiter::try_acquire(std::int64_t permits) {
+    return ask<rate_verdict>(
+        *core_, limiter_, [&](auto done) { limiter_.async_try_acquire(permits, std::move(done)); });
+}
+
+rate_verdict blocking_rate_limiter::wait_for(std::uint64_t permits, const rate_options& options) {
+    return ask<rate_verdict>(*core_, limiter_, [&](auto done) {
+        limiter_.async_acquire(permits, options, std::move(done));
+    });
+}
+
+std::string_view blocking_rate_limiter::name() const noexcept { return limiter_.name(); }
 
 }  // namespace conch
