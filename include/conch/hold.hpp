@@ -129,7 +129,8 @@ public:
     /// The same for threads: stop is requested when the hold is lost, or `before` ahead of a loss
     /// by the lease's end; at once if it is lost already, or holds nothing (empty, released...).
     /// It is not requested if the hold is released or detached first, however that comes out.
-    /// Doesn't extend the hold's life, survives its moves. The reason: `lost_reason()`, or a
+    /// Each call watches until the hold's end, so call it once. Doesn't extend the hold's life,
+    /// survives its moves. The reason: `lost_reason()`, or a
     /// `lost_callback`.
     ///
     /// `before`: as of `async_wait_lost`; at least zero, which is the default, else throws

@@ -28,7 +28,8 @@ struct loss {
 
 /// Calls a function when a hold is lost, and is registered for as long as it lives: a
 /// `std::stop_callback` on `hold::stop_token` that is also told why. Neither it nor its function
-/// extends the hold's life; it may outlive the hold and survives its moves.
+/// extends the hold's life; it may outlive the hold and survives its moves. Each one watches until
+/// the hold's end, so make one for each hold, not for each piece of work under it.
 ///
 /// The function runs once at most, on the client's executor: of a `blocking_client` that is its own
 /// thread, where no blocking call may be made; or in this constructor, if the hold is lost already.

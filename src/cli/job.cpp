@@ -10,8 +10,10 @@
 
 namespace conch::cli {
 
-launched job::start(child_plan plan, const guardian::terms& lease) {
-    adopt(false);
+launched job::start(child_plan plan, const guardian::terms& lease, bool adopts) {
+    if (adopts) {
+        adopt();
+    }
     stop_signal_ = 0;
     const bool lend = terminal_.ours() && !in_pipeline();
     plan.terminal = lend ? terminal_.descriptor() : -1;
@@ -63,7 +65,7 @@ job::change job::next() noexcept {
 }
 
 void job::reap_orphans() noexcept {
-    if (::getpid() != 1) {
+    if (::getpid() != 1 && !adopting_) {
         return;
     }
     siginfo_t ended{};
@@ -88,13 +90,13 @@ void job::lend_terminal() noexcept {
 
 void job::take_terminal() noexcept { terminal_.take_back_from(pid_); }
 
-void job::adopt(bool orphans) noexcept {
-    ::prctl(PR_SET_CHILD_SUBREAPER, orphans ? 1 : 0);
-    adopting_ = orphans;
+void job::adopt() noexcept {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    adopting_ = true;
 }
 
 void job::terminate() noexcept {
-    adopt(true);
+    adopt();
     guardian_.spare_term(true);
     signal(SIGTERM);
     signal(SIGCONT);

@@ -18,8 +18,9 @@ class job {
 public:
     enum class change { none, ended, stopped, continued };
 
-    /// With a guardian; again, once the command is `gone()`. Throws as `launch()`.
-    launched start(child_plan plan, const guardian::terms& lease);
+    /// With a guardian; again, once the group is `gone()`. `adopts`: from the start on, so that
+    /// `gone()` can tell in any case. Throws as `launch()`.
+    launched start(child_plan plan, const guardian::terms& lease, bool adopts);
     /// Tells the guardian, as often as that becomes later.
     void lease_ends(time_point at) noexcept { guardian_.lease_ends(at); }
     /// The guardian has begun to end the group.
@@ -39,11 +40,12 @@ public:
     /// It was ended by SIGINT while it had the terminal: by Ctrl-C, as far as one can tell.
     bool interrupted() const noexcept { return interrupted_; }
 
-    /// To the whole group; after the command's end only once `terminate()` was called.
+    /// To the whole group; after the command's end only if its orphans are adopted.
     void signal(int number) noexcept;
     /// Takes what is told next of the command, after SIGCHLD.
     change next() noexcept;
-    /// As the first process of a system or a container, this one is the parent of all orphans.
+    /// Where this process is the parent of others' orphans: as the first one of a system or a
+    /// container, or as it has adopted them.
     void reap_orphans() noexcept;
 
     bool wants_terminal() const noexcept { return wants_terminal_; }
@@ -53,13 +55,13 @@ public:
     void take_terminal() noexcept;
 
     /// SIGTERM to the group, which goes on for that if it is stopped. From now on, this process
-    /// becomes the parent of the group's orphans, so that `gone()` can tell.
+    /// adopts the group's orphans, so that `gone()` can tell of them.
     void terminate() noexcept;
-    /// Nobody of the group is left, once `terminate()` was called; else, the command has ended.
+    /// Nobody of the group is left, but for orphans that were not adopted.
     bool gone() noexcept;
 
 private:
-    void adopt(bool orphans) noexcept;
+    void adopt() noexcept;
 
     terminal terminal_{};
     guardian guardian_{};

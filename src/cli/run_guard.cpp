@@ -59,6 +59,7 @@ void run_session::note_danger() noexcept {
 
 asio::awaitable<void> run_session::end_command() {
     note_danger();
+    told_to_end_ = true;
     at_max_hold_ = !loss_ && max_hold_is_near();
     const duration left = lease_end_ - clock::now() - time_to_die();
     const bool held = !loss_ && hold_.owns_lock();
@@ -75,6 +76,14 @@ asio::awaitable<void> run_session::end_command() {
     }
     job_.signal(SIGKILL);
     while (job_.running()) {
+        co_await nap(1s);
+    }
+}
+
+// Those of the group that outlive the command must not outlive the lead.
+asio::awaitable<void> run_session::end_rest() {
+    job_.signal(SIGKILL);
+    while (!job_.gone()) {
         co_await nap(1s);
     }
 }
@@ -118,13 +127,16 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         case phase::running:
             // Only in a pipeline is this process in the foreground while the command runs.
             interrupted_ = interrupted_ || (number == SIGINT && from_terminal(signal));
-            asked_to_end_ = asked_to_end_ || number == SIGTERM || number == SIGINT ||
-                            number == SIGHUP || number == SIGQUIT;
+            if (number == SIGTERM ||
+                (in_danger_ && (number == SIGINT || number == SIGHUP || number == SIGQUIT))) {
+                end_signal_ = number;
+            }
             on_signal_while_running(number);
             break;
         case phase::releasing:
             if (!ends_nothing) {
                 hurried_ = true;
+                end_signal_ = number;
                 give_up_.emit(asio::cancellation_type::terminal);
             }
             break;

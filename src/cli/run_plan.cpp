@@ -51,6 +51,9 @@ void read_lead(const po::variables_map& values, run_plan& plan) {
             throw usage_error("--lead and --" + std::string{other} + " exclude each other");
         }
     }
+    if (plan.lock.wait == duration{}) {
+        throw usage_error("--lead and --wait 0 exclude each other");
+    }
     plan.kind.fenced = true;
 }
 

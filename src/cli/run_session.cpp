@@ -44,6 +44,12 @@ std::vector<int> signals_of_a_run() {
     return all;
 }
 
+/// It passes by itself, once the server is back, or another in its place.
+bool is_passing(error_code ec) noexcept {
+    return ec == errc::not_connected || ec == errc::server_unavailable || ec == errc::read_only ||
+           ec == errc::not_replicated;
+}
+
 }  // namespace
 
 run_session::run_session(const run_plan& plan)
@@ -82,7 +88,12 @@ asio::awaitable<void> run_session::conduct() {
 
 asio::awaitable<void> run_session::hold_once() {
     const error_code ec = co_await acquire();
-    if (ec || stop_signal_ != 0) {
+    const bool in_line = has_led_ && stop_signal_ == 0;
+    goes_again_ = in_line && (is_passing(ec) || (!ec && !hold_.owns_lock()));
+    if (goes_again_) {
+        detail("no lead of " + name_and_server() + ": " +
+               (ec ? ec.message() : "it was lost at once"));
+    } else if (ec || stop_signal_ != 0) {
         exit_status_ = refused(ec);
     } else if (!hold_.owns_lock()) {
         say("the lock " + name_and_server() + " was lost at once; nothing was run");
@@ -91,7 +102,9 @@ asio::awaitable<void> run_session::hold_once() {
         start_command();
         if (job_.running()) {
             ran_ = true;
+            has_led_ = run_plan_.leads;
             co_await supervise();
+            goes_again_ = has_led_ && told_to_end_;
         }
     }
     phase_ = phase::releasing;
@@ -100,20 +113,21 @@ asio::awaitable<void> run_session::hold_once() {
     }
 }
 
-// Not beside what is left of the command that lost the lead.
 asio::awaitable<bool> run_session::campaigns_again() {
-    const bool lost_lead = ran_ && (loss_ || in_danger_);
-    if (!run_plan_.leads || !lost_lead || asked_to_end_ || hurried_) {
+    if (!goes_again_) {
         co_return false;
     }
-    phase_ = phase::waiting;
-    do {
+    if (end_signal_ == 0) {
+        phase_ = phase::waiting;
+        forget_hold();
+        at_max_hold_ = stood_still_ = ran_ = told_to_end_ = false;
         co_await nap(100ms);
-    } while (!job_.gone() && stop_signal_ == 0);
-    forget_hold();
-    at_max_hold_ = stood_still_ = ran_ = false;
-    exit_status_ = stop_signal_ != 0 ? exit_code::by_signal + stop_signal_ : exit_status_;
-    co_return stop_signal_ == 0;
+        end_signal_ = stop_signal_;
+    }
+    if (end_signal_ != 0) {
+        exit_status_ = exit_code::by_signal + end_signal_;
+    }
+    co_return end_signal_ == 0;
 }
 
 asio::awaitable<void> run_session::supervise() {
@@ -130,10 +144,17 @@ asio::awaitable<void> run_session::supervise() {
         co_await child_event_.async_wait(as_result);
     }
     if (job_.guardian_has_acted()) {
+        told_to_end_ = true;
         note_danger();
+    }
+    if (run_plan_.leads && (told_to_end_ || loss_ || !hold_.owns_lock())) {
+        co_await end_rest();
     }
     job_.dismiss_guardian();
     exit_status_ = job_.status();
+    if (job_.interrupted()) {
+        end_signal_ = SIGINT;
+    }
     interrupted_ =
         job_.interrupted() || (interrupted_ && exit_status_ == exit_code::by_signal + SIGINT);
     if (!loss_ && !hold_.owns_lock()) {
@@ -167,7 +188,7 @@ void run_session::start_command() {
     lease_end_ = hold_.valid_until();
     launched result;
     try {
-        result = job_.start(how, {lease_end_, time_to_end(), time_to_die()});
+        result = job_.start(how, {lease_end_, time_to_end(), time_to_die()}, run_plan_.leads);
     } catch (const command_error& e) {
         say(e.what());
         exit_status_ = e.exit_status();
@@ -194,7 +215,7 @@ void run_session::report_loss(error_code reason) {
                ") while the command ran";
     }
     say(what + "; the command ended with status " + std::to_string(exit_status_) +
-        (run_plan_.leads && !asked_to_end_ ? "; it campaigns again" : ""));
+        (run_plan_.leads && told_to_end_ && end_signal_ == 0 ? "; it campaigns again" : ""));
     exit_status_ = exit_code::lock_lost;
     interrupted_ = false;
 }

@@ -35,6 +35,7 @@ private:
     boost::asio::awaitable<void> guard_lease();
     void note_danger() noexcept;
     boost::asio::awaitable<void> end_command();
+    boost::asio::awaitable<void> end_rest();
     boost::asio::awaitable<void> go_on();
     void note_lease() noexcept;
 
@@ -58,7 +59,10 @@ private:
     bool going_on_ = false;     ///< `go_on()` runs
     bool hurried_ = false;      ///< a signal came while the lock was being released
     bool ran_ = false;          ///< the command was started
-    bool asked_to_end_ = false;  ///< a signal that ends processes came while it ran
+    bool told_to_end_ = false;  ///< the command, as the lock was lost or about to be
+    bool has_led_ = false;      ///< before, or now
+    bool goes_again_ = false;   ///< it stands in line for the lead again
+    int end_signal_ = 0;        ///< ends this process even if it would go on to campaign
     int exit_status_ = 0;
 };
 

@@ -4,7 +4,10 @@
 
 #include <signal.h>
 
-#include <optional>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace {
 
@@ -15,11 +18,21 @@ using namespace std::chrono_literals;
 /// Tells its fence, and ends with its input.
 const words leads{"sh", "-c", "echo leads $CONCH_FENCE; exec cat"};
 
+/// Whoever takes the lead away is heard of within two seconds.
+const words briefly{"--lease", "6", "--grace", "3"};
+
+/// Leaves a process in the group that tells the time again and again, whatever it is told.
+words with_stubborn_child(const std::string& file) {
+    return {"bash", "-c",
+            "(bash -c 'trap : TERM HUP INT; while :; do date +%s%N; done' >>" + file +
+                " &)\necho leads $CONCH_FENCE; exec cat"};
+}
+
 class lead_command_test : public command_fixture {
 protected:
-    program candidate(words options = {}, const words& command = leads) {
-        options.insert(options.begin(), {"--lead", "--lease", "1"});
-        return program{run_words(options, command), here()};
+    static words candidacy(words options) {
+        options.insert(options.begin(), "--lead");
+        return options;
     }
     /// Waits until the lead is another than the last, and until its command runs in this candidate.
     void expect_lead(program& of) {
@@ -38,28 +51,36 @@ protected:
         EXPECT_EQ(raw.dbsize(), 1);
         EXPECT_TRUE(raw.exists(fence_key_of("lock")));
     }
+    /// The stubborn child wrote its last time before this lead was granted, by its fence.
+    void expect_nothing_beside_it() {
+        std::ifstream from{told_};
+        const std::string times{std::istreambuf_iterator<char>{from}, {}};
+        EXPECT_LT(last_number(times), std::stoll(last_) * 1000);
+    }
+
+    const std::string told_ = folder.path() + "/told";
 
 private:
     std::string last_{};
 };
 
 TEST_F(lead_command_test, a_command_that_ends_by_itself_steps_down_and_another_leads) {
-    program one = candidate();
+    program one{run_words({"--lead"}, leads), here()};
     expect_lead(one);
-    program another = candidate();
+    program another{run_words({"--lead"}, {"sh", "-c", "echo leads $CONCH_FENCE; exit 3"}), here()};
     EXPECT_TRUE(waits());
     one.end_input();
     EXPECT_EQ(one.finish().status, 0);
     expect_lead(another);
-    another.end_input();
-    EXPECT_EQ(another.finish().status, 0);
+    EXPECT_EQ(another.finish().status, 3);
     expect_only_the_fence();
 }
 
 TEST_F(lead_command_test, who_lost_the_lead_ends_its_command_and_campaigns_again) {
-    program p = candidate({"-v"}, {"bash", "-c",
-                                   "trap 'echo ends; exit 3' TERM\n"
-                                   "echo leads $CONCH_FENCE; read x"});
+    program p{run_words(candidacy(briefly), {"bash", "-c",
+                                             "trap 'exit 3' TERM\n"
+                                             "echo leads $CONCH_FENCE; read x"}),
+              here()};
     expect_lead(p);
     for (int n = 0; n < 3; ++n) {
         raw.must({"DEL", "lock"});
@@ -68,42 +89,72 @@ TEST_F(lead_command_test, who_lost_the_lead_ends_its_command_and_campaigns_again
     p.end_input();
     const ended& end = p.finish();
     EXPECT_EQ(end.status, 1) << "that of the last one";
-    EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 7) << end.out;
+    EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 4) << end.out;
+    EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 3) << end.err;
     expect_in("ended with status 3; it campaigns again", end.err);
 }
 
+TEST_F(lead_command_test, nothing_of_the_group_is_left_when_it_leads_again) {
+    program p{run_words(candidacy(briefly), with_stubborn_child(told_)), here()};
+    expect_lead(p);
+    raw.must({"DEL", "lock"});
+    expect_lead(p);
+    expect_nothing_beside_it();
+}
+
+TEST_F(lead_command_test, what_it_adopted_is_no_zombie_for_long) {
+    program p{run_words(candidacy(briefly),
+                        {"bash", "-c", "setsid cat & echo leads $CONCH_FENCE; exec cat"}),
+              here()};
+    expect_lead(p);
+    raw.must({"DEL", "lock"});
+    expect_lead(p);
+    const pid_t orphan = child_named(p.pid(), "cat");
+    ASSERT_GT(orphan, 0);
+    ::kill(orphan, SIGKILL);
+    EXPECT_TRUE(run_until(io, [&] { return process_state(orphan) == 0; }));
+}
+
 TEST_F(lead_command_test, who_was_killed_is_followed) {
-    program one = candidate();
+    program one{run_words({"--lead", "--lease", "2"}, leads), here()};
     expect_lead(one);
-    program another = candidate();
+    program another{run_words({"--lead"}, leads), here()};
     EXPECT_TRUE(waits());
     one.signal(SIGKILL);
     EXPECT_EQ(one.finish().signal, SIGKILL) << "and its command is no more";
     expect_lead(another);
 }
 
-TEST_F(lead_command_test, the_command_of_who_was_stopped_ends_before_another_leads) {
-    program one = candidate({}, {"bash", "-c", "echo leads $CONCH_FENCE $$; exec cat"});
-    EXPECT_TRUE(run_until(io, [&] { return raw.exists("lock"); }));
-    const std::string& told = one.wait_for("\n");
-    const pid_t command = std::stoi(told.substr(told.rfind(' ')));
-    std::optional<program> another;
-    another.emplace(
-        run_words({"--lead", "--lease", "1"},
-                  {"sh", "-c",
-                   "kill -0 " + std::to_string(command) + " && echo both; echo leads; exec cat"}),
-        here());
+TEST_F(lead_command_test, the_group_of_who_was_stopped_ends_before_another_leads) {
+    program one{run_words({"--lead", "--lease", "2"}, with_stubborn_child(told_)), here()};
+    expect_lead(one);
+    program another{run_words({"--lead"}, leads), here()};
     EXPECT_TRUE(waits());
     one.signal(SIGSTOP);
-    EXPECT_EQ(another->wait_for("leads\n"), "leads\n");
+    expect_lead(another);
+    expect_nothing_beside_it();
     one.signal(SIGCONT);
     EXPECT_TRUE(waits()) << "it campaigns again";
-    another.reset();
-    one.wait_for("leads " + raw.get(fence_key_of("lock")));
+    another.end_input();
+    another.finish();
+    expect_lead(one);
+}
+
+TEST_F(lead_command_test, nor_does_what_outlived_the_guardians_first_signal) {
+    program p{run_words({"--lead", "--lease", "8", "--grace", "4"}, with_stubborn_child(told_)),
+              here()};
+    expect_lead(p);
+    p.signal(SIGSTOP);
+    const pid_t command = child_named(p.pid(), "cat");
+    ASSERT_GT(command, 0);
+    EXPECT_TRUE(run_until(io, [&] { return !is_alive(command); })) << "by SIGTERM";
+    p.signal(SIGCONT);
+    expect_lead(p);
+    expect_nothing_beside_it();
 }
 
 TEST_F(lead_command_test, a_server_that_went_away_is_waited_for) {
-    program p = candidate({"-v"});
+    program p{run_words({"--lead", "--lease", "2"}, leads), here()};
     expect_lead(p);
     server.kill();
     p.wait_for_error("it campaigns again");
@@ -112,26 +163,48 @@ TEST_F(lead_command_test, a_server_that_went_away_is_waited_for) {
     expect_lead(p);
 }
 
+TEST_F(lead_command_test, a_server_that_became_a_replica_is_waited_for) {
+    program p{run_words({"--lead", "--lease", "2"}, leads), here()};
+    expect_lead(p);
+    raw.must({"REPLICAOF", "127.0.0.1", "1"});
+    p.wait_for_error("it campaigns again");
+    raw.must({"REPLICAOF", "NO", "ONE"});
+    expect_lead(p);
+}
+
 TEST_F(lead_command_test, max_hold_is_a_term) {
-    program one = candidate({"--max-hold", "0.5"});
+    program one{run_words({"--lead", "--max-hold", "3"}, leads), here()};
     expect_lead(one);
-    program another = candidate({"--max-hold", "0.5"});
+    program another{run_words({"--lead"}, leads), here()};
     EXPECT_TRUE(waits());
     expect_lead(another);
-    expect_lead(one);
+    EXPECT_TRUE(waits()) << "it campaigns again";
 }
 
 TEST_F(lead_command_test, a_signal_that_ends_the_command_ends_it_for_good) {
-    program p = candidate();
+    program p{run_words({"--lead"}, leads), here()};
     expect_lead(p);
     p.signal(SIGTERM);
     EXPECT_EQ(p.finish().status, 128 + SIGTERM);
     expect_only_the_fence();
 }
 
+TEST_F(lead_command_test, a_signal_while_the_command_is_ended_does_too) {
+    program p{run_words(candidacy(briefly), {"bash", "-c",
+                                             "trap 'echo told' TERM; echo leads $CONCH_FENCE\n"
+                                             "while :; do read -t 1 x; done"}),
+              here()};
+    expect_lead(p);
+    raw.must({"DEL", "lock"});
+    p.wait_for("told\n");
+    p.signal(SIGINT);
+    EXPECT_EQ(p.finish().status, 128 + SIGINT);
+    expect_only_the_fence();
+}
+
 TEST_F(lead_command_test, a_signal_ends_the_campaign) {
     take_as_stranger(raw, "lock");
-    program p = candidate();
+    program p{run_words({"--lead"}, leads), here()};
     EXPECT_TRUE(waits());
     p.signal(SIGTERM);
     EXPECT_EQ(p.finish().status, 128 + SIGTERM);
@@ -141,7 +214,7 @@ TEST_F(lead_command_test, a_signal_ends_the_campaign) {
 TEST_F(lead_command_test, who_watches_the_leader_hears_of_it) {
     client c{io, push_only()};
     const leader l{c, "lock"};
-    program p = candidate();
+    program p{run_words({"--lead"}, leads), here()};
     run([&]() -> asio::awaitable<void> {
         const lock_status led = co_await l.async_watch_leader();
         EXPECT_TRUE(led.locked);
@@ -158,7 +231,8 @@ TEST_F(lead_command_test, what_makes_no_sense_beside_it_is_refused) {
                                {"-s"},
                                {"--at-most", "2"},
                                {"-l", "b"},
-                               {"--at-least", "1"}}) {
+                               {"--at-least", "1"},
+                               {"-w", "0"}}) {
         words options{"--lead"};
         options.insert(options.end(), other.begin(), other.end());
         const ended end = run_to_end(options, {"echo", "ran"});
