@@ -103,14 +103,15 @@ TEST_F(lead_command_test, nothing_of_the_group_is_left_when_it_leads_again) {
 }
 
 TEST_F(lead_command_test, what_it_adopted_is_no_zombie_for_long) {
-    program p{run_words(candidacy(briefly),
-                        {"bash", "-c", "setsid cat & echo leads $CONCH_FENCE; exec cat"}),
+    program p{run_words(candidacy(briefly), {"bash", "-c",
+                                             "exec 3<&0; setsid dd <&3 >/dev/null 2>&1 &\n"
+                                             "echo leads $CONCH_FENCE; exec cat"}),
               here()};
     expect_lead(p);
     raw.must({"DEL", "lock"});
     expect_lead(p);
-    const pid_t orphan = child_named(p.pid(), "cat");
-    ASSERT_GT(orphan, 0);
+    const pid_t orphan = child_named(p.pid(), "dd");
+    ASSERT_GT(orphan, 0) << "it has a session of its own, and goes on";
     ::kill(orphan, SIGKILL);
     EXPECT_TRUE(run_until(io, [&] { return process_state(orphan) == 0; }));
 }
