@@ -85,7 +85,7 @@ TEST_F(blocking_loss, a_forced_unlock_stops_the_thread_that_works) {
 
 TEST_F(blocking_loss, a_killed_server_stops_the_work_at_the_end_of_the_lease) {
     told cause;
-    const hold h = m.acquire({.lease = 1s});
+    const hold h = m.acquire({.lease = 3s});
     const lost_callback calls{h, cause.listener()};
     server.kill();
     EXPECT_TRUE(work_is_stopped(h.stop_token()));
