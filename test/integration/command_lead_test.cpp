@@ -38,7 +38,7 @@ protected:
     void expect_lead(program& of) {
         const std::string former = last_;
         EXPECT_TRUE(run_until(io, [&] {
-            last_ = raw.get(fence_key_of("lock"));
+            last_ = raw.get(fence_key_of("lock")).value_or("");
             return last_ != former && !last_.empty();
         }));
         of.wait_for("leads " + last_ + '\n');
