@@ -21,11 +21,12 @@ const words leads{"sh", "-c", "echo leads $CONCH_FENCE; exec cat"};
 /// Whoever takes the lead away is heard of within two seconds.
 const words briefly{"--lease", "6", "--grace", "3"};
 
-/// Leaves a process in the group that tells the time again and again, whatever it is told.
+/// Leaves a process in the group that tells the time again and again, whatever it is told, in a
+/// file of this name with the fence behind it.
 words with_stubborn_child(const std::string& file) {
     return {"bash", "-c",
-            "(bash -c 'trap : TERM HUP INT; while :; do date +%s%N; done' >>" + file +
-                " &)\necho leads $CONCH_FENCE; exec cat"};
+            "(bash -c 'trap : TERM HUP INT; while :; do date +%s%N; done' >" + file +
+                "$CONCH_FENCE &)\necho leads $CONCH_FENCE; exec cat"};
 }
 
 class lead_command_test : public command_fixture {
@@ -36,10 +37,10 @@ protected:
     }
     /// Waits until the lead is another than the last, and until its command runs in this candidate.
     void expect_lead(program& of) {
-        const std::string former = last_;
+        former_ = last_;
         EXPECT_TRUE(run_until(io, [&] {
             last_ = raw.get(fence_key_of("lock")).value_or("");
-            return last_ != former && !last_.empty();
+            return last_ != former_ && !last_.empty();
         }));
         of.wait_for("leads " + last_ + '\n');
     }
@@ -51,9 +52,10 @@ protected:
         EXPECT_EQ(raw.dbsize(), 1);
         EXPECT_TRUE(raw.exists(fence_key_of("lock")));
     }
-    /// The stubborn child wrote its last time before this lead was granted, by its fence.
+    /// The stubborn child of the lead before wrote its last time before this one was granted, by
+    /// its fence.
     void expect_nothing_beside_it() {
-        std::ifstream from{told_};
+        std::ifstream from{told_ + former_};
         const std::string times{std::istreambuf_iterator<char>{from}, {}};
         EXPECT_LT(last_number(times), std::stoll(last_) * 1000);
     }
@@ -61,6 +63,7 @@ protected:
     const std::string told_ = folder.path() + "/told";
 
 private:
+    std::string former_{};  // its fence
     std::string last_{};
 };
 
