@@ -148,9 +148,9 @@ TEST_F(lead_command_test, nor_does_what_outlived_the_guardians_first_signal) {
     program p{run_words({"--lead", "--lease", "8", "--grace", "4"}, with_stubborn_child(told_)),
               here()};
     expect_lead(p);
+    pid_t command = -1;
+    ASSERT_TRUE(run_until(io, [&] { return (command = child_named(p.pid(), "cat")) > 0; }));
     p.signal(SIGSTOP);
-    const pid_t command = child_named(p.pid(), "cat");
-    ASSERT_GT(command, 0);
     EXPECT_TRUE(run_until(io, [&] { return !is_alive(command); })) << "by SIGTERM";
     p.signal(SIGCONT);
     expect_lead(p);
