@@ -3,6 +3,7 @@
 #include "support/name_server.hpp"
 #include "support/redis_test.hpp"
 
+#include <memory>
 #include <optional>
 
 namespace {
@@ -58,15 +59,15 @@ TEST_F(host_names_test, a_name_without_answer_delays_no_reconnect) {
 TEST_F(host_names_test, all_attempts_share_one_search_while_it_gets_no_answer) {
     config s = at(silent.text());
     s.operation_timeout = 20s;
-    std::size_t attempts = 0;
+    const auto attempts = std::make_shared<std::size_t>(0);  // the log outlives the client
     s.least_log_level = log_level::debug;
-    s.log = [&](log_level, std::string_view) { ++attempts; };
+    s.log = [attempts](log_level, std::string_view) { ++*attempts; };
     client c{io, s};
     run([&]() -> asio::awaitable<void> {
         const auto locks = [&]() -> asio::awaitable<void> { co_await lock_and_unlock(c); };
         task_group waiting{io.get_executor()};
         waiting.spawn(locks());
-        const bool tried = co_await when([&] { return attempts >= 4; });
+        const bool tried = co_await when([&] { return *attempts >= 4; });
         EXPECT_TRUE(tried);
         EXPECT_EQ(silent.searches(), 1u);
         silent.answer();
