@@ -24,6 +24,14 @@ struct loss {
     error_code why{};
 };
 
+template <typename Callback>
+struct lost_call {
+    void operator()() { std::invoke(callback, of.why); }
+
+    Callback callback;
+    const loss& of;
+};
+
 }  // namespace impl
 
 /// Calls a function when a hold is lost, and is registered for as long as it lives: a
@@ -42,20 +50,14 @@ public:
     /// `callback(error_code)` with the error that `hold::async_wait_lost` would give.
     lost_callback(const hold& of, Callback callback, duration before = duration::zero())
         : loss_{impl::loss::of(of, before)},
-          registered_{loss_->stop.get_token(), call{std::move(callback), *loss_}} {}
+          registered_{loss_->stop.get_token(),
+                      impl::lost_call<Callback>{std::move(callback), *loss_}} {}
     lost_callback(const lost_callback&) = delete;
     lost_callback& operator=(const lost_callback&) = delete;
 
 private:
-    struct call {
-        void operator()() { std::invoke(callback, loss.why); }
-
-        Callback callback;
-        const impl::loss& loss;
-    };
-
     std::shared_ptr<const impl::loss> loss_;
-    std::stop_callback<call> registered_;
+    std::stop_callback<impl::lost_call<Callback>> registered_;
 };
 
 }  // namespace conch

@@ -24,9 +24,9 @@ std::shared_ptr<const impl::loss> impl::loss::of(const hold& h, duration before)
         l->happened(reason);
     } else {
         // Who has given it back is told of no loss.
-        h.async_wait_lost(before, [l, view = h.view_](error_code reason) {
+        h.async_wait_lost(before, [l, view = h.view_](error_code why) {
             if (view->asked.load(std::memory_order_acquire) == hold_request::none) {
-                l->happened(reason);
+                l->happened(why);
             }
         });
     }
