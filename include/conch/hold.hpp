@@ -130,8 +130,7 @@ public:
     /// by the lease's end; at once if it is lost already, or holds nothing (empty, released...).
     /// It is not requested if the hold is released or detached first, however that comes out.
     /// Each call watches until the hold's end, so call it once. Doesn't extend the hold's life,
-    /// survives its moves. The reason: `lost_reason()`, or a
-    /// `lost_callback`.
+    /// survives its moves. The reason: `lost_reason()`, or a `lost_callback`.
     ///
     /// `before`: as of `async_wait_lost`; at least zero, which is the default, else throws
     /// `system_error` with `errc::invalid_wait`. Executor: stop is requested on the client's (of a

@@ -209,7 +209,8 @@ void releaser::answered(acquisition& a, const wire::call_history& sent, const wi
                                             : leaves(a) ? protocol::read_leave(p, o.reply)
                                                         : p.read_release(o.reply);
     if (answer.what == release_kind::unintelligible) {  // nothing is confirmed
-        if (!o.refused() && o.answered_on->part_refused(answer.words)) {
+        const bool in_part = !o.refused() && !answer.words.empty();
+        if (in_part && o.answered_on->part_refused(answer.words)) {
             submit_again(r);
             return;
         }
