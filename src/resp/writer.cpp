@@ -20,8 +20,11 @@ char* line_end(char* to) noexcept {
 
 char* header(char* to, char type, std::size_t number) noexcept {
     *to++ = type;
-    if (number < 10) {
-        *to++ = static_cast<char>('0' + number);
+    if (number < 100) {
+        if (number >= 10) {
+            *to++ = static_cast<char>('0' + number / 10);
+        }
+        *to++ = static_cast<char>('0' + number % 10);
     } else {
         to = std::to_chars(to, to + longest_number, number).ptr;
     }
@@ -35,7 +38,14 @@ writer& writer::command(std::size_t n) {
     return *this;
 }
 
-writer& writer::arg(std::string_view bytes) { return arg(bytes, {}); }
+writer& writer::arg(std::string_view bytes) {
+    if (bytes.size() > gathered_.size() - around) {
+        return arg(bytes, {});
+    }
+    char* const to = header(room(bytes.size() + around), '$', bytes.size());
+    end_ = line_end(std::copy(bytes.begin(), bytes.end(), to));
+    return *this;
+}
 
 writer& writer::arg(std::string_view first, std::string_view second, std::string_view third) {
     const std::size_t size = first.size() + second.size() + third.size();
