@@ -69,7 +69,7 @@ std::vector<std::string> lines_in(const std::string& text) {
 
 std::string age_text(const std::optional<time_point>& since, time_point now) {
     if (!since) {
-        return "no answer yet";
+        return "waiting for the first list";
     }
     const duration age = now - *since;
     return (age < std::chrono::seconds{1} ? "0s" : compact_time(age)) + " old";

@@ -113,7 +113,7 @@ TEST_F(top_command_test, trouble_is_told_and_tried_again) {
     raw.must({"ACL", "SETUSER", std::string{conch_user}, "-scan"});
     terminal_session t = top();
     t.wait_for(entered);
-    t.wait_for("no answer yet");
+    t.wait_for("waiting for the first list");
     t.wait_for("\033[1;31m");
     raw.must({"ACL", "SETUSER", std::string{conch_user}, "+scan"});
     t.wait_for("1 lock, 1 shown");

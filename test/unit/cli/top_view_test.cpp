@@ -80,7 +80,7 @@ protected:
 };
 
 TEST_F(top_view_test, tells_how_old_the_picture_is_and_how_much_of_it_is_shown) {
-    EXPECT_TRUE(tells("no answer yet"));
+    EXPECT_TRUE(tells("waiting for the first list"));
     show({lock_waited_for("a", 1), lock_waited_for("zeta", 2)});
     EXPECT_TRUE(tells("2 locks, 2 shown, by waiting, 3s old")) << text();
     type("/zeta\n");
