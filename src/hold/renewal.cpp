@@ -43,6 +43,15 @@ duration wanted_lease(const acquisition& a, time_point now) {
     return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
 }
 
+// Of a look at what isn't renewed: less is left of it than was promised, so that the server lost
+// what had made it longer; its data may have been another's meanwhile.
+bool fell_behind(const acquisition& a, const renewal& r, const renewal::item& item,
+                 const protocol::renew_answer& answer) {
+    const bool looked = item.lease == duration::zero() && !item.lowers && answer.longer_ms > 1;
+    return looked &&
+           core::after(r.sent(), std::chrono::milliseconds{answer.longer_ms}) < a.valid_until;
+}
+
 // What is asked for by then goes first. On another server than the one that told of it, the TTL may
 // be another.
 bool is_to_lower(const acquisition& a) noexcept {
@@ -259,6 +268,9 @@ void renewer::answered(acquisition& a, const renewal::item& item, const renewal&
             a.overlong = !item.lowers && answer.longer_ms > core::ceil_millis(a.extended_by);
             a.renew_again = a.renew_again || a.overlong;
             renewed(a, r, item.lease, answered_on);
+            if (fell_behind(a, r, item, answer)) {
+                check_elsewhere(a);
+            }
             return;
     }
 }

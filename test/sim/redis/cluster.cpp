@@ -168,9 +168,11 @@ std::set<std::string> fake_redis::keys_at(fleet::process p, std::int64_t now_us)
     return {keys.begin(), keys.end()};
 }
 
+// From now on, the old master's data is that of the new one: neither lacks what was done until now.
 void fake_redis::promote(std::size_t shard) {
     fleet_.promote(shard);
     begin_history(fleet_.master(shard));
+    data_.of(fleet_.master(shard)).forget_changes();
     learn(fleet_.master(shard));
 }
 

@@ -23,9 +23,9 @@ struct engine_failover : plain_cluster_engine {
         learn_again("r1", "m2");
         connect("r1", "2222");
     }
-    /// The lease that `r1` was asked for in the one script that it was sent; -1: something else.
-    std::chrono::milliseconds asked_for() {
-        const lines all = sent("r1");
+    /// The lease that it was asked for in the one script that it was sent; -1: something else.
+    std::chrono::milliseconds asked_for(std::string_view server = "r1") {
+        const lines all = sent(server);
         const std::string_view what = "renew a c:1 ";
         std::int64_t ms = -1;
         EXPECT_EQ(all.size(), 1u);
@@ -35,12 +35,12 @@ struct engine_failover : plain_cluster_engine {
         return std::chrono::milliseconds{ms};
     }
     /// No less than what is left, nor much more.
-    void expect_promised(const operation& op) {
+    void expect_promised(const operation& op, std::string_view server = "r1") {
         const duration left = valid_until(op.view) - now();
-        const duration lease = asked_for();
+        const duration lease = asked_for(server);
         EXPECT_GE(lease, left);
         EXPECT_LE(lease, left + left / 20);
-        reply("r1", array(integer(1)));
+        reply(server, array(integer(1)));
     }
 
     static constexpr lock_options fixed{.lease = 60s, .renew = false};
@@ -90,6 +90,25 @@ TEST_F(engine_failover, that_is_as_long_as_it_was_extended_to) {
     advance(1s);
     fail_over();
     expect_promised(op);
+}
+
+// It was a replica meanwhile, and a master again, and nobody ended the connection.
+TEST_F(engine_failover, what_its_server_fell_behind_with_is_made_up_for) {
+    const operation& op = hold("a", {.lease = 9s, .renew = false});
+    const operation& longer = extend(op, 60s);
+    EXPECT_EQ(asked_for("m1"), 60s);
+    reply("m1", array(integer(1)));
+    EXPECT_TRUE(longer.ended({}));
+    const conch::time_point promised = valid_until(op.view);
+    advance(3s);
+    EXPECT_EQ(asked_for("m1"), 0ms);
+    reply("m1", array(integer(6'000)));
+    expect_promised(op, "m1");
+    EXPECT_GE(valid_until(op.view), promised);
+    advance(3s);
+    EXPECT_EQ(asked_for("m1"), 0ms);
+    reply("m1", array(integer(54'000)));
+    EXPECT_EQ(sent("m1"), lines{}) << "nothing is missing";
 }
 
 TEST_F(engine_failover, what_was_restored_in_vain_is_restored_again) {
