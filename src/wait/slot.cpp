@@ -131,7 +131,11 @@ void slot::others_left(bool head_too) {
     if (head_too && !trying()) {
         head_changed();
     }
-    tell(has_waiters() ? wake::head_left : wake::nobody);
+    if (!has_waiters()) {
+        tell(wake::nobody);
+    } else if (!blocked()) {  // else it goes on as it is: the next look at the hold isn't put off
+        tell(wake::head_left);
+    }
     leave_line();
     advance();
     all().may_be_idle(*this);

@@ -191,6 +191,25 @@ TEST(engine_hand_off, a_waiter_behind_a_local_hold_has_it_looked_at_now_and_then
     EXPECT_EQ(h.sent(), lines{acquire_of("a", 2)});
 }
 
+TEST(engine_hand_off, waiters_who_leave_put_off_no_look_at_the_hold) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 60s, .renew = false});
+    h.lock("a");
+    h.advance(10ms);
+    h.reply(subscribed("a"));
+    h.reply(array(integer(1)));
+    h.sent();
+    for (int i = 0; i < 3; ++i) {
+        const operation& gone = h.lock("a", {.wait = 300ms});
+        h.advance(300ms);
+        ASSERT_TRUE(gone.ended(errc::timed_out));
+    }
+    h.advance(100ms);  // max_poll_interval since the first of them began to listen
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 0)});
+    h.reply(array(integer(0)));
+    EXPECT_EQ(lost(hold), errc::lock_lost);
+}
+
 TEST(engine_hand_off, without_messages_a_local_hold_is_looked_at_more_often) {
     engine_harness h;
     h.grant("a", {.lease = 60s, .renew = false});
