@@ -43,8 +43,9 @@ struct attempt : wire::call {
     time_point begun{};                 ///< when it was submitted
     duration max_hold{};                ///< of the hold that it makes
     duration waits_for{};               ///< for others; zero: it doesn't
-    std::uint64_t try_number : 63 = 0;  ///< of the last copy, among all of the acquisition
+    std::uint64_t try_number : 62 = 0;  ///< of the last copy, among all of the acquisition
     std::uint64_t behind : 1 = 0;       ///< that copy asks behind another acquire
+    std::uint64_t takes_over : 1 = 0;   ///< a copy of it may have replaced a release
     release* replaces = nullptr;        ///< the release of the last holder: one script does both
 };
 

@@ -164,8 +164,9 @@ void releaser::due(acquisition& a) {
     }
     const time_point gone = gone_by(a);
     if (r.where == wire::call::state::idle) {
-        if (r.replaced_by) {
-            part(*r.replaced_by, r);
+        if (attempt* const taking = r.replaced_by) {
+            part(*taking, r);
+            a.home.link().calm(*taking);  // on a new connection, what is held is checked before it
         }
         if (env_.now < gone) {
             a.home.submit(r);
@@ -277,7 +278,10 @@ void releaser::next_round_later(acquisition& a) {
     env_.timers.set(a.timer, core::after(env_.now, d));
 }
 
+// As a release, it doesn't wait behind the acquires of others.
 void releaser::join(attempt& taking, release& leaving) noexcept {
+    taking.hurries = true;
+    taking.takes_over = 1;
     taking.replaces = &leaving;
     leaving.replaced_by = &taking;
 }

@@ -40,14 +40,6 @@ constexpr wire::call_type acquire_type{
                               &protocol::lock_protocol::acquire_args>,
 };
 
-// As a release, it doesn't wait behind the acquires of others.
-constexpr wire::call_type take_over_type = [] {
-    wire::call_type t = acquire_type;
-    t.name = "take over";
-    t.order = wire::priority::urgent;
-    return t;
-}();
-
 time_point patience(const waiter& w, const wire::link& to, const core::environment& env) noexcept {
     const time_point since = std::max(w.since, to.down_since(env.now));
     return core::after(since, env.settings.operation_timeout);
@@ -102,8 +94,7 @@ acquisition& slot::acquisition_to_try(const waiter& w, release* leaving) {
         client.pool.note_lost_copies(kept);
         return kept;
     }
-    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold,
-                                      leaving ? take_over_type : acquire_type);
+    acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold, acquire_type);
     if (leaving) {
         releaser::join(*a.acquiring, *leaving);
     }
@@ -171,7 +162,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
         return;
     }
     const bool elsewhere = o.answered_on != &link();
-    const bool may_be_gone = a.acquiring->type == &take_over_type || a.acquiring->behind;
+    const bool may_be_gone = a.acquiring->takes_over || a.acquiring->behind;
     protocol::acquire_answer answer = protocol::read_acquire(*a.spec, o.reply);
     a.fence = answer.fence;
     if (answer.what == acquire_kind::granted && (a.fence != 0 || !a.spec->fenced())) {

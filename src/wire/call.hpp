@@ -134,6 +134,7 @@ struct call : call_hook {
         }
     }
     bool asks() const noexcept { return ask != asking::no; }
+    priority order() const noexcept { return hurries ? priority::urgent : type->order; }
     bool abandoned() const noexcept { return where == state::abandoned; }
     void end(const outcome& o) {
         where = state::idle;
@@ -147,6 +148,8 @@ struct call : call_hook {
     bool by_body = false;
     /// The server refused it together with others: it leaves alone.
     bool alone = false;
+    /// It leaves with those that are urgent, though others of its type don't.
+    bool hurries = false;
     /// How many times in a row, without a pause, it was sent on to another server.
     std::uint8_t redirects = 0;
     /// That of its key.

@@ -69,6 +69,8 @@ public:
     void use() { connection_.use(); }
     /// Takes back a call that waits.
     void withdraw(call& c) noexcept { pipeline_.withdraw(c); }
+    /// It is not more urgent than its type any more.
+    void calm(call& c) noexcept { pipeline_.calm(c); }
     subscriptions& channels() noexcept { return channels_; }
     const subscriptions& channels() const noexcept { return channels_; }
     bool ready() const noexcept { return connection_.ready(); }

@@ -48,6 +48,16 @@ void pipeline::adopt(call& c) noexcept {
     waiting(c).push_back(c);
 }
 
+void pipeline::calm(call& c) noexcept {
+    c.hurries = false;
+    call_list waits;
+    take_waiting(waits, [&](const call& other) { return &other == &c; });
+    if (!waits.empty()) {
+        c.unlink();
+        submit_again(c);
+    }
+}
+
 void pipeline::withdraw(call& c) noexcept {
     CONCH_CHECK(c.where == call::state::waiting);
     c.unlink();

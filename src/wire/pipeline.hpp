@@ -49,6 +49,8 @@ public:
             }
         }
     }
+    /// From now on the call is not more urgent than its type, also where it waits already.
+    void calm(call& c) noexcept;
     /// Takes back a call that waits. It is idle then, whether it was written before or not.
     void withdraw(call& c) noexcept;
 
@@ -86,7 +88,7 @@ private:
     std::size_t take_joint(call_list& from, std::span<call*> to) const noexcept;
     void written(call& c, time_point now) noexcept;
     call_list& waiting(const call& c) noexcept {
-        return waiting_[static_cast<std::size_t>(c.type->order)];
+        return waiting_[static_cast<std::size_t>(c.order())];
     }
 
     std::array<call_list, 3> waiting_{};

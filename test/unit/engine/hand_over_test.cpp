@@ -248,6 +248,39 @@ TEST(engine_hand_over_unanswered, the_unlock_ends_with_the_lease_and_goes_on_by_
     EXPECT_EQ(h.counters().releases, 0u);
 }
 
+/// The hold that was to be handed over ended with its lease, unanswered; another is held meanwhile.
+class engine_hand_over_too_late : public testing::Test {
+protected:
+    engine_hand_over_too_late() {
+        h.use(conch::protocol::mutex_protocol, "a", {.fenced = true});
+        const auto holder = h.grant("a", {.lease = 1s});
+        h.grant("b");
+        h.lock("a");
+        h.unlock(holder);
+        EXPECT_EQ(h.sent(), lines{"acquire a redisson_lock_token:{a} c:3 30000 604800000 c:1"});
+    }
+    void connect_again() {
+        h.connect(2, "2222");
+        EXPECT_EQ(h.sent(), (lines{release_of("a", 1), renew_of("b", 2), fenced_acquire(3)}))
+            << "all that is held is checked before another lock is tried";
+    }
+
+    engine_harness h{four_passes()};
+};
+
+TEST_F(engine_hand_over_too_late, what_waits_for_a_connection_is_an_acquire_like_others) {
+    h.break_connection();
+    h.advance(1s);
+    connect_again();
+}
+
+TEST_F(engine_hand_over_too_late, what_was_sent_is_sent_again_as_an_acquire_like_others) {
+    h.advance(1s);
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+    h.break_connection();
+    connect_again();
+}
+
 TEST_F(engine_hand_over, a_waiter_that_left_a_broken_connection_leaves_two_releases) {
     operation& next = h.lock("a");
     operation& unlocked = hand_over();
