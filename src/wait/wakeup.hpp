@@ -11,7 +11,7 @@ enum class wake : std::uint8_t {
     message,        ///< somebody released the lock
     news,           ///< of the subscription: messages come, or don't, from now on
     head,           ///< there is another first waiter, who needs a try of its own
-    head_left,      ///< some waiter gave up, perhaps the first one
+    head_left,      ///< some waiter gave up, and no local hold is in the way of the first one
     overdue,        ///< the first waiter's wait is over: it needs a last try
     deadline,       ///< what was awaited did not come in time
     no_others,      ///< nobody elsewhere waits, whose turn it could be
