@@ -4,7 +4,6 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,8 +16,6 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "holds_first"; }
 
-    void granted(const held& h) override { last_[{h.client, h.name}] = all_.field_of(h); }
-
     void ran(const script_run& r) override {
         if (r.script == "shared_downgrade") {
             either_.emplace(r.line, r.args[1]);
@@ -28,8 +25,8 @@ public:
             either_.emplace(r.line, r.args[i].substr(0, r.args[i].find(":write")));
         }
         const auto lock = all_.name_in(r);
-        if (!lock || !r.is("acquire") || may_be_heir(r, *lock) || r.takes_over() ||
-            has_moved(*lock)) {
+        // An acquire that hands a lock over goes with the releases.
+        if (!lock || !r.is("acquire") || r.takes_over() || has_moved(*lock)) {
             return;
         }
         for (const held& h : all_.holds()) {
@@ -43,26 +40,6 @@ public:
     }
 
 private:
-    /// An acquire that hands a lock over goes with the releases, also where it finds nothing to
-    /// release any more: that of the first that this client takes for the lock after its last hold,
-    /// which nobody has seen the end of.
-    bool may_be_heir(const script_run& r, std::size_t lock) {
-        const auto last = last_.find({r.client, lock});
-        if (last == last_.end() || number_in(r.args.front()) <= number_in(last->second)) {
-            return false;
-        }
-        const std::string& heir = heirs_.try_emplace(last->second, r.args.front()).first->second;
-        const auto& seen = all_.server().sightings(last->second);
-        return heir == r.args.front() && all_.fenced(lock) && !all_.spec(lock)->replicas() &&
-               all_.how().run_as != deployment::cluster &&
-               std::none_of(seen.begin(), seen.end(),
-                            [](const auto& s) { return s.what == server_node::sight::deleted; });
-    }
-
-    static std::uint64_t number_in(std::string_view field) {
-        return simulation::owner_in(std::string{field}).number;
-    }
-
     /// A lock goes where its hash slot does, and is looked for there by a connection that is older.
     bool has_moved(std::size_t lock) const {
         return all_.server().has_moved(all_.spec(lock)->name());
@@ -95,8 +72,6 @@ private:
 
     // Holds that a line asked about by the field of a writer or of a reader: by the latter.
     std::set<std::pair<std::uint64_t, std::string>> either_{};
-    std::map<std::pair<std::uint64_t, std::size_t>, std::string> last_{};  // holder, by client
-    std::map<std::string, std::string> heirs_{};                           // by the holder before
 };
 
 }  // namespace
