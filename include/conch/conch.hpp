@@ -20,6 +20,7 @@
 #include <conch/multi_lock.hpp>
 #include <conch/mutex.hpp>
 #include <conch/observer.hpp>
+#include <conch/once.hpp>
 #include <conch/options.hpp>
 #include <conch/owner.hpp>
 #include <conch/printable.hpp>

@@ -103,6 +103,9 @@ enum class errc {
     /// Another hold of the same owner is nested with this one, and may rely on it: release that
     /// first. Nothing was sent.
     nested_hold,
+    /// `once::async_set_done` was given a time before 1970, or one more than a period after the
+    /// present time of the server. Nothing is noted.
+    invalid_planned_time,
 };
 
 /// The category of `errc`: name "conch".

@@ -205,6 +205,7 @@ public:
 private:
     friend struct impl::hold_result<hold>;
     friend struct impl::loss;
+    friend class once;
     hold(impl::core_ptr core, impl::view_ptr view) noexcept
         : core_{std::move(core)}, view_{std::move(view)} {}
 

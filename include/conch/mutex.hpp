@@ -116,6 +116,7 @@ private:
     friend class impl::section_guard;
     friend class leader;
     friend class multi_lock;
+    friend class once;
     friend class semaphore;
     friend class shared_mutex;
 

@@ -72,7 +72,7 @@ boost::asio::awaitable<T> run_permitted(rate_limiter limiter, duration wait, bod
         throw rate_limit_error{limiter.name(), verdict};
     }
     hold none;
-    co_return co_await body->start(none);
+    co_return co_await body->start(none, nullptr);
 }
 
 template <typename T>
@@ -86,10 +86,10 @@ boost::asio::awaitable<optional_result<T>> run_or_skip(rate_limiter limiter, dur
     }
     hold none;
     if constexpr (std::is_void_v<T>) {
-        co_await body->start(none);
+        co_await body->start(none, nullptr);
         result.emplace();
     } else {
-        result.emplace(co_await body->start(none));
+        result.emplace(co_await body->start(none, nullptr));
     }
     co_return result;
 }

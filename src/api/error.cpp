@@ -60,6 +60,8 @@ const char* text(errc e) noexcept {
             return "only a shared_mutex that is held for writing can be downgraded";
         case errc::nested_hold:
             return "a hold can't be downgraded while another of its owner is nested with it";
+        case errc::invalid_planned_time:
+            return "the planned time is before 1970, or more than a period from now";
     }
     return "unknown error";
 }

@@ -196,6 +196,15 @@ constinit const request request::ask{
         },
 };
 
+constinit const request request::note{
+    .begin =
+        [](client_core& c, operation& op) {
+            auto& n = static_cast<note_operation&>(op);
+            c.engine().note(std::exchange(n.view, nullptr), n.spec, n.note, caller_of(n),
+                            &n.answer);
+        },
+};
+
 constinit const request request::shutdown{
     .begin = [](client_core& c, operation& op) { c.shut_down(op); },
 };

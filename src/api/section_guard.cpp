@@ -88,6 +88,7 @@ section_guard::section_guard(const mutex& m, section_terms terms, const asio::an
     : strand_{asio::make_strand(ex)}, mutex_{m}, terms_{std::move(terms)} {}
 
 void section_guard::start(asio::cancellation_slot callers) {
+    began_at_ = clock::now();
     const auto self = shared_from_this();
     if (callers.is_connected()) {
         callers.emplace<on_cancel>(self);

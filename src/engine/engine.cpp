@@ -326,6 +326,7 @@ inventory lock_engine::belongings() const noexcept {
             .extensions = slots_.keeping.extensions(),
             .level_changes = slots_.nesting.changes(),
             .downgrades = slots_.downgrading.on_their_way(),
+            .notes = slots_.noting.on_their_way(),
             .queries = queries_.live() + lookouts_.live() + questions_.live(),
             .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
             .counter_changes = counters_.changing(),

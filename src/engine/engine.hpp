@@ -54,6 +54,18 @@ public:
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);
     void extend(const impl::view_ptr& view, duration lease, lock::caller from);
     void downgrade(const impl::view_ptr& view, lock::caller from);
+    /// Of a hold of the lock of this spec, for `conch::once`. Writes the answer to `*result`. In a
+    /// drain too: what was done to its end is not to be done again.
+    void note(const impl::view_ptr& view, const impl::spec_ptr& spec, const impl::once_note& what,
+              lock::caller from, impl::once_answer* result) {
+        if (!view) {
+            done_.refuse(from, errc::not_owner);
+        } else if (!what.is_in_range()) {
+            done_.refuse(from, errc::invalid_planned_time);
+        } else if (drain_.armed() ? make_room(from) : admit(from)) {
+            slots_.noting.send(view, *spec, what, from, result);
+        }
+    }
     void status(const impl::spec_ptr& spec, const status_options& options, lock::caller from,
                 lock_status* result);
     void force_unlock(const impl::spec_ptr& spec, lock::caller from);

@@ -17,6 +17,7 @@ struct inventory {
     std::size_t extensions = 0;
     std::size_t level_changes = 0;
     std::size_t downgrades = 0;
+    std::size_t notes = 0;
     std::size_t queries = 0;
     std::size_t permit_requests = 0;
     std::size_t counter_changes = 0;

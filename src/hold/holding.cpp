@@ -122,6 +122,7 @@ void keeper::lose(acquisition& a, errc why) {
     fail_extensions(a, why);
     nesting_.end_changes(a, why);
     downgrading_.end_all(a, why);
+    noting_.end_all(a, why);
     // Of several permits, the others may be out.
     if (is_gone(why) && a.spec->permits() <= 1) {
         a.now = acquisition::phase::releasing;
@@ -186,6 +187,7 @@ void keeper::end_quietly(acquisition& a) {
     if (!a.requests.empty()) {
         nesting_.end_changes(a, {});
         downgrading_.end_all(a, errc::already_released);
+        noting_.end_all(a, errc::already_released);
         fail_extensions(a, errc::already_released);
     }
     env_.timers.cancel(a.timer);

@@ -19,6 +19,7 @@ class acquisition_pool;
 class downgrader;
 class keeper;
 class nester;
+class noter;
 class releaser;
 class renewer;
 
@@ -58,7 +59,7 @@ class keeper {
 public:
     keeper(core::environment& env, completions& done, const topology::servers& servers,
            acquisition_pool& pool, renewer& renewals, releaser& releases, nester& nesting,
-           downgrader& downgrading, const hold_events& events) noexcept
+           downgrader& downgrading, noter& noting, const hold_events& events) noexcept
         : env_{env},
           done_{done},
           servers_{servers},
@@ -67,6 +68,7 @@ public:
           releases_{releases},
           nesting_{nesting},
           downgrading_{downgrading},
+          noting_{noting},
           events_{events} {}
 
     /// The server has it, by a command sent at `sent` with this lease. The deadline never goes
@@ -145,6 +147,7 @@ private:
     releaser& releases_;
     nester& nesting_;
     downgrader& downgrading_;
+    noter& noting_;
     const hold_events& events_;
     core::pool<watcher> watchers_{};
     core::pool<extension> extensions_{};

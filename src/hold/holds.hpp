@@ -9,6 +9,7 @@
 #include "hold/holding.hpp"
 #include "hold/names.hpp"
 #include "hold/nesting.hpp"
+#include "hold/noting.hpp"
 #include "hold/pending.hpp"
 #include "hold/releasing.hpp"
 #include "hold/renewal.hpp"
@@ -33,7 +34,8 @@ struct holds {
           renewing{env, s, replicas, keeping},
           nesting{env, done, keeping},
           downgrading{env, done, keeping, renewing, nesting, e},
-          keeping{env, done, s, pool, renewing, releasing, nesting, downgrading, e} {}
+          noting{env, done, keeping},
+          keeping{env, done, s, pool, renewing, releasing, nesting, downgrading, noting, e} {}
 
     topology::servers& servers;
     const hold_events& events;
@@ -45,6 +47,7 @@ struct holds {
     renewer renewing;
     nester nesting;
     downgrader downgrading;
+    noter noting;
     keeper keeping;
 };
 

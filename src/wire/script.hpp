@@ -42,9 +42,10 @@ enum class script_id : std::uint8_t {
     permits_renew,
     permits_status,
     shared_downgrade,
+    once,
 };
 
-inline constexpr std::size_t script_count = 31;
+inline constexpr std::size_t script_count = 32;
 
 /// The first of them are loaded with each connection; the others when the server lacks them.
 inline constexpr std::size_t preloaded_scripts = 7;

@@ -41,6 +41,7 @@ constexpr std::array words_anywhere{
     word{"WRONGTYPE ", errc::wrong_type, refusal::lasting},
     word{"NOREPLICAS ", errc::server_unavailable, refusal::passing},
     word{"TOOFEW ", errc::invalid_permits, refusal::lasting},
+    word{"TOOFAR ", errc::invalid_planned_time, refusal::lasting},
     word{"MISCONF ", errc::server_unavailable, refusal::passing},
     word{"OOM command", errc::out_of_memory, refusal::lasting},
     word{"READONLY ", errc::read_only, refusal::lasting},

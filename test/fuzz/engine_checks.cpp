@@ -121,6 +121,7 @@ void engine_world::note(const words& w) {
         case wire::script_id::permits_release:
         case wire::script_id::permits_renew:
         case wire::script_id::permits_status: FUZZ_CHECK(!"nobody takes permits here");
+        case wire::script_id::once: FUZZ_CHECK(!"nobody plans here");
     }
 }
 

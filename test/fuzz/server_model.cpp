@@ -261,6 +261,7 @@ std::string server_model::call(wire::script_id id, const words& command, time_po
         case wire::script_id::permits_release:
         case wire::script_id::permits_renew:
         case wire::script_id::permits_status: FUZZ_CHECK(!"nobody takes permits here");
+        case wire::script_id::once: FUZZ_CHECK(!"nobody plans here");
     }
     return {};
 }

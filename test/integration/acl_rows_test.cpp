@@ -104,6 +104,9 @@ TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
             co_await mutex{c, "fenced", {.fenced = true}}.async_lock({}, as_result);
         EXPECT_EQ(fence_error, expected(r.fences));
         const hold held = co_await mutex{c, "lock"}.async_lock();
+        const auto [due_error, due] =
+            co_await once{c, "lock", {.period = 1h}}.async_due(held, clock::now(), as_result);
+        EXPECT_EQ(due_error, expected(r.fences));
         const auto [status_error, s] = co_await mutex{c, "lock"}.async_status(as_result);
         EXPECT_EQ(status_error, expected(r.status));
         auto [plain_error, plain] = co_await token_mutex{c, "plain"}.async_lock({}, as_result);

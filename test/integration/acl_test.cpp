@@ -22,6 +22,7 @@ protected:
     asio::awaitable<void> use_lock(const mutex& m);
     asio::awaitable<void> contend(const mutex& m, const mutex& other);
     asio::awaitable<void> use_line(const mutex& m, const mutex& other);
+    asio::awaitable<void> use_once(client& c);
     asio::awaitable<void> use_rates(client& c);
     asio::awaitable<void> use_semaphore(client& c, client& other);
     asio::awaitable<void> use_all();
@@ -58,6 +59,14 @@ asio::awaitable<void> acl_all_test::use_line(const mutex& m, const mutex& other)
     co_await h.async_unlock(as_result);
     co_await when([&] { return waiting.done(); }, 2s);
     raw.must({"DEL", line, times});
+}
+
+asio::awaitable<void> acl_all_test::use_once(client& c) {
+    const once job{c, "once", {.period = 1h}};
+    const auto body = []() -> asio::awaitable<void> { co_return; };
+    for (int i = 0; i < 2; ++i) {
+        co_await job.async_run(brief, body, as_result);
+    }
 }
 
 asio::awaitable<void> acl_all_test::use_rates(client& c) {
@@ -109,6 +118,7 @@ asio::awaitable<void> acl_all_test::use_all() {
     co_await mutex{c, "asks", {.replicas = {.at_least = 1, .within = 1ms}}}.async_lock(brief,
                                                                                        as_result);
     co_await contend(plain, token_mutex{other, "plain"});
+    co_await use_once(c);
     co_await use_rates(c);
     co_await use_semaphore(c, other);
     const std::uint64_t before = c.stats().connects;

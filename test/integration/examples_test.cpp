@@ -50,6 +50,11 @@ TEST_F(examples_test, coroutines) {
     EXPECT_FALSE(raw.exists("report"));
 }
 
+TEST_F(examples_test, once) {
+    EXPECT_EQ(output_of("once"), "reports under a fence\nhost 1 ran it\nhost 2: it is done\n");
+    EXPECT_FALSE(raw.exists("report"));
+}
+
 TEST_F(examples_test, callbacks) {
     const std::string out = output_of("callbacks");
     for (const char* line : {"job 1 runs\n", "job 2 runs\n", "job 3 runs\n", "job 1: done\n",

@@ -8,6 +8,7 @@
 #include "support/redis_test.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <set>
 #include <string>
@@ -15,6 +16,18 @@
 #include <vector>
 
 namespace conch::test {
+
+/// What an operation ended with.
+inline error_code code_of(const std::exception_ptr& e) {
+    try {
+        if (e) {
+            std::rethrow_exception(e);
+        }
+    } catch (const system_error& s) {
+        return s.code();
+    }
+    return {};
+}
 
 /// A fault that comes and goes while clients work.
 struct ordeal {

@@ -21,18 +21,6 @@
 
 namespace conch::test {
 
-/// What an operation ended with.
-inline error_code code_of(const std::exception_ptr& e) {
-    try {
-        if (e) {
-            std::rethrow_exception(e);
-        }
-    } catch (const system_error& s) {
-        return s.code();
-    }
-    return {};
-}
-
 /// What all candidates of a test have in common.
 struct office {
     int leading = 0;

@@ -72,8 +72,12 @@ using section_result =
 template <typename T>
 struct section_body {
     virtual ~section_body() = default;
-    virtual boost::asio::awaitable<T> start(hold& h) = 0;
+    /// `by`: the section that runs it, if one does.
+    virtual boost::asio::awaitable<T> start(hold& h, const section_guard* by) = 0;
 };
+
+/// The base of a body of ours that is called with its section as well.
+struct knows_section {};
 
 template <typename T>
 using body_ptr = std::unique_ptr<section_body<T>>;
@@ -83,12 +87,16 @@ class typed_body final : public section_body<T> {
 public:
     template <typename B>
     explicit typed_body(B&& body) : body_(std::forward<B>(body)) {}
-    boost::asio::awaitable<T> start(hold& h) override {
-        using started = decltype(start_section(body_, h));
-        if constexpr (std::is_same_v<started, boost::asio::awaitable<T>>) {
-            return start_section(body_, h);
+    boost::asio::awaitable<T> start(hold& h, [[maybe_unused]] const section_guard* by) override {
+        if constexpr (std::is_base_of_v<knows_section, Body>) {
+            return body_(h, *by);
         } else {
-            return {};  // `awaited` has refused it, in one error
+            using started = decltype(start_section(body_, h));
+            if constexpr (std::is_same_v<started, boost::asio::awaitable<T>>) {
+                return start_section(body_, h);
+            } else {
+                return {};  // `awaited` has refused it, in one error
+            }
         }
     }
 
@@ -159,7 +167,7 @@ public:
 private:
     void start_body() override {
         auto self = std::static_pointer_cast<locked_section>(this->shared_from_this());
-        boost::asio::co_spawn(this->strand(), body_->start(this->held()),
+        boost::asio::co_spawn(this->strand(), body_->start(this->held(), this),
                               boost::asio::bind_cancellation_slot(
                                   this->body_slot(), [self]<typename... Result>(Result&&... r) {
                                       self->ended(std::forward<Result>(r)...);

@@ -5,6 +5,7 @@
 #include <conch/error.hpp>
 #include <conch/impl/asked_options.hpp>
 #include <conch/impl/fwd.hpp>
+#include <conch/impl/once_note.hpp>
 #include <conch/impl/operation_memory.hpp>
 #include <conch/impl/tracked.hpp>
 #include <conch/lock_status.hpp>
@@ -66,6 +67,7 @@ struct request {
     static const request look_out_counted;
     static const request look_total_counted;
     static const request ask;
+    static const request note;
     static const request shutdown;
 };
 
@@ -123,6 +125,14 @@ struct count_operation : operation {
 
     count_spec_ptr of{};
     std::int64_t number = 0;  ///< that is asked for, or the answer
+};
+
+/// Asks for the note beside a lock, or writes it.
+struct note_operation : operation {
+    using operation::operation;
+
+    once_note note{};
+    once_answer answer{};
 };
 
 /// Asks a server anything.

@@ -34,6 +34,13 @@ public:
     /// Begins, and listens to the caller's cancellation.
     void start(boost::asio::cancellation_slot callers);
 
+    /// When that was.
+    time_point began_at() const noexcept { return began_at_; }
+    /// The body was told to end. To be asked on its strand.
+    bool stops_body() const noexcept {
+        return told_ || stopped_ != boost::asio::cancellation_type::none;
+    }
+
 protected:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 
@@ -66,6 +73,7 @@ private:
     strand_type strand_;
     mutex mutex_;
     section_terms terms_;
+    time_point began_at_{};
     hold hold_{};
     boost::asio::cancellation_signal stop_acquire_{};
     boost::asio::cancellation_signal stop_body_{};

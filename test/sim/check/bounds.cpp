@@ -75,6 +75,7 @@ private:
         limit(i.acquisitions, i.waiters + i.levels + given_up, "acquisitions");
         limit(i.level_changes, users + given_up, "changes of a level");
         limit(i.downgrades, users + given_up, "downgrades");
+        limit(i.notes, users + given_up, "notes");
         limit(i.queries, users + given_up, "questions");
         limit(i.renewals, i.levels + given_up, "renewals");
         limit(i.input_room, most_input * links, "bytes of room for input");
@@ -87,8 +88,8 @@ private:
 
     void look_at_rest(const engine::inventory& i, std::uint64_t links) {
         const std::uint64_t all = i.pending + i.acquisitions + i.levels + i.waiters + i.watchers +
-                                  i.extensions + i.level_changes + i.downgrades + i.queries +
-                                  i.permit_requests + i.slots + i.limiters + i.renewals;
+                                  i.extensions + i.level_changes + i.downgrades + i.notes +
+                                  i.queries + i.permit_requests + i.slots + i.limiters + i.renewals;
         limit(all, 0, "things kept for nobody");
         limit(i.timers, timers_of(links), "timers for nobody");
     }

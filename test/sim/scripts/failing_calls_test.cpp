@@ -86,6 +86,18 @@ void add_read_write_locks(std::vector<scene>& all) {
         {"status of readers", script_id::shared_status, {other_reads, reads}, {"lock"}, {}});
 }
 
+void add_notes(std::vector<scene>& all) {
+    const words keys{"lock", "note"};
+    const words holds = held(script_id::acquire, mine);
+    const words notes{mine, "1700000000000", "240000", "60000"};
+    const words noted = call_of(script_id::once, keys, notes);
+    all.push_back({"no note", script_id::once, {holds}, keys, {mine, "-", "240000", "60000"}});
+    all.push_back({"a note", script_id::once, {holds}, keys, notes});
+    all.push_back({"a note again", script_id::once, {holds, noted}, keys, notes});
+    all.push_back(
+        {"a note of another", script_id::once, {held(script_id::acquire, other)}, keys, notes});
+}
+
 void add_semaphores(std::vector<scene>& all) {
     const words keys{"permits", "once"};
     const words five{"SET", "permits", "5"};
@@ -251,6 +263,7 @@ std::vector<scene> scenes() {
            script_id::value_release_many, script_id::value_renew, script_id::value_nest,
            script_id::value_status);
     add_read_write_locks(all);
+    add_notes(all);
     add_semaphores(all);
     add_leased_permits(all);
     add_fair_locks(all);

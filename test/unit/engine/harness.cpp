@@ -192,6 +192,13 @@ operation& engine_harness::downgrade(const impl::view_ptr& view) {
     return op;
 }
 
+operation& engine_harness::note(const impl::view_ptr& view, std::string_view name,
+                                const impl::once_note& what, impl::once_answer* result) {
+    operation& op = add();
+    turn([&] { engine.note(view, spec(name), what, {&op, &op.running}, result); });
+    return op;
+}
+
 operation& engine_harness::status(std::string_view name, lock_status* result,
                                   const status_options& options) {
     operation& op = add();

@@ -105,6 +105,8 @@ public:
     operation& extend(const impl::view_ptr& view, duration lease);
     operation& leave(const impl::view_ptr& view, duration lease);
     operation& downgrade(const impl::view_ptr& view);
+    operation& note(const impl::view_ptr& view, std::string_view name, const impl::once_note& what,
+                    impl::once_answer* result);
     operation& status(std::string_view name, lock_status* result,
                       const status_options& options = {});
     operation& force_unlock(std::string_view name);
