@@ -94,13 +94,7 @@ asio::awaitable<error_code> lock_session::set_permits() {
 asio::awaitable<void> lock_session::release(duration stays) {
     const bool leaves = stays > 0ns;
     const time_point end = hold_.valid_until();
-    patience_.expires_after(plan_.server.first_answer);
-    patience_.async_wait([this](error_code ec) {
-        if (!ec) {
-            out_of_patience_ = true;
-            give_up_.emit(asio::cancellation_type::terminal);
-        }
-    });
+    lose_patience();
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     error_code ec;
     if (leaves) {
@@ -122,10 +116,25 @@ asio::awaitable<void> lock_session::release(duration stays) {
     } else {
         const duration left = std::max(end - clock::now(), duration{});
         say((leaves ? "that --at-least keeps " : "the release of ") + name_and_server() +
-            " is not confirmed (" + (out_of_patience_ ? "no answer" : ec.message()) +
+            " is not confirmed (" + reason_of(ec) +
             (leaves ? "); the lock may end" : "); the lock ends") + " with its lease, in " +
             short_time(left) + " or less");
     }
+}
+
+void lock_session::lose_patience() {
+    out_of_patience_ = false;
+    patience_.expires_after(plan_.server.first_answer);
+    patience_.async_wait([this](error_code ec) {
+        if (!ec) {
+            out_of_patience_ = true;
+            give_up_.emit(asio::cancellation_type::terminal);
+        }
+    });
+}
+
+std::string lock_session::reason_of(error_code ec) const {
+    return out_of_patience_ ? "no answer" : ec.message();
 }
 
 void lock_session::forget_hold() {

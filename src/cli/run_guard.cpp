@@ -20,6 +20,10 @@ bool is_own_limit(const signalfd_siginfo& signal) noexcept {
            (signal.ssi_code == SI_KERNEL || static_cast<pid_t>(signal.ssi_pid) == ::getpid());
 }
 
+bool asks_to_end(int number) noexcept {
+    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
 }  // namespace
 
 // Once the hold is lost, what is left of its lease may be told no more.
@@ -127,8 +131,8 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         case phase::running:
             // Only in a pipeline is this process in the foreground while the command runs.
             interrupted_ = interrupted_ || (number == SIGINT && from_terminal(signal));
-            if (number == SIGTERM ||
-                (in_danger_ && (number == SIGINT || number == SIGHUP || number == SIGQUIT))) {
+            asked_to_end_ = asked_to_end_ || asks_to_end(number);
+            if (number == SIGTERM || (in_danger_ && asks_to_end(number))) {
                 end_signal_ = number;
             }
             on_signal_while_running(number);

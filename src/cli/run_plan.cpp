@@ -2,6 +2,7 @@
 #include "cli/run_plan.hpp"
 
 #include "cli/command_error.hpp"
+#include "cli/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -57,6 +58,46 @@ void read_lead(const po::variables_map& values, run_plan& plan) {
     plan.kind.fenced = true;
 }
 
+/// The lock is a plain mutex, beside which a note can be kept.
+bool is_one_mutex(const run_plan& plan) {
+    return !plan.leads && plan.server.kind == lock_kind::usual && plan.server.others.empty() &&
+           plan.names.size() == 1;
+}
+
+void read_once(const po::variables_map& values, run_plan& plan) {
+    using namespace std::chrono_literals;
+    const std::string per = text_option(values, "once-per");
+    const std::string at = text_option(values, "at");
+    if (per.empty()) {
+        if (!at.empty()) {
+            throw usage_error("--at goes with --once-per only");
+        }
+        return;
+    }
+    once_schedule& s = plan.once.emplace();
+    s.period = parse_time("--once-per", per);
+    if (s.period < 1s || s.period > std::chrono::hours{24 * 365}) {
+        throw usage_error("--once-per must be from 1 second to a year (365d), not " +
+                          in_quotes(per));
+    }
+    s.at = at.empty() ? 0ns : parse_time_of_day("--at", at);
+    if (!at.empty() && 24h % s.period != 0ns && s.period % 24h != 0ns) {
+        throw usage_error(
+            "--at goes with a --once-per that divides a day, or is of whole days, not " +
+            in_quotes(per));
+    }
+    if (s.at >= s.period) {
+        throw usage_error("--at, " + at + ", must be less than --once-per, " + per +
+                          ": it is when the first period of a day begins");
+    }
+    if (!is_one_mutex(plan)) {
+        throw usage_error(
+            "--once-per goes with one lock that has one holder, at one --redis: not "
+            "with --fair, --plain, --rw, --shared, --at-most, --semaphore, --lock "
+            "or --lead");
+    }
+}
+
 }  // namespace
 
 po::options_description run_options() {
@@ -68,6 +109,11 @@ po::options_description run_options() {
     options.add_options()("lead",
                           "run COMMAND whenever this process leads, of all that run with --lead "
                           "NAME; end when COMMAND ends by itself");
+    options.add_options()("once-per", po::value<std::string>()->value_name("TIME"),
+                          "run COMMAND once in each TIME (such as 1d), on one of all hosts; others "
+                          "end with status 0");
+    options.add_options()("at", po::value<std::string>()->value_name("HH:MM"),
+                          "with --once-per: when a period begins, in UTC (default: 00:00)");
     add_command_options(options, "the lock is held");
     add_lock_options(options);
     options.add_options()("help,h", "show this");
@@ -86,6 +132,7 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     read_lock_plan(values, *plan);
     read_at_least(values, *plan);
     read_lead(values, *plan);
+    read_once(values, *plan);
     return plan;
 }
 

@@ -13,6 +13,8 @@ struct run_plan : lock_plan {
     /// So long the lock stays, from when it was taken, also if the command ends earlier.
     duration at_least{};
     bool leads = false;  ///< the command runs again whenever this process leads
+    /// When it is to run, once for all hosts.
+    std::optional<once_schedule> once;
 };
 
 /// The options of `conch run`.

@@ -9,6 +9,8 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 
 namespace conch::cli {
 
@@ -50,12 +52,30 @@ bool is_passing(error_code ec) noexcept {
            ec == errc::not_replicated;
 }
 
+std::string time_text(planned_time t) {
+    const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(t).time_since_epoch() / 1s;
+    std::tm utc{};
+    char text[64];
+    ::gmtime_r(&seconds, &utc);
+    return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc)};
+}
+
+/// Where `once` keeps its note.
+std::string note_key(const std::string& name) {
+    const bool has_tag = name.find('{') != std::string::npos;
+    return has_tag ? "conch_done:" + name : "conch_done:{" + name + '}';
+}
+
 }  // namespace
 
 run_session::run_session(const run_plan& plan)
     : lock_session{plan, "conch run", signals_of_a_run(), "; nothing was run"},
       run_plan_{plan},
-      child_event_{io_, asio::steady_timer::time_point::max()} {}
+      child_event_{io_, asio::steady_timer::time_point::max()} {
+    if (plan.once) {
+        once_.emplace(redis_, plan.name, *plan.once);
+    }
+}
 
 int run_session::go() {
     try {
@@ -99,7 +119,10 @@ asio::awaitable<void> run_session::hold_once() {
         say("the lock " + name_and_server() + " was lost at once; nothing was run");
         exit_status_ = exit_code::lock_lost;
     } else {
-        start_command();
+        const bool due = co_await is_due();
+        if (due) {
+            start_command();
+        }
         if (job_.running()) {
             ran_ = true;
             has_led_ = run_plan_.leads;
@@ -109,7 +132,9 @@ asio::awaitable<void> run_session::hold_once() {
     }
     phase_ = phase::releasing;
     if (hold_) {
+        const int noted = co_await note_run();
         co_await release(stays());
+        exit_status_ = exit_status_ == 0 ? noted : exit_status_;
     }
 }
 
@@ -166,6 +191,53 @@ asio::awaitable<void> run_session::supervise() {
     if (loss_ || in_danger_) {
         report_loss(loss_);
     }
+}
+
+asio::awaitable<bool> run_session::is_due() {
+    if (!once_) {
+        co_return true;
+    }
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    const auto [ec, due] = co_await once_->async_due(hold_, came_, token);
+    if (ec == errc::wrong_type && stop_signal_ == 0) {
+        say("whether the run of " + name_and_server() + " is done can't be told: the key " +
+            in_quotes(note_key(plan_.name)) + " holds something else; nothing was run");
+        exit_status_ = exit_status_for(ec);
+    } else if (ec || stop_signal_ != 0) {
+        exit_status_ = refused(ec);
+    } else if (!due.done) {
+        detail("the run of " + time_text(due.planned) + " is due");
+    } else if (!plan_.quiet) {
+        say("the run of " + time_text(due.planned) + " of " + name_and_server() +
+            " is done; nothing was run");
+    }
+    planned_ = due.planned;
+    co_return !ec && stop_signal_ == 0 && !due.done;
+}
+
+// One that a signal ended is to be run again, here or on another host: also one that ended well
+// when it was told to, and one whose shell tells of the signal.
+bool run_session::is_done() const noexcept {
+    const int status = job_.status();
+    const bool by_signal =
+        status > exit_code::by_signal && status <= exit_code::by_signal + SIGRTMAX;
+    return ran_ && !by_signal && !asked_to_end_ && !loss_ && !in_danger_;
+}
+
+asio::awaitable<int> run_session::note_run() {
+    if (!once_ || !is_done()) {
+        co_return 0;
+    }
+    lose_patience();
+    auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
+    const auto [ec] = co_await once_->async_set_done(hold_, planned_, token);
+    patience_.cancel();
+    if (!ec) {
+        co_return 0;
+    }
+    say("that the run of " + time_text(planned_) + " of " + name_and_server() +
+        " is done could not be noted (" + reason_of(ec) + "): it may be run again");
+    co_return end_signal_ != 0 ? exit_code::by_signal + end_signal_ : exit_status_for(ec);
 }
 
 // What could not be run is no reason for others not to run it.

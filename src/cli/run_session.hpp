@@ -8,6 +8,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <optional>
+
 namespace conch::cli {
 
 /// One `conch run`: acquires the lock, runs the command under it, releases, tells the exit status.
@@ -44,10 +46,20 @@ private:
     void on_child();
     void on_stop();
     void start_command();
+    /// For --once-per: whether the run that is due is still to be done, and can be. If not, says
+    /// so, and sets the exit status.
+    boost::asio::awaitable<bool> is_due();
+    /// For --once-per: the command came to its end by itself, under the lock.
+    bool is_done() const noexcept;
+    /// Notes that, if so. The exit status of a command that ended well: 0, unless that failed.
+    boost::asio::awaitable<int> note_run();
     /// How long the lock stays after the command, for --at-least.
     duration stays() const noexcept;
     void report_loss(error_code reason) override;
 
+    std::optional<once> once_;
+    const time_point came_ = clock::now();
+    planned_time planned_{};                 ///< of the run that it came for
     boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
     job job_;
 
@@ -60,6 +72,7 @@ private:
     bool hurried_ = false;      ///< a signal came while the lock was being released
     bool ran_ = false;          ///< the command was started
     bool told_to_end_ = false;  ///< the command, as the lock was lost or about to be
+    bool asked_to_end_ = false;  ///< this process, by a signal, while the command ran
     bool has_led_ = false;      ///< before, or now
     bool goes_again_ = false;   ///< it stands in line for the lead again
     int end_signal_ = 0;        ///< ends this process even if it would go on to campaign

@@ -3,6 +3,7 @@
 
 #include "cli/command_error.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -110,6 +111,33 @@ duration parse_time(std::string_view option, const std::string& text) {
     }
     throw usage_error(std::string{option} +
                       " must be a time such as 90, 500ms, 5m, 2h or 1d, not " + in_quotes(text));
+}
+
+duration parse_time_of_day(std::string_view option, const std::string& text) {
+    using namespace std::chrono_literals;
+    constexpr duration units[]{1h, 1min, 1s};
+    constexpr int most[]{23, 59, 59};
+    duration sum{};
+    const char* next = text.data();
+    const char* const end = next + text.size();
+    for (std::size_t i = 0; i < 3; ++i) {
+        int value = -1;
+        const auto [stop, error] = std::from_chars(next, std::min(next + 2, end), value);
+        const bool is_whole = stop - next == 2 || (i == 0 && stop - next == 1);
+        if (error != std::errc{} || !is_whole || value < 0 || value > most[i]) {
+            break;
+        }
+        sum += value * units[i];
+        if (stop == end && i > 0) {
+            return sum;
+        }
+        if (stop == end || *stop != ':') {
+            break;
+        }
+        next = stop + 1;
+    }
+    throw usage_error(std::string{option} +
+                      " must be a time of day such as 2:00 or 14:30:15, not " + in_quotes(text));
 }
 
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most) {

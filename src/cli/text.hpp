@@ -27,6 +27,8 @@ duration parse_seconds(std::string_view option, const std::string& text, duratio
                        duration most);
 /// A time with a unit: "90" or "90s", "500ms", "5m", "2h", "1d".
 duration parse_time(std::string_view option, const std::string& text);
+/// A time of day, since midnight: "2:00", "02:30:15".
+duration parse_time_of_day(std::string_view option, const std::string& text);
 std::uint32_t parse_count(std::string_view option, const std::string& text, std::uint32_t most);
 /// An exit status, 0 to 255.
 int parse_status(std::string_view option, const std::string& text);

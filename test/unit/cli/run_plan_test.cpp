@@ -85,4 +85,60 @@ TEST(cli_at_least, may_be_longer_than_the_lease_but_not_than_max_hold) {
               "--at-least must be a number of seconds from 0.01 to 60, not \"61\"");
 }
 
+TEST(cli_once, is_a_period_and_when_it_begins) {
+    EXPECT_FALSE(plan_of({}).once);
+    const auto daily = plan_of({"--once-per", "1d", "--at", "02:30"}).once.value();
+    EXPECT_EQ(daily.period, 24h);
+    EXPECT_EQ(daily.at, 2h + 30min);
+    EXPECT_EQ(plan_of({"--once-per", "90"}).once->period, 90s);
+    EXPECT_EQ(plan_of({"--once-per", "365d"}).once->at, 0s);
+    EXPECT_EQ(plan_of({"--once-per", "1h", "--at", "0:59:59"}).once->at, 59min + 59s);
+}
+
+TEST(cli_once, that_is_no_schedule_is_refused) {
+    const auto refused_at = [](const std::string& at) {
+        return refusal_of({"--once-per", "1d", "--at", at});
+    };
+    EXPECT_EQ(refusal_of({"--at", "2:00"}), "--at goes with --once-per only");
+    EXPECT_EQ(refusal_of({"--once-per", "soon"}),
+              "--once-per must be a time such as 90, 500ms, 5m, 2h or 1d, not \"soon\"");
+    for (const char* const per : {"0", "0.9", "366d"}) {
+        EXPECT_EQ(
+            refusal_of({"--once-per", per}),
+            "--once-per must be from 1 second to a year (365d), not \"" + std::string{per} + '"');
+    }
+    for (const char* const at : {"2", "2:", "2:0", ":00", "24:00", "2:60", "2:00:60", "2:00:00:00",
+                                 "2:00 ", "-2:00", "+2:00", "2:+1", "002:00", "noon"}) {
+        EXPECT_EQ(refused_at(at), "--at must be a time of day such as 2:00 or 14:30:15, not \"" +
+                                      std::string{at} + '"');
+    }
+    EXPECT_EQ(refusal_of({"--once-per", "1h", "--at", "1:00"}),
+              "--at, 1:00, must be less than --once-per, 1h: it is when the first period of a day "
+              "begins");
+    for (const char* const per : {"7h", "36h", "100000"}) {
+        EXPECT_EQ(refusal_of({"--once-per", per, "--at", "1:00"}),
+                  "--at goes with a --once-per that divides a day, or is of whole days, not \"" +
+                      std::string{per} + '"');
+        EXPECT_TRUE(plan_of({"--once-per", per}).once);
+    }
+    EXPECT_EQ(plan_of({"--once-per", "7d", "--at", "1:00"}).once->at, 1h);
+}
+
+TEST(cli_once, goes_with_one_lock_of_one_holder) {
+    for (const word_list& others :
+         {word_list{"--fair"}, word_list{"--plain"}, word_list{"--rw"}, word_list{"--shared"},
+          word_list{"--at-most", "2"}, word_list{"--semaphore"}, word_list{"-l", "second"},
+          word_list{"--lead"},
+          word_list{"--redis", "redis://a", "--redis", "redis://b", "--redis", "redis://c"}}) {
+        word_list options{"--once-per", "1d"};
+        options.insert(options.end(), others.begin(), others.end());
+        EXPECT_EQ(refusal_of(options),
+                  "--once-per goes with one lock that has one holder, at one --redis: not with "
+                  "--fair, --plain, --rw, --shared, --at-most, --semaphore, --lock "
+                  "or --lead")
+            << others.front();
+    }
+    EXPECT_TRUE(plan_of({"--once-per", "1d", "--fenced", "--at-least", "5"}).once);
+}
+
 }  // namespace
