@@ -62,7 +62,7 @@ public:
             done_.refuse(from, errc::not_owner);
         } else if (!what.is_in_range()) {
             done_.refuse(from, errc::invalid_planned_time);
-        } else if (drain_.armed() ? make_room(from) : admit(from)) {
+        } else if (may_note(*view, what, from)) {
             slots_.noting.send(view, *spec, what, from, result);
         }
     }
@@ -159,6 +159,15 @@ private:
         return servers_.connection(i);
     }
     bool admit(lock::caller from);
+    /// Of what was done under a hold, the first note is always admitted, as a release is.
+    bool may_note(impl::hold_view& view, const impl::once_note& what, lock::caller from) {
+        const bool always = what.done_ms && !lock::noter::is_being_written(view);
+        if (always && (!env_.closing || drain_.armed())) {
+            done_.admit();
+            return true;
+        }
+        return drain_.armed() ? make_room(from) : admit(from);
+    }
     /// Counts one more operation; whether there was room for it. If not, it was refused.
     bool make_room(lock::caller from);
 

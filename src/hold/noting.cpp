@@ -39,6 +39,14 @@ note::note(caller c, noter& n, acquisition& a, const impl::once_note& w,
       result{out},
       patience{this, &noter::on_patience_over} {}
 
+bool noter::is_being_written(impl::hold_view& view) noexcept {
+    bool is = false;
+    if (const level* const l = level_of(view)) {
+        for_each_of<note>(l->of->requests, [&](const note& n) { is = is || n.what.done_ms; });
+    }
+    return is;
+}
+
 void noter::send(const impl::view_ptr& view, const impl::lock_spec& spec,
                  const impl::once_note& what, caller from, impl::once_answer* result) {
     level* const l = level_of(*view);
@@ -52,8 +60,11 @@ void noter::send(const impl::view_ptr& view, const impl::lock_spec& spec,
         return;
     }
     note& n = notes_.make(from, *this, a, what, result);
+    // What was done is told as long as the hold may be good. Where a server renews it, but refuses
+    // the note, that is over after a lease.
+    const duration patience = what.done_ms ? a.extended_by : env_.settings.operation_timeout;
     a.requests.push_back(n);
-    env_.timers.set(n.patience, core::after(env_.now, env_.settings.operation_timeout));
+    env_.timers.set(n.patience, core::after(env_.now, patience));
     a.home.submit(n);
 }
 

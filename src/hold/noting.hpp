@@ -19,7 +19,8 @@ class keeper;
 class noter;
 
 /// Asks for the note beside a lock that is held, or writes it. Goes on until the server has
-/// answered, the hold ends, or patience does.
+/// answered, the hold ends, or patience does: for a question after the operation timeout, else
+/// after a lease.
 struct note : pending, wire::call {
     note(caller c, noter& n, acquisition& a, const impl::once_note& w,
          impl::once_answer* out) noexcept;
@@ -39,6 +40,8 @@ public:
     noter(core::environment& env, completions& done, keeper& holds) noexcept
         : env_{env}, done_{done}, holds_{holds} {}
 
+    /// One is on its way that says what was done under this hold.
+    static bool is_being_written(impl::hold_view& view) noexcept;
     /// For a public hold of the lock of this spec. Writes the answer to `*result`.
     void send(const impl::view_ptr& view, const impl::lock_spec& spec, const impl::once_note& what,
               caller from, impl::once_answer* result);

@@ -17,6 +17,7 @@ namespace {
 
 using namespace conch::test;
 using namespace std::chrono_literals;
+using conch::config;
 using conch::errc;
 using conch::impl::once_answer;
 using conch::impl::once_note;
@@ -119,26 +120,43 @@ TEST_F(engine_once, that_is_refused_or_not_understood_is_an_error) {
     EXPECT_FALSE(h.unlock(v).done());
 }
 
-TEST_F(engine_once, is_given_up_when_the_server_refuses_it_for_too_long) {
+TEST_F(engine_once, is_given_up_when_the_server_refuses_it_for_a_lease_and_renews_that) {
     for (const auto& [words, why] : {std::pair{"TRYAGAIN Multiple keys", errc::server_unavailable},
                                      std::pair{"OOM command not allowed", errc::out_of_memory}}) {
         operation& noted = note(done);
         int times = 0;
         const auto begun = h.elapsed();
-        while (!noted.done() && times < 1000) {
-            if (h.sent() == lines{told}) {
-                ++times;
-                h.reply(error(words));
+        while (!noted.done() && times < 10'000) {
+            for (const std::string& line : h.sent()) {
+                times += line == told ? 1 : 0;
+                h.reply(line == told ? error(words) : array(integer(1)));
             }
             h.advance(10ms);
         }
         EXPECT_TRUE(noted.ended(why)) << words;
         EXPECT_GT(times, 2) << words;
-        EXPECT_GE(h.elapsed() - begun, h.settings.operation_timeout - 10ms) << words;
-        EXPECT_LE(h.elapsed() - begun, h.settings.operation_timeout + 10ms) << words;
+        EXPECT_GE(h.elapsed() - begun, h.settings.default_lease - 10ms) << words;
+        EXPECT_LE(h.elapsed() - begun, h.settings.default_lease + 10ms) << words;
         EXPECT_EQ(h.engine.belongings().notes, 0u) << words;
     }
     EXPECT_FALSE(h.unlock(v).done()) << "it was held all the time";
+}
+
+TEST_F(engine_once, is_noted_before_the_release_by_a_server_that_was_away_for_long) {
+    operation& noted = note(done);
+    h.break_connection();
+    h.advance(h.settings.operation_timeout + 1s);
+    EXPECT_FALSE(noted.done());
+    h.sent();
+    h.connect(2, "2222");
+    const lines again = h.sent();
+    EXPECT_NE(std::find(again.begin(), again.end(), told), again.end());
+    for (const std::string& line : again) {
+        h.reply(line == told ? array(integer(1), integer(131'000), integer(120'000))
+                             : array(integer(1)));
+    }
+    EXPECT_TRUE(noted.ended({}));
+    EXPECT_FALSE(h.unlock(v).done()) << "it is held";
 }
 
 TEST_F(engine_once, passes_once_there_is_memory_again) {
@@ -152,8 +170,8 @@ TEST_F(engine_once, passes_once_there_is_memory_again) {
     EXPECT_TRUE(noted.ended({}));
 }
 
-TEST_F(engine_once, without_an_answer_is_not_waited_for_beyond_the_operation_timeout) {
-    operation& silent = note(done);
+TEST_F(engine_once, a_question_without_an_answer_is_not_waited_for_beyond_the_operation_timeout) {
+    operation& silent = note(ask);
     h.break_connection();
     h.advance(h.settings.operation_timeout);
     EXPECT_TRUE(silent.ended(errc::not_connected));
@@ -170,6 +188,29 @@ TEST_F(engine_once, of_a_time_out_of_range_is_refused_before_anything_is_sent) {
     h.reply(error("TOOFAR the run was planned more than a period from now"));
     EXPECT_TRUE(ahead.ended(errc::invalid_planned_time));
     EXPECT_FALSE(h.unlock(v).done());
+}
+
+TEST(engine_once_when_full, one_note_of_what_was_done_under_each_hold_is_admitted) {
+    config c = quiet();
+    c.max_pending = 1;
+    engine_harness h{c};
+    once_answer answer{};
+    const view_ptr a = h.grant("a");
+    const view_ptr b = h.grant("b");
+    operation& waiting = h.wait_lost(a);
+    EXPECT_TRUE(h.note(a, "a", ask, &answer).ended(errc::overloaded)) << "it is full";
+    operation& first = h.note(a, "a", done, &answer);
+    EXPECT_FALSE(first.done());
+    EXPECT_TRUE(h.note(a, "a", done, &answer).ended(errc::overloaded)) << "one is on its way";
+    operation& other = h.note(b, "b", done, &answer);
+    EXPECT_FALSE(other.done());
+    h.sent();
+    const std::string noted = array(integer(1), integer(131'000), integer(120'000));
+    h.reply(noted, noted);
+    EXPECT_TRUE(first.ended({}));
+    EXPECT_TRUE(other.ended({}));
+    EXPECT_FALSE(h.note(a, "a", done, &answer).done());
+    EXPECT_FALSE(waiting.done());
 }
 
 TEST_F(engine_once, is_noted_in_a_drain_but_not_after_a_shutdown) {
@@ -211,6 +252,9 @@ TEST(once_schedule, plans_for_when_its_caller_came_not_for_when_it_got_the_lock)
     EXPECT_EQ(late.planned.time_since_epoch(), 120s);
     EXPECT_TRUE(late.done);
     EXPECT_FALSE(due(185'000, 60'000, 0, 60'000, 6s).done) << "the other did not come to its end";
+    const conch::once_due passed = due(185'000, 60'000, 0, 180'000, 6s);
+    EXPECT_EQ(passed.planned.time_since_epoch(), 120s);
+    EXPECT_TRUE(passed.done) << "a later one is";
     EXPECT_EQ(due(185'000, 60'000, 0, 0, -1h).planned.time_since_epoch(), 180s);
 }
 
