@@ -106,6 +106,9 @@ enum class errc {
     /// `once::async_set_done` was given a time before 1970, or one more than a period after the
     /// present time of the server. Nothing is noted.
     invalid_planned_time,
+    /// The body of a `once` has come to its end, but that can't be noted, for a reason that the
+    /// exception's text tells. The job may be run again: calling once more does so.
+    not_noted,
 };
 
 /// The category of `errc`: name "conch".

@@ -10,9 +10,13 @@
 #include <conch/mutex.hpp>
 #include <conch/options.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
@@ -87,22 +91,27 @@ struct noted_result {
 /// came. That clock is read with the note, under the lock, and the time that the host has waited is
 /// subtracted: hosts whose clocks differ don't run a job twice, and a host that waits beyond the
 /// next planned time finds its own one done. But a host that comes before a planned time comes for
-/// the one before, and finds that done: let the hosts come later than `at`, by more than their
-/// clocks are wrong (a job of each day at 2:00 that they start at 2:10, say). Planned times at
-/// which nobody came are not made up for.
+/// the one before, and finds that done: let the hosts come later than `at`, by more than the clocks
+/// of hosts and servers differ (a job of each day at 2:00 that they start at 2:10, say). Planned
+/// times at which nobody came are not made up for. All hosts must use the same schedule: after a
+/// change, the job may be run once more, or miss one time.
 ///
 /// A run that doesn't come to its end is not done: the next host, or one that waits for the lock
 /// then, runs the job again. So it is where the runner crashes (as soon as its lease has ended),
 /// loses the lock, is cancelled, or throws. Then a job may have been done in part. It may have been
 /// done in whole, and be run again, where the runner crashed before the server had the note, where
-/// the server refused that, or where it was lost: in a failover (conch does not wait for replicas
-/// to have it), in a restart without data, or as the server evicted it. A runner that is paused for
-/// longer than its lease may go on beside the next one. What must not be done twice even so needs
-/// `hold::fence()`, or what it changes must bear that.
+/// the server refused that for long, or where it was lost: in a failover (conch does not wait for
+/// replicas to have it), in a restart without data, or as the server evicted it. A runner that is
+/// paused for longer than its lease may go on beside the next one. What must not be done twice even
+/// so needs `hold::fence()`, or what it changes must bear that.
+///
+/// A planned time is also passed over once a later one is done, such as where its runner crashed
+/// and the lease ended after the next planned time.
 ///
 /// A note of more than one period after the server's present time is none: it was written while
-/// that clock was ahead, and the next run replaces it. After a smaller step back of the clock,
-/// planned times that were done stay done.
+/// that clock was ahead, and the next run replaces it. But planned times that were noted while the
+/// clock was ahead by up to a period stay done: the job isn't run again when they come. A failover
+/// changes the clock: keep those of the servers together.
 ///
 /// A cheap, copyable handle. Thread safety: safe from any thread, one object too.
 class once {
@@ -127,18 +136,17 @@ public:
     /// Completion signature, where T is what the body returns: `void(std::exception_ptr,
     /// std::optional<T>)`, `void(std::exception_ptr, bool)` if that is void; empty, or false: it
     /// was done before, and the body wasn't called. It completes once the note and the release were
-    /// confirmed; where the server does not confirm them, after `config::operation_timeout` for
-    /// each, or at `hold::valid_until()`. Errors: the body's exception, or a `system_error`: those
-    /// of `mutex::async_lock` (`errc::timed_out`: another runs it still); `errc::lock_lost` or
-    /// another reason of a loss, `errc::client_closed`: the body may have run and it counts as not
-    /// done; `errc::wrong_type`, where the note's key holds something else;
-    /// `errc::invalid_planned_time`, where the server's clock was set back by more than a period
-    /// meanwhile; and the other errors of `async_set_done`, after which it may count as not done
-    /// although the body has come to its end. Executor: the handler's associated executor, by
-    /// default the client's; the handler never runs inside this call. Cancellation (terminal,
-    /// partial, total): while waiting for the lock, as `mutex::async_lock`; later it goes to the
-    /// body, whose end and the release are awaited, and the run is not done. Too late for that, the
-    /// note may be there though the caller gets `operation_aborted`.
+    /// confirmed; where the server does not confirm the note, as the lease ends, or a lease later
+    /// if the server renews that; where not the release, after `config::operation_timeout`, or as
+    /// the lease ends. Errors: the body's exception, or a `system_error`: `errc::not_noted`: the
+    /// body has come to its end, but that can't be noted, and the job may be run again (what() says
+    /// why, with the words of the server); `errc::lock_lost`, `errc::client_closed`: the body may
+    /// have run, and it may count as not done; those of `mutex::async_lock` (`errc::timed_out`:
+    /// another runs it still) and of `async_due`: the body wasn't called. Executor: the handler's
+    /// associated executor, by default the client's; the handler never runs inside this call.
+    /// Cancellation (terminal, partial, total): while waiting for the lock, as `mutex::async_lock`;
+    /// later it goes to the body, whose end and the release are awaited, and the run is not done.
+    /// Too late for that, the note may be there though the caller gets `operation_aborted`.
     ///
     /// Default token: `use_awaitable`; Boost 1.81 can't await a deferred operation that completes
     /// so. GCC before 12.3: as of `with_lock`, a lambda that owns something needs a name.
@@ -193,9 +201,11 @@ public:
     ///
     /// Completion signature: `void(error_code)`. Errors: `errc::invalid_planned_time`: nothing was
     /// noted, nor sent, but where the server tells that it is too late a time;
-    /// `errc::out_of_memory`, if the server still refuses after `config::operation_timeout`. The
-    /// rest as of `async_due`. After an error of a loss or of a time that is over, or a
-    /// cancellation, the note may be there.
+    /// `errc::out_of_memory`, `errc::server_unavailable`, `errc::not_connected`, after the length
+    /// of a lease: so long it is tried, if the hold stays good, however long the server is away.
+    /// The first of a hold that is on its way is never `errc::overloaded`. The rest as of
+    /// `async_due`. After an error of a loss or of a time that is over, or a cancellation, the note
+    /// may be there.
     template <typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_set_done(const hold& h, planned_time planned,
                                       Token&& token = Token{}) const {
@@ -216,8 +226,14 @@ private:
         return h.core_ == lock_.core_ ? h.core_ : nullptr;
     }
 
+    /// The body has run, but the note failed so: throws what `async_run` tells of that.
+    [[noreturn]] void fail(error_code of_note) const;
+
     mutex lock_;
     impl::once_note note_;
+
+    template <typename Body>
+    friend class impl::once_body;
 };
 
 namespace impl {
@@ -232,7 +248,7 @@ public:
     template <typename B>
     once_body(const once& job, B&& body) : job_{job}, body_{std::forward<B>(body)} {}
 
-    boost::asio::awaitable<value> operator()(hold& h, const section_guard& section) {
+    boost::asio::awaitable<value> operator()(hold& h, section_guard& section) {
         const once_due due =
             co_await job_.async_due(h, section.began_at(), boost::asio::use_awaitable);
         value ran{};
@@ -246,10 +262,17 @@ public:
             result made = co_await start_section(body_, h);
             ran = std::move(made);
         }
-        if (section.stops_body()) {  // it may have come to no more than this end
+        // The body may have come to its end anywhere.
+        const boost::asio::any_io_executor strand = co_await boost::asio::this_coro::executor;
+        co_await boost::asio::post(strand, boost::asio::use_awaitable);
+        if (section.end_body()) {  // it may have come to no more than this end
             throw system_error{boost::asio::error::operation_aborted};
         }
-        co_await job_.async_set_done(h, due.planned, boost::asio::use_awaitable);
+        const auto [ec] = co_await job_.async_set_done(
+            h, due.planned, boost::asio::as_tuple(boost::asio::use_awaitable));
+        if (ec) {
+            job_.fail(ec);
+        }
         co_return ran;
     }
 

@@ -62,6 +62,8 @@ const char* text(errc e) noexcept {
             return "a hold can't be downgraded while another of its owner is nested with it";
         case errc::invalid_planned_time:
             return "the planned time is before 1970, or more than a period from now";
+        case errc::not_noted:
+            return "the job has run, but that could not be noted: it may be run again";
     }
     return "unknown error";
 }

@@ -2,11 +2,17 @@
 #include <conch/once.hpp>
 
 #include "core/time.hpp"
+#include "driver/client_core.hpp"
+
+#include <conch/printable.hpp>
+
+#include <boost/asio/error.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace conch {
 namespace {
@@ -43,6 +49,16 @@ std::int64_t latest_planned(std::int64_t now, const impl::once_note& n) noexcept
 once::once(const client& redis, std::string_view name, const once_schedule& schedule,
            const mutex_options& options)
     : lock_{redis, name, fenced(options)}, note_{checked(schedule)} {}
+
+void once::fail(error_code of_note) const {
+    if (of_note == boost::asio::error::operation_aborted) {
+        throw system_error{of_note};
+    }
+    const std::string words =
+        printable(static_cast<const impl::client_core&>(*lock_.core_).last_words());
+    throw system_error{errc::not_noted, label() + ": " + of_note.message() +
+                                            (words.empty() ? "" : " (" + words + ')')};
+}
 
 std::tuple<error_code, once_due> impl::due_result::take(note_operation& op) {
     if (op.ec) {

@@ -127,7 +127,7 @@ void section_guard::granted(error_code ec, hold h) {
         return;
     }
     watch();
-    running_ = true;
+    running_ = hears_loss_ = true;
     try {
         start_body();
     } catch (...) {
@@ -164,7 +164,7 @@ void section_guard::stop(asio::cancellation_type type) {
 }
 
 void section_guard::lost(error_code why) {
-    if (running_) {
+    if (hears_loss_) {
         lost_ = why;
         told_ = true;
         in_time_ = hold_.owns_lock();
@@ -173,7 +173,7 @@ void section_guard::lost(error_code why) {
 }
 
 void section_guard::body_ended(std::exception_ptr error) {
-    running_ = false;
+    running_ = hears_loss_ = false;
     if (lost_ == errc::client_closed && !error && hold_.owns_lock()) {
         lost_ = {};  // it ended in the drain
     }

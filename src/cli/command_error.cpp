@@ -86,6 +86,7 @@ std::string advice(errc e, std::string_view server_words, std::string_view serve
         case errc::invalid_permits:
         case errc::invalid_owner:
         case errc::invalid_planned_time:
+        case errc::not_noted:
         case errc::server_error:
         case errc::server_too_old:
         case errc::permission_denied:
@@ -164,6 +165,7 @@ int exit_status_for(error_code ec) noexcept {
         case errc::unknown_master:
         case errc::tls_failed:
         case errc::invalid_planned_time:  // the server's clock was set back
+        case errc::not_noted:
         case errc::not_replicated: return exit_code::unavailable;
     }
     return exit_code::software;

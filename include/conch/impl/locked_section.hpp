@@ -73,7 +73,7 @@ template <typename T>
 struct section_body {
     virtual ~section_body() = default;
     /// `by`: the section that runs it, if one does.
-    virtual boost::asio::awaitable<T> start(hold& h, const section_guard* by) = 0;
+    virtual boost::asio::awaitable<T> start(hold& h, section_guard* by) = 0;
 };
 
 /// The base of a body of ours that is called with its section as well.
@@ -87,7 +87,7 @@ class typed_body final : public section_body<T> {
 public:
     template <typename B>
     explicit typed_body(B&& body) : body_(std::forward<B>(body)) {}
-    boost::asio::awaitable<T> start(hold& h, [[maybe_unused]] const section_guard* by) override {
+    boost::asio::awaitable<T> start(hold& h, [[maybe_unused]] section_guard* by) override {
         if constexpr (std::is_base_of_v<knows_section, Body>) {
             return body_(h, *by);
         } else {

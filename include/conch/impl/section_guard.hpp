@@ -36,8 +36,10 @@ public:
 
     /// When that was.
     time_point began_at() const noexcept { return began_at_; }
-    /// The body was told to end. To be asked on its strand.
-    bool stops_body() const noexcept {
+    /// The body has come to its end: whether it was told to. What follows under the lock is stopped
+    /// by the caller alone. To be called on its strand.
+    bool end_body() noexcept {
+        hears_loss_ = false;
         return told_ || stopped_ != boost::asio::cancellation_type::none;
     }
 
@@ -79,6 +81,7 @@ private:
     boost::asio::cancellation_signal stop_body_{};
     boost::asio::cancellation_type stopped_ = boost::asio::cancellation_type::none;
     bool running_ = false;
+    bool hears_loss_ = false;  // the body does
     error_code lost_{};
     bool told_ = false;     // the body was
     bool in_time_ = false;  // before it was lost
