@@ -102,7 +102,7 @@ asio::awaitable<void> lock_session::release(duration stays) {
     } else {
         std::tie(ec) = co_await hold_.async_unlock(token);
     }
-    patience_.cancel();
+    be_patient();
     if (in_danger_ || loss_) {
         co_return;
     }
@@ -122,19 +122,29 @@ asio::awaitable<void> lock_session::release(duration stays) {
     }
 }
 
+// A handler that was queued before the time was set anew comes even so: the time decides.
 void lock_session::lose_patience() {
     out_of_patience_ = false;
     patience_.expires_after(plan_.server.first_answer);
-    patience_.async_wait([this](error_code ec) {
-        if (!ec) {
+    patience_.async_wait([this](error_code) {
+        if (patience_.expiry() <= std::chrono::steady_clock::now()) {
             out_of_patience_ = true;
             give_up_.emit(asio::cancellation_type::terminal);
         }
     });
 }
 
+void lock_session::be_patient() {
+    patience_.expires_at(std::chrono::steady_clock::time_point::max());
+}
+
 std::string lock_session::reason_of(error_code ec) const {
-    return out_of_patience_ ? "no answer" : ec.message();
+    if (out_of_patience_) {
+        return "no answer";
+    }
+    const bool of_server = exit_status_for(ec) == exit_code::unavailable;
+    const std::string words = of_server ? others_.last_server_error(redis_) : "";
+    return ec.message() + (words.empty() ? "" : ": " + printable(words));
 }
 
 void lock_session::forget_hold() {

@@ -35,9 +35,12 @@ protected:
     int refused(error_code ec);
     /// `stays`: so long the lock is left as it is, held by nobody.
     boost::asio::awaitable<void> release(duration stays = {});
-    /// Gives up what the server is asked if it does not answer, until `patience_` is cancelled.
+    /// From now on gives up what the server is asked and does not answer in time.
     void lose_patience();
-    /// Why what was asked with patience failed.
+    /// Not any more.
+    void be_patient();
+    bool out_of_patience() const noexcept { return out_of_patience_; }
+    /// Why what the server was asked failed, in its words if it has refused.
     std::string reason_of(error_code ec) const;
     /// The hold was lost, as it turned out for this reason.
     virtual void report_loss(error_code reason) = 0;
@@ -58,9 +61,9 @@ private:
     bool is_ours(const lock_status& status) const;
 
     const std::string consequence_;
+    boost::asio::steady_timer patience_;
 
 protected:
-    boost::asio::steady_timer patience_;     ///< with the note and the release
     boost::asio::steady_timer lease_timer_;  ///< cancelled when the guard has to look again
     other_clients others_;
 

@@ -131,7 +131,7 @@ void run_session::on_signal(const signalfd_siginfo& signal) {
         case phase::running:
             // Only in a pipeline is this process in the foreground while the command runs.
             interrupted_ = interrupted_ || (number == SIGINT && from_terminal(signal));
-            asked_to_end_ = asked_to_end_ || asks_to_end(number);
+            asked_to_end_ = asks_to_end(number) ? number : asked_to_end_;
             if (number == SIGTERM || (in_danger_ && asks_to_end(number))) {
                 end_signal_ = number;
             }

@@ -60,6 +60,20 @@ std::string time_text(planned_time t) {
     return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc)};
 }
 
+std::string name_of_signal(int number) {
+    switch (number) {
+        case SIGTERM: return "SIGTERM";
+        case SIGINT: return "SIGINT";
+        case SIGHUP: return "SIGHUP";
+        case SIGQUIT: return "SIGQUIT";
+        default: return "signal " + std::to_string(number);
+    }
+}
+
+bool is_of_signal(int status) noexcept {
+    return status > exit_code::by_signal && status <= exit_code::by_signal + SIGRTMAX;
+}
+
 /// Where `once` keeps its note.
 std::string note_key(const std::string& name) {
     const bool has_tag = name.find('{') != std::string::npos;
@@ -115,13 +129,13 @@ asio::awaitable<void> run_session::hold_once() {
                (ec ? ec.message() : "it was lost at once"));
     } else if (ec || stop_signal_ != 0) {
         exit_status_ = refused(ec);
-    } else if (!hold_.owns_lock()) {
-        say("the lock " + name_and_server() + " was lost at once; nothing was run");
-        exit_status_ = exit_code::lock_lost;
     } else {
         const bool due = co_await is_due();
-        if (due) {
+        if (due && hold_.owns_lock()) {
             start_command();
+        } else if (due) {
+            say("the lock " + name_and_server() + " was lost at once; nothing was run");
+            exit_status_ = exit_code::lock_lost;
         }
         if (job_.running()) {
             ran_ = true;
@@ -133,7 +147,10 @@ asio::awaitable<void> run_session::hold_once() {
     phase_ = phase::releasing;
     if (hold_) {
         const int noted = co_await note_run();
-        co_await release(stays());
+        const bool told_of_loss = noted != 0 && !hold_.owns_lock();
+        if (!told_of_loss) {
+            co_await release(stays());
+        }
         exit_status_ = exit_status_ == 0 ? noted : exit_status_;
     }
 }
@@ -197,46 +214,48 @@ asio::awaitable<bool> run_session::is_due() {
     if (!once_) {
         co_return true;
     }
+    lose_patience();
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [ec, due] = co_await once_->async_due(hold_, came_, token);
-    if (ec == errc::wrong_type && stop_signal_ == 0) {
-        say("whether the run of " + name_and_server() + " is done can't be told: the key " +
-            in_quotes(note_key(plan_.name)) + " holds something else; nothing was run");
-        exit_status_ = exit_status_for(ec);
-    } else if (ec || stop_signal_ != 0) {
-        exit_status_ = refused(ec);
+    be_patient();
+    const std::string run = "the run of " + time_text(due.planned);
+    if (stop_signal_ != 0) {
+        exit_status_ = exit_code::by_signal + stop_signal_;
+    } else if (ec) {
+        say("whether the run of " + name_and_server() + " is done can't be told (" +
+            (ec == errc::wrong_type
+                 ? "the key " + in_quotes(note_key(plan_.name)) + " holds something else"
+                 : reason_of(ec)) +
+            "); nothing was run");
+        exit_status_ = out_of_patience() ? exit_code::unavailable : exit_status_for(ec);
     } else if (!due.done) {
-        detail("the run of " + time_text(due.planned) + " is due");
+        detail(run + " is due");
     } else if (!plan_.quiet) {
-        say("the run of " + time_text(due.planned) + " of " + name_and_server() +
-            " is done; nothing was run");
+        say(run + " of " + name_and_server() + " is done, or a later one is; nothing was run");
     }
     planned_ = due.planned;
     co_return !ec && stop_signal_ == 0 && !due.done;
 }
 
-// One that a signal ended is to be run again, here or on another host: also one that ended well
-// when it was told to, and one whose shell tells of the signal.
-bool run_session::is_done() const noexcept {
-    const int status = job_.status();
-    const bool by_signal =
-        status > exit_code::by_signal && status <= exit_code::by_signal + SIGRTMAX;
-    return ran_ && !by_signal && !asked_to_end_ && !loss_ && !in_danger_;
-}
-
 asio::awaitable<int> run_session::note_run() {
-    if (!once_ || !is_done()) {
+    const bool ended_itself = ran_ && !is_of_signal(job_.status()) && !loss_ && !in_danger_;
+    if (!once_ || !ended_itself) {
         co_return 0;
     }
-    lose_patience();
+    const std::string run = "the run of " + time_text(planned_) + " of " + name_and_server();
+    if (asked_to_end_ != 0) {
+        say(run + " is not noted as done, as " + name_of_signal(asked_to_end_) +
+            " came: it may be run again");
+        co_return exit_code::by_signal + asked_to_end_;
+    }
     auto token = asio::bind_cancellation_slot(give_up_.slot(), as_result);
     const auto [ec] = co_await once_->async_set_done(hold_, planned_, token);
-    patience_.cancel();
     if (!ec) {
         co_return 0;
     }
-    say("that the run of " + time_text(planned_) + " of " + name_and_server() +
-        " is done could not be noted (" + reason_of(ec) + "): it may be run again");
+    const std::string why =
+        end_signal_ != 0 ? name_of_signal(end_signal_) + " came" : reason_of(ec);
+    say("that " + run + " is done could not be noted (" + why + "): it may be run again");
     co_return end_signal_ != 0 ? exit_code::by_signal + end_signal_ : exit_status_for(ec);
 }
 

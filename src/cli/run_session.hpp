@@ -49,9 +49,10 @@ private:
     /// For --once-per: whether the run that is due is still to be done, and can be. If not, says
     /// so, and sets the exit status.
     boost::asio::awaitable<bool> is_due();
-    /// For --once-per: the command came to its end by itself, under the lock.
-    bool is_done() const noexcept;
-    /// Notes that, if so. The exit status of a command that ended well: 0, unless that failed.
+    /// For --once-per: notes that the command came to its end by itself, under the lock. One that
+    /// a signal ended is to be run again, here or on another host: also one that ended well when it
+    /// was told to, and one whose shell tells of the signal. The exit status for a command that
+    /// ended well: 0 if that was noted.
     boost::asio::awaitable<int> note_run();
     /// How long the lock stays after the command, for --at-least.
     duration stays() const noexcept;
@@ -72,7 +73,7 @@ private:
     bool hurried_ = false;      ///< a signal came while the lock was being released
     bool ran_ = false;          ///< the command was started
     bool told_to_end_ = false;  ///< the command, as the lock was lost or about to be
-    bool asked_to_end_ = false;  ///< this process, by a signal, while the command ran
+    int asked_to_end_ = 0;      ///< the signal by which this process was, while the command ran
     bool has_led_ = false;      ///< before, or now
     bool goes_again_ = false;   ///< it stands in line for the lead again
     int end_signal_ = 0;        ///< ends this process even if it would go on to campaign

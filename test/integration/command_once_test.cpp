@@ -5,6 +5,8 @@
 #include <chrono>
 #include <csignal>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -52,7 +54,7 @@ TEST_F(once_command_test, who_comes_later_is_told_so_in_one_line_and_ends_well) 
     expect_one_line(second.err);
     expect_in("conch run: the run of 20", second.err);
     expect_in(":00 UTC of \"lock\" (", second.err);
-    expect_in(") is done; nothing was run\n", second.err);
+    expect_in(") is done, or a later one is; nothing was run\n", second.err);
     const ended quiet = run_to_end(with({"-q"}), {"echo", "ran"});
     EXPECT_EQ(quiet.status, 0);
     EXPECT_EQ(quiet.out + quiet.err, "");
@@ -124,14 +126,29 @@ TEST_F(once_command_test, a_command_that_a_signal_ends_is_run_again) {
 }
 
 TEST_F(once_command_test, a_command_that_ends_well_because_it_was_told_to_end_is_run_again) {
-    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    for (const auto& [number, name] : std::vector<std::pair<int, std::string>>{
+             {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}}) {
         program p = started({}, ends_when_told);
         p.wait_for("in\n");
         p.signal(number);
-        EXPECT_EQ(p.finish().status, 0) << number;
+        const ended end = p.finish();
+        EXPECT_EQ(end.status, 128 + number) << number;
+        expect_one_line(end.err);
+        expect_in("is not noted as done, as " + name + " came: it may be run again\n", end.err);
         EXPECT_FALSE(noted()) << number;
     }
     EXPECT_EQ(run_to_end(yearly, {"echo", "ran"}).out, "ran\n");
+}
+
+TEST_F(once_command_test, a_command_that_fails_when_it_was_told_to_end_keeps_its_status) {
+    program p = started({}, {"sh", "-c", "trap 'exit 3' TERM; echo in; while :; do :; done"});
+    p.wait_for("in\n");
+    p.signal(SIGTERM);
+    const ended end = p.finish();
+    EXPECT_EQ(end.status, 3);
+    expect_one_line(end.err);
+    expect_in("is not noted as done, as SIGTERM came: it may be run again\n", end.err);
+    EXPECT_FALSE(noted());
 }
 
 TEST_F(once_command_test, a_status_that_tells_of_a_signal_is_no_run) {
@@ -143,7 +160,8 @@ TEST_F(once_command_test, a_status_that_tells_of_a_signal_is_no_run) {
 
 TEST_F(once_command_test, what_can_not_be_noted_ends_in_an_error) {
     for (const auto& [own, expected] : {std::pair{"0", 69}, std::pair{"3", 3}}) {
-        program p = started({}, {"sh", "-c", std::string{"echo in; cat; exit "} + own});
+        program p =
+            started({"--lease", "3"}, {"sh", "-c", std::string{"echo in; cat; exit "} + own});
         p.wait_for("in\n");
         raw.must({"CONFIG", "SET", "maxmemory", "1"});
         p.end_input();
@@ -151,10 +169,36 @@ TEST_F(once_command_test, what_can_not_be_noted_ends_in_an_error) {
         raw.must({"CONFIG", "SET", "maxmemory", "0"});
         EXPECT_EQ(end.status, expected);
         expect_one_line(end.err);
-        expect_in("is done could not be noted (", end.err);
+        expect_in("is done could not be noted (the server is out of memory: OOM ", end.err);
         expect_in("): it may be run again\n", end.err);
         EXPECT_FALSE(noted());
     }
+}
+
+TEST_F(once_command_test, what_a_slow_server_notes_late_is_noted) {
+    program p = started({"--connect-timeout", "0.2"}, until_end_of_input);
+    p.wait_for("in\n");
+    raw.must({"CLIENT", "PAUSE", "2000", "ALL"});
+    p.end_input();
+    const ended end = p.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(end.err, "");
+    EXPECT_TRUE(noted());
+}
+
+TEST_F(once_command_test, what_the_server_refuses_to_tell_is_told_in_its_words) {
+    may_refuse = true;
+    raw.must({"ACL", "SETUSER", "few", "on", ">secret", "~lock", "&*", "+@all"});
+    const ended end = to_end({"run", "--once-per", "1d", "lock", "--", "echo", "ran"},
+                             "unix://few:secret@" + server.socket_path());
+    EXPECT_EQ(end.status, 69);
+    EXPECT_EQ(end.out, "");
+    expect_one_line(end.err);
+    expect_in("whether the run of \"lock\" (", end.err);
+    expect_in(") is done can't be told (", end.err);
+    expect_in("NOPERM", end.err);
+    expect_in("); nothing was run\n", end.err);
+    EXPECT_FALSE(raw.exists("lock"));
 }
 
 TEST_F(once_command_test, what_waited_into_the_next_period_came_for_the_one_before) {
@@ -200,6 +244,7 @@ TEST_F(once_command_test, what_lost_its_lock_is_run_again) {
     q.end_input();
     const ended end = q.finish();
     EXPECT_EQ(end.status, 75) << end.err;
+    expect_one_line(end.err);
     expect_in("is done could not be noted", end.err);
     EXPECT_FALSE(noted());
 }
@@ -236,7 +281,7 @@ TEST_F(once_command_test, a_key_that_is_no_note_is_an_error_and_nothing_is_run) 
     EXPECT_EQ(end.status, 69);
     EXPECT_EQ(end.out, "");
     expect_one_line(end.err);
-    expect_in("the key \"conch_done:{lock}\" holds something else; nothing was run", end.err);
+    expect_in("the key \"conch_done:{lock}\" holds something else); nothing was run\n", end.err);
     EXPECT_FALSE(raw.exists("lock"));
     raw.must({"SET", "conch_done:{a}lock", "yesterday"});
     const ended tagged = to_end({"run", "--once-per", "1d", "{a}lock", "--", "true"}, url());
