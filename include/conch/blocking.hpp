@@ -140,6 +140,9 @@ public:
     time_point valid_until() const noexcept;
     /// As `hold::fence`; 0 if the thread has not locked.
     std::uint64_t fence() const noexcept;
+    /// As `hold::progress`, for `lock_options::progress_within` of the Lockable calls; does nothing
+    /// if the thread has not locked, and in a forked child.
+    void progress() const noexcept;
     /// As `hold::stop_token`; stopped if the thread has not locked, and in a forked child.
     [[nodiscard]] std::stop_token stop_token(duration before = duration::zero()) const;
     /// What the calling thread's last `unlock()` of this mutex found: no error, or why the lock had

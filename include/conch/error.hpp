@@ -109,6 +109,11 @@ enum class errc {
     /// The body of a `once` has come to its end, but that can't be noted, for a reason that the
     /// exception's text tells. The job may be run again: calling once more does so.
     not_noted,
+    /// The holder reported no progress for `lock_options::progress_within`, so that the lease was
+    /// not renewed, and it ended. Another client may hold the lock.
+    no_progress,
+    /// `lock_options::progress_within` is under 100 ms, or goes with `renew` off.
+    invalid_progress_within,
 };
 
 /// The category of `errc`: name "conch".

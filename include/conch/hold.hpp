@@ -64,6 +64,12 @@ public:
     /// Why the hold was lost (`errc`), or no error while it isn't.
     error_code lost_reason() const noexcept;
 
+    /// Reports progress, for `lock_options::progress_within`; without it, and for a hold that
+    /// ended, it does nothing. It reads the clock and stores the time: no message, no system call.
+    /// Of several locks or a quorum it does so for each, under a mutex that the client and other
+    /// threads take for as short a time. It may be called from any thread, by several at once.
+    void progress() const noexcept;
+
     /// Releases in the background: marks the hold, wakes the client, returns. Never blocks. The
     /// lock may pass to a waiter of this client, as with `async_unlock`. Does nothing in a process
     /// forked from the one that acquired it, as does `detach()`.
@@ -100,9 +106,9 @@ public:
     /// Completion signature: `void(error_code)`. Executor: as `async_unlock`. Errors:
     /// `errc::lease_expired`, `errc::renewal_refused`, `errc::lock_lost`,
     /// `errc::lost_in_failover` (as soon as the new master was asked), `errc::max_hold_reached`,
-    /// `errc::client_closed`; `errc::not_owner` (empty); `errc::overloaded` (only where another of
-    /// this hold is pending: the first is always admitted). Lateness: the first turn of the event
-    /// loop at or after `valid_until()`, whatever the server does.
+    /// `errc::no_progress`, `errc::client_closed`; `errc::not_owner` (empty); `errc::overloaded`
+    /// (only where another of this hold is pending: the first is always admitted). Lateness: the
+    /// first turn of the event loop at or after `valid_until()`, whatever the server does.
     /// Cancellation (terminal, partial, total): `operation_aborted`; the hold is untouched.
     template <typename Token = boost::asio::deferred_t>
         requires(!std::convertible_to<Token, duration>)
@@ -113,8 +119,8 @@ public:
 
     /// The same, but tells of a loss by the lease's end ahead of time: completes `before` ahead of
     /// `valid_until()`, should no renewal have moved it on by then, with the error that the loss
-    /// would have (`errc::lease_expired`, `errc::renewal_refused`, `errc::max_hold_reached`). The
-    /// lock is still owned then, and may yet be renewed.
+    /// would have (`errc::lease_expired`, `errc::renewal_refused`, `errc::max_hold_reached`,
+    /// `errc::no_progress`). The lock is still owned then, and may yet be renewed.
     ///
     /// `before`: at least zero, which is the plain form; else `errc::invalid_wait`. A client that
     /// shuts down with `shutdown_options::drain` completes the plain form with

@@ -33,6 +33,9 @@ struct lead_options {
     /// A term: the body is then told as before a loss (`errc::max_hold_reached`), and the next in
     /// line leads. As `lock_options::max_hold`. Default: `forever`.
     duration max_hold = forever;
+    /// The leader has to report progress so often, by `hold::progress()` of what its body is given;
+    /// a stuck one loses the lead. As `lock_options::progress_within`. Default: zero, it need not.
+    duration progress_within{};
     /// The body is cancelled so long before the lease ends, as `lock_options::stop_before`.
     std::optional<duration> stop_before{};
     /// Campaign again, 100 ms after a loss of the lead or a campaign that ended because the server
@@ -168,6 +171,7 @@ private:
                          .lease = o.lease,
                          .renew = true,
                          .max_hold = o.max_hold,
+                         .progress_within = o.progress_within,
                          .stop_before = o.stop_before},
                 .again = o.again};
     }

@@ -39,6 +39,7 @@ enum class loss_reason {
     lock_lost,
     lost_in_failover,
     max_hold_reached,
+    no_progress,
 };
 /// How a request to a rate limit ended.
 enum class rate_outcome {
@@ -90,7 +91,7 @@ struct class_metrics {
     /// Holds that ended, from their grant on, by `hold_end`. Nested holds count for themselves.
     std::array<duration_histogram, 3> holds{};
     /// Holds that were lost, by `loss_reason`.
-    std::array<std::uint64_t, 5> lost{};
+    std::array<std::uint64_t, 6> lost{};
     /// Acquires that were granted and that nobody kept waiting.
     std::uint64_t acquired_uncontended = 0;
     /// Acquires that were granted after another holder or waiter kept them waiting.

@@ -68,13 +68,21 @@ struct lock_options {
     /// `errc::max_hold_reached`. At least 10 ms, and four times `replica_options::within` where
     /// that is asked for. Default: `forever`.
     duration max_hold = forever;
+    /// Renew only while the holder reports progress, by `hold::progress()`, at least so often; the
+    /// grant counts as the first report. A renewal that is due when the last report is older is
+    /// withheld; it is made up for soon after the next one: conch looks every thirtieth of the
+    /// lease (20 ms at least), or every half of `progress_within` where that is shorter. If none
+    /// comes any more, the hold is lost at its `valid_until()` with `errc::no_progress`:
+    /// `progress_within` and one lease (or what `hold::async_extend` asked for) after the last
+    /// report at the latest. At least 100 ms, and only with `renew`. Default: zero, off.
+    duration progress_within{};
     /// For `with_lock`: a hold that is going to be lost cancels the body so long before its
     /// `valid_until()`. From zero to half the lease, or half of `max_hold` where that is shorter.
     /// Default: a tenth of that.
     std::optional<duration> stop_before{};
-    /// Acquisitions of the same owner nest: `lease`, `renew`, `max_hold` and the fencing token of
-    /// the outermost one are then those of all. Default: none; each acquisition excludes all
-    /// others.
+    /// Acquisitions of the same owner nest: `lease`, `renew`, `max_hold`, `progress_within` and the
+    /// fencing token of the outermost one are then those of all, and progress of each counts.
+    /// Default: none; each acquisition excludes all others.
     const conch::owner* owner = nullptr;
 };
 

@@ -36,6 +36,7 @@ struct stats {
     std::uint64_t lost_refused = 0;       ///< holds lost: the server refused the renewals
     std::uint64_t lost_taken = 0;         ///< holds lost: not the server's holder any more
     std::uint64_t lost_max_hold = 0;      ///< holds ended by `max_hold`
+    std::uint64_t lost_no_progress = 0;   ///< holds lost: not renewed, see `progress_within`
     /// Requests granted by a rate limit or semaphore, and waits for a latch that found it open.
     std::uint64_t permits_granted = 0;
     std::uint64_t permits_refused = 0;  ///< refused, or not granted in time

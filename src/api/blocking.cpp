@@ -158,6 +158,12 @@ std::uint64_t blocking_mutex::fence() const noexcept {
     return core_->forked() ? 0 : state_->look([](const hold& h) { return h.fence(); });
 }
 
+void blocking_mutex::progress() const noexcept {
+    if (!core_->forked()) {
+        state_->look([](const hold& h) { h.progress(); });
+    }
+}
+
 std::stop_token blocking_mutex::stop_token(duration before) const {
     return core_->forked() ? hold{}.stop_token(before)
                            : state_->look([&](const hold& h) { return h.stop_token(before); });

@@ -64,6 +64,9 @@ const char* text(errc e) noexcept {
             return "the planned time is before 1970, or more than a period from now";
         case errc::not_noted:
             return "the job has run, but that could not be noted: it may be run again";
+        case errc::no_progress: return "the holder reported no progress until the lease ended";
+        case errc::invalid_progress_within:
+            return "invalid option: progress_within must be at least 100 ms, with renewal on";
     }
     return "unknown error";
 }

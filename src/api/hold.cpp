@@ -64,6 +64,12 @@ error_code hold::lost_reason() const noexcept {
     return why != 0 ? make_error_code(static_cast<errc>(why)) : error_code{};
 }
 
+void hold::progress() const noexcept {
+    if (view_ && !core_->inherited()) {
+        impl::note_progress(*view_, clock::now());
+    }
+}
+
 void hold::release() noexcept {
     if (view_ && mark(*view_, hold_request::release) && !core_->inherited()) {
         core_->look_at(*view_);

@@ -31,13 +31,14 @@ constexpr std::size_t longest_class = 64;
 constexpr std::array<std::string_view, 6> wait_outcomes{"granted",   "busy",          "timed_out",
                                                         "cancelled", "not_connected", "failed"};
 constexpr std::array<std::string_view, 3> hold_ends{"released", "lost", "closed"};
-constexpr std::array<std::string_view, 5> loss_reasons{
-    "lease_expired", "renewal_refused", "lock_lost", "lost_in_failover", "max_hold_reached"};
+constexpr std::array<std::string_view, 6> loss_reasons{"lease_expired",    "renewal_refused",
+                                                       "lock_lost",        "lost_in_failover",
+                                                       "max_hold_reached", "no_progress"};
 constexpr std::array<std::string_view, 3> rate_outcomes{"granted", "refused", "failed"};
 
-constexpr std::array<errc, loss_reasons.size()> losses{errc::lease_expired, errc::renewal_refused,
-                                                       errc::lock_lost, errc::lost_in_failover,
-                                                       errc::max_hold_reached};
+constexpr std::array<errc, loss_reasons.size()> losses{
+    errc::lease_expired,    errc::renewal_refused,  errc::lock_lost,
+    errc::lost_in_failover, errc::max_hold_reached, errc::no_progress};
 
 template <typename Enum>
 constexpr std::size_t index(Enum e) noexcept {

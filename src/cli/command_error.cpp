@@ -75,6 +75,7 @@ std::string advice(errc e, std::string_view server_words, std::string_view serve
         case errc::lock_lost:
         case errc::lost_in_failover:
         case errc::max_hold_reached:
+        case errc::no_progress:
         case errc::client_closed:
         case errc::outcome_unknown:
         case errc::rate_limited:
@@ -87,6 +88,7 @@ std::string advice(errc e, std::string_view server_words, std::string_view serve
         case errc::invalid_owner:
         case errc::invalid_planned_time:
         case errc::not_noted:
+        case errc::invalid_progress_within:
         case errc::server_error:
         case errc::server_too_old:
         case errc::permission_denied:
@@ -137,13 +139,15 @@ int exit_status_for(error_code ec) noexcept {
         case errc::renewal_refused:
         case errc::lock_lost:
         case errc::lost_in_failover:
-        case errc::max_hold_reached: return exit_code::lock_lost;
+        case errc::max_hold_reached:
+        case errc::no_progress: return exit_code::lock_lost;
         case errc::invalid_wait:
         case errc::invalid_lease:
         case errc::invalid_max_hold:
         case errc::invalid_stop_before:
         case errc::invalid_permits:
-        case errc::invalid_owner: return exit_code::usage;
+        case errc::invalid_owner:
+        case errc::invalid_progress_within: return exit_code::usage;
         case errc::not_owner:
         case errc::already_released:
         case errc::client_closed:

@@ -29,7 +29,8 @@ constexpr const char* help_end =
     "best less than TIME). A run counts when COMMAND ends under the lock by itself, with any\n"
     "status; not when a signal ended it, or was sent to conch to end it: then conch exits with\n"
     "128+N if COMMAND ends with 0.\n"
-    "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced or --lead, $CONCH_FENCE.\n"
+    "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced or --lead, $CONCH_FENCE;\n"
+    "with --progress-within, $CONCH_PROGRESS_FD: \"echo >&$CONCH_PROGRESS_FD\" reports progress.\n"
     "A \"conch run\" of the same NAME inside it would wait for itself.\n"
     "Redis knows the connection as conch:HOST:PID (\"redis-cli client list\").\n"
     "\n"
@@ -39,7 +40,8 @@ constexpr const char* help_end =
     "  69  no Redis, or none that can serve, or the key NAME is no lock; or a run of --once-per\n"
     "     could not be noted\n"
     "  71  the system refused something, such as one process more; nothing was run\n"
-    "  75  the lock was lost while COMMAND ran, or before; or --max-hold was reached\n"
+    "  75  the lock was lost while COMMAND ran, or before; --max-hold was reached; or COMMAND\n"
+    "     reported no progress in time\n"
     " 126  COMMAND can't be executed\n"
     " 127  COMMAND not found\n";
 
@@ -52,9 +54,13 @@ int run(const word_list& words) {
         std::cout << help << options << help_end;
         return exit_code::ok;
     }
+    std::optional<progress_pipe> progress;
+    if (plan->lock.progress_within > duration::zero()) {
+        progress.emplace();
+    }
     std::optional<run_session> session;
     try {
-        session.emplace(*plan);
+        session.emplace(*plan, progress ? &*progress : nullptr);
     } catch (const std::invalid_argument& e) {
         throw usage_error(plain_reason(e.what()));
     }

@@ -5,7 +5,11 @@
 
 #include <unistd.h>
 
+#include <boost/asio/buffer.hpp>
+
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 namespace conch::cli {
 namespace {
@@ -64,6 +68,10 @@ void run_session::note_danger() noexcept {
 asio::awaitable<void> run_session::end_command() {
     note_danger();
     told_to_end_ = true;
+    if (!loss_) {
+        // Told at once: the hold ends within one lease.
+        std::tie(foreseen_) = co_await hold_.async_wait_lost(*plan_.lock.lease, as_result);
+    }
     at_max_hold_ = !loss_ && max_hold_is_near();
     const duration left = lease_end_ - clock::now() - time_to_die();
     const bool held = !loss_ && hold_.owns_lock();
@@ -92,9 +100,22 @@ asio::awaitable<void> run_session::end_rest() {
     }
 }
 
-// Stopped, this process did not renew: the lease may have ended, and someone else may hold the
-// lock. So the server is asked before the command goes on.
+// Whatever is written is progress. This process keeps a writer open, so there is no end.
+asio::awaitable<void> run_session::watch_progress() {
+    std::array<char, 4096> some;
+    for (error_code ec; !ec;) {
+        std::tie(ec, std::ignore) =
+            co_await reports_.async_read_some(asio::buffer(some), as_result);
+        if (!ec) {
+            hold_.progress();
+        }
+    }
+}
+
+// Stopped, this process did not renew, nor the command report progress: the lease may have ended,
+// and someone else may hold the lock. So the server is asked before the command goes on.
 asio::awaitable<void> run_session::go_on() {
+    hold_.progress();
     co_await hold_.async_extend(*plan_.lock.lease, as_result);
     note_lease();
     going_on_ = false;

@@ -12,6 +12,9 @@ namespace conch::cli {
 namespace {
 
 namespace po = boost::program_options;
+using namespace std::chrono_literals;
+
+constexpr duration one_year = std::chrono::hours{24 * 365};
 
 /// Options of flock(1) that have no meaning here, but an answer.
 po::options_description with_those_of_flock(const po::options_description& options) {
@@ -36,8 +39,7 @@ void refuse_those_of_flock(const po::variables_map& values) {
 }
 
 void read_at_least(const po::variables_map& values, run_plan& plan) {
-    using namespace std::chrono_literals;
-    const duration most = std::min<duration>(std::chrono::hours{24 * 365}, plan.lock.max_hold);
+    const duration most = std::min<duration>(one_year, plan.lock.max_hold);
     plan.at_least = seconds_option(values, "at-least", 10ms, most).value_or(0ns);
 }
 
@@ -114,6 +116,9 @@ po::options_description run_options() {
                           "end with status 0");
     options.add_options()("at", po::value<std::string>()->value_name("HH:MM"),
                           "with --once-per: when a period begins, in UTC (default: 00:00)");
+    options.add_options()("progress-within", po::value<std::string>()->value_name("SECS"),
+                          "renew the lease only while COMMAND writes something to descriptor "
+                          "$CONCH_PROGRESS_FD at least every SECS");
     add_command_options(options, "the lock is held");
     add_lock_options(options);
     options.add_options()("help,h", "show this");
@@ -133,6 +138,8 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     read_at_least(values, *plan);
     read_lead(values, *plan);
     read_once(values, *plan);
+    plan->lock.progress_within =
+        seconds_option(values, "progress-within", 100ms, one_year).value_or(0ns);
     return plan;
 }
 

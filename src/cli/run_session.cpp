@@ -82,10 +82,12 @@ std::string note_key(const std::string& name) {
 
 }  // namespace
 
-run_session::run_session(const run_plan& plan)
+run_session::run_session(const run_plan& plan, progress_pipe* progress)
     : lock_session{plan, "conch run", signals_of_a_run(), "; nothing was run"},
       run_plan_{plan},
-      child_event_{io_, asio::steady_timer::time_point::max()} {
+      child_event_{io_, asio::steady_timer::time_point::max()},
+      progress_{progress},
+      reports_{io_} {
     if (plan.once) {
         once_.emplace(redis_, plan.name, *plan.once);
     }
@@ -145,6 +147,7 @@ asio::awaitable<void> run_session::hold_once() {
         }
     }
     phase_ = phase::releasing;
+    reports_.close();
     if (hold_) {
         const int noted = co_await note_run();
         const bool told_of_loss = noted != 0 && !hold_.owns_lock();
@@ -163,6 +166,7 @@ asio::awaitable<bool> run_session::campaigns_again() {
         phase_ = phase::waiting;
         forget_hold();
         at_max_hold_ = stood_still_ = ran_ = told_to_end_ = false;
+        foreseen_ = {};
         co_await nap(100ms);
         end_signal_ = stop_signal_;
     }
@@ -269,7 +273,7 @@ duration run_session::stays() const noexcept {
 void run_session::start_command() {
     const word_list& words = plan_.command;
     const std::string fence = plan_.kind.fenced ? std::to_string(hold_.fence()) : "";
-    const child_plan how{
+    child_plan how{
         .program = words.front(),
         .words = words,
         .signal_mask = former_mask(),
@@ -279,6 +283,12 @@ void run_session::start_command() {
     lease_end_ = hold_.valid_until();
     launched result;
     try {
+        if (progress_ != nullptr) {
+            reports_.assign(progress_->open_anew());
+            start(watch_progress());
+            how.kept_descriptor = progress_->for_command();
+            how.variables["CONCH_PROGRESS_FD"] = std::to_string(how.kept_descriptor);
+        }
         result = job_.start(how, {lease_end_, time_to_end(), time_to_die()}, run_plan_.leads);
     } catch (const command_error& e) {
         say(e.what());
@@ -299,9 +309,12 @@ void run_session::report_loss(error_code reason) {
         what = name + " was held for as long as --max-hold allows (" +
                short_time(plan_.lock.max_hold) + ')';
     } else {
+        const bool silent = (reason ? reason : foreseen_) == errc::no_progress;
         const std::string why = stood_still_ ? "this process was stopped"
-                                : reason     ? reason.message()
-                                             : "it can't be renewed";
+                                : silent     ? "the command reported no progress for " +
+                                               short_time(plan_.lock.progress_within)
+                                : reason ? reason.message()
+                                         : "it can't be renewed";
         what = name + (reason ? " was lost (" : " was about to be lost (") + why +
                ") while the command ran";
     }

@@ -4,8 +4,10 @@
 
 #include "cli/job.hpp"
 #include "cli/lock_session.hpp"
+#include "cli/progress_pipe.hpp"
 #include "cli/run_plan.hpp"
 
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <optional>
@@ -20,8 +22,9 @@ namespace conch::cli {
 /// processes behind: these are not ended, as little as by a shell.
 class run_session final : public lock_session {
 public:
-    /// Throws `std::invalid_argument` for a bad lock name.
-    explicit run_session(const run_plan& plan);
+    /// `progress`: null where the command need not report any. Throws `std::invalid_argument` for a
+    /// bad lock name.
+    run_session(const run_plan& plan, progress_pipe* progress);
     /// The exit status of `conch run`.
     int go();
 
@@ -39,6 +42,7 @@ private:
     boost::asio::awaitable<void> end_command();
     boost::asio::awaitable<void> end_rest();
     boost::asio::awaitable<void> go_on();
+    boost::asio::awaitable<void> watch_progress();
     void note_lease() noexcept;
 
     void on_signal(const signalfd_siginfo& signal) override;
@@ -63,9 +67,12 @@ private:
     planned_time planned_{};                 ///< of the run that it came for
     boost::asio::steady_timer child_event_;  ///< cancelled when something happened to the command
     job job_;
+    progress_pipe* const progress_;
+    boost::asio::posix::stream_descriptor reports_;  ///< of progress
 
     phase phase_ = phase::waiting;
     time_point lease_end_{};    ///< as the hold said while it was held
+    error_code foreseen_{};     ///< what it was about to be lost for, when the command was ended
     bool at_max_hold_ = false;  ///< this was why the command was told to end
     bool stood_still_ = false;  ///< so long that the guardian ended the command
     bool guarding_ = false;     ///< `guard_lease()` runs

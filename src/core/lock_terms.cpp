@@ -17,6 +17,10 @@ errc check_options(const lock_options& o, const config& c) noexcept {
     if (o.max_hold < shortest_lease) {
         return errc::invalid_max_hold;
     }
+    if (o.progress_within != duration::zero() &&
+        (o.progress_within < shortest_renewed_lease || !renews(o, c))) {
+        return errc::invalid_progress_within;
+    }
     const duration longest_stop = std::min(lease_of(o, c), o.max_hold) / 2;
     if (o.stop_before && (*o.stop_before < duration::zero() || *o.stop_before > longest_stop)) {
         return errc::invalid_stop_before;

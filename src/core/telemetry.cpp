@@ -25,6 +25,8 @@ void count_loss(stats& counters, errc why) noexcept {
         ++counters.lost_taken;
     } else if (why == errc::renewal_refused) {
         ++counters.lost_refused;
+    } else if (why == errc::no_progress) {
+        ++counters.lost_no_progress;
     } else if (why != errc::client_closed) {
         ++counters.lost_expired;
     }

@@ -70,6 +70,7 @@ struct group_core::guarded_view final : group::view {
 
 const group::view::kind group_core::guarded_view::own_kind{
     {.until = &group::view::until,
+     .note_progress = &group::view::note_progress,
      .destroy =
          [](composite_view& v) noexcept {
              auto* const self = static_cast<guarded_view*>(&v);

@@ -15,7 +15,8 @@ lock_options for_members(const lock_options& o, const config& c) noexcept {
     return {.wait = duration::zero(),
             .lease = core::lease_of(o, c),
             .renew = core::renews(o, c),
-            .max_hold = o.max_hold};
+            .max_hold = o.max_hold,
+            .progress_within = o.progress_within};
 }
 
 time_point deadline_of(const lock_options& o, bool try_only, time_point now) noexcept {

@@ -80,6 +80,7 @@ void holding::begin(std::span<vote::pointer> votes) {
     most_ = core::after(now, options_.max_hold);
     held_ = true;
     view_->of = this;
+    view::note_progress(*view_, now);
     ctx_.holdings.emplace(this, shared_from_this());
     for (std::size_t i = 0; i < members_.size(); ++i) {
         if (votes[i]) {
@@ -181,7 +182,16 @@ void holding::on_heal(void* self_) {
     self.heal();
 }
 
+// It is not to be held by new grants for longer than its members renew it.
+bool holding::shows_no_progress() const noexcept {
+    return options_.progress_within != duration::zero() &&
+           ctx_.now - impl::progress_of(*view_) > options_.progress_within;
+}
+
 void holding::heal() {
+    if (shows_no_progress()) {
+        return;
+    }
     lock_options o = healing_options();
     if (!core::lease_is_good(*o.lease, *o.renew) || o.max_hold < core::shortest_lease) {
         return;  // too late

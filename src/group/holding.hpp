@@ -75,6 +75,7 @@ private:
     void join(std::size_t member);
     void member_ended(std::size_t member, std::uint64_t serial, reply& r);
     void heal();
+    bool shows_no_progress() const noexcept;
     /// What a member that joins now is asked for; no lease if that is too late.
     lock_options healing_options() const noexcept;
     void note_deadline();

@@ -48,8 +48,23 @@ time_point view::alive() const noexcept {
     return ahead_until({ends.data(), n}, needed);
 }
 
+void view::note_progress(composite_view& v, time_point at) noexcept {
+    auto& self = static_cast<view&>(v);
+    const guard g{self};
+    impl::raise_progress(self, at);
+    for (const impl::view_ptr& part : self.parts) {
+        if (part) {
+            impl::note_progress(*part, at);
+        }
+    }
+}
+
 impl::view_ptr view::put(std::size_t member, impl::view_ptr hold) noexcept {
     const guard g{*this};
+    const duration::rep at = progressed.load(std::memory_order_relaxed);
+    if (hold && at != 0) {
+        hold->progressed.store(at, std::memory_order_relaxed);
+    }
     return std::exchange(parts[member], std::move(hold));
 }
 

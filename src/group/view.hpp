@@ -27,6 +27,9 @@ struct view : impl::composite_view {
     /// lost; the epoch if there are fewer. From any thread; for `kind::until`.
     static time_point until(const composite_view& v) noexcept;
 
+    /// The holder reported progress: to each member that there is, and to those that join.
+    static void note_progress(composite_view& v, time_point at) noexcept;
+
     /// The hold of a member from now on, or none; returns what it was before.
     impl::view_ptr put(std::size_t member, impl::view_ptr hold) noexcept;
     /// It ended: what was told of it stays so. `most`: it can't have lasted longer.

@@ -2,6 +2,7 @@
 #include "hold/acquisition.hpp"
 
 #include "core/time.hpp"
+#include "hold/composite_view.hpp"
 #include "hold/holds.hpp"
 
 #include <algorithm>
@@ -11,6 +12,10 @@ namespace conch::lock {
 
 duration clamped_lease(duration lease, duration left) noexcept {
     return std::min(lease, std::max(left, core::shortest_lease));
+}
+
+duration due_lease(const acquisition& a, time_point now) noexcept {
+    return a.shows_no_progress(now) ? duration{} : a.terms.lease;
 }
 
 duration lease_to_send(const acquisition& a, duration lease, time_point now) noexcept {
@@ -51,6 +56,18 @@ void acquisition::was_seen() noexcept {
 
 bool acquisition::failed_over() const noexcept {
     return !server_moved && moves != home.link().moves();
+}
+
+time_point acquisition::last_report() const noexcept {
+    time_point last = progressed;
+    for (const level& l : levels) {
+        last = std::max(last, impl::progress_of(l));
+    }
+    return last;
+}
+
+bool acquisition::shows_no_progress(time_point now) const noexcept {
+    return terms.progress_within != duration::zero() && now - last_report() > terms.progress_within;
 }
 
 protocol::field field_of(const acquisition& a) noexcept {

@@ -25,12 +25,13 @@ struct hold_terms {
     duration lease{};
     std::uint64_t owner : 63 = 0;  ///< 0: none
     std::uint64_t renew : 1 = 1;
+    duration progress_within{};  ///< zero: its holder need not report any
 
     friend bool operator==(const hold_terms&, const hold_terms&) = default;
 };
 
 /// One outermost acquisition of a lock, from its first try until the server is known not to have
-/// it, or until it is detached. The alarm is for its next renewal.
+/// it, or until it is detached. The alarm is for its next renewal, or look at it here.
 struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     enum class phase : std::uint8_t {
         trying,     ///< the acquire is on its way
@@ -47,6 +48,11 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     void was_seen() noexcept;
     /// Another has taken that one's place since.
     bool failed_over() const noexcept;
+    /// When its holder last reported progress; the grant counts.
+    time_point last_report() const noexcept;
+    bool is_withheld() const noexcept { return withheld != time_point{}; }
+    /// Its holder was to report progress by now, and did not.
+    bool shows_no_progress(time_point now) const noexcept;
 
     std::uint32_t renewals = 0;  ///< so far
     lock_name& home;
@@ -64,6 +70,9 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     time_point ends{};       ///< by `max_hold`
     time_point extended{};   ///< when the last command left that may have set the TTL
     duration extended_by{};  ///< and the longest lease that it may have set
+    time_point progressed{};  ///< as the levels that have ended said, if that matters
+    time_point withheld{};    ///< since when its renewal is, for want of that; the epoch: not
+    time_point asks_at{};     ///< and when the server is next asked whether the hold is there
     std::uint64_t fence = 0;
 
     /// Held: the renewal in flight, and this hold's place in it.
@@ -97,6 +106,9 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
 
 /// The lease to ask for when the hold may go on for `left`: not longer than that needs.
 duration clamped_lease(duration lease, duration left) noexcept;
+
+/// The lease that it shall have by its terms now; zero while its holder shows no progress.
+duration due_lease(const acquisition& a, time_point now) noexcept;
 
 /// The lease to send now for a hold that is to have this one: no shorter than what is left of what
 /// its holder was promised, as it becomes the whole TTL of a key that somebody took it from.

@@ -43,7 +43,7 @@ void downgrader::encode(wire::call& c, resp::writer& w) {
     auto& d = static_cast<downgrade&>(c);
     acquisition& a = *d.of;
     // A lease that isn't renewed is not made longer either.
-    const duration wanted = a.terms.renew ? a.terms.lease : duration{};
+    const duration wanted = a.terms.renew ? due_lease(a, d.home.env_.now) : duration{};
     d.lease = lease_to_send(a, wanted, d.home.env_.now);
     a.extended_by = std::max(a.extended_by, d.lease);
     a.two_fields = true;

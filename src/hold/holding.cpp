@@ -2,6 +2,7 @@
 #include "hold/holding.hpp"
 
 #include "core/check.hpp"
+#include "hold/composite_view.hpp"
 #include "hold/holds.hpp"
 
 #include <algorithm>
@@ -11,6 +12,11 @@ namespace {
 
 // The server said so: there is nothing to release.
 bool is_gone(errc why) noexcept { return why == errc::lock_lost || why == errc::lost_in_failover; }
+
+// It was not renewed for want of progress, and no report has come since.
+bool is_silent(const acquisition& a) noexcept {
+    return a.is_withheld() && a.last_report() < a.withheld;
+}
 
 hold_span span_of(const level& l, time_point now, error_code reason = {}) noexcept {
     const acquisition& a = *l.of;
@@ -31,9 +37,10 @@ errc reason_of(const impl::hold_view& view) noexcept {
 }
 
 errc reason_at_deadline(const acquisition& a) noexcept {
-    return a.last      ? errc::max_hold_reached
-           : a.refused ? errc::renewal_refused
-                       : errc::lease_expired;
+    return a.last         ? errc::max_hold_reached
+           : is_silent(a) ? errc::no_progress
+           : a.refused    ? errc::renewal_refused
+                          : errc::lease_expired;
 }
 
 void keeper::on_deadline(void* acquisition_) {
@@ -68,12 +75,12 @@ void keeper::begin_hold(acquisition& a) {
     renewals_.schedule(a);
 }
 
-impl::view_ptr keeper::add_level(acquisition& a) {
+impl::view_ptr keeper::add_level(acquisition& a, time_point last_report) {
     if (a.now != acquisition::phase::held) {
         begin_hold(a);
     }
     ++levels_;
-    level* const l = new level{a, env_.now};
+    level* const l = new level{a, env_.now, last_report};
     intrusive_ptr_add_ref(l);  // let go of when it ends
     a.levels.push_back(*l);
     env_.telemetry.hold_began(span_of(*l, env_.now));
@@ -93,6 +100,9 @@ void keeper::end_level(level& l, errc why) {
         }
     });
     env_.telemetry.hold_ended(span_of(l, env_.now, reason));
+    if (a.terms.progress_within != duration::zero()) {
+        a.progressed = std::max(a.progressed, impl::progress_of(l));
+    }
     l.of = nullptr;
     a.levels.erase(a.levels.iterator_to(l));
     --levels_;

@@ -74,8 +74,9 @@ public:
     /// The server has it, by a command sent at `sent` with this lease. The deadline never goes
     /// back.
     void set_deadline(acquisition& a, time_point sent, duration lease);
-    /// One more public hold of a held acquisition; or the first, which is the grant.
-    impl::view_ptr add_level(acquisition& a);
+    /// One more public hold of a held acquisition; or the first, which is the grant. Its holder
+    /// counts as one that last reported progress then.
+    impl::view_ptr add_level(acquisition& a, time_point last_report);
     /// The hold is over without a release: every caller is told. Unless the server said that it is
     /// gone, it is released in the background.
     void lose(acquisition& a, errc why);

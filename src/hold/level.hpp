@@ -19,7 +19,7 @@ struct acquisition;
 /// here is the engine's; the base is shared with the user's threads, and the last of them to let go
 /// of a hold that ended frees it.
 struct level : boost::intrusive::list_base_hook<>, impl::hold_view {
-    level(acquisition& a, time_point now) noexcept;
+    level(acquisition& a, time_point now, time_point last_report) noexcept;
     static void* operator new(std::size_t size);
     static void operator delete(void* p, std::size_t size) noexcept;
 

@@ -42,7 +42,7 @@ level_change::level_change(caller c, nester& n, acquisition& a, bool deeper) noe
 void nester::encode_nest(wire::call& c, resp::writer& w) {
     auto& change = static_cast<level_change&>(c);
     acquisition& a = *change.of;
-    change.lease = lease_to_send(a, a.terms.lease, change.home.env_.now);
+    change.lease = lease_to_send(a, due_lease(a, change.home.env_.now), change.home.env_.now);
     a.extended_by = std::max(a.extended_by, change.lease);
     // What is wanted now: changes that were refused for a while may be sent again in any order.
     a.spec->protocol().encode_nest(
@@ -105,7 +105,8 @@ void nester::nest_done(level_change& c, const wire::outcome& o) {
     } else {
         holds_.set_deadline(*a, c.history.last_sent, c.lease);
         if (wanted) {
-            done_.complete(c, {}, entered ? holds_.add_level(*a) : impl::view_ptr{});
+            done_.complete(c, {},
+                           entered ? holds_.add_level(*a, a->last_report()) : impl::view_ptr{});
         }
     }
     finish(c);
@@ -118,7 +119,7 @@ void nester::enter_level(acquisition& a, caller from) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     ++a.depth;
     if (is_reader(a)) {
-        done_.answer(from, {}, holds_.add_level(a));
+        done_.answer(from, {}, holds_.add_level(a, a.last_report()));
     } else {
         begin_change(a, from, true);
     }

@@ -27,11 +27,20 @@ duration pause_of(const acquisition& a) noexcept {
     return renews(a) ? std::max(retry_delay_min, a.terms.lease / 30) : interval(a);
 }
 
+// Until it is looked whether its holder goes on.
+duration pause_of_stuck(const acquisition& a) noexcept {
+    return std::min(pause_of(a), a.terms.progress_within / 2);
+}
+
+bool is_extending(const acquisition& a) noexcept {
+    return std::any_of(a.requests.begin(), a.requests.end(), &is<extension>);
+}
+
 // The lease to send for this hold now; zero where nothing is to be extended.
 duration wanted_lease(const acquisition& a, time_point now) {
     duration lease{};
     if (renews(a)) {
-        lease = a.terms.lease;
+        lease = due_lease(a, now);
     }
     for (const pending& p : a.requests) {
         if (is<extension>(p)) {
@@ -55,8 +64,7 @@ bool fell_behind(const acquisition& a, const renewal& r, const renewal::item& it
 // What is asked for by then goes first. On another server than the one that told of it, the TTL may
 // be another.
 bool is_to_lower(const acquisition& a) noexcept {
-    return a.overlong && !a.server_moved && !a.failed_over() &&
-           std::none_of(a.requests.begin(), a.requests.end(), &is<extension>);
+    return a.overlong && !a.server_moved && !a.failed_over() && !is_extending(a);
 }
 
 }  // namespace
@@ -124,40 +132,42 @@ void renewer::drop(acquisition& a) {
     }
 }
 
-// What renews nothing any more isn't sent, nor sent again.
-void renewer::leave(renewal& r, acquisition& a) {
-    r.items[a.place].of = nullptr;
-    if (--r.wanting > 0) {
-        return;
+// While its holder shows no progress, a hold is looked at here alone; but each third of the lease
+// the server is asked whether it is still there.
+bool renewer::is_left_alone(acquisition& a) {
+    if (!renews(a) || !a.shows_no_progress(env_.now) || is_extending(a)) {
+        return false;
     }
-    if (r.where == wire::call::state::waiting) {
-        servers_.withdraw(r);
-        pool_.free(r);
-    } else {
-        r.abandon();
+    // After a refusal, the server is the reason, and came first.
+    if (!a.refusal_logged && (!a.is_withheld() || a.last_report() >= a.withheld)) {
+        a.withheld = env_.now;
     }
+    const bool is_to_ask = env_.now >= a.asks_at;
+    if (is_to_ask) {
+        a.asks_at = core::after(env_.now, interval(a));
+    }
+    return !is_to_ask;
 }
 
 void renewer::tick() {
-    acquisition* const first = renewals_.pop_due(env_.now);
-    if (!first) {
-        return;
-    }
-    const duration soon = interval(*first) / 4;
-    check(*first);
-    while (acquisition* const a = renewals_.pop_due(core::after(env_.now, soon))) {
+    std::vector<acquisition*> left_alone;
+    const acquisition* first = nullptr;
+    for (time_point until = env_.now; acquisition* const a = renewals_.pop_due(until);) {
+        if (is_left_alone(*a)) {
+            left_alone.push_back(a);
+            continue;
+        }
         check(*a);
+        if (!first) {
+            first = a;
+            until =
+                core::after(env_.now, (a->is_withheld() ? pause_of_stuck(*a) : interval(*a)) / 4);
+        }
     }
-}
-
-// Holds of one hash slot, of one protocol and on one connection leave together.
-void renewer::flush() {
-    if (servers_.by_hash_slot()) {
-        flush_by_hash_slot();
-    } else {
-        send_all(due_);
+    // Not before: they would be due again by then.
+    for (acquisition* const a : left_alone) {
+        renewals_.set(*a, core::after(env_.now, pause_of_stuck(*a)));
     }
-    due_.clear();
 }
 
 void renewer::send(std::span<acquisition* const> holds) {
@@ -287,6 +297,9 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     const time_point sent = r.sent();
     if (lease > duration::zero()) {
         count(a, sent);
+        if (!a.shows_no_progress(sent)) {  // else it was only given back what it was promised
+            a.withheld = {};
+        }
         holds_.set_deadline(a, sent, lease);
         if (a.spec->replicas()) {
             replicas_.renewed(a, answered_on);
@@ -303,9 +316,10 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
 void renewer::count(acquisition& a, time_point sent) noexcept {
     ++a.renewals;
     const duration late = sent - core::after(a.extended, interval(a));
-    env_.telemetry.renewed({.name = a.home.name(),
-                            .number = a.number,
-                            .late = renews(a) ? std::max(late, duration{}) : duration{}});
+    env_.telemetry.renewed(
+        {.name = a.home.name(),
+         .number = a.number,
+         .late = renews(a) && !a.is_withheld() ? std::max(late, duration{}) : duration{}});
 }
 
 void renewer::failed(acquisition& a, std::string_view words, wire::link& answered_on) {
@@ -317,6 +331,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
         }
         return;
     }
+    a.asks_at = {};
     env_.telemetry.renewal_refused(answered_on.target().text(), a.home.name(), words);
     a.refusal_logged = true;
     const bool passes = wire::classify(words) == wire::refusal::passing;
@@ -326,19 +341,9 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
 }
 
 void renewer::check_soon(acquisition& a) {
+    a.asks_at = {};
     const time_point at = core::after(env_.now, pause_of(a));
     renewals_.set(a, a.armed() ? std::min(a.at, at) : at);
-}
-
-// One refusal for a whole batch says nothing of any one hold.
-void renewer::retry_singly(renewal& r) {
-    for (std::uint32_t i = 0; i < r.count; ++i) {
-        acquisition* const a = std::exchange(r.items[i].of, nullptr);
-        if (a) {
-            a->renewing = nullptr;
-            send({&a, 1});
-        }
-    }
 }
 
 }  // namespace conch::lock

@@ -88,6 +88,7 @@ private:
     static const wire::call_type divisible_type;
     friend struct renewal;
 
+    bool is_left_alone(acquisition& a);
     void flush_by_hash_slot();
     void send_all(std::span<acquisition*> due);
     /// How many of these, from the first one on.

@@ -6,8 +6,19 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace conch::lock {
+
+// Holds of one hash slot, of one protocol and on one connection leave together.
+void renewer::flush() {
+    if (servers_.by_hash_slot()) {
+        flush_by_hash_slot();
+    } else {
+        send_all(due_);
+    }
+    due_.clear();
+}
 
 void renewer::flush_by_hash_slot() {
     std::stable_sort(due_.begin(), due_.end(), [](const acquisition* a, const acquisition* b) {
@@ -57,6 +68,31 @@ void renewer::send_all(std::span<acquisition*> due) {
             const std::size_t some = for_one_script(rest);
             send(rest.first(some));
             rest = rest.subspan(some);
+        }
+    }
+}
+
+// What renews nothing any more isn't sent, nor sent again.
+void renewer::leave(renewal& r, acquisition& a) {
+    r.items[a.place].of = nullptr;
+    if (--r.wanting > 0) {
+        return;
+    }
+    if (r.where == wire::call::state::waiting) {
+        servers_.withdraw(r);
+        pool_.free(r);
+    } else {
+        r.abandon();
+    }
+}
+
+// One refusal for a whole batch says nothing of any one hold.
+void renewer::retry_singly(renewal& r) {
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+        acquisition* const a = std::exchange(r.items[i].of, nullptr);
+        if (a) {
+            a->renewing = nullptr;
+            send({&a, 1});
         }
     }
 }

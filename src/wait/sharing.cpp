@@ -34,18 +34,19 @@ void slot::end_tries(std::uint32_t permits) {
     });
 }
 
-// Readers of this client join one that the server has just confirmed, with no word to it. They do
-// so for as long as local waiters pass a lock on: a writer elsewhere may wait. A waiter that a try
-// is made for waits for its answer.
+// Readers of this client join one that the server has just confirmed, with no word to it, unless
+// each has to report its own progress. They do so for as long as local waiters pass a lock on: a
+// writer elsewhere may wait. A waiter that a try is made for waits for its answer.
 void slot::ride() {
     acquisition* const a = acquisitions_.last_reader();
     const config& settings = env().settings;
-    if (!a || trying() || a->ends != core::never ||
+    if (!a || trying() || a->ends != core::never || a->terms.progress_within != duration{} ||
         env().now - a->granted_at >= settings.max_pass_time) {
         return;
     }
     while (rides_ + 1 < settings.max_passes && has_waiters() && queue_.head().shared() &&
-           queue_.head().max_hold == forever && queue_.head().would_take_as_it_is(*a, env().now)) {
+           queue_.head().max_hold == forever && queue_.head().terms.progress_within == duration{} &&
+           queue_.head().would_take_as_it_is(*a, env().now)) {
         ++rides_;
         ++env().telemetry.counters.hand_offs;
         ++a->depth;

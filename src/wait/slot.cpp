@@ -101,7 +101,7 @@ void slot::leave(waiter& w, error_code why, bool unheard) {
 
 void slot::grant(acquisition& a, waiter& w) {
     left(w, {}, &a);
-    all().done.complete(w, {}, client.keeping.add_level(a));
+    all().done.complete(w, {}, client.keeping.add_level(a, env().now));
     all().waiters.free(w);
 }
 

@@ -35,7 +35,8 @@ bool waiter::would_take_as_it_is(const acquisition& a, time_point now) const noe
     const bool is_asked_for = a.spec->takes_as(*spec) && a.terms.renew && terms.renew &&
                               a.terms.lease == terms.lease && max_hold > terms.lease &&
                               a.valid_until <= core::after(now, max_hold);
-    const bool is_in_doubt = a.under_replicated || a.last || a.refused || !a.home.link().ready() ||
+    const bool is_in_doubt = a.under_replicated || a.last || a.refused || a.is_withheld() ||
+                             !a.home.link().ready() ||
                              (a.two_fields && !protocol::is_shared(*a.spec));
     const bool is_busy =
         a.due || a.renewing || !std::all_of(a.requests.begin(), a.requests.end(), &is<watcher>);

@@ -45,6 +45,22 @@ asio::awaitable<int> total(conch::client& redis) {
     co_return sum;
 }
 
+asio::awaitable<void> import_part(int part) {
+    std::cout << "imports part " << part << "\n";
+    co_return;
+}
+
+asio::awaitable<void> import_parts(conch::client& redis, int parts) {
+    conch::mutex m{redis, "import"};
+    auto import_all = [parts](conch::hold& h) -> asio::awaitable<void> {
+        for (int part = 0; part < parts; ++part) {
+            co_await import_part(part);
+            h.progress();
+        }
+    };
+    co_await conch::with_lock(m, {.lease = 10s, .progress_within = 60s}, import_all);
+}
+
 asio::awaitable<void> nested(conch::client& redis) {
     conch::mutex m{redis, "tree"};
     const conch::owner self;  // whoever passes the same owner, nests
@@ -69,6 +85,7 @@ asio::awaitable<void> run(conch::client& redis) {
     co_await try_it(redis);
     const int sum = co_await total(redis);
     std::cout << "total " << sum << "\n";
+    co_await import_parts(redis, 2);
     co_await nested(redis);
     co_await watch_for_loss(redis);
     co_await redis.async_shutdown({.drain = 1s});

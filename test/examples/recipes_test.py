@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""The scripts of the page on recipes: the page shows them, and they do what it says.
+"""The scripts of the pages on recipes and on the command: these show them, and they do what it says
+there.
 
 CONCH_PROGRAM is the path of the built program."""
 import json
@@ -24,7 +25,8 @@ TELLS_OF_TERM = "trap 'echo term; exit 5' TERM\n"
 
 class Page(unittest.TestCase):
     def test_it_shows_each_script(self):
-        shown = re.findall(r'^```\w*\n(.*?)^```', PAGE.read_text(), re.S | re.M)
+        text = PAGE.read_text() + PAGE.with_name('command.md').read_text()
+        shown = re.findall(r'^```\w*\n(.*?)^```', text, re.S | re.M)
         for script in sorted(RECIPES.iterdir()):
             with self.subTest(script.name):
                 lines = script.read_text().splitlines(keepends=True)
@@ -199,6 +201,13 @@ class Recipes(unittest.TestCase):
         second = self.start('sh', 'hold.sh', '9')
         self.expect_to_wait('deploy', holder, second, 'deploys 9\n')
         self.assertEqual(holder.returncode, 0)
+
+    def test_a_script_that_reports_its_progress_keeps_its_lock(self):
+        for shell in SHELLS:
+            with self.subTest(shell):
+                self.assertEqual(self.ran('conch', 'run', '--progress-within', '60', 'import', '--',
+                                          shell, 'import.sh', 'a', 'b'),
+                                 (0, 'imports a\nimports b\n'))
 
     def cron_runs(self):
         last = (RECIPES / 'nightly.cron').read_text().splitlines()[-1]

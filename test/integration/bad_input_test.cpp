@@ -54,6 +54,9 @@ TEST_F(bad_input_test, bad_options_have_a_code_of_their_own_and_send_nothing) {
         {{.lease = duration::max()}, errc::invalid_lease},
         {{.max_hold = 0s}, errc::invalid_max_hold},
         {{.max_hold = -1s}, errc::invalid_max_hold},
+        {{.progress_within = -1s}, errc::invalid_progress_within},
+        {{.progress_within = 99ms}, errc::invalid_progress_within},
+        {{.renew = false, .progress_within = 1s}, errc::invalid_progress_within},
     };
     client c{io, settings()};
     run([&]() -> asio::awaitable<void> {

@@ -109,6 +109,7 @@ TEST_F(blocking_fork, what_the_parent_has_the_child_neither_has_nor_releases) {
         f.that(!m.owns_lock(), "does not own");
         f.that(m.fence() == 0, "has no fence");
         f.that(m.valid_until() == time_point{}, "valid until the epoch");
+        m.progress();
         m.unlock();
         f.that(m.unlock_error() == errc::forked, "unlock says why it does nothing");
         f.that(!h.owns_lock(), "nor by a hold");

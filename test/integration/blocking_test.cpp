@@ -59,6 +59,22 @@ TEST_F(blocking_test, lock_guard_locks_and_unlocks) {
     EXPECT_EQ(m.valid_until(), time_point{});
 }
 
+TEST_F(blocking_test, a_thread_that_reports_progress_keeps_its_lock) {
+    blocking_mutex tied{redis, "lock", {}, {.lease = 6s, .progress_within = 1s}};
+    tied.progress();
+    {
+        const std::lock_guard guard{tied};
+        const time_point renewed = tied.valid_until() + 1s;
+        while (tied.valid_until() < renewed && tied.owns_lock()) {
+            tied.progress();
+            std::this_thread::yield();
+        }
+        EXPECT_TRUE(tied.owns_lock());
+    }
+    EXPECT_FALSE(tied.unlock_error()) << tied.unlock_error().message();
+    tied.progress();
+}
+
 TEST_F(blocking_test, unique_lock_tries_and_waits) {
     blocking_client other{settings()};
     blocking_mutex theirs{other, "lock"};

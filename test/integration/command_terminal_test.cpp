@@ -5,6 +5,8 @@
 
 #include <signal.h>
 
+#include <chrono>
+
 namespace {
 
 using namespace conch::test;
@@ -161,6 +163,30 @@ TEST_F(terminal_command_test, a_command_continued_after_its_lease_is_ended) {
     t.type("echo \"st=$?\"\n");
     t.wait_for("st=75");
     EXPECT_FALSE(is_alive(command));
+}
+
+TEST_F(terminal_command_test, a_command_that_is_silent_after_a_stop_is_told_to_be) {
+    terminal_session t = shell();
+    t.type(
+        "$conch run --lease 9 --grace 2 --progress-within 6 lock -- "
+        "sh -c 'echo \"pid<$$>\"; exec cat'\n");
+    t.wait_for("pid<$$>");
+    ASSERT_TRUE(has_terminal(t, told(t)));
+    t.type("\x1a");
+    t.wait_for("Stopped");
+    const auto is_silent_at_the_next_renewal = [&] {
+        const auto left = raw.must({"PTTL", "lock"}).number;
+        return left > 0 && left < 5500;
+    };
+    ASSERT_TRUE(run_until(io, is_silent_at_the_next_renewal));
+    const auto continued = std::chrono::steady_clock::now();
+    t.type("fg\n");
+    t.wait_for("the command reported no progress");
+    // A renewal after 3 s, as it is not silent by then, and 2 s before the end of that lease.
+    const auto took = std::chrono::steady_clock::now() - continued;
+    EXPECT_GE(took, 8500ms) << "to be continued counts as a report";
+    t.type("echo \"st=$?\"\n");
+    t.wait_for("st=75");
 }
 
 TEST_F(terminal_command_test, a_stopped_command_whose_lock_was_taken_does_not_go_on) {

@@ -46,6 +46,8 @@ TEST_F(examples_test, coroutines) {
               "charges 42 under a fence\n"
               "busy for others\n"
               "total 42\n"
+              "imports part 0\n"
+              "imports part 1\n"
               "lost: the lock was taken away: forced release, deleted key or lost data\n");
     EXPECT_FALSE(raw.exists("report"));
 }

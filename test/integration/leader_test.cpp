@@ -257,6 +257,18 @@ TEST_F(leader_test, campaigns_again_after_a_term_and_after_a_loss_until_its_body
     EXPECT_TRUE(std::ranges::is_sorted(all.fences));
 }
 
+TEST_F(leader_test, a_leader_that_is_stuck_loses_the_lead_to_the_next) {
+    c1.start({.lease = 6s, .progress_within = 1s});
+    expect([&] { return c1.leads(); }, "it leads");
+    stand(c2, 0);
+    expect([&] { return c2.leads(); }, "it reported no progress");
+    expect([&] { return c1.ended(); }, "it ends");
+    EXPECT_EQ(c1.why(), errc::lock_lost);
+    EXPECT_NE(c1.words().find("reported no progress"), std::string::npos) << c1.words();
+    c2.step_down();
+    expect([&] { return c2.ended(); }, "it ends");
+}
+
 TEST_F(leader_test, who_campaigns_again_can_be_cancelled_meanwhile) {
     c1.start({.max_hold = 100ms, .again = true});
     expect([&] { return one.stats().releases == 1; }, "a term ends");

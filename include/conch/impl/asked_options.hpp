@@ -22,6 +22,7 @@ public:
         : wait_{kept(o.wait)},
           lease_{kept(o.lease)},
           max_hold_{o.max_hold},
+          progress_within_{o.progress_within},
           stop_before_{kept(o.stop_before)},
           owner_{o.owner ? o.owner->id() : 0},
           says_renew_{o.renew.has_value()},
@@ -35,6 +36,7 @@ public:
                 .lease = given(lease_),
                 .renew = says_renew_ ? std::optional{renew_} : std::nullopt,
                 .max_hold = max_hold_,
+                .progress_within = progress_within_,
                 .stop_before = given(stop_before_)};
     }
     /// 0: none.
@@ -54,6 +56,7 @@ private:
     duration wait_{};
     duration lease_{};
     duration max_hold_{};
+    duration progress_within_{};
     duration stop_before_{};
     std::uint64_t owner_ = 0;
     bool says_renew_ = false;

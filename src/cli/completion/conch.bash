@@ -16,7 +16,7 @@ _conch() {
     fi
     case $command in
         run)
-            options="-c --command --at-least --lead --once-per --at $terms"
+            options="-c --command --at-least --lead --once-per --at --progress-within $terms"
             ;;
         rate)
             options="--limit --per --permits --fixed --burst -w --wait --timeout -E
@@ -41,7 +41,7 @@ _conch() {
         for ((i = 2; i < COMP_CWORD; ++i)); do
             case ${COMP_WORDS[i]} in
                 -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-                    -l | --lock | --at-most | --at-least | --once-per | --at | --service | --max-hold | --grace | --limit | --per | --permits | --redis | \
+                    -l | --lock | --at-most | --at-least | --progress-within | --once-per | --at | --service | --max-hold | --grace | --limit | --per | --permits | --redis | \
                     --connect-timeout)
                     ((++i))
                     ;;
@@ -56,7 +56,7 @@ _conch() {
     fi
     case $previous in
         -w | --wait | --timeout | -E | --conflict-exit-code | -c | --command | --lease | \
-            --at-most | --at-least | --once-per | --at | --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
+            --at-most | --at-least | --progress-within | --once-per | --at | --max-hold | --grace | --limit | --per | --permits | --redis | --connect-timeout | \
             --service | --held-longer | --interval | --page | --pause | \
             --count | --processes | --coroutines | --seconds)
             return

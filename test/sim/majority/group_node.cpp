@@ -25,6 +25,7 @@ struct group_node::plain_view final : group::view {
 
 const group::view::kind group_node::plain_view::own_kind{
     {.until = &group::view::until,
+     .note_progress = &group::view::note_progress,
      .destroy = [](impl::composite_view& v) noexcept { delete static_cast<plain_view*>(&v); }},
     [](const view&) noexcept {},
     [](const view&) noexcept {},

@@ -17,6 +17,7 @@ TEST(asked_options, what_was_given_comes_back) {
                                                  .lease = 2s,
                                                  .renew = false,
                                                  .max_hold = 3s,
+                                                 .progress_within = 5s,
                                                  .stop_before = 100ms,
                                                  .owner = &owner}};
     const conch::lock_options o = kept.get();
@@ -24,6 +25,7 @@ TEST(asked_options, what_was_given_comes_back) {
     EXPECT_EQ(o.lease, duration{2s});
     EXPECT_EQ(o.renew, false);
     EXPECT_EQ(o.max_hold, duration{3s});
+    EXPECT_EQ(o.progress_within, duration{5s});
     EXPECT_EQ(o.stop_before, duration{100ms});
     EXPECT_EQ(o.owner, nullptr);
     EXPECT_EQ(kept.owner(), owner.id());

@@ -96,15 +96,16 @@ TEST(metrics, tells_the_ends_of_holds_and_the_reasons_of_losses_apart) {
     hold(m, "a", 1s);
     hold(m, "a", 1s, errc::client_closed);
     for (const errc why : {errc::lease_expired, errc::renewal_refused, errc::lock_lost,
-                           errc::lost_in_failover, errc::max_hold_reached}) {
+                           errc::lost_in_failover, errc::max_hold_reached, errc::no_progress}) {
         hold(m, "a", 1s, why);
     }
     const class_metrics c = m.snapshot().classes.at(0);
     EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::released)].count(), 1U);
-    EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::lost)].count(), 5U);
+    EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::lost)].count(), 6U);
     EXPECT_EQ(c.holds[static_cast<std::size_t>(hold_end::closed)].count(), 1U);
-    EXPECT_EQ(c.lost, (std::array<std::uint64_t, 5>{1, 1, 1, 1, 1}));
+    EXPECT_EQ(c.lost, (std::array<std::uint64_t, 6>{1, 1, 1, 1, 1, 1}));
     EXPECT_EQ(to_string(loss_reason::max_hold_reached), "max_hold_reached");
+    EXPECT_EQ(to_string(loss_reason::no_progress), "no_progress");
 }
 
 TEST(metrics, a_bucket_has_its_bound_in_it) {

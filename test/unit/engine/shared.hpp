@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 namespace conch::test {
@@ -46,8 +47,8 @@ inline std::string end_of_either(int n, bool reads = true) {
            (reads ? field + " " + field + ":write" : field + ":write " + field);
 }
 
-inline std::string renew_reader_of(int n) {
-    return "shared_renew a " + timeout_of(n) + " c:" + std::to_string(n) + " 30000";
+inline std::string renew_reader_of(int n, std::int64_t lease_ms = 30'000) {
+    return join("shared_renew a ", timeout_of(n), " c:", n, " ", lease_ms);
 }
 
 class engine_shared : public testing::Test {

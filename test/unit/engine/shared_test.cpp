@@ -95,6 +95,22 @@ TEST_F(engine_shared, readers_of_different_terms_share_nothing) {
     EXPECT_TRUE(third.granted());
 }
 
+// Else one of them could keep the lock for the other.
+TEST_F(engine_shared, readers_that_are_to_report_progress_share_nothing) {
+    reader({.progress_within = 1s});
+    operation& second = read({.progress_within = 1s});
+    EXPECT_EQ(h.sent(), lines{read_of(2)});
+    h.reply(bulk(""));
+    EXPECT_TRUE(second.granted());
+    operation& third = read();
+    EXPECT_EQ(h.sent(), lines{read_of(3)});
+    h.reply(bulk(""));
+    operation& fourth = read({.progress_within = 1s});
+    EXPECT_EQ(h.sent(), lines{read_of(4)}) << "nor with one that is not to";
+    h.reply(bulk(""));
+    EXPECT_TRUE(third.granted() && fourth.granted());
+}
+
 TEST_F(engine_shared, only_so_many_join_one) {
     engine_harness few{[] {
         conch::config c = quiet();

@@ -28,6 +28,7 @@ struct fake_hold final : impl::composite_view {
 };
 inline const fake_hold::kind fake_hold::how{
     .until = [](const composite_view& v) noexcept { return time_point{duration{v.valid_until}}; },
+    .note_progress = [](composite_view& v, time_point at) noexcept { raise_progress(v, at); },
     .destroy = [](composite_view& v) noexcept { delete static_cast<fake_hold*>(&v); }};
 
 /// Seen by one thread.
@@ -37,6 +38,7 @@ struct lone_view final : group::view {
 };
 inline const group::view::kind lone_view::how{
     {.until = &group::view::until,
+     .note_progress = &group::view::note_progress,
      .destroy = [](impl::composite_view& v) noexcept { delete static_cast<lone_view*>(&v); }},
     [](const group::view&) noexcept {},
     [](const group::view&) noexcept {}};
@@ -142,6 +144,7 @@ protected:
     void renew(std::size_t member, duration lease) {
         views_[member]->valid_until.store((now + lease).time_since_epoch().count());
     }
+    const impl::view_ptr& member(std::size_t i) const { return views_[i]; }
     const lock_options& asked_for(const std::string& what) const {
         return std::find_if(open_.rbegin(), open_.rend(),
                             [&](const question& q) { return q.what == what; })

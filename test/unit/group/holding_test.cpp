@@ -108,6 +108,38 @@ TEST_F(group_holding_test, a_late_grant_does_not_bring_it_back_to_life) {
     EXPECT_EQ(reason(), static_cast<int>(errc::lease_expired));
 }
 
+TEST_F(group_holding_test, progress_is_that_of_all_members_and_of_those_that_join) {
+    take(false, {.progress_within = 15s});
+    EXPECT_EQ(pass(9s), nothing);
+    impl::note_progress(*owner.hold, now);
+    impl::note_progress(*owner.hold, now - 1s);  // of a thread that was slower
+    EXPECT_EQ(impl::progress_of(*owner.hold), now);
+    const time_point last = now;
+    EXPECT_EQ(pass(1s), (words{"try 2"}));
+    EXPECT_EQ(asked_for("try").progress_within, 15s);
+    grant(2);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(impl::progress_of(*member(i)), last) << i;
+    }
+}
+
+TEST_F(group_holding_test, without_progress_nothing_is_acquired_anew) {
+    take(false, {.progress_within = 15s});
+    EXPECT_EQ(pass(10s), (words{"try 2"}));
+    refuse(2);
+    EXPECT_EQ(pass(10s), nothing);
+    impl::note_progress(*owner.hold, now);
+    const words later = pass(9900ms);  // the members' leases last until 30 s
+    ASSERT_FALSE(later.empty());
+    EXPECT_EQ(later.front(), "try 2");
+}
+
+TEST_F(group_holding_test, the_error_of_a_member_without_progress_is_its_own) {
+    take(false, {.progress_within = 15s});
+    ends(0, errc::no_progress);
+    EXPECT_EQ(reason(), static_cast<int>(errc::no_progress));
+}
+
 TEST_F(group_holding_test, a_hold_with_a_fixed_lease_asks_for_no_longer_one) {
     take(false, {.lease = 10s, .renew = false}, 10s);
     const words asked = pass(4s);

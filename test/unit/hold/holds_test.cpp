@@ -58,7 +58,7 @@ struct lone_name : lock::lock_name {
         acquisitions_.add(a);
         client.keeping.set_deadline(a, now, lease);
         acquisitions_.begin_hold(a);
-        return client.keeping.add_level(a);
+        return client.keeping.add_level(a, now);
     }
 };
 
