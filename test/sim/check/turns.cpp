@@ -79,12 +79,19 @@ private:
         });
     }
 
-    // Who doesn't wait asks at once, whose turn it may be; and a lease that ends is nobody's turn.
+    /// When it was granted the lock, its wait was over, by its client's clock.
+    bool waited_enough(const call& c) const {
+        const client_node& node = *all_.clients()[c.client];
+        return node.local(c.ended_at) >= core::after(node.local(c.asked_at), c.wait);
+    }
+
+    // Who doesn't wait, or no longer, asks at once, whose turn it may be; and a lease that ends is
+    // nobody's turn.
     void count(const waiter& who, queue& q, const call& c) {
         const bool lost = std::any_of(all_.holds().begin(), all_.holds().end(), [&](const held& h) {
             return h.name == c.name && h.view->lost.load() != 0;
         });
-        if (c.wait == duration::zero() || lost) {
+        if (waited_enough(c) || lost) {
             q = queue{.since = c.ended_at};
             return;
         }

@@ -90,6 +90,11 @@ public:
         if (what.starts_with("fair_")) {
             return of_fair_lock(s);
         }
+        if (what == "once") {
+            return evalsha(s, {key_of(1), key()},
+                           {holder(), one_of({"-", "0", "86400000", "99999999999999"}),
+                            std::to_string(60 + below(40)) + "000", "3600000"});
+        }
         what.remove_prefix(what.starts_with("value_") ? 6 : 0);
         const bool many = what.ends_with("_many");
         what.remove_suffix(many ? 5 : 0);

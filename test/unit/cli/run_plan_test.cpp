@@ -139,6 +139,8 @@ TEST(cli_once, goes_with_one_lock_of_one_holder) {
             << others.front();
     }
     EXPECT_TRUE(plan_of({"--once-per", "1d", "--fenced", "--at-least", "5"}).once);
+}
+
 TEST(cli_progress, is_asked_for_in_seconds) {
     EXPECT_EQ(plan_of({}).lock.progress_within, 0s);
     EXPECT_EQ(plan_of({"--progress-within", "0.5"}).lock.progress_within, 500ms);

@@ -85,6 +85,19 @@ TEST_F(engine_owed_turn, a_try_without_wait_asks_at_once) {
     EXPECT_TRUE(tried.granted());
 }
 
+TEST_F(engine_owed_turn, who_waits_no_longer_asks_before_it_is_over) {
+    operation* brief = nullptr;
+    h.turn([&] {
+        h.release(holder);
+        brief = &h.lock("a", {.wait = 500us});
+    });
+    EXPECT_EQ(h.sent(), (lines{release_of("a", 3), subscribe_of("a")}));
+    h.advance(500us);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 4)});
+    h.reply(integer(3), subscribed("a"), granted());
+    EXPECT_TRUE(brief->granted());
+}
+
 TEST_F(engine_owed_turn, it_ends_when_the_release_was_heard_by_nobody) {
     again();
     EXPECT_EQ(h.sent(), (lines{release_of("a", 3), subscribe_of("a")}));
