@@ -59,15 +59,15 @@ bool acquisition::failed_over() const noexcept {
 }
 
 time_point acquisition::last_report() const noexcept {
-    time_point last = progressed;
+    time_point latest = progressed;
     for (const level& l : levels) {
-        last = std::max(last, impl::progress_of(l));
+        latest = std::max(latest, impl::progress_of(l));
     }
-    return last;
+    return latest;
 }
 
-bool acquisition::shows_no_progress(time_point now) const noexcept {
-    return terms.progress_within != duration::zero() && now - last_report() > terms.progress_within;
+bool acquisition::shows_no_progress(time_point by) const noexcept {
+    return terms.progress_within != duration::zero() && by - last_report() > terms.progress_within;
 }
 
 protocol::field field_of(const acquisition& a) noexcept {

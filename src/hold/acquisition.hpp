@@ -51,8 +51,8 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     /// When its holder last reported progress; the grant counts.
     time_point last_report() const noexcept;
     bool is_withheld() const noexcept { return withheld != time_point{}; }
-    /// Its holder was to report progress by now, and did not.
-    bool shows_no_progress(time_point now) const noexcept;
+    /// Its holder was to report progress by then, and did not.
+    bool shows_no_progress(time_point by) const noexcept;
 
     std::uint32_t renewals = 0;  ///< so far
     lock_name& home;
