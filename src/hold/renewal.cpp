@@ -57,8 +57,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
 bool fell_behind(const acquisition& a, const renewal& r, const renewal::item& item,
                  const protocol::renew_answer& answer) {
     const bool looked = item.lease == duration::zero() && !item.lowers && answer.longer_ms > 1;
-    return looked &&
-           core::after(r.sent(), std::chrono::milliseconds{answer.longer_ms}) < a.valid_until;
+    return looked && answer.longer_ms < core::ceil_millis(a.valid_until - r.sent());
 }
 
 // What is asked for by then goes first. On another server than the one that told of it, the TTL may
