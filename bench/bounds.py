@@ -69,9 +69,9 @@ BOUNDS = [
     Bound('holds-100000', 'lost', '<=', 0),
     Bound('holds-100000', 'cpu_share', '<', 0.5),
     Bound('holds-100000', 'lateness_p99_ms', '<', 100),
-    Bound('holds-1000', 'bytes_per_hold', '<', 576),
-    *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 576) for n in (10000, 100000)),
-    Bound('names-10000', 'bytes_per_waiter', '<', 1056),
+    Bound('holds-1000', 'bytes_per_hold', '<', 512),
+    *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 512) for n in (10000, 100000)),
+    Bound('names-10000', 'bytes_per_waiter', '<', 1024),
     Bound('names-10000', 'connections', '<=', 1),
 ]
 # `local`: how many times as fast as the best peer.

@@ -74,7 +74,7 @@ struct lock_options {
     /// lease (20 ms at least), or every half of `progress_within` where that is shorter. If none
     /// comes any more, the hold is lost at its `valid_until()` with `errc::no_progress`:
     /// `progress_within` and one lease (or what `hold::async_extend` asked for) after the last
-    /// report at the latest. At least 100 ms, and only with `renew`. Default: zero, off.
+    /// report at the latest. 100 ms to 30 days, and only with `renew`. Default: zero, off.
     duration progress_within{};
     /// For `with_lock`: a hold that is going to be lost cancels the body so long before its
     /// `valid_until()`. From zero to half the lease, or half of `max_hold` where that is shorter.

@@ -66,7 +66,8 @@ const char* text(errc e) noexcept {
             return "the job has run, but that could not be noted: it may be run again";
         case errc::no_progress: return "the holder reported no progress until the lease ended";
         case errc::invalid_progress_within:
-            return "invalid option: progress_within must be at least 100 ms, with renewal on";
+            return "invalid option: progress_within must be from 100 ms to 30 days, with renewal "
+                   "on";
     }
     return "unknown error";
 }

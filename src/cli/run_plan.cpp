@@ -139,7 +139,7 @@ std::optional<run_plan> read_run_plan(const word_list& words,
     read_lead(values, *plan);
     read_once(values, *plan);
     plan->lock.progress_within =
-        seconds_option(values, "progress-within", 100ms, one_year).value_or(0ns);
+        seconds_option(values, "progress-within", 100ms, 30 * 24h).value_or(0ns);
     return plan;
 }
 

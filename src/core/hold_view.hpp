@@ -15,24 +15,24 @@ namespace conch::impl {
 /// What the owner of a public hold has asked for without waiting; `drop` is its destructor's.
 enum class hold_request : std::uint8_t { none, release, drop, detach };
 
+/// What derives from it.
+enum class view_kind : std::uint8_t {
+    plain,      ///< a `lock::level`
+    reporting,  ///< a `lock::reporting_level`
+    composite,  ///< a `composite_view`, made of holds of several clients
+};
+
 /// The part of a hold that the user's threads see. Written by the engine, but for `asked`; shared
 /// by the engine and the public handle.
 struct hold_view {
-    hold_view(std::uint64_t fencing_token, time_point until, time_point last_report,
-              bool of_many = false) noexcept
-        : fence{fencing_token},
-          valid_until{until.time_since_epoch().count()},
-          progressed{last_report.time_since_epoch().count()},
-          composite{of_many} {}
+    hold_view(std::uint64_t fencing_token, time_point until, view_kind k) noexcept
+        : fence{fencing_token}, valid_until{until.time_since_epoch().count()}, kind{k} {}
     hold_view(const hold_view&) = delete;
     hold_view& operator=(const hold_view&) = delete;
 
     const std::uint64_t fence;
     /// By the engine: the hold's deadline; moves on with each renewal.
     std::atomic<duration::rep> valid_until;
-    /// By the user: when the holder last reported progress; at first the grant, or what the outer
-    /// holds did.
-    std::atomic<duration::rep> progressed;
     /// In the client's inbox.
     hold_view* next = nullptr;
     std::atomic<std::uint32_t> references{0};
@@ -40,8 +40,7 @@ struct hold_view {
     std::atomic<int> lost{0};
     /// By the user: what to do when the loop next turns.
     std::atomic<hold_request> asked{hold_request::none};
-    /// Made of holds of several clients: a `composite_view`.
-    const bool composite;
+    const view_kind kind;
 
 protected:
     ~hold_view() = default;

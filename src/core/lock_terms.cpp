@@ -18,7 +18,8 @@ errc check_options(const lock_options& o, const config& c) noexcept {
         return errc::invalid_max_hold;
     }
     if (o.progress_within != duration::zero() &&
-        (o.progress_within < shortest_renewed_lease || !renews(o, c))) {
+        (o.progress_within < shortest_renewed_lease ||
+         o.progress_within > longest_without_progress || !renews(o, c))) {
         return errc::invalid_progress_within;
     }
     const duration longest_stop = std::min(lease_of(o, c), o.max_hold) / 2;

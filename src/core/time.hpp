@@ -37,6 +37,7 @@ constexpr duration from_millis(std::int64_t ms) noexcept {
 inline constexpr duration shortest_lease = std::chrono::milliseconds{10};
 inline constexpr duration shortest_renewed_lease = std::chrono::milliseconds{100};
 inline constexpr duration longest_lease = std::chrono::hours{24 * 365};
+inline constexpr duration longest_without_progress = std::chrono::hours{24 * 30};
 
 /// A user may ask for this lease.
 constexpr bool lease_is_good(duration lease, bool renew) noexcept {

@@ -5,6 +5,9 @@ namespace conch::core {
 
 void alarm_heap::set(alarm& t, time_point at) {
     if (!t.armed()) {
+        if (heap_.size() == heap_.capacity()) {
+            heap_.reserve(heap_.size() + heap_.size() / 4 + 16);  // doubled, half may stay unused
+        }
         heap_.push_back(&t);
         t.at = at;
         up(heap_.size() - 1, &t);

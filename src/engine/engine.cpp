@@ -13,9 +13,9 @@ lock::request_terms terms_of(const lock_options& o, const config& c, bool try_on
     const std::uint64_t of = owner != 0 || !o.owner ? owner : o.owner->id();
     return {{.lease = core::lease_of(o, c),
              .owner = of & lock::hold_terms::largest_owner,
-             .renew = core::renews(o, c),
-             .progress_within = o.progress_within},
+             .renew = core::renews(o, c)},
             o.max_hold,
+            o.progress_within,
             o.wait.value_or(try_only ? duration::zero() : forever),
             try_only};
 }

@@ -185,7 +185,7 @@ void holding::on_heal(void* self_) {
 // It is not to be held by new grants for longer than its members renew it.
 bool holding::shows_no_progress() const noexcept {
     return options_.progress_within != duration::zero() &&
-           ctx_.now - impl::progress_of(*view_) > options_.progress_within;
+           ctx_.now - view_->reported.get() > options_.progress_within;
 }
 
 void holding::heal() {

@@ -51,7 +51,7 @@ time_point view::alive() const noexcept {
 void view::note_progress(composite_view& v, time_point at) noexcept {
     auto& self = static_cast<view&>(v);
     const guard g{self};
-    impl::raise_progress(self, at);
+    self.reported.raise(at);
     for (const impl::view_ptr& part : self.parts) {
         if (part) {
             impl::note_progress(*part, at);
@@ -61,9 +61,9 @@ void view::note_progress(composite_view& v, time_point at) noexcept {
 
 impl::view_ptr view::put(std::size_t member, impl::view_ptr hold) noexcept {
     const guard g{*this};
-    const duration::rep at = progressed.load(std::memory_order_relaxed);
-    if (hold && at != 0) {
-        hold->progressed.store(at, std::memory_order_relaxed);
+    core::report_time* const its = hold ? impl::report_of(*hold) : nullptr;
+    if (its && reported.get() != time_point{}) {
+        its->set(reported.get());
     }
     return std::exchange(parts[member], std::move(hold));
 }

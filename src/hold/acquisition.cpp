@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "hold/acquisition.hpp"
 
+#include "core/check.hpp"
 #include "core/time.hpp"
-#include "hold/composite_view.hpp"
 #include "hold/holds.hpp"
 
 #include <algorithm>
@@ -58,16 +58,30 @@ bool acquisition::failed_over() const noexcept {
     return !server_moved && moves != home.link().moves();
 }
 
+void acquisition::expect_progress(duration within) {
+    CONCH_CHECK(levels.empty());
+    progress.reset(within != duration::zero() ? new progress_record{within} : nullptr);
+}
+
 time_point acquisition::last_report() const noexcept {
-    time_point latest = progressed;
-    for (const level& l : levels) {
-        latest = std::max(latest, impl::progress_of(l));
+    time_point latest{};
+    if (progress) {
+        latest = progress->last;
+        for (const level& l : levels) {
+            latest = std::max(latest, static_cast<const reporting_level&>(l).reported.get());
+        }
     }
     return latest;
 }
 
 bool acquisition::shows_no_progress(time_point by) const noexcept {
-    return terms.progress_within != duration::zero() && by - last_report() > terms.progress_within;
+    return progress && by - last_report() > progress->within;
+}
+
+void acquisition::ask_next_time() noexcept {
+    if (progress) {
+        progress->asks_at = {};
+    }
 }
 
 protocol::field field_of(const acquisition& a) noexcept {

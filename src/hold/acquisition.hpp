@@ -5,11 +5,13 @@
 #include "core/timer_heap.hpp"
 #include "hold/level.hpp"
 #include "hold/pending.hpp"
+#include "hold/progress_record.hpp"
 #include "protocol/lock_protocol.hpp"
 
 #include <boost/intrusive/list.hpp>
 
 #include <cstdint>
+#include <memory>
 
 namespace conch::lock {
 
@@ -25,7 +27,6 @@ struct hold_terms {
     duration lease{};
     std::uint64_t owner : 63 = 0;  ///< 0: none
     std::uint64_t renew : 1 = 1;
-    duration progress_within{};  ///< zero: its holder need not report any
 
     friend bool operator==(const hold_terms&, const hold_terms&) = default;
 };
@@ -48,11 +49,17 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     void was_seen() noexcept;
     /// Another has taken that one's place since.
     bool failed_over() const noexcept;
-    /// When its holder last reported progress; the grant counts.
+    /// Its holder has to report progress so often, from its next level on; zero: it need not.
+    void expect_progress(duration within);
+    duration progress_within() const noexcept { return progress ? progress->within : duration{}; }
+    /// When its holder last reported progress, where that is expected; the grant counts.
     time_point last_report() const noexcept;
-    bool is_withheld() const noexcept { return withheld != time_point{}; }
+    /// Its renewal is, for want of a report.
+    bool is_withheld() const noexcept { return progress && progress->withheld != time_point{}; }
     /// Its holder was to report progress by then, and did not.
     bool shows_no_progress(time_point by) const noexcept;
+    /// The server is asked whether it is there when its renewal is next due, progress or not.
+    void ask_next_time() noexcept;
 
     std::uint32_t renewals = 0;  ///< so far
     lock_name& home;
@@ -70,9 +77,7 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     time_point ends{};       ///< by `max_hold`
     time_point extended{};   ///< when the last command left that may have set the TTL
     duration extended_by{};  ///< and the longest lease that it may have set
-    time_point progressed{};  ///< as the levels that have ended said, if that matters
-    time_point withheld{};    ///< since when its renewal is, for want of that; the epoch: not
-    time_point asks_at{};     ///< and when the server is next asked whether the hold is there
+    std::unique_ptr<progress_record> progress{};  ///< null: its holder need not report any
     std::uint64_t fence = 0;
 
     /// Held: the renewal in flight, and this hold's place in it.

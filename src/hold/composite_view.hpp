@@ -3,6 +3,7 @@
 #define CONCH_SRC_HOLD_COMPOSITE_VIEW_HPP
 
 #include "core/hold_view.hpp"
+#include "core/report_time.hpp"
 
 namespace conch::impl {
 
@@ -15,9 +16,11 @@ struct composite_view : hold_view {
         void (*destroy)(composite_view& v) noexcept;
     };
 
-    explicit composite_view(const kind& k) noexcept : hold_view{0, {}, {}, true}, of{k} {}
+    explicit composite_view(const kind& k) noexcept
+        : hold_view{0, {}, view_kind::composite}, of{k} {}
 
     const kind& of;
+    core::report_time reported{};
 
 protected:
     ~composite_view() = default;
@@ -25,36 +28,18 @@ protected:
 
 /// The deadline of either kind.
 inline time_point end_of(const hold_view& v) noexcept {
-    if (v.composite) {
+    if (v.kind == view_kind::composite) {
         const auto& c = static_cast<const composite_view&>(v);
         return c.of.until(c);
     }
     return time_point{duration{v.valid_until.load(std::memory_order_acquire)}};
 }
 
-/// Of several threads that report progress, the latest time stays.
-inline void raise_progress(hold_view& v, time_point at) noexcept {
-    const duration::rep mine = at.time_since_epoch().count();
-    duration::rep last = v.progressed.load(std::memory_order_relaxed);
-    while (last < mine &&
-           !v.progressed.compare_exchange_weak(last, mine, std::memory_order_relaxed)) {
-    }
-}
+/// When its holder last reported progress; null: it need not.
+core::report_time* report_of(hold_view& v) noexcept;
 
-/// The holder reported progress at that time.
-inline void note_progress(hold_view& v, time_point at) noexcept {
-    if (v.composite) {
-        auto& c = static_cast<composite_view&>(v);
-        c.of.note_progress(c, at);
-    } else {
-        raise_progress(v, at);
-    }
-}
-
-/// When the holder last did.
-inline time_point progress_of(const hold_view& v) noexcept {
-    return time_point{duration{v.progressed.load(std::memory_order_relaxed)}};
-}
+/// The holder reported progress at that time. From any thread.
+void note_progress(hold_view& v, time_point at) noexcept;
 
 }  // namespace conch::impl
 

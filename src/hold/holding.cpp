@@ -15,7 +15,7 @@ bool is_gone(errc why) noexcept { return why == errc::lock_lost || why == errc::
 
 // It was not renewed for want of progress, and no report has come since.
 bool is_silent(const acquisition& a) noexcept {
-    return a.is_withheld() && a.last_report() < a.withheld;
+    return a.is_withheld() && a.last_report() < a.progress->withheld;
 }
 
 hold_span span_of(const level& l, time_point now, error_code reason = {}) noexcept {
@@ -80,7 +80,8 @@ impl::view_ptr keeper::add_level(acquisition& a, time_point last_report) {
         begin_hold(a);
     }
     ++levels_;
-    level* const l = new level{a, env_.now, last_report};
+    level* const l =
+        a.progress ? new reporting_level{a, env_.now, last_report} : new level{a, env_.now};
     intrusive_ptr_add_ref(l);  // let go of when it ends
     a.levels.push_back(*l);
     env_.telemetry.hold_began(span_of(*l, env_.now));
@@ -100,8 +101,8 @@ void keeper::end_level(level& l, errc why) {
         }
     });
     env_.telemetry.hold_ended(span_of(l, env_.now, reason));
-    if (a.terms.progress_within != duration::zero()) {
-        a.progressed = std::max(a.progressed, impl::progress_of(l));
+    if (a.progress) {
+        a.progress->last = a.last_report();
     }
     l.of = nullptr;
     a.levels.erase(a.levels.iterator_to(l));

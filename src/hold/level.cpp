@@ -6,11 +6,8 @@
 
 namespace conch::lock {
 
-level::level(acquisition& a, time_point now, time_point last_report) noexcept
-    : hold_view{a.fence, a.valid_until, last_report},
-      renewals_before{a.renewals},
-      of{&a},
-      since{now} {}
+level::level(acquisition& a, time_point now, impl::view_kind k) noexcept
+    : hold_view{a.fence, a.valid_until, k}, renewals_before{a.renewals}, of{&a}, since{now} {}
 
 void* level::operator new(std::size_t size) { return core::allocate_recycled(size); }
 

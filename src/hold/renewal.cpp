@@ -29,7 +29,7 @@ duration pause_of(const acquisition& a) noexcept {
 
 // Until it is looked whether its holder goes on.
 duration pause_of_stuck(const acquisition& a) noexcept {
-    return std::min(pause_of(a), a.terms.progress_within / 2);
+    return std::min(pause_of(a), a.progress_within() / 2);
 }
 
 bool is_extending(const acquisition& a) noexcept {
@@ -137,13 +137,14 @@ bool renewer::is_left_alone(acquisition& a) {
     if (!renews(a) || !a.shows_no_progress(env_.now) || is_extending(a)) {
         return false;
     }
+    progress_record& p = *a.progress;
     // After a refusal, the server is the reason, and came first.
-    if (!a.refusal_logged && (!a.is_withheld() || a.last_report() >= a.withheld)) {
-        a.withheld = env_.now;
+    if (!a.refusal_logged && (!a.is_withheld() || a.last_report() >= p.withheld)) {
+        p.withheld = env_.now;
     }
-    const bool is_to_ask = env_.now >= a.asks_at;
+    const bool is_to_ask = env_.now >= p.asks_at;
     if (is_to_ask) {
-        a.asks_at = core::after(env_.now, interval(a));
+        p.asks_at = core::after(env_.now, interval(a));
     }
     return !is_to_ask;
 }
@@ -296,8 +297,8 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     const time_point sent = r.sent();
     if (lease > duration::zero()) {
         count(a, sent);
-        if (!a.shows_no_progress(sent)) {  // else it was only given back what it was promised
-            a.withheld = {};
+        if (a.progress && !a.shows_no_progress(sent)) {  // else it was only given back its promise
+            a.progress->withheld = {};
         }
         holds_.set_deadline(a, sent, lease);
         if (a.spec->replicas()) {
@@ -330,7 +331,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
         }
         return;
     }
-    a.asks_at = {};
+    a.ask_next_time();
     env_.telemetry.renewal_refused(answered_on.target().text(), a.home.name(), words);
     a.refusal_logged = true;
     const bool passes = wire::classify(words) == wire::refusal::passing;
@@ -340,7 +341,7 @@ void renewer::failed(acquisition& a, std::string_view words, wire::link& answere
 }
 
 void renewer::check_soon(acquisition& a) {
-    a.asks_at = {};
+    a.ask_next_time();
     const time_point at = core::after(env_.now, pause_of(a));
     renewals_.set(a, a.armed() ? std::min(a.at, at) : at);
 }

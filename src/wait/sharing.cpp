@@ -40,12 +40,12 @@ void slot::end_tries(std::uint32_t permits) {
 void slot::ride() {
     acquisition* const a = acquisitions_.last_reader();
     const config& settings = env().settings;
-    if (!a || trying() || a->ends != core::never || a->terms.progress_within != duration{} ||
+    if (!a || trying() || a->ends != core::never || a->progress ||
         env().now - a->granted_at >= settings.max_pass_time) {
         return;
     }
     while (rides_ + 1 < settings.max_passes && has_waiters() && queue_.head().shared() &&
-           queue_.head().max_hold == forever && queue_.head().terms.progress_within == duration{} &&
+           queue_.head().max_hold == forever && queue_.head().progress_within == duration{} &&
            queue_.head().would_take_as_it_is(*a, env().now)) {
         ++rides_;
         ++env().telemetry.counters.hand_offs;

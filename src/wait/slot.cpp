@@ -252,6 +252,7 @@ bool slot::pass_on(acquisition& a) {
     ++env().telemetry.counters.hand_offs;
     ++env().telemetry.counters.releases;
     a.terms = w.terms;
+    a.expect_progress(w.progress_within);
     a.ends = core::after(env().now, w.max_hold);
     a.depth = 1;
     grant(a, w);

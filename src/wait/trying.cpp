@@ -95,6 +95,7 @@ acquisition& slot::acquisition_to_try(const waiter& w, release* leaving) {
         return kept;
     }
     acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold, acquire_type);
+    a.expect_progress(w.progress_within);
     if (leaving) {
         releaser::join(*a.acquiring, *leaving);
     }
@@ -254,8 +255,8 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     }
     waiter& w = queue_.head();
     // A reader that crashed is in the way of a caller that does not wait, too.
-    const bool asks_again =
-        !std::exchange(w.tried, true) && w.no_wait && !contending_ && !answer.beside.empty();
+    const bool asks_again = !w.tried && w.no_wait && !contending_ && !answer.beside.empty();
+    w.tried = true;
     if (contest_ || asks_again || !w.no_wait) {
         begin_contest().try_was_busy(std::move(answer), elsewhere);
     }

@@ -16,6 +16,7 @@ const pending_kind waiter::own_kind{.cancel = [](completions&, pending& p, error
 
 waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, time_point now)
     : pending{own_kind, c},
+      progress_within{std::chrono::ceil<short_millis>(w.progress_within)},
       try_only{w.try_only},
       no_wait{w.wait == duration::zero()},
       home{s},
@@ -26,7 +27,8 @@ waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, tim
       deadline{this, &slot::on_wait_over} {}
 
 bool waiter::would_take(const acquisition& a) const noexcept {
-    return a.terms == terms && a.acquiring->max_hold == max_hold && a.spec->takes_as(*spec);
+    return a.terms == terms && a.progress_within() == progress_within &&
+           a.acquiring->max_hold == max_hold && a.spec->takes_as(*spec);
 }
 
 bool waiter::would_take_as_it_is(const acquisition& a, time_point now) const noexcept {

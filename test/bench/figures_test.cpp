@@ -165,7 +165,7 @@ TEST(bench, names_of_fair_locks_are_waited_for_and_given) {
     EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
 }
 
-TEST(bench, a_hold_takes_less_than_576_bytes) {
+TEST(bench, a_hold_takes_less_than_512_bytes) {
     if (core::address_sanitizer || core::thread_sanitizer) {
         GTEST_SKIP() << "such a build keeps books of its own in the heap";
     }
@@ -173,17 +173,17 @@ TEST(bench, a_hold_takes_less_than_576_bytes) {
     const double bytes = figure_of({"holds", "--holds", "8300", "--lease", "1.5", "--rounds", "11"},
                                    "bytes_per_hold");
     EXPECT_GT(bytes, 200);
-    EXPECT_LT(bytes, 576);
+    EXPECT_LT(bytes, 512);
 }
 
-TEST(bench, a_waiter_takes_less_than_1056_bytes) {
+TEST(bench, a_waiter_takes_less_than_1024_bytes) {
     if (core::address_sanitizer || core::thread_sanitizer) {
         GTEST_SKIP() << "such a build keeps books of its own in the heap";
     }
     const double bytes =
         figure_of({"names", "--names", "10000", "--rounds", "11"}, "bytes_per_waiter");
     EXPECT_GT(bytes, 400);
-    EXPECT_LT(bytes, 1056);
+    EXPECT_LT(bytes, 1024);
 }
 
 TEST(bench, reconnect_loses_no_hold_over_a_restart) {

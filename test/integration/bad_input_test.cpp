@@ -56,6 +56,7 @@ TEST_F(bad_input_test, bad_options_have_a_code_of_their_own_and_send_nothing) {
         {{.max_hold = -1s}, errc::invalid_max_hold},
         {{.progress_within = -1s}, errc::invalid_progress_within},
         {{.progress_within = 99ms}, errc::invalid_progress_within},
+        {{.progress_within = 30 * 24h + 1ms}, errc::invalid_progress_within},
         {{.renew = false, .progress_within = 1s}, errc::invalid_progress_within},
     };
     client c{io, settings()};

@@ -145,7 +145,7 @@ TEST(cli_progress, is_asked_for_in_seconds) {
     EXPECT_EQ(plan_of({}).lock.progress_within, 0s);
     EXPECT_EQ(plan_of({"--progress-within", "0.5"}).lock.progress_within, 500ms);
     EXPECT_EQ(refusal_of({"--progress-within", "0.05"}),
-              "--progress-within must be a number of seconds from 0.1 to 31536000, not \"0.05\"");
+              "--progress-within must be a number of seconds from 0.1 to 2592000, not \"0.05\"");
 }
 
 }  // namespace

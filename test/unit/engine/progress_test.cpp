@@ -256,7 +256,7 @@ TEST_F(engine_progress, an_earlier_report_that_comes_later_changes_nothing) {
     h.advance(2s);
     report(v);
     conch::impl::note_progress(*v, h.now() - 1s);
-    EXPECT_EQ(conch::impl::progress_of(*v), h.now());
+    EXPECT_EQ(conch::impl::report_of(*v)->get(), h.now());
 }
 
 TEST_F(engine_progress, a_silent_holder_may_extend_its_lease_all_the_same) {

@@ -28,7 +28,7 @@ struct fake_hold final : impl::composite_view {
 };
 inline const fake_hold::kind fake_hold::how{
     .until = [](const composite_view& v) noexcept { return time_point{duration{v.valid_until}}; },
-    .note_progress = [](composite_view& v, time_point at) noexcept { raise_progress(v, at); },
+    .note_progress = [](composite_view& v, time_point at) noexcept { v.reported.raise(at); },
     .destroy = [](composite_view& v) noexcept { delete static_cast<fake_hold*>(&v); }};
 
 /// Seen by one thread.

@@ -113,13 +113,13 @@ TEST_F(group_holding_test, progress_is_that_of_all_members_and_of_those_that_joi
     EXPECT_EQ(pass(9s), nothing);
     impl::note_progress(*owner.hold, now);
     impl::note_progress(*owner.hold, now - 1s);  // of a thread that was slower
-    EXPECT_EQ(impl::progress_of(*owner.hold), now);
+    EXPECT_EQ(impl::report_of(*owner.hold)->get(), now);
     const time_point last = now;
     EXPECT_EQ(pass(1s), (words{"try 2"}));
     EXPECT_EQ(asked_for("try").progress_within, 15s);
     grant(2);
     for (std::size_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(impl::progress_of(*member(i)), last) << i;
+        EXPECT_EQ(impl::report_of(*member(i))->get(), last) << i;
     }
 }
 
