@@ -5,6 +5,7 @@
 // two to make up for what their clocks differ.
 #include "sim/simulation.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace conch::sim {
@@ -25,21 +26,25 @@ public:
             violate("user " + std::to_string(h.user) + " has no token");
             return;
         }
-        for (const entry& older : seen_[h.name]) {
-            if (older.client == h.client && older.number == h.number) {
-                if (older.token != token) {
-                    violate("a deeper level has token " + std::to_string(token) + ", not " +
-                            std::to_string(older.token));
-                }
-                return;
+        std::vector<entry>& seen = seen_[h.name];
+        const auto own = std::find_if(seen.begin(), seen.end(), [&](const entry& e) {
+            return e.client == h.client && e.number == h.number;
+        });
+        if (own != seen.end()) {
+            if (own->token != token) {
+                violate("a deeper level has token " + std::to_string(token) + ", not " +
+                        std::to_string(own->token));
             }
-            const bool before = older.granted_at < h.sent_at && !brought_back(h, older);
-            if (!unheard_of(h, older) &&
+            return;
+        }
+        for (const entry& older : seen) {
+            const bool before = older.granted_at < h.sent_at;
+            if (!unheard_of(h, older) && !told_again(h, older) &&
                 (older.token == token || (before && older.token > token))) {
                 violate("token " + std::to_string(token) + " after " + std::to_string(older.token));
             }
         }
-        seen_[h.name].push_back({h.client, h.number, h.sent_at, h.granted_at, token});
+        seen.push_back({h.client, h.number, h.sent_at, h.granted_at, token});
     }
 
 private:
@@ -52,15 +57,22 @@ private:
     };
 
     /// A failover forgot the older one, and brought the field of an acquire back that had run
-    /// before it. Its replay is told the token of then: the resource will refuse it.
-    bool brought_back(const held& h, const entry& older) const {
-        return h.asked_at < older.granted_at && all_.last_loss(h.name) >= older.granted_at;
+    /// before it; or that had run at another master. Its replay is told the token of then: the
+    /// resource will refuse it, unless both masters gave theirs in the same microsecond.
+    bool told_again(const held& h, const entry& older) const {
+        return h.asked_at < older.granted_at && last_loss(h) >= older.granted_at;
     }
 
     /// By a server whose clock may have told no later time than that of the older one did.
     bool unheard_of(const held& h, const entry& older) const {
         const instant apart = std::abs(all_.how().replicas_ahead_us) * micros;
-        return all_.last_loss(h.name) >= older.sent_at && h.sent_at <= older.granted_at + apart;
+        return last_loss(h) >= older.sent_at && h.sent_at <= older.granted_at + apart;
+    }
+
+    /// Of the lock, or of its tokens alone, if it was free.
+    instant last_loss(const held& h) const {
+        const std::string tokens = all_.spec(h.name)->fence_key().text();
+        return std::max({all_.last_loss(h.name), all_.last_loss(tokens), all_.last_loss(h)});
     }
 
     std::vector<std::vector<entry>> seen_;

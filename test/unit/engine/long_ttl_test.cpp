@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 namespace {
 
 using namespace conch::test;
@@ -56,6 +59,17 @@ TEST(engine_long_ttl, of_a_fixed_lease_is_lowered_too) {
     h.reply(array(integer(an_hour_ms)));
     EXPECT_EQ(h.sent(), lines{lower_of("a", 1, 3000)});
     h.reply(array(integer(an_hour_ms)));
+    EXPECT_EQ(valid_until(hold), before);
+}
+
+TEST(engine_long_ttl, the_longest_that_a_server_can_tell_is_no_shorter_than_was_promised) {
+    engine_harness h;
+    const auto hold = h.grant("a", {.lease = 3s, .renew = false});
+    const auto before = valid_until(hold);
+    h.advance(1s);
+    h.sent();
+    h.reply(array(integer(std::numeric_limits<std::int64_t>::max())));
+    EXPECT_EQ(h.sent(), lines{lower_of("a", 1, 3000)}) << "and asks for no more";
     EXPECT_EQ(valid_until(hold), before);
 }
 
