@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every kind of lock and counter goes on at the master that real sentinels make of a replica.
+#include "deployment/job_run.hpp"
 #include "deployment/sentinel_test.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 namespace {
@@ -112,6 +114,43 @@ TEST_F(sentinel_kinds, slow_counters_keep_what_was_counted) {
         co_await latch_of_a.async_count_down();
         const bool opened = co_await when([&] { return open; }, long_patience);
         EXPECT_TRUE(opened);
+    });
+}
+
+TEST_F(sentinel_kinds, slow_a_job_and_a_lead_go_on) {
+    run([&]() -> asio::awaitable<void> {
+        job_run job_of_a{a, "job"};
+        co_await job_of_a.works();
+        job_run job_of_b{b, "job"};
+        bool stepping_down = false;
+        int leading = 0;
+        auto body = [&]() -> asio::awaitable<void> {
+            ++leading;
+            co_await when([&] { return stepping_down; }, long_patience);
+        };
+        int ended = 0;
+        const auto token = [&](std::exception_ptr e) {
+            EXPECT_FALSE(e) << code_of(e).message();
+            ++ended;
+        };
+        const leader of_a{a, "lead"};
+        const leader of_b{b, "lead"};
+        of_a.async_lead({.lease = 60s}, body, token);
+        const bool leads = co_await when([&] { return leading == 1; });
+        EXPECT_TRUE(leads);
+        of_b.async_lead({.lease = 60s}, body, token);
+        const bool wait = co_await when([&] { return b.stats().subscriptions_now == 2; });
+        EXPECT_TRUE(wait);
+        co_await fail_over();
+
+        EXPECT_EQ(leading, 1);
+        stepping_down = true;
+        const bool both = co_await when([&] { return ended == 2; }, long_patience);
+        EXPECT_TRUE(both) << "the place of the second was replicated, too";
+        EXPECT_EQ(leading, 2);
+        job_of_a.end();
+        co_await job_of_a.ended(true);
+        co_await job_of_b.ended(false);
     });
 }
 

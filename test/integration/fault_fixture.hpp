@@ -3,12 +3,12 @@
 #define CONCH_TEST_INTEGRATION_FAULT_FIXTURE_HPP
 
 #include "support/attempt.hpp"
+#include "support/code_of.hpp"
 #include "support/fenced_resource.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_test.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <set>
 #include <string>
@@ -16,18 +16,6 @@
 #include <vector>
 
 namespace conch::test {
-
-/// What an operation ended with.
-inline error_code code_of(const std::exception_ptr& e) {
-    try {
-        if (e) {
-            std::rethrow_exception(e);
-        }
-    } catch (const system_error& s) {
-        return s.code();
-    }
-    return {};
-}
 
 /// A fault that comes and goes while clients work.
 struct ordeal {
