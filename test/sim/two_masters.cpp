@@ -19,10 +19,12 @@ std::string_view reader_of(std::string_view key) noexcept {
 }  // namespace
 
 bool server_node::split(const parting& s, effect* e) {
-    if (split_ || !may_take_over(s.shard) || (s.with_old && stalls(*s.with_old))) {
+    const fleet& f = redis_.processes();
+    // A replica that is cut off is elected by nobody.
+    const bool leads_next = s.with_old && machines_[f.master(f.shard_of(*s.with_old))].awaits_heir;
+    if (split_ || leads_next || !may_take_over(s.shard) || (s.with_old && stalls(*s.with_old))) {
         return false;
     }
-    const fleet& f = redis_.processes();
     const fleet::process old = f.master(s.shard);
     redis_.divide(s.shard, s.lost_writes, wall_clock());
     std::set<fleet::process> cut_off{old};

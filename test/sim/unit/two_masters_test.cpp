@@ -291,6 +291,23 @@ TEST(split_in_a_cluster_test, is_one_of_the_keys_of_its_part_alone) {
     EXPECT_EQ(server.last_split(elsewhere), -1);
 }
 
+// A process that takes over knows it, so that clients find a master where the others say it is.
+TEST(split_in_a_cluster_test, cuts_nobody_off_who_is_about_to_take_over) {
+    world w{1};
+    server_node server{w, {.run_as = deployment::cluster}};
+    network net{w, server, {}};
+    server.use(net);
+    const fleet& f = server.redis().processes();
+    const fleet::process heir = f.replica(0);
+    ASSERT_TRUE(server.take_over({.promoted = 1 * millis, .back = 2 * millis}));
+    EXPECT_FALSE(server.split({.shard = 1, .over = 1 * seconds, .with_old = heir}));
+    while (w.step(1 * seconds)) {
+    }
+    ASSERT_EQ(f.master(0), heir);
+    EXPECT_TRUE(f.is_master(heir));
+    EXPECT_TRUE(server.split({.shard = 1, .over = 2 * seconds, .with_old = f.replica(0)}));
+}
+
 TEST_F(split_test, healing_ends_it_at_once) {
     split(0);
     take(at_old, field);
