@@ -177,7 +177,7 @@ void cluster::answered(const resp::value& reply) {
     }
     const missed* const m = named_of_missed(ranges);
     if (m && nodes_.size() > 1) {
-        fail({}, "no master at " + m->at.text() + ", which the node names");
+        suspect("no master at " + m->at.text() + ", which the node names");
         return;
     }
     if (contradicts_moved(ranges)) {

@@ -191,6 +191,28 @@ TEST_F(topology_stale_node, is_not_left_without_pause_where_all_contradict) {
     EXPECT_EQ(serving(7), "m1:7000");
 }
 
+// Neither of two servers takes itself for the master, and each is the master for some nodes.
+TEST_F(topology_stale_node, is_not_left_without_pause_where_all_name_replicas) {
+    submit(a, 7);
+    learn_three();
+    int visits = 0;
+    for (const auto end = now + 10s; now < end; advance(5ms)) {
+        if (wanted(main_link)) {
+            meet(main_link, "slave");
+        }
+        const bool is_new = wanted(asked) && !servers.connection(asked).ready();
+        if (is_new) {
+            meet_node();
+            ++visits;
+        }
+        if (is_new || !sent(asked).empty()) {
+            tell(thirds(visits % 2 == 0 ? "m1" : "r1", "m2", "m3"));
+        }
+    }
+    EXPECT_GT(visits, 6) << "each is asked";
+    EXPECT_LT(visits, 100);
+}
+
 // Who sits at the place of a master that moved away.
 TEST_F(topology_stale_node, makes_way_where_a_stranger_is_in_place_of_its_master) {
     submit(a, 7);
