@@ -29,6 +29,11 @@ struct held {
     instant granted_at = 0;
     duration max_hold = forever;
     duration renewed_lease{};  ///< zero if it isn't renewed for ever
+    duration progress_within{};  ///< zero: its holder need not report any
+    time_point reported{};       ///< when its holder last did, by its client's clock
+    bool fell_silent = false;    ///< for longer than that, at least once
+    bool extended = false;       ///< its user asked for that
+    time_point granted_until{};  ///< its first deadline; who passed it on may have extended it
     call* watch = nullptr;
     bool judged = false;     ///< its loss was looked at
     bool explained = false;  ///< and its reason
@@ -41,6 +46,14 @@ struct held {
     }
     time_point valid_until() const noexcept {
         return time_point{duration{view->valid_until.load()}};
+    }
+    /// Its holder has not reported progress for too long.
+    bool is_silent(time_point local_now) const noexcept {
+        return progress_within != duration{} && local_now - reported > progress_within;
+    }
+    void report(time_point local_now) noexcept {
+        fell_silent = fell_silent || is_silent(local_now);
+        reported = local_now;
     }
 };
 

@@ -156,6 +156,7 @@ scenario::scenario(dice& chance, dice more, deployment d)
         }
         redisson_threads = more.once_in(2) ? 1 + more.below(3) : 0;
     }
+    reporting = more.once_in(6);
 }
 
 void scenario::choose_settings(dice& chance) {

@@ -168,6 +168,7 @@ struct scenario {
     bool closing = false;              ///< clients are shut down
     std::size_t further_watchers = 0;  ///< of one hold, at most
     bool crowded = false;              ///< many users of a client want the same lock alike
+    bool reporting = false;  ///< most holders have to report progress, and may fall silent
 
     deployment run_as = deployment::alone;
     bool read_write = false;           ///< all locks are read-write locks

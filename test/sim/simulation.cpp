@@ -80,15 +80,19 @@ held& simulation::granted(user& by, std::size_t name, call& c, const lock_option
     const bool renews = *options.renew && options.max_hold == forever;
     const duration renewed = renews ? *options.lease : duration{};
     if (first == first_.end()) {
-        const terms own{h.sent_at, given ? h.granted_at : h.sent_at, options.max_hold, renewed};
+        const terms own{h.sent_at, given ? h.granted_at : h.sent_at, options.max_hold, renewed,
+                        options.progress_within};
         first = first_.emplace(key, own).first;
     } else if (!how_.nesting) {
-        first->second = {h.sent_at, c.ended_at, options.max_hold, renewed};
+        first->second = {h.sent_at, c.ended_at, options.max_hold, renewed, options.progress_within};
     }
     h.sent_at = first->second.sent_at;
     h.began_at = first->second.began_at;
     h.max_hold = first->second.max_hold;
     h.renewed_lease = first->second.renewed_lease;
+    h.progress_within = first->second.progress_within;
+    h.reported = node.local(c.ended_at);
+    h.granted_until = h.valid_until();
     for (const auto& check : checkers_) {
         check->granted(h);
     }

@@ -180,6 +180,7 @@ private:
         instant began_at;
         duration max_hold;
         duration renewed_lease;
+        duration progress_within;
     };
     struct forces {
         std::map<std::uint64_t, unsigned> running{};  // by client

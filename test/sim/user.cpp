@@ -2,6 +2,7 @@
 #include "sim/user.hpp"
 
 #include "hold/acquisition.hpp"
+#include "hold/composite_view.hpp"
 #include "hold/holding.hpp"
 #include "sim/simulation.hpp"
 
@@ -121,6 +122,9 @@ lock_options user::choose() {
         o.lease = all_.how().longest_lease;
         o.wait.reset();
     }
+    if (all_.how().reporting && *o.renew && !chance.once_in(4)) {
+        o.progress_within = spread(100ms, all_.how().longest_lease);
+    }
     return o;
 }
 
@@ -230,6 +234,10 @@ void user::ended(call& c) {
 void user::acquired(call& c) {
     if (c.view) {
         held& h = all_.granted(*this, name_, c, options_);
+        if (!levels_.empty()) {  // the server heard of a deeper level, not of progress
+            h.reported = levels_.back()->reported;
+            h.extended = levels_.back()->extended;
+        }
         levels_.push_back(std::prev(all_.holds().end()));
         all_.the_world().note("granted", index_, h.number);
         if (!all_.the_world().chance.once_in(8)) {
@@ -279,6 +287,9 @@ void user::work() {
         leave();
         return;
     }
+    if (all_.how().reporting && !chance.once_in(8)) {
+        report();
+    }
     if (all_.how().lingering && !chance.once_in(4)) {
         plan(all_.the_world().now() + chance.spread(100 * millis, 4 * seconds));
         return;
@@ -319,7 +330,18 @@ void user::nest() {
     cancel_soon();
 }
 
+void user::report() {
+    const time_point now = node().local_now();
+    impl::note_progress(*levels_.back()->view, now);
+    for (const auto& h : levels_) {
+        h->report(now);
+    }
+}
+
 void user::extend() {
+    for (const auto& h : levels_) {
+        h->extended = true;
+    }
     waiting_for_ = &call_now();
     const duration longest = all_.how().longest_extension();
     const duration lease{all_.the_world().chance.spread(duration{100ms}.count(), longest.count())};
@@ -330,65 +352,6 @@ void user::extend() {
         engine.extend(levels_.back()->view, lease, {waiting_for_, &waiting_for_->running});
     });
     may_tire_of(*waiting_for_);
-}
-
-void user::leave() {
-    dice& chance = all_.the_world().chance;
-    if (all_.how().has(fault::drop) && chance.once_in(2)) {
-        effect& done = all_.attempt(fault::drop);
-        const std::size_t level = chance.below(levels_.size());
-        feel(lost(*levels_[level]) ? nullptr : &done);
-        drop(level);
-    } else if (chance.once_in(2)) {
-        unlock();
-        return;
-    } else {
-        drop(levels_.size() - 1);
-    }
-    plan(soon());
-}
-
-void user::drop(std::size_t level) {
-    const auto h = levels_[level];
-    const impl::view_ptr view = h->view;
-    tempt_another();
-    const bool detach = all_.how().detaching && all_.the_world().chance.once_in(8);
-    all_.the_world().note(detach ? "detach" : "release", index_, h->number);
-    view->asked.store(detach ? impl::hold_request::detach : impl::hold_request::release);
-    if (detach) {
-        all_.left_behind(*h);
-    }
-    levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(level));
-    all_.gone(h);
-    node().turn([&] {
-        if (detach) {
-            node().engine().detach(*view);
-        } else {
-            node().engine().release(*view);
-        }
-    });
-}
-
-void user::unlock() {
-    const auto h = levels_.back();
-    const impl::view_ptr view = h->view;
-    all_.the_world().note("unlock", index_, h->number);
-    tempt_another();
-    view->asked.store(impl::hold_request::release);
-    levels_.pop_back();
-    waiting_for_ = &all_.begin_unlock(*h, !nested_);
-    all_.gone(h);
-    waiting_for_->reserved = true;
-    put(*waiting_for_,
-        [&](auto& engine) { engine.unlock(view, {waiting_for_, &waiting_for_->running}); });
-    if (all_.how().has(fault::cancel) && all_.the_world().chance.once_in(4) &&
-        waiting_for_->running) {
-        all_.attempt(fault::cancel).felt();
-        waiting_for_->given_up = true;
-        node().turn([&] { node().engine().cancel(*waiting_for_->running, given_up()); });
-    } else {
-        may_tire_of(*waiting_for_);
-    }
 }
 
 }  // namespace conch::sim

@@ -75,6 +75,7 @@ private:
     void work();
     void nest();
     void extend();
+    void report();
     void downgrade();
     void leave();
     void drop(std::size_t level);

@@ -97,6 +97,7 @@ std::unique_ptr<checker> make_patience(simulation& s);
 std::unique_ptr<checker> make_turns(simulation& s);
 std::unique_ptr<checker> make_line(simulation& s);
 std::unique_ptr<checker> make_downgrades(simulation& s);
+std::unique_ptr<checker> make_progress(simulation& s);
 
 }  // namespace conch::sim
 

@@ -46,6 +46,9 @@ private:
         }
         if (const held* h = hold_of(l.field)) {
             l.left_since = -1;
+            if (is_withheld(*h)) {  // a look alone doesn't see it
+                l.since = now;
+            }
             const instant third = lease_of(*h).count() / 3;
             if (third > 0 && now - l.since > third + third / 50 + all_.how().promptness()) {
                 tell(l, "has no expiry, though it is renewed");
@@ -63,6 +66,12 @@ private:
         const bool renewed = h.renewed_lease > duration::zero() && conch::lock::level_of(*h.view);
         return renewed ? std::max(h.renewed_lease, conch::lock::level_of(*h.view)->of->terms.lease)
                        : duration{};
+    }
+
+    bool is_withheld(const held& h) const noexcept {
+        const conch::lock::level* const level = conch::lock::level_of(*h.view);
+        return level && (level->of->is_withheld() ||
+                         level->of->shows_no_progress(all_.clients()[h.client]->local_now()));
     }
 
     const held* hold_of(const std::string& field) const {

@@ -45,6 +45,9 @@ private:
 
     void judge(const held& h, instant connected) {
         const instant enough = 2 * all_.how().promptness();
+        if (h.fell_silent || h.is_silent(all_.clients()[h.client]->local_now())) {
+            return;  // a report may have come too late
+        }
         if (h.renewed_lease.count() > 2 * enough && connected > enough && !all_.excused(h)) {
             const errc why = static_cast<errc>(h.view->lost.load());
             violate("user " + std::to_string(h.user) + " loses lock " + std::to_string(h.name) +

@@ -154,7 +154,8 @@ private:
 
     static bool is_loss(error_code ec) noexcept {
         return ec == errc::lock_lost || ec == errc::lost_in_failover || ec == errc::lease_expired ||
-               ec == errc::max_hold_reached || ec == errc::renewal_refused;
+               ec == errc::max_hold_reached || ec == errc::renewal_refused ||
+               ec == errc::no_progress;
     }
 
     bool may_tell_loss(const call& c) const noexcept {

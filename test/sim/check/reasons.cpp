@@ -60,6 +60,9 @@ private:
         if (at_bound) {
             return "at the end of max_hold";
         }
+        if (why == errc::no_progress) {
+            return h.is_silent(node.local_now()) ? nullptr : "though its holder reports some";
+        }
         if (why == errc::renewal_refused) {
             return refused() ? nullptr : "though nobody refused";
         }

@@ -40,17 +40,20 @@ public:
 private:
     static constexpr duration tolerance = std::chrono::milliseconds{1};
 
-    /// One that was refused is tried again after a pause.
+    /// One that was refused is tried again after a pause, and one that was withheld until its
+    /// holder reported progress.
     static duration pause(const lock::acquisition& a) {
         constexpr duration least = std::chrono::milliseconds{20};
-        return a.refusal_logged ? std::max(least, a.terms.lease / 30) + tolerance : duration{};
+        return a.refusal_logged || a.is_withheld() ? std::max(least, a.terms.lease / 30) + tolerance
+                                                   : duration{};
     }
 
     /// By this turn: one that an answer made due is asked for in the next. A downgrade asks for as
     /// much.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
         return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
-               !lock::is_downgrading(a) && a.now == lock::acquisition::phase::held &&
+               !lock::is_downgrading(a) && !a.shows_no_progress(node.local_now()) &&
+               a.now == lock::acquisition::phase::held &&
                node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
     }
 
