@@ -4,6 +4,7 @@
 // One script hands a lock over no more often in a row, and no longer.
 #include "sim/simulation.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,22 +22,24 @@ public:
     void granted(const held& h) override {
         const hold_id id{h.client, h.number};
         const auto from = taken_over_.find(id);
-        const bool goes_on = from != taken_over_.end() && rows_.contains(from->second);
+        const bool goes_on = from != taken_over_.end() && rows_.contains(from->second.from);
         const auto [it, first] =
-            rows_.try_emplace(id, goes_on ? rows_[from->second] : row{h.granted_at, 0});
+            rows_.try_emplace(id, goes_on ? rows_[from->second.from] : row{h.granted_at, 0});
         if ((first && !goes_on) || all_.how().nesting) {
             return;
         }
         ++it->second.passes;
-        look_at_row(h, it->second, !first);
-        if (!first) {
+        if (first) {  // a renewal may have moved on what `sent_at` is seen by
+            look_at_row(h, it->second, std::min(h.sent_at, from->second.at), false);
+        } else {
+            look_at_row(h, it->second, h.began_at, true);
             look_at_pass(h);
         }
     }
 
     void ran(const script_run& r) override {
         if (r.takes_over()) {
-            taken_over_[id_in(r.args[0])] = id_in(r.args[3]);
+            taken_over_[id_in(r.args[0])] = {id_in(r.args[3]), r.at};
         }
     }
 
@@ -50,19 +53,23 @@ private:
 
     using hold_id = std::pair<std::uint64_t, std::uint64_t>;
 
+    struct take_over {  // by a script
+        hold_id from;
+        instant at;
+    };
+
     static hold_id id_in(std::string_view field) {
         const simulation::owner_of o = simulation::owner_in(std::string{field});
         return {o.client, o.number};
     }
 
     // A script that was lost goes again some time later.
-    void look_at_row(const held& h, const row& r, bool unseen) {
+    void look_at_row(const held& h, const row& r, instant passed_at, bool unseen) {
         const client_node& node = *all_.clients()[h.client];
         const config& settings = node.settings();
         const scenario& how = all_.how();
         const bool judged =
             unseen || !(how.disconnects() || how.refuses() || how.has(fault::script_flush));
-        const instant passed_at = unseen ? h.began_at : h.sent_at;
         if (r.passes >= settings.max_passes) {
             tell(h, "for the " + std::to_string(r.passes) + "th time in a row");
         } else if (judged && node.local(passed_at) - node.local(r.began_at) >
@@ -89,7 +96,7 @@ private:
     }
 
     std::map<hold_id, row> rows_{};
-    std::map<hold_id, hold_id> taken_over_{};  // from which, by a script
+    std::map<hold_id, take_over> taken_over_{};
 };
 
 }  // namespace
