@@ -24,7 +24,7 @@ core::task contend(slot& s) {
             }
             came = co_await s.contest_->answer_to_tries();
             s.contest_->round_ended(came == wake::busy);
-            if (came == wake::busy && s.has_waiters()) {
+            if (came == wake::busy && s.has_waiters() && !s.owes_turn()) {
                 s.count(co_await s.contest_->release_by_others());
             }
         }

@@ -221,6 +221,11 @@ void slot::granted(acquisition& a) {
             a.in_line = true;
         } else {
             client.releasing.compensate(a);
+            // The next answer may be as late: a try that left at once would each time come before
+            // those of others, who must hear of this release first.
+            if (others_wait()) {
+                contest_->turns.owe();
+            }
         }
         busy({.ttl_ms = 0});
         return;

@@ -34,8 +34,7 @@ public:
     /// This client released the lock, and has a waiter for it. False: the others' turn is owed.
     bool pass(time_point now, const bounds& b) noexcept {
         if (others_ && streak_ends(now, b)) {
-            state_ = state::owed;
-            begin_streak();
+            owe();
             return false;
         }
         if (state_ == state::owed) {
@@ -63,6 +62,11 @@ public:
         unused_ = 0;
     }
 
+    /// Others have a turn before this client's next try.
+    void owe() noexcept {
+        state_ = state::owed;
+        begin_streak();
+    }
     bool owed() const noexcept { return state_ == state::owed; }
     /// `hears_own`: the release that begins it is heard here, too.
     void begin_turn(bool hears_own) noexcept {

@@ -163,4 +163,46 @@ TEST_F(engine_owed_turn_of_who_awaits, it_is_owed_to_nobody_where_nobody_hears) 
     }
 }
 
+// Each answer takes longer than the lease: what it grants goes back.
+class engine_owed_turn_of_late_grants : public testing::Test {
+protected:
+    engine_owed_turn_of_late_grants() {
+        h.lock("a", {.lease = round_trip, .renew = false});
+        h.connect();
+        EXPECT_EQ(h.sent(), lines{acquire_of("a", 1, 20)});
+        h.advance(round_trip);
+        h.reply(granted());
+        EXPECT_EQ(h.sent(), (lines{release_of("a", 1), subscribe_of("a"), acquire_of("a", 2, 20)}));
+    }
+    void grant_late(int n) {
+        h.advance(round_trip);
+        h.reply(granted());
+        EXPECT_EQ(h.sent(), lines{release_of("a", n)});
+    }
+
+    static constexpr conch::duration round_trip = 20ms;
+    engine_harness h{};
+};
+
+TEST_F(engine_owed_turn_of_late_grants, it_is_owed_before_each_new_try) {
+    h.reply(integer(2), subscribed("a"));
+    grant_late(2);
+    for (int n = 3; n <= 5; ++n) {
+        h.reply(released("a"), integer(3));
+        h.advance(3 * round_trip - 1ms);
+        EXPECT_EQ(h.sent(), lines{}) << "another client's try takes one round trip";
+        h.advance(round_trip + 1ms);
+        EXPECT_EQ(h.sent(), lines{acquire_of("a", n, 20)}) << "four at most";
+        grant_late(n);
+    }
+    EXPECT_EQ(h.counters().wakes_by_message, 0U) << "it hears its own releases";
+}
+
+TEST_F(engine_owed_turn_of_late_grants, it_is_owed_to_nobody_where_nobody_hears) {
+    h.reply(integer(0), subscribed("a"));
+    grant_late(2);
+    h.advance(1ms);
+    EXPECT_EQ(h.sent(), lines{acquire_of("a", 3, 20)});
+}
+
 }  // namespace

@@ -85,6 +85,19 @@ TEST_F(wait_turns, a_turn_that_was_cut_short_is_still_owed) {
     EXPECT_TRUE(t.owed());
 }
 
+TEST_F(wait_turns, a_turn_that_is_owed_early_begins_a_new_streak) {
+    t.others_wait(true);
+    EXPECT_TRUE(hold_and_pass());
+    EXPECT_TRUE(hold_and_pass());
+    t.owe();
+    EXPECT_TRUE(t.owed());
+    t.begin_turn(false);
+    t.end_turn();
+    EXPECT_TRUE(hold_and_pass());
+    EXPECT_TRUE(hold_and_pass());
+    EXPECT_FALSE(hold_and_pass());
+}
+
 TEST_F(wait_turns, a_turn_is_over_once) {
     turn_of_others(0);
     EXPECT_FALSE(t.owed());
