@@ -145,7 +145,8 @@ private:
     static bool at_the_end(const call& c) noexcept {
         return c.ec == errc::lease_expired ||
                (!c.unlocks->alone &&
-                (c.ec == errc::max_hold_reached || c.ec == errc::renewal_refused));
+                (c.ec == errc::max_hold_reached || c.ec == errc::renewal_refused ||
+                 c.ec == errc::no_progress));
     }
 
     bool closed(const call& c) const noexcept {
