@@ -275,7 +275,7 @@ TEST_F(leader_test, who_campaigns_again_can_be_cancelled_meanwhile) {
     c1.cancel(asio::cancellation_type::terminal);
     expect([&] { return c1.ended(); }, "it ends");
     EXPECT_EQ(c1.why(), asio::error::operation_aborted);
-    EXPECT_EQ(c1.terms(), 1);
+    EXPECT_LE(c1.terms(), 2) << "it campaigns again after 100 ms, which may pass on a slow machine";
 }
 
 }  // namespace
