@@ -297,7 +297,7 @@ void renewer::renewed(acquisition& a, const renewal& r, duration lease, wire::li
     const time_point sent = r.sent();
     if (lease > duration::zero()) {
         count(a, sent);
-        if (a.progress && !a.shows_no_progress(sent)) {  // else it was only given back its promise
+        if (a.progress && !a.shows_no_progress(sent)) {  // else it got no more than it had
             a.progress->withheld = {};
         }
         holds_.set_deadline(a, sent, lease);

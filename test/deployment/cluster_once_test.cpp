@@ -34,11 +34,15 @@ TEST_F(cluster_migration, slow_a_job_is_noted_once_its_lock_and_its_note_are_tog
         const std::string note = "conch_done:" + name;
         for (const bool lock_first : {false, true}) {
             group.raw(from).must({"SET", note, "1"});  // of long ago
-            job_run first{a, name};
+            const client c{io, group.settings("c")};
+            job_run first{c, name};
             co_await first.works();
             begin();
             move(lock_first ? name : note);
             first.end();
+            const bool refused =
+                co_await when([&] { return c.last_server_error().starts_with("TRYAGAIN"); });
+            EXPECT_TRUE(refused) << c.last_server_error();
             job_run second{b, name};
             end();
             co_await first.ended(true);

@@ -50,6 +50,20 @@ protected:
     conch::impl::view_ptr holder{};
 };
 
+TEST_F(engine_passing, the_next_holder_reports_progress_by_its_own_terms) {
+    hold();
+    operation& next = h.lock("a", {.progress_within = 1s});
+    h.advance(3ms);
+    expect_passed_to(next);
+    operation& watch = h.wait_lost(next.view);
+    for (const auto end = h.now() + 40s; h.now() < end && !watch.done(); h.advance(50ms)) {
+        for (const std::string& line : h.sent()) {
+            h.reply(line.starts_with("renew") ? array(integer(1)) : unsubscribed("a"));
+        }
+    }
+    EXPECT_TRUE(watch.ended(errc::no_progress));
+}
+
 TEST_F(engine_passing, the_next_holder_has_the_lock_at_once_until_the_same_deadline) {
     hold();
     const auto until = holder->valid_until.load();
