@@ -112,7 +112,7 @@ enum class errc {
     /// The holder reported no progress for `lock_options::progress_within`, so that the lease was
     /// not renewed, and it ended. Another client may hold the lock.
     no_progress,
-    /// `lock_options::progress_within` is not of 100 ms to 30 days, or goes with `renew` off.
+    /// `lock_options::progress_within` is not from 100 ms to 30 days, or goes with `renew` off.
     invalid_progress_within,
 };
 

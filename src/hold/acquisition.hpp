@@ -54,7 +54,7 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     duration progress_within() const noexcept { return progress ? progress->within : duration{}; }
     /// When its holder last reported progress, where that is expected; the grant counts.
     time_point last_report() const noexcept;
-    /// Its renewal is, for want of a report.
+    /// It is not renewed, as its holder reports no progress.
     bool is_withheld() const noexcept { return progress && progress->withheld != time_point{}; }
     /// Its holder was to report progress by then, and did not.
     bool shows_no_progress(time_point by) const noexcept;

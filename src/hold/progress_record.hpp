@@ -10,7 +10,7 @@ namespace conch::lock {
 struct progress_record {
     duration within;
     time_point last{};      ///< as the levels that have ended said
-    time_point withheld{};  ///< since when its renewal is, for want of a report; the epoch: not
+    time_point withheld{};  ///< since when it is not renewed, for want of a report; else the epoch
     time_point asks_at{};   ///< and when the server is next asked whether the hold is there
 };
 
