@@ -114,6 +114,10 @@ enum class errc {
     no_progress,
     /// `lock_options::progress_within` is not from 100 ms to 30 days, or goes with `renew` off.
     invalid_progress_within,
+    /// The wait would never have ended: the holder of the lock waits for a lock that this owner
+    /// holds, or for one whose holder does so, and so on (`config::deadlock_detection`). Nothing is
+    /// held that was not held before: whoever is told so releases what it holds, and tries again.
+    deadlock,
 };
 
 /// The category of `errc`: name "conch".

@@ -24,6 +24,7 @@ enum class wait_outcome {
     timed_out,      ///< `lock_options::wait` was over
     cancelled,      ///< by its caller
     not_connected,  ///< no server answered
+    deadlock,       ///< it would have waited for ever: `config::deadlock_detection`
     failed,         ///< any other error
 };
 /// How a hold ended.
@@ -87,7 +88,7 @@ struct class_metrics {
     /// The class.
     std::string name{};
     /// Acquires that ended, from their call to their answer, by `wait_outcome`.
-    std::array<duration_histogram, 6> waits{};
+    std::array<duration_histogram, 7> waits{};
     /// Holds that ended, from their grant on, by `hold_end`. Nested holds count for themselves.
     std::array<duration_histogram, 3> holds{};
     /// Holds that were lost, by `loss_reason`.

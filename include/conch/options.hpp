@@ -81,8 +81,9 @@ struct lock_options {
     /// Default: a tenth of that.
     std::optional<duration> stop_before{};
     /// Acquisitions of the same owner nest: `lease`, `renew`, `max_hold`, `progress_within` and the
-    /// fencing token of the outermost one are then those of all, and progress of each counts.
-    /// Default: none; each acquisition excludes all others.
+    /// fencing token of the outermost one are then those of all, and progress of each counts. By
+    /// their owners `config::deadlock_detection` knows who waits for whom. Default: none; each
+    /// acquisition excludes all others.
     const conch::owner* owner = nullptr;
 };
 

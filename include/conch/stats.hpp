@@ -17,6 +17,7 @@ struct stats {
     duration longest_wait{};               ///< the longest of them
     std::uint64_t busy = 0;                ///< tries answered "busy"
     std::uint64_t timeouts = 0;            ///< acquires that ended busy or timed out
+    std::uint64_t deadlocks = 0;           ///< acquires that would have waited for ever
     std::uint64_t cancelled = 0;           ///< acquires cancelled by their caller
     std::uint64_t releases = 0;            ///< holds released: confirmed, or passed on
     std::uint64_t compensations = 0;       ///< acquires granted to nobody and released again

@@ -68,6 +68,8 @@ const char* text(errc e) noexcept {
         case errc::invalid_progress_within:
             return "invalid option: progress_within must be from 100 ms to 30 days, with renewal "
                    "on";
+        case errc::deadlock:
+            return "the wait would never end: who holds the lock waits for what this owner holds";
     }
     return "unknown error";
 }

@@ -28,8 +28,8 @@ constexpr std::string_view one_class = "all";
 constexpr std::string_view other_classes = "other";
 constexpr std::size_t longest_class = 64;
 
-constexpr std::array<std::string_view, 6> wait_outcomes{"granted",   "busy",          "timed_out",
-                                                        "cancelled", "not_connected", "failed"};
+constexpr std::array<std::string_view, 7> wait_outcomes{
+    "granted", "busy", "timed_out", "cancelled", "not_connected", "deadlock", "failed"};
 constexpr std::array<std::string_view, 3> hold_ends{"released", "lost", "closed"};
 constexpr std::array<std::string_view, 6> loss_reasons{"lease_expired",    "renewal_refused",
                                                        "lock_lost",        "lost_in_failover",
@@ -106,6 +106,7 @@ wait_outcome outcome_of(const wait_span& w) noexcept {
            : w.result == errc::timed_out                       ? wait_outcome::timed_out
            : w.result == boost::asio::error::operation_aborted ? wait_outcome::cancelled
            : w.result == errc::not_connected                   ? wait_outcome::not_connected
+           : w.result == errc::deadlock                        ? wait_outcome::deadlock
                                                                : wait_outcome::failed;
 }
 

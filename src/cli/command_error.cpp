@@ -68,6 +68,7 @@ std::string advice(errc e, std::string_view server_words, std::string_view serve
         case errc::protocol_error: return "; does a Redis server listen there?";
         case errc::tls_failed: return "; see rediss:// in conch(1) for its options";
         case errc::timed_out:
+        case errc::deadlock:
         case errc::not_owner:
         case errc::already_released:
         case errc::lease_expired:
@@ -134,6 +135,7 @@ int exit_status_for(error_code ec) noexcept {
     }
     switch (static_cast<errc>(ec.value())) {
         case errc::rate_limited:
+        case errc::deadlock:
         case errc::timed_out: return exit_code::failure;
         case errc::lease_expired:
         case errc::renewal_refused:

@@ -7,6 +7,7 @@
 #include "core/telemetry.hpp"
 #include "core/timer_heap.hpp"
 
+#include <conch/clock.hpp>
 #include <conch/config.hpp>
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct environment {
     run_queue awake{};
     time_point now{};
     core::telemetry telemetry{settings, timers, now};
-    bool closing = false;  ///< nobody new is let in
+    duration wall_clock{};  ///< how far that is ahead of `now`; only for comparisons with others
+    bool closing = false;   ///< nobody new is let in
 };
 
 }  // namespace conch::core

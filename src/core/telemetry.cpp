@@ -10,6 +10,7 @@ namespace conch::core {
 namespace {
 
 constexpr std::size_t most_losses_by_name = 10;  // in the log, of each reason in a minute
+constexpr std::size_t most_deadlocks_told = 10;  // likewise
 
 /// Less than any work takes that a lock is for.
 constexpr duration at_once = std::chrono::microseconds{100};
@@ -58,6 +59,11 @@ void telemetry::wait_ended(const wait_span& w, bool only_tries) {
         told.result = result;
         observer_->waited(told);
     }
+}
+
+void telemetry::deadlock(std::string_view cycle) {
+    ++counters.deadlocks;
+    warn("deadlock", cycle, {}, most_deadlocks_told);
 }
 
 void telemetry::lost(std::string_view name, errc why) {

@@ -6,6 +6,7 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace conch::impl {
@@ -28,6 +29,8 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       tls_{make_tls(settings_)},
       engine_{settings_, id_, seed},
       connections_(engine_.links()) {
+    engine_.set_wall_clock(std::chrono::system_clock::now().time_since_epoch() -
+                           clock::now().time_since_epoch());
     join_context();
 }
 

@@ -109,6 +109,8 @@ public:
 
     // The driver's side.
 
+    /// How far the wall clock is ahead of the times that this is given.
+    void set_wall_clock(duration ahead) noexcept { env_.wall_clock = ahead; }
     /// So many acquires, or releases, of one write at least leave as one script.
     void join_from(std::size_t fewest) noexcept { servers_.join_from(fewest); }
     /// How many connections there may be, a number that grows: each is known by its place, and the

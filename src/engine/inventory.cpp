@@ -23,6 +23,7 @@ inventory lock_engine::belongings() const noexcept {
             .level_changes = slots_.nesting.changes(),
             .downgrades = slots_.downgrading.on_their_way(),
             .notes = slots_.noting.on_their_way(),
+            .watched_waits = slots_.watched(),
             .queries = queries_.live() + lookouts_.live() + questions_.live(),
             .permit_requests = limiters_.requests.live() + counters_.waiters.live(),
             .counter_changes = counters_.changing(),

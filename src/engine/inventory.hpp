@@ -18,6 +18,7 @@ struct inventory {
     std::size_t level_changes = 0;
     std::size_t downgrades = 0;
     std::size_t notes = 0;
+    std::size_t watched_waits = 0;  ///< for deadlocks; and commands about them
     std::size_t queries = 0;
     std::size_t permit_requests = 0;
     std::size_t counter_changes = 0;

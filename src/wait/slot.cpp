@@ -73,6 +73,10 @@ void slot::acquire(waiter& w, duration wait) {
         leave(w, errc::timed_out, !link().ready());
         return;
     }
+    if (all().would_deadlock(w)) {
+        leave(w, errc::deadlock);
+        return;
+    }
     if (follows_release() && !w.no_wait) {
         pass_or_owe();
     }
@@ -110,6 +114,7 @@ void slot::left(waiter& w, error_code why, const acquisition* granted_) {
         pass_try_on(w);
     }
     queue::leave(w, env().timers);
+    all().wait_ended(w);
     env().telemetry.wait_ended({.name = name(),
                                 .number = granted_ ? granted_->number : 0,
                                 .began = w.since,
@@ -203,6 +208,7 @@ void slot::advance() {
 }
 
 void slot::hold_ended(acquisition& a, bool passed_on) {
+    all().hold_ended(a);
     if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
         return;
     }
@@ -274,6 +280,7 @@ bool slot::can_hand_over(const acquisition& a) noexcept {
 }
 
 void slot::hand_over(acquisition& a) {
+    all().hold_ended(a);
     acquisitions_.end_hold(a);
     contest_->turns.passed();
     ++env().telemetry.counters.hand_offs;

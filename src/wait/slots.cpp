@@ -13,7 +13,10 @@ constexpr duration between_polls = std::chrono::microseconds{300};
 }  // namespace
 
 slots::slots(core::environment& e, completions& d, topology::servers& s, std::string_view client_id)
-    : holds{e, d, s, client_id, slot::on_holds}, env{e}, done{d} {}
+    : holds{e, d, s, client_id, slot::on_holds},
+      env{e},
+      done{d},
+      deadlocks_{e.settings.deadlock_detection ? std::make_unique<deadlocks>(*this) : nullptr} {}
 
 slots::~slots() { CONCH_CHECK(names.empty()); }
 

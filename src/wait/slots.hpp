@@ -6,6 +6,7 @@
 #include "core/pool.hpp"
 #include "hold/holds.hpp"
 #include "wait/contest.hpp"
+#include "wait/deadlocks.hpp"
 #include "wait/slot.hpp"
 #include "wait/waiter.hpp"
 #include "wait/wanted_lately.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -55,8 +57,32 @@ public:
     core::pool<contest> contests{};
     wanted_lately wanted{};
 
+    // For what is found in `config::deadlock_detection`.
+
+    /// If not, it is a wait from now on.
+    bool would_deadlock(waiter& w) { return deadlocks_ && !deadlocks_->wait_began(w); }
+    void wait_ended(const waiter& w) {
+        if (deadlocks_) {
+            deadlocks_->wait_ended(w);
+        }
+    }
+    void hold_began(const acquisition& a) {
+        if (deadlocks_) {
+            deadlocks_->hold_began(a);
+        }
+    }
+    void hold_ended(const acquisition& a) {
+        if (deadlocks_) {
+            deadlocks_->hold_ended(a);
+        }
+    }
+    /// Waits that it looks at, and commands for them.
+    std::size_t watched() const noexcept { return deadlocks_ ? deadlocks_->live() : 0; }
+
 private:
     slot& slot_of(const impl::spec_ptr& spec);
+
+    std::unique_ptr<deadlocks> deadlocks_{};  ///< null: they are not looked for
 
     core::pool<slot> slots_{};
     std::vector<slot*> idle_{};

@@ -239,6 +239,7 @@ void slot::granted(acquisition& a) {
 
 void slot::begin_hold(acquisition& a) {
     acquisitions_.begin_hold(a);
+    all().hold_began(a);
     a.in_line = false;
     a.granted_at = env().now;
     rides_ = 0;

@@ -89,7 +89,8 @@ private:
     void look_at_rest(const engine::inventory& i, std::uint64_t links) {
         const std::uint64_t all = i.pending + i.acquisitions + i.levels + i.waiters + i.watchers +
                                   i.extensions + i.level_changes + i.downgrades + i.notes +
-                                  i.queries + i.permit_requests + i.slots + i.limiters + i.renewals;
+                                  i.watched_waits + i.queries + i.permit_requests + i.slots +
+                                  i.limiters + i.renewals;
         limit(all, 0, "things kept for nobody");
         limit(i.timers, timers_of(links), "timers for nobody");
     }

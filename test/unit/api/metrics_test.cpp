@@ -72,6 +72,7 @@ TEST(metrics, tells_the_outcomes_of_waits_apart) {
     wait(m, "a", 1ms, errc::timed_out);
     wait(m, "a", 1ms, boost::asio::error::operation_aborted);
     wait(m, "a", 1ms, errc::not_connected);
+    wait(m, "a", 1ms, errc::deadlock);
     wait(m, "a", 1ms, errc::wrong_type);
     const class_metrics c = m.snapshot().classes.at(0);
     for (std::size_t i = 0; i < c.waits.size(); ++i) {

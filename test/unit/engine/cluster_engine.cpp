@@ -50,7 +50,8 @@ cluster_engine::~cluster_engine() {
 bool cluster_engine::nothing_is_left() const {
     const engine::inventory i = engine.belongings();
     return i.pending + i.acquisitions + i.levels + i.waiters + i.watchers + i.extensions +
-               i.level_changes + i.downgrades + i.notes + i.queries + i.slots + i.renewals ==
+               i.level_changes + i.downgrades + i.notes + i.watched_waits + i.queries + i.slots +
+               i.renewals ==
            0;
 }
 

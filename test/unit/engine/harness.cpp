@@ -19,8 +19,9 @@ config quiet() {
     return c;
 }
 
-engine_harness::engine_harness(config c, std::uint64_t seed, std::size_t place)
-    : settings{std::move(c)}, engine{settings, "c", seed}, place_{place} {
+engine_harness::engine_harness(config c, std::uint64_t seed, std::size_t place,
+                               std::string_view client_id)
+    : settings{std::move(c)}, engine{settings, client_id, seed}, place_{place} {
     turn();
 }
 
@@ -32,6 +33,7 @@ engine_harness::~engine_harness() {
     }
     EXPECT_EQ(engine.next_deadline(), core::never);
     EXPECT_TRUE(place_ >= engine.links() || !engine.has_output(place_));
+    EXPECT_EQ(engine.belongings().watched_waits, 0u);
     const stats s = counters();
     EXPECT_EQ(s.slots_now, 0u);
     EXPECT_EQ(s.subscriptions_now, 0u);

@@ -44,7 +44,8 @@ public:
     static constexpr std::string_view run_id = "1111";
 
     /// `place`: which of the engine's connections this hand plays; the others are never made.
-    explicit engine_harness(config c = quiet(), std::uint64_t seed = 1, std::size_t place = 0);
+    explicit engine_harness(config c = quiet(), std::uint64_t seed = 1, std::size_t place = 0,
+                            std::string_view client_id = "c");
     engine_harness(const engine_harness&) = delete;
     engine_harness& operator=(const engine_harness&) = delete;
     ~engine_harness();

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who waits for whom within this client.
+#include "wait/deadlocks.hpp"
+
+#include "wait/cycle_text.hpp"
+#include "wait/slots.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace conch::lock {
+namespace {
+
+/// A longer way is left to the looks at the servers.
+constexpr std::size_t most_steps = 256;
+
+constexpr duration shortest_interval = std::chrono::milliseconds{5};
+
+/// One that waits for the holder that the wait is blocked by.
+struct step {
+    const waiter* w;
+    std::size_t before;
+};
+
+// What is being downgraded lets readers in, and those of its owner if it is not done.
+bool blocks(const acquisition& a, const waiter& w) noexcept {
+    const bool is_a_readers = protocol::is_shared(*a.spec);
+    const bool may_admit = a.two_fields && (w.shared() || a.terms.owner == w.terms.owner);
+    return a.holds && !(is_a_readers && w.shared()) && !(may_admit && !is_a_readers);
+}
+
+bool matters(const waiter& w) noexcept {
+    return w.terms.owner != 0 && !w.no_wait;  // who wants permits has none
+}
+
+template <typename T>
+void take_out(std::vector<T>& from, const T& what) {
+    from.erase(std::remove(from.begin(), from.end(), what), from.end());
+}
+
+}  // namespace
+
+deadlocks::deadlocks(slots& all) noexcept : all_{all}, tick_{this, &deadlocks::on_tick} {}
+
+deadlocks::~deadlocks() { all_.env.timers.cancel(tick_); }
+
+bool deadlocks::closes_cycle(const waiter& w) const {
+    std::vector<step> steps{{&w, 0}};
+    const acquisition* last = nullptr;
+    std::size_t at = 0;
+    const auto visit = [&](const acquisition& a) {
+        if (last || a.terms.owner == 0 || !blocks(a, *steps[at].w)) {
+            return;
+        }
+        if (a.terms.owner == w.terms.owner) {
+            last = &a;
+            return;
+        }
+        for (const hunt* h : parties_.at(a.terms.owner).waits) {
+            const bool known = std::any_of(steps.begin(), steps.end(),
+                                           [&](const step& s) { return s.w == h->of; });
+            if (!known && steps.size() < most_steps) {
+                steps.push_back({h->of, at});
+            }
+        }
+    };
+    for (; at < steps.size(); ++at) {
+        all_.names.for_each_of(*steps[at].w->spec,
+                               [&](lock_name& n) { n.for_each_acquisition(visit); });
+        if (last) {
+            break;
+        }
+    }
+    if (!last) {
+        return false;
+    }
+    const std::string& here = all_.env.settings.client_name;
+    std::vector<cycle_link> back;
+    for (; at != 0; at = steps[at].before) {
+        back.push_back({.who = here, .wants = steps[at].w->spec->name()});
+    }
+    std::reverse(back.begin(), back.end());
+    all_.env.telemetry.deadlock(cycle_text({.who = here, .wants = w.spec->name()}, back));
+    return true;
+}
+
+bool deadlocks::wait_began(waiter& w) {
+    if (!matters(w)) {
+        return true;
+    }
+    if (closes_cycle(w)) {
+        return false;
+    }
+    using std::chrono::milliseconds;
+    party& p = parties_[w.terms.owner];
+    const auto began = w.since.time_since_epoch() + all_.env.wall_clock;
+    hunt& h = hunts_.make(*this, w, p, ++last_number_,
+                          std::chrono::duration_cast<milliseconds>(began).count());
+    p.waits.push_back(&h);
+    waits_.push_back(&h);
+    if (!tick_.armed()) {
+        all_.env.timers.set(tick_, core::after(all_.env.now, interval()));
+    }
+    return true;
+}
+
+void deadlocks::wait_ended(const waiter& w) {
+    if (!matters(w)) {
+        return;
+    }
+    party& p = parties_[w.terms.owner];
+    const auto found =
+        std::find_if(p.waits.begin(), p.waits.end(), [&](const hunt* h) { return h->of == &w; });
+    if (found != p.waits.end()) {
+        hunt& h = **found;
+        p.waits.erase(found);
+        take_out(waits_, &h);
+        end_hunt(h);
+    }
+    if (p.waits.empty()) {
+        end_notices(p);
+    }
+    forget_idle(w.terms.owner);
+    if (waits_.empty()) {
+        all_.env.timers.cancel(tick_);
+    }
+}
+
+void deadlocks::hold_began(const acquisition& a) {
+    if (a.terms.owner != 0) {
+        parties_[a.terms.owner].holds.push_back(&a);
+    }
+}
+
+void deadlocks::hold_ended(const acquisition& a) {
+    if (a.terms.owner == 0) {
+        return;
+    }
+    party& p = parties_[a.terms.owner];
+    take_out(p.holds, &a);
+    const auto found = std::find_if(p.notices.begin(), p.notices.end(),
+                                    [&](const notice* n) { return n->number == a.number; });
+    if (found != p.notices.end()) {
+        notice& n = **found;
+        p.notices.erase(found);
+        end_notice(n);
+    }
+    forget_idle(a.terms.owner);
+}
+
+void deadlocks::forget_idle(std::uint64_t owner) {
+    const auto found = parties_.find(owner);
+    if (found != parties_.end() && found->second.waits.empty() && found->second.holds.empty()) {
+        parties_.erase(found);
+    }
+}
+
+// The second refresh after a look comes within half a poll interval, and a look sees it within
+// another quarter.
+duration deadlocks::interval() const noexcept {
+    return std::max(all_.poll_interval() / 4, shortest_interval);
+}
+
+void deadlocks::on_tick(void* self) { static_cast<deadlocks*>(self)->tick(); }
+
+// What waits for less than an interval tells and asks nothing.
+void deadlocks::tick() {
+    const core::environment& env = all_.env;
+    all_.env.timers.set(tick_, core::after(env.now, interval()));
+    for (hunt* const h : waits_) {
+        if (h->by.holds.empty() || env.now - h->of->since < interval()) {
+            continue;
+        }
+        tell(h->by);
+        if (!h->looks) {
+            look(*h);
+        }
+    }
+}
+
+}  // namespace conch::lock
