@@ -211,18 +211,23 @@ struct config {
     unsigned max_passes = 64;
     /// The same in time: a streak that is so old ends with the next release. Default 100 ms.
     duration max_pass_time = std::chrono::milliseconds{100};
-    /// Waits that would never end are told so: each holder waits for the next one, and the last of
-    /// them for the first. Of those that wait, the one that began last ends with `errc::deadlock`:
-    /// at once where all of them are of this client, else within two `max_poll_interval` and some
-    /// round trips. `log` gets the whole cycle in words.
+    /// Looks for owners that wait for each other in a circle: each waits for a lock that the next
+    /// one holds, and none of these waits would ever end. The acquire that began last then ends
+    /// with `errc::deadlock`: at once where all of them are of this client, else within two poll
+    /// intervals and some round trips. That interval is the longest `max_poll_interval` of the
+    /// clients in the circle. `log` gets the whole circle in words. Default: off.
     ///
-    /// Only acquisitions with a `lock_options::owner` count, which says what is held by whom that
-    /// waits: an owner is taken to release nothing while it waits. Those of other clients count if
-    /// they look for deadlocks too. While an owner that holds locks waits, four times in each
-    /// `max_poll_interval` the client writes beside each of them what it waits for (a key
-    /// `conch_wait:{NAME}:HOLDER`, which expires), and reads who holds that and what they wait for.
-    /// Nobody waits for any one of several permits or readers alone: a wait for a `semaphore`, and
-    /// that of a reader behind other readers, are part of no cycle. Default: off.
+    /// Both the hold and the wait must have a `lock_options::owner`, and both clients must look for
+    /// deadlocks. An owner is taken to release nothing while it waits. A writer waits for each
+    /// reader. No part of a circle are holds that end by themselves (`renew` off, `max_hold`,
+    /// `progress_within`), waits for a `semaphore`, and those of a reader that only a waiting
+    /// writer keeps out; between clients also waits of less than about one and a half
+    /// `max_poll_interval`.
+    ///
+    /// While an owner that holds locks waits, four times in each `max_poll_interval` the client
+    /// writes beside each of them what it waits for (a key `conch_wait:{NAME}:HOLDER`, which
+    /// expires), and at most as often it reads who holds that and what they wait for. With many
+    /// such waits and holds it pauses for 1 ms for each of them, if that is longer.
     bool deadlock_detection = false;
     /// So many operations may be pending in this client; more fail with `errc::overloaded`.
     /// From 1; default 1,000,000.

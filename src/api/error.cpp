@@ -69,7 +69,8 @@ const char* text(errc e) noexcept {
             return "invalid option: progress_within must be from 100 ms to 30 days, with renewal "
                    "on";
         case errc::deadlock:
-            return "the wait would never end: who holds the lock waits for what this owner holds";
+            return "the wait would never end: this owner and the holder of the lock are in a "
+                   "circle of owners that wait for each other";
     }
     return "unknown error";
 }

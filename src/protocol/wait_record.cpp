@@ -100,11 +100,11 @@ std::string text_of(const wait_record& r) {
 
 std::optional<wait_record> read_wait_record(std::string_view text) {
     wait_record r;
-    const bool known = take_word(text) == version;
+    const bool known = text.size() <= longest_wait_record && take_word(text) == version;
     const auto epoch = take_number<std::uint64_t>(text);
     const auto refresh = take_number<std::uint64_t>(text);
     r.who = take_word(text);
-    if (!known || !epoch || !refresh || text.size() > longest_wait_record) {
+    if (!known || !epoch || !refresh) {
         return std::nullopt;
     }
     r.epoch = *epoch;

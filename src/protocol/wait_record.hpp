@@ -31,7 +31,7 @@ struct wait_record {
     std::vector<told_wait> waits{};
 };
 
-/// A longer record is not read: the rest of the waits is left out.
+/// A longer one is not read. So the rest of too many waits is left out.
 inline constexpr std::size_t longest_wait_record = 16u << 10;
 
 /// Where that of a holder of this lock is. `holder`: its field, without any suffix.

@@ -12,8 +12,12 @@
 namespace conch::lock {
 namespace {
 
-/// One look meets no more of them.
+/// One look meets no more of them, and asks what so many holders wait for.
 constexpr std::size_t most_members = 64;
+
+/// After so many looks in vain the pause is doubled, up to a poll interval.
+constexpr unsigned looks_at_full_pace = 4;
+constexpr unsigned most_doublings = 2;
 
 /// A client's id, from the field of one of its holders.
 std::string_view client_of(std::string_view field) noexcept {
@@ -60,8 +64,12 @@ const wire::call_type deadlocks::record_type{
     .encode =
         [](wire::call& c, resp::writer& w) {
             const auto& h = static_cast<const hunt&>(c);
-            w.command(2).arg("GET").arg(
-                protocol::wait_key(*h.looked_at().wanted, h.holders.back()));
+            // Anybody may have written something there, however long.
+            w.command(4)
+                .arg("GETRANGE")
+                .arg(protocol::wait_key(*h.looked_at().wanted, h.holders[h.asked]))
+                .arg(0)
+                .arg(protocol::longest_wait_record);
         },
     .done =
         [](wire::call& c, const wire::outcome& o) {
@@ -77,6 +85,7 @@ void deadlocks::answered(hunt& h, const wire::outcome& o,
     } else if (o.lost()) {
         home.looked_in_vain(h);
     } else {
+        home.warn_if_refused(*h.looked_at().wanted, o);
         (home.*read)(h, o.reply);
     }
 }
@@ -84,6 +93,8 @@ void deadlocks::answered(hunt& h, const wire::outcome& o,
 void deadlocks::look(hunt& h) {
     h.looks = true;
     h.met.clear();
+    h.holders.clear();
+    h.asked = 0;
     h.at = cycle_member::hunter;
     ask(h, holders_type);
 }
@@ -105,11 +116,12 @@ void deadlocks::read_holders(hunt& h, const resp::value& reply) {
             const std::string_view field = protocol::plain_field(left.substr(0, end));
             left.remove_prefix(std::min(end + 1, left.size()));
             if (const std::uint64_t number = own_number(h, field)) {
-                h.holders.clear();
                 came_round(h, number);
                 return;
             }
-            if (!field.empty()) {
+            const bool is_new =
+                std::find(h.holders.begin(), h.holders.end(), field) == h.holders.end();
+            if (!field.empty() && is_new && h.holders.size() < most_members) {
                 h.holders.emplace_back(field);
             }
         }
@@ -118,8 +130,7 @@ void deadlocks::read_holders(hunt& h, const resp::value& reply) {
 }
 
 void deadlocks::read_record(hunt& h, const resp::value& reply) {
-    const std::string field = std::move(h.holders.back());
-    h.holders.pop_back();
+    const std::string& field = h.holders[h.asked++];
     if (auto record = protocol::read_wait_record(reply.text())) {
         for (protocol::told_wait& w : record->waits) {
             if (leads_on(h, field, w)) {
@@ -136,7 +147,7 @@ void deadlocks::read_record(hunt& h, const resp::value& reply) {
 }
 
 void deadlocks::next(hunt& h) {
-    if (!h.holders.empty()) {
+    if (h.asked < h.holders.size()) {
         ask(h, record_type);
         return;
     }
@@ -178,6 +189,8 @@ void deadlocks::came_round(hunt& h, std::uint64_t closed_by) {
         cycle.push_back(h.met[i]);
     }
     std::reverse(cycle.begin(), cycle.end());
+    h.looks = false;
+    h.in_vain = 0;
     const bool is_known =
         h.sure != hunt::stage::nothing && h.closed_by == closed_by &&
         std::equal(cycle.begin(), cycle.end(), h.cycle.begin(), h.cycle.end(), &is_same);
@@ -185,10 +198,11 @@ void deadlocks::came_round(hunt& h, std::uint64_t closed_by) {
         h.sure = hunt::stage::once;
         h.closed_by = closed_by;
         h.cycle = std::move(cycle);
-        look(h);
+        if (std::exchange(h.may_repeat, false)) {
+            look(h);
+        }
         return;
     }
-    h.looks = false;
     if (h.sure == hunt::stage::once) {
         h.sure = hunt::stage::counted;
         h.cycle = std::move(cycle);
@@ -212,11 +226,15 @@ void deadlocks::found(hunt& h) {
 
 void deadlocks::looked_in_vain(hunt& h) noexcept {
     h.looks = false;
-    h.holders.clear();
+    const unsigned doublings = std::min(h.in_vain / looks_at_full_pace, most_doublings);
+    h.pause = static_cast<std::uint8_t>((1u << doublings) - 1);
+    h.in_vain =
+        static_cast<std::uint8_t>(std::min(h.in_vain + 1u, looks_at_full_pace * most_doublings));
 }
 
 void deadlocks::end_hunt(hunt& h) {
     h.of = nullptr;
+    static_cast<hunt_hook&>(h).unlink();
     if (h.where == wire::call::state::waiting) {
         all_.servers.withdraw(h);
     }

@@ -4,6 +4,7 @@
 #include "wait/slots.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,8 +14,10 @@
 namespace conch::lock {
 namespace {
 
-/// A record that is not refreshed is gone after so many poll intervals.
-constexpr int kept = 3;
+/// A record that is not refreshed so often in a row is gone.
+constexpr int most_missed = 12;
+
+constexpr duration shortest_kept = std::chrono::seconds{1};
 
 /// Of one owner. Who waits for others of its holds is in no cycle that is found.
 constexpr std::size_t most_notices = 100;
@@ -35,12 +38,12 @@ const wire::call_type deadlocks::tell_type{
         [](wire::call& c, resp::writer& w) {
             auto& n = static_cast<notice&>(c);
             const slots& all = n.home.all_;
-            const std::uint8_t moves = n.home.all_.servers.serving(n.held->hash_slot()).moves();
-            if (std::exchange(n.moves, moves) != moves) {
+            const told_server now = n.home.server_of(*n.held);
+            if (std::exchange(n.server, now) != now) {
                 n.epoch = ++n.home.last_number_;
             }
             protocol::wait_record r{.epoch = n.epoch,
-                                    .refresh = ++n.refresh,
+                                    .refresh = n.refresh + 1,
                                     .who = all.env.settings.client_name,
                                     .waits = {}};
             for (const hunt* const h : n.of->waits) {
@@ -51,7 +54,7 @@ const wire::call_type deadlocks::tell_type{
                 .arg(key_of(n, all.field_prefix))
                 .arg(protocol::text_of(r))
                 .arg("PX")
-                .arg(core::ceil_millis(kept * all.poll_interval()));
+                .arg(core::ceil_millis(n.home.kept()));
         },
     .done =
         [](wire::call& c, const wire::outcome& o) {
@@ -78,7 +81,22 @@ const wire::call_type deadlocks::end_type{
 };
 
 notice::notice(deadlocks& d, const acquisition& a, const party& p, std::uint64_t e)
-    : wire::call{deadlocks::tell_type}, home{d}, held{a.spec}, number{a.number}, of{&p}, epoch{e} {}
+    : wire::call{deadlocks::tell_type},
+      home{d},
+      held{a.spec},
+      number{a.number},
+      of{&p},
+      epoch{e},
+      server{d.server_of(*held)} {}
+
+told_server deadlocks::server_of(const impl::lock_spec& held) const noexcept {
+    const wire::link& at = all_.servers.serving(held.hash_slot());
+    return {&at, at.moves()};
+}
+
+duration deadlocks::kept() const noexcept {
+    return std::max(most_missed * interval(), shortest_kept);
+}
 
 void deadlocks::tell(party& p) {
     for (const acquisition* const a : p.holds) {
@@ -95,15 +113,21 @@ void deadlocks::tell(party& p) {
     }
 }
 
+// What was refused was not written: the next one has its number.
 void deadlocks::told(notice& n, const wire::outcome& o) {
-    if (o.refused()) {
-        all_.env.telemetry.warn("deadlocks with others are not found", n.held->name(),
-                                o.reply.text());
-    }
+    n.refresh += o.answered() ? 1 : 0;
     if (!n.of) {
         end_notice(n, o.lost());
     } else if (o.lost()) {
         n.epoch = ++last_number_;
+    } else {
+        warn_if_refused(*n.held, o);
+    }
+}
+
+void deadlocks::warn_if_refused(const impl::lock_spec& l, const wire::outcome& o) {
+    if (o.refused()) {
+        all_.env.telemetry.warn("deadlocks with others are not found", l.name(), o.reply.text());
     }
 }
 
@@ -114,10 +138,12 @@ void deadlocks::end_notices(party& p) {
     p.notices.clear();
 }
 
-// What was written is taken back; a lost connection leaves that to the record's time to live.
+// What was written is taken back; a lost connection leaves that to the record's time to live. One
+// that is on its way comes here again with its answer.
 void deadlocks::end_notice(notice& n, bool lost) {
     n.of = nullptr;
-    if (n.where == wire::call::state::written) {
+    n.abandon();
+    if (n.abandoned()) {
         return;
     }
     if (n.where == wire::call::state::waiting) {

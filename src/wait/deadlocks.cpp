@@ -16,11 +16,19 @@ constexpr std::size_t most_steps = 256;
 
 constexpr duration shortest_interval = std::chrono::milliseconds{5};
 
+/// So that a client sends no more than a few thousand commands about deadlocks in a second.
+constexpr duration between_commands = std::chrono::milliseconds{1};
+
 /// One that waits for the holder that the wait is blocked by.
 struct step {
     const waiter* w;
     std::size_t before;
 };
+
+// Else it ends by itself, and so does a wait for it.
+bool lasts(const acquisition& a) noexcept {
+    return a.terms.renew && a.ends == core::never && !a.progress;
+}
 
 // What is being downgraded lets readers in, and those of its owner if it is not done.
 bool blocks(const acquisition& a, const waiter& w) noexcept {
@@ -33,11 +41,6 @@ bool matters(const waiter& w) noexcept {
     return w.terms.owner != 0 && !w.no_wait;  // who wants permits has none
 }
 
-template <typename T>
-void take_out(std::vector<T>& from, const T& what) {
-    from.erase(std::remove(from.begin(), from.end(), what), from.end());
-}
-
 }  // namespace
 
 deadlocks::deadlocks(slots& all) noexcept : all_{all}, tick_{this, &deadlocks::on_tick} {}
@@ -45,18 +48,25 @@ deadlocks::deadlocks(slots& all) noexcept : all_{all}, tick_{this, &deadlocks::o
 deadlocks::~deadlocks() { all_.env.timers.cancel(tick_); }
 
 bool deadlocks::closes_cycle(const waiter& w) const {
+    if (!matters(w)) {
+        return false;
+    }
     std::vector<step> steps{{&w, 0}};
     const acquisition* last = nullptr;
     std::size_t at = 0;
     const auto visit = [&](const acquisition& a) {
-        if (last || a.terms.owner == 0 || !blocks(a, *steps[at].w)) {
+        if (last || a.terms.owner == 0 || !lasts(a) || !blocks(a, *steps[at].w)) {
             return;
         }
         if (a.terms.owner == w.terms.owner) {
             last = &a;
             return;
         }
-        for (const hunt* h : parties_.at(a.terms.owner).waits) {
+        const auto p = parties_.find(a.terms.owner);
+        if (p == parties_.end()) {
+            return;
+        }
+        for (const hunt* h : p->second.waits) {
             const bool known = std::any_of(steps.begin(), steps.end(),
                                            [&](const step& s) { return s.w == h->of; });
             if (!known && steps.size() < most_steps) {
@@ -84,39 +94,33 @@ bool deadlocks::closes_cycle(const waiter& w) const {
     return true;
 }
 
-bool deadlocks::wait_began(waiter& w) {
-    if (!matters(w)) {
-        return true;
+void deadlocks::wait_began(waiter& w) {
+    if (!matters(w) || w.watched) {
+        return;
     }
-    if (closes_cycle(w)) {
-        return false;
-    }
+    w.watched = true;
     using std::chrono::milliseconds;
     party& p = parties_[w.terms.owner];
     const auto began = w.since.time_since_epoch() + all_.env.wall_clock;
     hunt& h = hunts_.make(*this, w, p, ++last_number_,
                           std::chrono::duration_cast<milliseconds>(began).count());
     p.waits.push_back(&h);
-    waits_.push_back(&h);
+    waits_.push_back(h);
     if (!tick_.armed()) {
         all_.env.timers.set(tick_, core::after(all_.env.now, interval()));
     }
-    return true;
 }
 
 void deadlocks::wait_ended(const waiter& w) {
-    if (!matters(w)) {
+    if (!w.watched) {
         return;
     }
-    party& p = parties_[w.terms.owner];
+    party& p = parties_.at(w.terms.owner);
     const auto found =
         std::find_if(p.waits.begin(), p.waits.end(), [&](const hunt* h) { return h->of == &w; });
-    if (found != p.waits.end()) {
-        hunt& h = **found;
-        p.waits.erase(found);
-        take_out(waits_, &h);
-        end_hunt(h);
-    }
+    hunt& h = **found;
+    p.waits.erase(found);
+    end_hunt(h);
     if (p.waits.empty()) {
         end_notices(p);
     }
@@ -127,7 +131,7 @@ void deadlocks::wait_ended(const waiter& w) {
 }
 
 void deadlocks::hold_began(const acquisition& a) {
-    if (a.terms.owner != 0) {
+    if (a.terms.owner != 0 && lasts(a)) {
         parties_[a.terms.owner].holds.push_back(&a);
     }
 }
@@ -137,7 +141,7 @@ void deadlocks::hold_ended(const acquisition& a) {
         return;
     }
     party& p = parties_[a.terms.owner];
-    take_out(p.holds, &a);
+    std::erase(p.holds, &a);
     const auto found = std::find_if(p.notices.begin(), p.notices.end(),
                                     [&](const notice* n) { return n->number == a.number; });
     if (found != p.notices.end()) {
@@ -158,7 +162,8 @@ void deadlocks::forget_idle(std::uint64_t owner) {
 // The second refresh after a look comes within half a poll interval, and a look sees it within
 // another quarter.
 duration deadlocks::interval() const noexcept {
-    return std::max(all_.poll_interval() / 4, shortest_interval);
+    const duration pace = static_cast<duration::rep>(live()) * between_commands;
+    return std::max({all_.poll_interval() / 4, pace, shortest_interval});
 }
 
 void deadlocks::on_tick(void* self) { static_cast<deadlocks*>(self)->tick(); }
@@ -167,14 +172,20 @@ void deadlocks::on_tick(void* self) { static_cast<deadlocks*>(self)->tick(); }
 void deadlocks::tick() {
     const core::environment& env = all_.env;
     all_.env.timers.set(tick_, core::after(env.now, interval()));
-    for (hunt* const h : waits_) {
-        if (h->by.holds.empty() || env.now - h->of->since < interval()) {
+    for (hunt& h : waits_) {
+        if (h.by.holds.empty() || env.now - h.of->since < interval()) {
             continue;
         }
-        tell(h->by);
-        if (!h->looks) {
-            look(*h);
+        tell(h.by);
+        if (h.looks) {
+            continue;
         }
+        if (h.pause > 0) {
+            --h.pause;
+            continue;
+        }
+        h.may_repeat = true;
+        look(h);
     }
 }
 

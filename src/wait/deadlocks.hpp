@@ -10,6 +10,8 @@
 
 #include <conch/clock.hpp>
 
+#include <boost/intrusive/list.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -33,6 +35,14 @@ struct party {
     std::vector<notice*> notices{};  ///< one of each of its holds, or none
 };
 
+/// Which server has what was told.
+struct told_server {
+    const wire::link* link;
+    std::uint8_t moves;  ///< how many times another one took its place
+
+    friend bool operator==(const told_server&, const told_server&) = default;
+};
+
 /// Tells a server what the owner of a hold waits for, as long as it holds and waits. One command at
 /// a time is on its way.
 struct notice : wire::call {
@@ -43,8 +53,8 @@ struct notice : wire::call {
     const std::uint64_t number;  ///< of the acquisition
     const party* of;             ///< null: nothing is told any more
     std::uint64_t epoch;
-    std::uint64_t refresh = 0;
-    std::uint8_t moves = 0;  ///< of the link, when it was last told
+    std::uint64_t refresh = 0;  ///< how many were answered
+    told_server server;
 };
 
 /// It holds what the one before it waits for, and waits itself.
@@ -59,10 +69,14 @@ struct cycle_member {
     protocol::told_wait wait;
 };
 
+using hunt_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct by_wait>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 /// Looks, for one wait, for a way from it over holders that wait, back to its owner. Only a wait
 /// that began after all others of the cycle finds that: so each cycle has one victim. One command
 /// at a time is on its way.
-struct hunt : wire::call {
+struct hunt : wire::call, hunt_hook {
     /// How often the cycle was seen.
     enum class stage : std::uint8_t {
         nothing,
@@ -78,10 +92,16 @@ struct hunt : wire::call {
     waiter* of;  ///< null once its wait ended
     party& by;
     const protocol::told_wait wait;
-    bool looks = false;  ///< a look is not at its end yet
+    bool looks = false;        ///< a look is not at its end yet
+    bool may_repeat = false;   ///< one more look may follow at once
+    std::uint8_t in_vain = 0;  ///< so many looks in a row found no cycle
+    std::uint8_t pause = 0;    ///< so many more ticks pass without a look
 
-    std::vector<cycle_member> met{};        ///< in this look
-    std::vector<std::string> holders{};     ///< of whom it is not known yet whether they wait
+    // In this look.
+
+    std::vector<cycle_member> met{};
+    std::vector<std::string> holders{};     ///< of all locks that were looked at
+    std::size_t asked = 0;                  ///< of so many of them it is known what they wait for
     std::size_t at = cycle_member::hunter;  ///< whose wait is looked at
 
     stage sure = stage::nothing;
@@ -93,9 +113,10 @@ struct hunt : wire::call {
 /// them are of this client, else with the help of records beside the locks that are held.
 ///
 /// A record may be out of date. What a look finds was there at some time of the look; and is found
-/// again, refreshed twice after that look: so that all waits and all holds of the cycle were there
-/// when the first look came to its end. (A refresh is told after the one before it was written: of
-/// two that come after a moment, the second was also told after it.)
+/// again by the next look, and later, refreshed twice since that one: so that all waits and all
+/// holds of the cycle were there when the first look came to its end. (A refresh is told after the
+/// one before it was written: of two that are written after a moment, the second was also told
+/// after it.)
 class deadlocks {
 public:
     explicit deadlocks(slots& all) noexcept;
@@ -103,10 +124,13 @@ public:
     deadlocks& operator=(const deadlocks&) = delete;
     ~deadlocks();
 
-    // For the slots. Waits and holds without an owner are of no interest.
+    // For the slots. Waits and holds without an owner are of no interest; nor are holds that end by
+    // themselves, as what waits for them does not wait for ever.
 
-    /// False: it would never end, for which the log gets the reason.
-    bool wait_began(waiter& w);
+    /// A wait that begins would never end, for which the log gets the reason.
+    bool closes_cycle(const waiter& w) const;
+    /// From now on it waits for others; no-op if it did before.
+    void wait_began(waiter& w);
     void wait_ended(const waiter& w);
     void hold_began(const acquisition& a);
     void hold_ended(const acquisition& a);
@@ -123,8 +147,11 @@ private:
     static void answered(hunt& h, const wire::outcome& o,
                          void (deadlocks::*read)(hunt&, const resp::value&));
 
-    bool closes_cycle(const waiter& w) const;
     duration interval() const noexcept;
+    /// How long a record lives that is not refreshed.
+    duration kept() const noexcept;
+    told_server server_of(const impl::lock_spec& held) const noexcept;
+    void warn_if_refused(const impl::lock_spec& l, const wire::outcome& o);
     void tick();
     void forget_idle(std::uint64_t owner);
 
@@ -149,7 +176,10 @@ private:
 
     slots& all_;
     std::unordered_map<std::uint64_t, party> parties_{};  ///< by their owners
-    std::vector<hunt*> waits_{};                          ///< those that have not ended
+    /// Those that have not ended.
+    boost::intrusive::list<hunt, boost::intrusive::base_hook<hunt_hook>,
+                           boost::intrusive::constant_time_size<false>>
+        waits_{};
     core::pool<hunt> hunts_{};
     core::pool<notice> notices_{};
     std::uint64_t last_number_ = 0;  ///< of a wait or an epoch

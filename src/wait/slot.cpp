@@ -73,7 +73,10 @@ void slot::acquire(waiter& w, duration wait) {
         leave(w, errc::timed_out, !link().ready());
         return;
     }
-    if (all().would_deadlock(w)) {
+    w.queued = protocol::takes_permits(*spec) ? contending_ && has_waiters()
+                                              : has_waiters() || !acquisitions_.admit(w.shared());
+    // Of a line only the server knows who stands in it.
+    if ((w.queued || protocol::has_places(*spec)) && all().would_deadlock(w)) {
         leave(w, errc::deadlock);
         return;
     }
@@ -83,8 +86,6 @@ void slot::acquire(waiter& w, duration wait) {
     if (contest_) {
         contest_->end_grace();
     }
-    w.queued = protocol::takes_permits(*spec) ? contending_ && has_waiters()
-                                              : has_waiters() || !acquisitions_.admit(w.shared());
     queue_.join(w, wait, env().timers);
     if (!contending_) {
         advance();

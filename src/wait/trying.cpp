@@ -276,6 +276,8 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     const bool over = w.no_wait || w.overdue;
     if (over) {
         leave(w, errc::timed_out);
+    } else {
+        all().wait_began(w);
     }
     if (all_alike) {  // nobody overtakes one who waits
         end_tries(over ? permits : 0);

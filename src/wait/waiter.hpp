@@ -47,6 +47,7 @@ struct waiter : pending {
     bool tried : 1 = false;              ///< a try made for it was answered
     bool queued : 1 = false;             ///< behind others of this client
     bool overdue : 1 = false;            ///< its wait is over, and was prolonged
+    bool watched : 1 = false;            ///< `deadlocks` looks after its wait
     acquisition* trying = nullptr;  ///< the try that is on its way for it
     slot& home;
     impl::spec_ptr spec;

@@ -35,6 +35,8 @@ inline const std::vector<std::string>& conch_rights() {
         "+hlen", "+hgetall",
         // plain locks
         "+del", "+strlen",
+        // deadlocks
+        "+getrange",
         // read-write locks
         "+hget", "+hkeys",
         // fair locks

@@ -9,11 +9,12 @@ namespace {
 
 constexpr int last_part = static_cast<int>(wire::hash_slots) - 1;
 
-config settings_with(sharded_messages messages, log_sink warnings) {
+config settings_with(sharded_messages messages, log_sink warnings, bool looks_for_deadlocks) {
     config c = cluster_settings(2);
     c.cluster->sharded = messages;
     c.log = std::move(warnings);
     c.least_log_level = log_level::warning;
+    c.deadlock_detection = looks_for_deadlocks;
     return c;
 }
 
@@ -31,8 +32,8 @@ std::string parts(std::string_view owner, std::string_view other) {
 }  // namespace
 
 cluster_engine::cluster_engine(const replica_options& usual, sharded_messages messages,
-                               log_sink warnings)
-    : settings{settings_with(messages, std::move(warnings))}, usual_{usual} {
+                               log_sink warnings, bool looks_for_deadlocks)
+    : settings{settings_with(messages, std::move(warnings), looks_for_deadlocks)}, usual_{usual} {
     turn([] {});
 }
 

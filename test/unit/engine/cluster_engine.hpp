@@ -24,7 +24,7 @@ struct cluster_engine : testing::Test {
     /// is played.
     explicit cluster_engine(const replica_options& usual = {.at_least = 1},
                             sharded_messages messages = sharded_messages::off,
-                            log_sink warnings = {});
+                            log_sink warnings = {}, bool looks_for_deadlocks = false);
     ~cluster_engine() override;
 
     // Time and callers.

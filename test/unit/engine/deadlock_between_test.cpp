@@ -11,40 +11,12 @@
 namespace {
 
 using namespace conch::test;
-using conch::config;
-using conch::duration;
 using conch::errc;
 using conch::impl::view_ptr;
 using lines = std::vector<std::string>;
 
 /// "In time" is two poll intervals, of a second each.
-class engine_deadlock_between : public deadlock_world {
-protected:
-    /// The first client's owner waits for what the second one's holds.
-    void SetUp() override {
-        a = hold(one, "a", first);
-        b = hold(two, "b", second);
-        older = &lock(one, "b", first);
-        pass(700ms);
-    }
-    /// What somebody else would write for the holder of "b".
-    static std::string record(int epoch, int refresh, int wait, std::string_view wanted = "a") {
-        return conch::test::join("1 ", epoch, " ", refresh, " conch:db-1:9:x mutex ", wait, " 5 ",
-                                 wanted.size(), " ", wanted);
-    }
-
-    /// Of what the first client tells, with the version.
-    std::string epoch() const {
-        const std::string& text = records.at("conch_wait:{a}:c1:1");
-        return text.substr(0, text.find(' ', 2));
-    }
-
-    client& one = join("c1", looking("conch:web-1:7:c1"));
-    client& two = join("c2", looking("conch:web-2:8:c2"));
-    conch::owner first{}, second{}, third{};
-    view_ptr a{}, b{};
-    operation* older = nullptr;
-};
+class engine_deadlock_between : public deadlock_pair {};
 
 TEST_F(engine_deadlock_between, is_told_in_time_to_the_one_that_began_to_wait_last) {
     operation& younger = lock(two, "a", second);
@@ -161,7 +133,7 @@ TEST_F(engine_deadlock_between, is_not_told_of_waits_that_follow_each_other) {
     int wait = 0;
     before_look = [&] {
         ++wait;
-        records["conch_wait:{b}:x:1"] = record(1, 10 * wait, wait / 5, "c");
+        records["conch_wait:{b}:x:1"] = record(1, 10 * wait, wait / 4, "c");
     };
     pass(10s);
     EXPECT_GT(wait, 40);
@@ -175,7 +147,7 @@ TEST_F(engine_deadlock_between, is_not_told_of_records_of_several_epochs) {
     int epoch = 0;
     before_look = [&] {
         ++epoch;
-        records["conch_wait:{b}:x:1"] = record(epoch / 5, 10 * epoch, 7, "c");
+        records["conch_wait:{b}:x:1"] = record(epoch / 4, 10 * epoch, 7, "c");
     };
     pass(10s);
     EXPECT_GT(epoch, 40);
@@ -187,7 +159,7 @@ TEST_F(engine_deadlock_between, is_not_told_of_holders_that_follow_each_other) {
     operation& waits = lock(one, "b", third);
     int number = 0;
     before_look = [&] {
-        const std::string field = "x:" + std::to_string(++number / 5 + 1);
+        const std::string field = "x:" + std::to_string(++number / 4 + 1);
         holders["b"] = {field};
         records["conch_wait:{b}:" + field] = record(1, 10 * number, 7, "c");
     };
@@ -204,7 +176,7 @@ TEST_F(engine_deadlock_between, is_not_told_of_holds_of_its_own_that_follow_each
     int looks = 0;
     before_look = [&] {
         ++looks;
-        records["conch_wait:{b}:x:1"] = record(1, 10 * looks, 7, looks % 10 < 5 ? "c" : "d");
+        records["conch_wait:{b}:x:1"] = record(1, 10 * looks, 7, looks % 8 < 4 ? "c" : "d");
     };
     pass(10s);
     EXPECT_GT(looks, 40);

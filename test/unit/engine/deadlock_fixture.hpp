@@ -80,7 +80,10 @@ protected:
         return is();
     }
     operation& lock(client& c, std::string_view name, const owner& by, duration wait = forever) {
-        operation& op = c.h.lock(name, {.wait = wait, .owner = &by});
+        return lock(c, name, lock_options{.wait = wait, .owner = &by});
+    }
+    operation& lock(client& c, std::string_view name, const lock_options& how) {
+        operation& op = c.h.lock(name, how);
         if (!std::exchange(c.connected, true)) {
             c.h.connect();
         }
@@ -88,7 +91,10 @@ protected:
         return op;
     }
     impl::view_ptr hold(client& c, std::string_view name, const owner& by) {
-        operation& op = lock(c, name, by);
+        return hold(c, name, {.owner = &by});
+    }
+    impl::view_ptr hold(client& c, std::string_view name, const lock_options& how) {
+        operation& op = lock(c, name, how);
         EXPECT_TRUE(op.granted()) << name;
         return op.view;
     }
@@ -102,16 +108,12 @@ protected:
     std::map<std::string, std::vector<std::string>> holders{};  ///< of a lock: their fields
     std::map<std::string, std::string> records{};
     std::string refusal{};         ///< of each record
+    std::string read_refusal{};    ///< of each question for one
     bool writer_in_front = false;  ///< so that no reader gets in
     bool lacks_scripts = false;    ///< those that tell who holds a lock
     std::function<void()> before_look{};
     std::vector<std::string> said{};
     std::deque<client> clients{};
-
-private:
-    duration passed{};
-
-    static bool writes(std::string_view field) { return !field.ends_with(":read"); }
 
     void answer(client& c, const command& said_) {
         const bool by_text = said_.name.starts_with("EVAL ");
@@ -143,10 +145,16 @@ private:
             plain(c, said_);
         }
     }
+
+private:
+    duration passed{};
+
+    static bool writes(std::string_view field) { return !field.ends_with(":read"); }
+
     void plain(client& c, const command& said_) {
         const std::string& n = said_.name;
         const std::string key = said_.args.empty() ? std::string{} : said_.args[0];
-        if (n == "SET" || n == "DEL" || n == "GET") {
+        if (n == "SET" || n == "DEL" || n == "GETRANGE") {
             c.sent.push_back(said_.text());
         }
         if (n == "SET" && !refusal.empty()) {
@@ -156,9 +164,14 @@ private:
             c.h.reply(ok());
         } else if (n == "DEL") {
             c.h.reply(integer(static_cast<std::int64_t>(records.erase(key))));
-        } else if (n == "GET") {
+        } else if (n == "GETRANGE" && !read_refusal.empty()) {
+            c.h.reply(error(read_refusal));
+        } else if (n == "GETRANGE") {
             const auto found = records.find(key);
-            c.h.reply(bulk(found != records.end() ? found->second : ""));
+            EXPECT_EQ(said_.args[1], "0");
+            c.h.reply(bulk(found == records.end()
+                               ? ""
+                               : found->second.substr(0, std::stoul(said_.args[2]) + 1)));
         } else if (n == "CLIENT") {
             c.h.reply(integer(1));
         } else if (n == "SUBSCRIBE") {
@@ -204,6 +217,37 @@ private:
         return array(integer(20'000), bulk(""), bulk(fields), bulk(std::to_string(all.size())),
                      bulk(writes(all[0]) ? "write" : "read"));
     }
+};
+
+/// The first client's owner waits for what the second one's holds.
+class deadlock_pair : public deadlock_world {
+protected:
+    void SetUp() override {
+        a = hold(one, "a", first);
+        b = hold(two, "b", second);
+        older = &lock(one, "b", first);
+        pass(700ms);
+    }
+    /// What somebody else would write for the holder of "b".
+    static std::string record(int epoch, int refresh, int wait, std::string_view wanted = "a") {
+        return test::join("1 ", epoch, " ", refresh, " conch:db-1:9:x mutex ", wait, " 5 ",
+                          wanted.size(), " ", wanted);
+    }
+
+    /// Of what the first client tells, with the version.
+    std::string epoch() const {
+        const std::string& text = records.at("conch_wait:{a}:c1:1");
+        return text.substr(0, text.find(' ', 2));
+    }
+    int refresh() const {
+        return std::stoi(records.at("conch_wait:{a}:c1:1").substr(epoch().size()));
+    }
+
+    client& one = join("c1", looking("conch:web-1:7:c1"));
+    client& two = join("c2", looking("conch:web-2:8:c2"));
+    owner first{}, second{}, third{};
+    impl::view_ptr a{}, b{};
+    operation* older = nullptr;
 };
 
 }  // namespace conch::test

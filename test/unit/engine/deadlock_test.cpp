@@ -12,6 +12,7 @@ namespace {
 using namespace conch::test;
 using conch::config;
 using conch::errc;
+using conch::lock_options;
 using conch::impl::view_ptr;
 using lines = std::vector<std::string>;
 
@@ -87,6 +88,36 @@ TEST_F(engine_deadlock, needs_holds_that_are_still_there) {
     EXPECT_FALSE(follows.done()) << "its release is on its way";
     serve();
     EXPECT_TRUE(follows.granted());
+}
+
+TEST_F(engine_deadlock, needs_holds_that_do_not_end_by_themselves) {
+    for (const lock_options& ends : {lock_options{.renew = false, .owner = &first},
+                                     lock_options{.max_hold = 1h, .owner = &first},
+                                     lock_options{.progress_within = 1min, .owner = &first}}) {
+        const view_ptr a = hold(c, "a", ends);
+        const view_ptr b = hold(c, "b", second);
+        operation& waits = lock(c, "b", first);
+        operation& other = lock(c, "a", second);
+        EXPECT_FALSE(other.done());
+        c.h.cancel(other);
+        unlock(c, b);
+        unlock(c, waits.view);
+        unlock(c, a);
+    }
+}
+
+TEST_F(engine_deadlock, is_not_looked_for_where_the_lock_is_free) {
+    hold(c, "a", first);
+    operation& free = c.h.lock("b", {.owner = &first});
+    EXPECT_EQ(c.h.engine.belongings().watched_waits, 0u);
+    serve();
+    EXPECT_TRUE(free.granted());
+    holders["d"] = {"x:1"};
+    operation& busy = lock(c, "d", first);
+    EXPECT_FALSE(busy.done());
+    EXPECT_EQ(c.h.engine.belongings().watched_waits, 1u);
+    lock(c, "a", second);
+    EXPECT_EQ(c.h.engine.belongings().watched_waits, 2u) << "it stands behind a hold";
 }
 
 TEST_F(engine_deadlock, has_no_readers_that_wait_for_readers) {

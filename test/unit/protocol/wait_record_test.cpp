@@ -55,6 +55,19 @@ TEST(wait_record, of_too_many_waits_has_the_first) {
     EXPECT_EQ(read_wait_record(text)->waits.size(), 3u);
 }
 
+TEST(wait_record, that_is_too_long_is_not_read) {
+    const auto longer_by = [](std::size_t more) {
+        const std::string text = "1 3 17 who mutex 9 1234 16355 ";
+        return text + std::string(16355 + more, 'a');
+    };
+    ASSERT_EQ(longer_by(0).size(), longest_wait_record + 1);
+    EXPECT_FALSE(read_wait_record(longer_by(0))) << "there may be more of it";
+    std::string shorter = longer_by(0);
+    shorter.pop_back();
+    shorter.replace(shorter.find("16355"), 5, "16354");
+    EXPECT_TRUE(read_wait_record(shorter));
+}
+
 TEST(wait_record, is_not_read_from_other_texts) {
     const std::string good = "1 3 17 who mutex 9 1234 1 a";
     ASSERT_TRUE(read_wait_record(good));
