@@ -69,6 +69,8 @@ public:
     conch::stats stats() const;
     /// As `client::last_server_error`.
     std::string last_server_error() const;
+    /// As `client::last_deadlock`.
+    std::string last_deadlock() const;
     /// As `client::id`.
     const std::string& id() const noexcept;
 

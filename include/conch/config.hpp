@@ -215,7 +215,8 @@ struct config {
     /// one holds, and none of these waits would ever end. The acquire that began last then ends
     /// with `errc::deadlock`: at once where all of them are of this client, else within two poll
     /// intervals and some round trips. That interval is the longest `max_poll_interval` of the
-    /// clients in the circle. `log` gets the whole circle in words. Default: off.
+    /// clients in the circle. `log` and `client::last_deadlock()` tell the whole circle in words.
+    /// Default: off.
     ///
     /// Both the hold and the wait must have a `lock_options::owner`, and both clients must look for
     /// deadlocks. An owner is taken to release nothing while it waits. A writer waits for each

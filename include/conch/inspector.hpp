@@ -26,9 +26,10 @@ public:
     /// Sends one command, once.
     ///
     /// `command`: the command and its arguments. Those that are sent: CLIENT LIST, CLUSTER SLOTS,
-    /// EXISTS, GET, HGET, HLEN, HSCAN, LLEN, LRANGE, PTTL, PUBSUB NUMSUB, PUBSUB SHARDNUMSUB, SCAN,
-    /// STRLEN, TIME, TYPE, ZCOUNT, ZRANGE and ZRANGEBYSCORE. `std::invalid_argument`, thrown before
-    /// anything is sent: it is another, or `hash_slot` is above 16,383.
+    /// EXISTS, GET, GETRANGE, HGET, HLEN, HSCAN, LLEN, LRANGE, PTTL, PUBSUB NUMSUB, PUBSUB
+    /// SHARDNUMSUB, SCAN, STRLEN, TIME, TYPE, ZCOUNT, ZRANGE and ZRANGEBYSCORE.
+    /// `std::invalid_argument`, thrown before anything is sent: it is another, or `hash_slot` is
+    /// above 16,383.
     /// `hash_slot`: in a cluster, the master of this hash slot is asked. A command with a key needs
     /// that of its key (`hash_slot_of`).
     ///

@@ -54,6 +54,8 @@ std::string blocking_client::last_server_error() const {
     return core_->redis().last_server_error();
 }
 
+std::string blocking_client::last_deadlock() const { return core_->redis().last_deadlock(); }
+
 const std::string& blocking_client::id() const noexcept { return core_->id(); }
 
 blocking_mutex::blocking_mutex(const blocking_client& redis, std::string_view name,

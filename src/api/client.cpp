@@ -42,6 +42,8 @@ stats client::stats() const { return own(core_).counters(); }
 
 std::string client::last_server_error() const { return printable(own(core_).last_words()); }
 
+std::string client::last_deadlock() const { return printable(own(core_).last_deadlock()); }
+
 const std::string& client::id() const noexcept { return own(core_).id(); }
 
 boost::asio::any_io_executor client::get_executor() const noexcept { return core_->executor(); }

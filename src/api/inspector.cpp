@@ -10,9 +10,9 @@
 namespace conch {
 namespace {
 
-constexpr std::array<std::string_view, 15> readers{
-    "EXISTS", "GET",  "HGET",   "HLEN", "HSCAN",  "LLEN",   "LRANGE",       "PTTL",
-    "SCAN",   "TIME", "STRLEN", "TYPE", "ZCOUNT", "ZRANGE", "ZRANGEBYSCORE"};
+constexpr std::array<std::string_view, 16> readers{
+    "EXISTS", "GET",  "GETRANGE", "HGET",   "HLEN", "HSCAN",  "LLEN",   "LRANGE",
+    "PTTL",   "SCAN", "TIME",     "STRLEN", "TYPE", "ZCOUNT", "ZRANGE", "ZRANGEBYSCORE"};
 constexpr std::array<std::string_view, 4> readers_of_two_words{
     "CLIENT LIST", "CLUSTER SLOTS", "PUBSUB NUMSUB", "PUBSUB SHARDNUMSUB"};
 

@@ -29,10 +29,23 @@ enum class entry_kind : std::uint8_t {
 /// "mutex", "rw read" and so on.
 std::string_view text_of(entry_kind kind) noexcept;
 
+/// What a holder waits for.
+struct holder_wait {
+    std::string name{};  ///< of a lock
+    duration so_long{};  ///< by the clocks of its host and of the server
+};
+
 /// Somebody who holds a lock, or waits in line for it.
 struct lock_holder {
     std::string field{};  ///< "<client uuid>:<number>", a token, or a permit's id in hexadecimal
     std::optional<client_place> place{};  ///< none: it is no conch client that is connected
+    std::vector<holder_wait> waits{};     ///< where its client tells them
+};
+
+/// A lock that one of the holders before waits for.
+struct wait_step {
+    holder_wait wait{};
+    std::vector<lock_holder> holders{};  ///< of that lock
 };
 
 /// What the server tells of a lock.
@@ -47,7 +60,11 @@ struct lock_entry {
     std::optional<duration> held{};          ///< for how long, by the fence
     std::optional<std::uint64_t> waiting{};  ///< clients, or places in line
     std::optional<std::int64_t> permits{};   ///< a counter's number; in all, of a semaphore
-    std::vector<lock_holder> line{};         ///< the first in line, where `conch who` asks
+
+    // Where `conch who` asks.
+
+    std::vector<lock_holder> line{};  ///< the first in line
+    std::vector<wait_step> chain{};   ///< what a holder waits for, what its holder waits for, ...
 };
 
 // The shapes of what is on the server.

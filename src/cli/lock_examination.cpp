@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is a lock, and who has it: keys of one type, each looked at in steps that cost little.
 #include "cli/lock_survey.hpp"
+#include "cli/lock_waits.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -53,7 +54,7 @@ std::vector<lock_holder> holders_in(const server_reply& page) {
     const server_reply& pairs = page.at(1);
     for (std::size_t i = 0; i + 1 < pairs.list.size(); i += 2) {
         if (is_lock_field(pairs.at(i).text) && number_in(pairs.at(i + 1).text) > 0) {
-            out.push_back({pairs.at(i).text, {}});
+            out.push_back({pairs.at(i).text, {}, {}});
         }
     }
     return out;
@@ -172,7 +173,7 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_permits(const names& 
         e.depth = 1;
         // RESP3 has the scores as numbers, each in a pair with its permit.
         for (const server_reply& pair : out.list) {
-            e.holders.push_back({in_hexadecimal(pair.at(0).text), {}});
+            e.holders.push_back({in_hexadecimal(pair.at(0).text), {}, {}});
         }
         constexpr double never = 9.2e14;
         const double ends = std::strtod(out.at(0).at(1).text.c_str(), nullptr);
@@ -222,7 +223,7 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_strings(const names& 
         e.kind = *kind;
         e.ttl = ttl_in(a[1]);
         if (*kind == entry_kind::plain) {
-            e.holders.push_back({value, {}});
+            e.holders.push_back({value, {}, {}});
             e.held_by = e.depth = 1;
             e.fence = static_cast<std::uint64_t>(
                 std::max<std::int64_t>(a[2].is_text() ? number_in(a[2].reply.text) : 0, 0));
@@ -239,7 +240,53 @@ asio::awaitable<void> lock_survey::ask_for_line(lock_entry& e) {
     one.push_back(about_key({"LRANGE", derived_key("redisson_lock_queue", e.name), "0", "99"}));
     const std::vector<answer> line = co_await ask(std::move(one));
     for (const server_reply& field : line.front().reply.list) {
-        e.line.push_back({field.text, {}});
+        e.line.push_back({field.text, {}, {}});
+    }
+}
+
+// Most clients tell nothing, and this user need not have the right.
+asio::awaitable<void> lock_survey::ask_for_waits(entries& found, std::size_t from) {
+    std::vector<question> questions;
+    std::vector<lock_holder*> of;
+    for (std::size_t i = from; i < found.size(); ++i) {
+        if (found[i].kind == entry_kind::semaphore) {
+            continue;
+        }
+        for (lock_holder& h : found[i].holders) {
+            questions.push_back(
+                about_key({"GETRANGE", key_of_waits(found[i].name, h.field), "0", longest_waits}));
+            of.push_back(&h);
+        }
+    }
+    const std::vector<answer> answers = co_await ask_all(server_, std::move(questions));
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        if (answers[i].is_text()) {
+            of[i]->waits = waits_in(answers[i].reply.text, now_us_);
+        }
+    }
+}
+
+asio::awaitable<void> lock_survey::follow_waits(lock_entry& e) {
+    constexpr std::size_t most_steps = 16;
+    names met{e.name};
+    std::vector<lock_holder> holders = e.holders;
+    for (bool again = true; again && e.chain.size() < most_steps;) {
+        const auto who = std::find_if(holders.begin(), holders.end(),
+                                      [](const lock_holder& h) { return !h.waits.empty(); });
+        if (who == holders.end()) {
+            break;
+        }
+        wait_step step{who->waits.front(), {}};
+        again = std::find(met.begin(), met.end(), step.wait.name) == met.end();
+        if (again) {
+            entries next = co_await find(step.wait.name);
+            if (!next.empty()) {
+                step.holders = std::move(next.front().holders);
+            }
+        }
+        met.push_back(step.wait.name);
+        holders = step.holders;
+        e.chain.push_back(std::move(step));
     }
 }
 

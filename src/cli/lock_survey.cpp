@@ -151,6 +151,7 @@ asio::awaitable<void> lock_survey::examine(const master& at, const char* type, n
         }
     }
     co_await count_waiting(at, found, before);
+    co_await ask_for_waits(found, before);
 }
 
 // One command for all locks of a page. Of a fair lock the line tells it.
@@ -195,7 +196,11 @@ asio::awaitable<void> lock_survey::learn_places(const std::vector<master>& maste
 
 void lock_survey::locate(entries& found) const {
     for (lock_entry& e : found) {
-        for (std::vector<lock_holder>* all : {&e.holders, &e.line}) {
+        std::vector<std::vector<lock_holder>*> told{&e.holders, &e.line};
+        for (wait_step& step : e.chain) {
+            told.push_back(&step.holders);
+        }
+        for (std::vector<lock_holder>* const all : told) {
             for (lock_holder& h : *all) {
                 if (const client_place* const p = places_.of(h.field)) {
                     h.place = *p;
@@ -208,7 +213,8 @@ void lock_survey::locate(entries& found) const {
     }
 }
 
-asio::awaitable<std::optional<lock_entry>> lock_survey::look_at(const std::string& name) {
+asio::awaitable<lock_survey::entries> lock_survey::find(const std::string& name) {
+    seen_.clear();
     std::vector<question> questions;
     questions.push_back(about_key({"TYPE", name}));
     questions.push_back(about_key({"TYPE", key_of_permits_out(name)}));
@@ -240,15 +246,24 @@ asio::awaitable<std::optional<lock_entry>> lock_survey::look_at(const std::strin
             found = std::move(semaphore);
         }
     }
+    stranger_ = found.empty() && type != "none" && forbidden_ == 0;
+    co_return found;
+}
+
+asio::awaitable<std::optional<lock_entry>> lock_survey::look_at(const std::string& name) {
+    entries found = co_await find(name);
     if (found.empty()) {
-        stranger_ = type != "none" && forbidden_ == 0;
         co_return std::nullopt;
     }
     if (found.front().kind == entry_kind::fair) {
         co_await ask_for_line(found.front());
     }
-    const std::vector<master> here{at};
-    co_await learn_places(here);
+    co_await follow_waits(found.front());
+    std::vector<master> masters{{{}, inspector::hash_slot_of(name), {}}};
+    if (!found.front().chain.empty()) {
+        masters = co_await find_masters();
+    }
+    co_await learn_places(masters);
     locate(found);
     co_return std::move(found.front());
 }

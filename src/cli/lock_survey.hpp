@@ -35,8 +35,8 @@ public:
 
     /// All locks that somebody holds. Throws `system_error`.
     boost::asio::awaitable<std::vector<lock_entry>> list(const survey_terms& terms);
-    /// This one, with the line of its waiters; none: nobody holds it, or it is no lock. Throws
-    /// `system_error`.
+    /// This one, with the line of its waiters, and what its holders wait for; none: nobody holds
+    /// it, or it is no lock. Throws `system_error`.
     boost::asio::awaitable<std::optional<lock_entry>> look_at(const std::string& name);
 
     /// Masters of the cluster have got other hash slots during `list()`: some locks may be missing.
@@ -66,7 +66,11 @@ private:
     boost::asio::awaitable<entries> examine_strings(const names& keys);
     boost::asio::awaitable<void> name_readers(entries& found);
     boost::asio::awaitable<void> count_waiting(const master& at, entries& found, std::size_t from);
+    boost::asio::awaitable<void> ask_for_waits(entries& found, std::size_t from);
+    /// Those of this name, with no places: one, or a semaphore and what its key looks like.
+    boost::asio::awaitable<entries> find(const std::string& name);
     boost::asio::awaitable<void> ask_for_line(lock_entry& e);
+    boost::asio::awaitable<void> follow_waits(lock_entry& e);
     boost::asio::awaitable<void> learn_places(const std::vector<master>& masters);
     void locate(entries& found) const;
 

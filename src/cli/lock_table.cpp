@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/lock_table.hpp"
 
+#include "cli/lock_waits.hpp"
 #include "cli/text.hpp"
 #include "cli/text_width.hpp"
 
@@ -16,7 +17,7 @@ using cells = std::array<std::string, columns>;
 using widths = std::array<std::size_t, columns>;
 
 constexpr std::array<std::string_view, columns> titles{
-    "name", "kind", "holder", "service", "held", "lease", "depth", "waiting", "fence"};
+    "name", "kind", "holder", "service", "held", "lease", "depth", "waiting", "fence", "wants"};
 constexpr std::string_view unknown = "-";
 constexpr std::string_view gap = "  ";
 
@@ -43,7 +44,8 @@ cells cells_of(const lock_entry& e) {
             e.ttl ? compact_time(*e.ttl) : "none",
             std::to_string(e.depth),
             known(e.waiting ? std::to_string(*e.waiting) : ""),
-            known(e.fence != 0 ? std::to_string(e.fence) : "")};
+            known(e.fence != 0 ? std::to_string(e.fence) : ""),
+            known(waits_text(e))};
 }
 
 std::string title_of(std::size_t c) {
@@ -84,15 +86,17 @@ void fit(const std::vector<cells>& lines, std::size_t width, widths& all) {
     shorten(column::name, 16);
     leave_out(column::depth);
     shorten(column::service, 8);
+    shorten(column::wants, 16);
     shorten(column::holder, 16);
     leave_out(column::service);
     leave_out(column::kind);
     shorten(column::holder, 10);
     shorten(column::name, 10);
+    shorten(column::wants, 10);
     leave_out(column::lease);
 }
 
-bool is_number(std::size_t c) noexcept { return c >= at(column::held); }
+bool is_number(std::size_t c) noexcept { return c >= at(column::held) && c != at(column::wants); }
 
 void append_line(const cells& line, const widths& all, std::string& out) {
     std::string text;
@@ -119,6 +123,7 @@ std::string word_of(column c, const lock_entry& e) {
         case column::kind: return std::string{text_of(e.kind)};
         case column::holder: return holders_text(e);
         case column::service: return placed ? e.holders.front().place->service : "";
+        case column::wants: return waits_text(e);
         case column::name:
         case column::held:
         case column::lease:
@@ -142,7 +147,8 @@ std::int64_t rank_of(column c, const lock_entry& e) {
         case column::name:
         case column::kind:
         case column::holder:
-        case column::service: break;
+        case column::service:
+        case column::wants: break;
     }
     return 0;
 }
@@ -213,6 +219,10 @@ std::string table_of(const std::vector<lock_entry>& locks, std::size_t width) {
         for (const cells& line : lines) {
             all[c] = std::max(all[c], width_of(line[c]));
         }
+    }
+    const auto waits = [](const cells& line) { return line[at(column::wants)] != unknown; };
+    if (std::none_of(lines.begin(), lines.end(), waits)) {
+        all[at(column::wants)] = 0;
     }
     if (width != 0) {
         fit(lines, width, all);

@@ -19,7 +19,8 @@ std::string compact_time(duration d);
 /// "web-1:4711"; of somebody whose connection is not known, how the field begins and its number.
 std::string holder_text(const lock_holder& h);
 
-/// The columns of the table: name, kind, holder, service, held, lease, depth, waiting, fence.
+/// The columns of the table: name, kind, holder, service, held, lease, depth, waiting, fence,
+/// wants.
 enum class column : std::uint8_t {
     name,
     kind,
@@ -30,8 +31,9 @@ enum class column : std::uint8_t {
     depth,
     waiting,
     fence,
+    wants,  ///< for which lock a holder waits; only in the table where one does
 };
-inline constexpr std::size_t columns = 9;
+inline constexpr std::size_t columns = 10;
 
 std::string_view text_of(column c) noexcept;
 

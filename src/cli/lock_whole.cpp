@@ -5,7 +5,9 @@
 
 #include <boost/json/array.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <ctime>
 
 namespace conch::cli {
@@ -119,6 +121,43 @@ std::string forced_release_text(const lock_entry& e) {
            line("", "a conch client hears of it when it next renews, within a third of its lease");
 }
 
+std::string wait_text(const holder_wait& w) {
+    return printable(w.name) + " for " + compact_time(w.so_long);
+}
+
+std::string chain_text(const lock_entry& e, bool clients_known) {
+    std::string out;
+    for (std::size_t i = 0; i < e.chain.size(); ++i) {
+        const wait_step& step = e.chain[i];
+        std::string text = wait_text(step.wait);
+        const bool is_last = i + 1 == e.chain.size();
+        const bool comes_round =
+            step.wait.name == e.name ||
+            std::any_of(e.chain.begin(), e.chain.begin() + static_cast<std::ptrdiff_t>(i),
+                        [&](const wait_step& s) { return s.wait.name == step.wait.name; });
+        if (comes_round) {
+            text += ": they wait for each other";
+        } else if (step.holders.empty()) {
+            text += ", held by nobody any more";
+        } else {
+            const auto waits = std::find_if(step.holders.begin(), step.holders.end(),
+                                            [](const lock_holder& h) { return !h.waits.empty(); });
+            const lock_holder& h = waits != step.holders.end() ? *waits : step.holders.front();
+            text += ", held by " + (h.place ? place_text(h, clients_known) : holder_text(h));
+            text += is_last ? "" : ", which waits for";
+        }
+        out += line(i > 0 ? "" : e.held_by > 1 ? "one waits for" : "waits for", text);
+    }
+    return out;
+}
+
+boost::json::object json_of(const holder_wait& w) {
+    boost::json::object o;
+    o["name"] = valid_utf8(w.name);
+    o["waited_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(w.so_long).count();
+    return o;
+}
+
 boost::json::object json_of(const lock_holder& h) {
     boost::json::object o;
     o["holder"] = valid_utf8(h.field);
@@ -135,6 +174,11 @@ boost::json::object json_of(const lock_holder& h) {
             o["service"] = valid_utf8(h.place->service);
         }
     }
+    boost::json::array waits;
+    for (const holder_wait& w : h.waits) {
+        waits.push_back(json_of(w));
+    }
+    o["wants"] = std::move(waits);
     return o;
 }
 
@@ -180,6 +224,7 @@ std::string whole_text(const lock_entry& e, bool clients_known) {
         out += line("", std::to_string(i + 1) + ". " + printable(h.field));
         out += line("", "   " + place_text(h, clients_known));
     }
+    out += chain_text(e, clients_known);
     return out + forced_release_text(e);
 }
 
@@ -203,6 +248,15 @@ boost::json::object json_of(const lock_entry& e) {
     }
     if (!e.line.empty()) {
         o["line"] = json_of(e.line);
+    }
+    if (!e.chain.empty()) {
+        boost::json::array chain;
+        for (const wait_step& step : e.chain) {
+            boost::json::object one = json_of(step.wait);
+            one["holders"] = json_of(step.holders);
+            chain.push_back(std::move(one));
+        }
+        o["chain"] = std::move(chain);
     }
     return o;
 }

@@ -63,6 +63,7 @@ void telemetry::wait_ended(const wait_span& w, bool only_tries) {
 
 void telemetry::deadlock(std::string_view cycle) {
     ++counters.deadlocks;
+    last_deadlock = cycle;
     warn("deadlock", cycle, {}, most_deadlocks_told);
 }
 

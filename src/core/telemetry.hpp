@@ -12,6 +12,7 @@
 #include <conch/stats.hpp>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace conch::core {
@@ -71,6 +72,7 @@ public:
               std::size_t in_full = 1);
 
     stats counters{};
+    std::string last_deadlock{};  ///< in words
     core::log log;
     repeated_log repeated;
 

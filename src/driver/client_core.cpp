@@ -186,6 +186,9 @@ void client_core::publish() {
     if (published_words_ != engine_.last_words()) {
         published_words_ = engine_.last_words();
     }
+    if (published_deadlock_ != engine_.last_deadlock()) {
+        published_deadlock_ = engine_.last_deadlock();
+    }
 }
 
 stats client_core::counters() const {
@@ -196,6 +199,11 @@ stats client_core::counters() const {
 std::string client_core::last_words() const {
     const std::lock_guard guard{published_mutex_};
     return published_words_;
+}
+
+std::string client_core::last_deadlock() const {
+    const std::lock_guard guard{published_mutex_};
+    return published_deadlock_;
 }
 
 }  // namespace conch::impl

@@ -40,6 +40,7 @@ public:
     const std::string& id() const noexcept { return id_; }
     stats counters() const;
     std::string last_words() const;
+    std::string last_deadlock() const;
 
     void context_gone() noexcept override;
     void leave_to_parent() noexcept override;
@@ -128,6 +129,7 @@ private:
     mutable std::mutex published_mutex_{};
     stats published_{};
     std::string published_words_{};
+    std::string published_deadlock_{};
 };
 
 }  // namespace conch::impl

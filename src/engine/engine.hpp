@@ -149,6 +149,7 @@ public:
     }
     void copy_counters(stats& s) const noexcept;
     const std::string& last_words() const noexcept { return servers_.last_words(); }
+    const std::string& last_deadlock() const noexcept { return env_.telemetry.last_deadlock; }
     /// Acquisitions that the server has or may still get, and permits that come back.
     std::size_t unsettled() const noexcept { return slots_.pool.live() + counters_.unsettled(); }
     /// The one of this number is among them.

@@ -4,7 +4,6 @@
 #include "wait/slots.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +16,7 @@ namespace {
 /// A record that is not refreshed so often in a row is gone.
 constexpr int most_missed = 12;
 
-constexpr duration shortest_kept = std::chrono::seconds{1};
+constexpr std::int64_t shortest_kept_ms = 1000;
 
 /// Of one owner. Who waits for others of its holds is in no cycle that is found.
 constexpr std::size_t most_notices = 100;
@@ -54,7 +53,7 @@ const wire::call_type deadlocks::tell_type{
                 .arg(key_of(n, all.field_prefix))
                 .arg(protocol::text_of(r))
                 .arg("PX")
-                .arg(core::ceil_millis(n.home.kept()));
+                .arg(n.home.kept_ms());
         },
     .done =
         [](wire::call& c, const wire::outcome& o) {
@@ -94,8 +93,8 @@ told_server deadlocks::server_of(const impl::lock_spec& held) const noexcept {
     return {&at, at.moves()};
 }
 
-duration deadlocks::kept() const noexcept {
-    return std::max(most_missed * interval(), shortest_kept);
+std::int64_t deadlocks::kept_ms() const noexcept {
+    return std::max(most_missed * core::ceil_millis(interval()), shortest_kept_ms);
 }
 
 void deadlocks::tell(party& p) {
@@ -113,12 +112,13 @@ void deadlocks::tell(party& p) {
     }
 }
 
-// What was refused was not written: the next one has its number.
+// What was refused was not written: the next one has its number. Of another server than the one
+// that was asked, as while a hash slot moves, it isn't known whether it is the one of before.
 void deadlocks::told(notice& n, const wire::outcome& o) {
     n.refresh += o.answered() ? 1 : 0;
     if (!n.of) {
         end_notice(n, o.lost());
-    } else if (o.lost()) {
+    } else if (o.lost() || o.answered_on != n.server.link) {
         n.epoch = ++last_number_;
     } else {
         warn_if_refused(*n.held, o);

@@ -149,7 +149,7 @@ private:
 
     duration interval() const noexcept;
     /// How long a record lives that is not refreshed.
-    duration kept() const noexcept;
+    std::int64_t kept_ms() const noexcept;
     told_server server_of(const impl::lock_spec& held) const noexcept;
     void warn_if_refused(const impl::lock_spec& l, const wire::outcome& o);
     void tick();

@@ -61,6 +61,8 @@ protected:
         EXPECT_TRUE(line.starts_with("deadlock: \"a\" is held by conch:orders:")) << line;
         EXPECT_NE(line.find(", which waits for \"b\", held by conch:bills:"), line.npos) << line;
         EXPECT_TRUE(line.ends_with(", which waits for \"a\"")) << line;
+        EXPECT_EQ("deadlock: " + two.last_deadlock(), line);
+        EXPECT_EQ(one.last_deadlock(), "");
     }
 
     owner first{}, second{}, third{};
