@@ -25,6 +25,7 @@ protected:
     asio::awaitable<void> use_once(client& c);
     asio::awaitable<void> use_rates(client& c);
     asio::awaitable<void> use_semaphore(client& c, client& other);
+    asio::awaitable<void> use_deadlocks(client& other);
     asio::awaitable<void> use_all();
 };
 
@@ -96,6 +97,19 @@ asio::awaitable<void> acl_all_test::use_semaphore(client& c, client& other) {
     co_await latch{c, "latch"}.async_wait({.wait = 50ms}, as_result);
 }
 
+// An owner waits for what another one has, and tells it.
+asio::awaitable<void> acl_all_test::use_deadlocks(client& other) {
+    config looking = of_database("looking");
+    looking.deadlock_detection = true;
+    looking.max_poll_interval = 20ms;
+    client c{io, looking};
+    const owner job{};
+    auto [ec, wanted] = co_await mutex{other, "wanted"}.async_lock(brief, as_result);
+    auto [ec_of_own, own] = co_await mutex{c, "own"}.async_lock({.owner = &job}, as_result);
+    co_await mutex{c, "wanted"}.async_lock({.wait = 100ms, .owner = &job}, as_result);
+    co_await c.async_shutdown();
+}
+
 // Each command that conch may send, and each that its scripts may call.
 asio::awaitable<void> acl_all_test::use_all() {
     raw.must({"SELECT", "1"});
@@ -121,6 +135,7 @@ asio::awaitable<void> acl_all_test::use_all() {
     co_await use_once(c);
     co_await use_rates(c);
     co_await use_semaphore(c, other);
+    co_await use_deadlocks(other);
     const std::uint64_t before = c.stats().connects;
     if (raw.kill_connections("conch") > 0) {
         co_await mutex{c, "lock"}.async_status(as_result);

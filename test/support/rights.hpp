@@ -70,9 +70,9 @@ inline std::vector<std::string> status_rights() { return {"+client|list", "+pubs
 
 /// For `conch ls` and `conch who`, as the page on operations has it.
 inline std::vector<std::string> list_rights() {
-    return {"+scan",          "+type",   "+time",        "+hscan",        "+hlen",   "+hget",
-            "+pttl",          "+get",    "+llen",        "+lrange",       "+strlen", "+zrange",
-            "+zrangebyscore", "+zcount", "+client|list", "+pubsub|numsub"};
+    return {"+scan",   "+type",          "+time",     "+hscan",       "+hlen",         "+hget",
+            "+pttl",   "+get",           "+getrange", "+llen",        "+lrange",       "+strlen",
+            "+zrange", "+zrangebyscore", "+zcount",   "+client|list", "+pubsub|numsub"};
 }
 
 /// The arguments of a server that knows the user from the start, who may do this besides.

@@ -241,4 +241,16 @@ TEST_F(engine_deadlock_notices_in_cluster, have_another_epoch_at_another_server)
     EXPECT_NE(epoch_of(before), epoch_of(after)) << before << '\n' << after;
 }
 
+TEST_F(engine_deadlock_notices_in_cluster, have_another_epoch_each_time_they_were_sent_on) {
+    const std::string before = next("m1");
+    ASSERT_NE(before, "");
+    sent_on("ASK");
+    connect("m2");
+    serve("m2");
+    EXPECT_NE(told, "");
+    const std::string after = next("m1");
+    ASSERT_NE(after, "");
+    EXPECT_NE(epoch_of(before), epoch_of(after)) << "m2 may have been another one meanwhile";
+}
+
 }  // namespace
