@@ -98,7 +98,7 @@ public:
     /// password, nor anything that a terminal obeys (`printable`).
     std::string last_server_error() const;
 
-    /// The circle for which this client last ended an acquire as `errc::deadlock`: "\"a\" is held
+    /// The cycle for which this client last ended an acquire as `errc::deadlock`: "\"a\" is held
     /// by conch:bills:web-2:4711:5c1e0a8e, which waits for \"b\", held by ..."; the last one named
     /// is this client. Empty: there was none. Nothing in it is anything that a terminal obeys.
     std::string last_deadlock() const;

@@ -211,24 +211,24 @@ struct config {
     unsigned max_passes = 64;
     /// The same in time: a streak that is so old ends with the next release. Default 100 ms.
     duration max_pass_time = std::chrono::milliseconds{100};
-    /// Looks for owners that wait for each other in a circle: each waits for a lock that the next
-    /// one holds, and none of these waits would ever end. The acquire that began last then ends
+    /// Looks for owners that wait for each other in a cycle: each waits for a lock that the next
+    /// one holds, so that none of these waits would ever end. The acquire that began last then ends
     /// with `errc::deadlock`: at once where all of them are of this client, else within two poll
-    /// intervals and some round trips. That interval is the longest `max_poll_interval` of the
-    /// clients in the circle. `log` and `client::last_deadlock()` tell the whole circle in words.
-    /// Default: off.
+    /// intervals and some round trips. The longest `max_poll_interval` of the clients in the cycle
+    /// counts. `log` and `client::last_deadlock()` tell the whole cycle in words. Default: off.
     ///
     /// Both the hold and the wait must have a `lock_options::owner`, and both clients must look for
     /// deadlocks. An owner is taken to release nothing while it waits. A writer waits for each
-    /// reader. No part of a circle are holds that end by themselves (`renew` off, `max_hold`,
-    /// `progress_within`), waits for a `semaphore`, and those of a reader that only a waiting
-    /// writer keeps out; between clients also waits of less than about one and a half
-    /// `max_poll_interval`.
+    /// reader. Not found are cycles
+    /// - through holds that end by themselves: `renew` off, `max_hold`, `progress_within`;
+    /// - through locks without an owner: of `semaphore`, `multi_lock` and `quorum_mutex`;
+    /// - of a reader that only a waiting writer keeps out;
+    /// - between clients, of waits shorter than about one and a half `max_poll_interval`.
     ///
-    /// While an owner that holds locks waits, four times in each `max_poll_interval` the client
-    /// writes beside each of them what it waits for (a key `conch_wait:{NAME}:HOLDER`, which
-    /// expires), and at most as often it reads who holds that and what they wait for. With many
-    /// such waits and holds it pauses for 1 ms for each of them, if that is longer.
+    /// While an owner that holds locks waits, the client writes four times in each
+    /// `max_poll_interval` beside each of them what it waits for (a key `conch_wait:{NAME}:HOLDER`,
+    /// which expires). At most as often it reads who holds that, and what they wait for. If that is
+    /// more than 1,000 commands in a second, it happens less often.
     bool deadlock_detection = false;
     /// So many operations may be pending in this client; more fail with `errc::overloaded`.
     /// From 1; default 1,000,000.

@@ -117,7 +117,7 @@ enum class errc {
     /// The wait would never have ended: the holder of the lock waits for a lock that this owner
     /// holds, or for one whose holder does so, and so on (`config::deadlock_detection`). Nothing is
     /// held that was not held before: whoever is told so releases what it holds, and tries again.
-    /// `client::last_deadlock()` tells the circle in words.
+    /// `client::last_deadlock()` tells the cycle in words.
     deadlock,
 };
 

@@ -70,7 +70,7 @@ const char* text(errc e) noexcept {
                    "on";
         case errc::deadlock:
             return "the wait would never end: this owner and the holder of the lock are in a "
-                   "circle of owners that wait for each other";
+                   "cycle of owners that wait for each other";
     }
     return "unknown error";
 }

@@ -6,6 +6,7 @@
 
 #include <conch/clock.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ std::string_view text_of(entry_kind kind) noexcept;
 struct holder_wait {
     std::string name{};  ///< of a lock
     duration so_long{};  ///< by the clocks of its host and of the server
+    bool reads = false;  ///< a read-write lock
 };
 
 /// Somebody who holds a lock, or waits in line for it.
@@ -42,10 +44,20 @@ struct lock_holder {
     std::vector<holder_wait> waits{};     ///< where its client tells them
 };
 
-/// A lock that one of the holders before waits for.
+/// A lock that one of the holders before it waits for.
 struct wait_step {
+    enum class state : std::uint8_t {
+        held,
+        free,           ///< by now; or it is no lock
+        unknown,        ///< the server refused to tell, or is not there
+        behind_writer,  ///< it is read, and only a writer that waits keeps this reader out
+        closes_cycle,   ///< it stands before in the chain, or is the lock itself
+    };
+
     holder_wait wait{};
-    std::vector<lock_holder> holders{};  ///< of that lock
+    std::size_t by = 0;  ///< which of those holders
+    state is = state::free;
+    std::vector<lock_holder> holders{};
 };
 
 /// What the server tells of a lock.

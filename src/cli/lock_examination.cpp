@@ -267,26 +267,26 @@ asio::awaitable<void> lock_survey::ask_for_waits(entries& found, std::size_t fro
 }
 
 asio::awaitable<void> lock_survey::follow_waits(lock_entry& e) {
-    constexpr std::size_t most_steps = 16;
-    names met{e.name};
-    std::vector<lock_holder> holders = e.holders;
-    for (bool again = true; again && e.chain.size() < most_steps;) {
-        const auto who = std::find_if(holders.begin(), holders.end(),
-                                      [](const lock_holder& h) { return !h.waits.empty(); });
-        if (who == holders.end()) {
-            break;
+    wait_paths paths{e};
+    const std::int64_t now_us = now_us_;
+    while (wait_step* const step = paths.next()) {
+        co_await look_at_step(*step);
+    }
+    now_us_ = now_us;  // other masters have other clocks
+    e.chain = paths.longest();
+}
+
+asio::awaitable<void> lock_survey::look_at_step(wait_step& step) {
+    using state = wait_step::state;
+    try {
+        entries found = co_await find(step.wait.name);
+        if (!found.empty()) {
+            const bool is_read = found.front().kind == entry_kind::reading;
+            step.is = step.wait.reads && is_read ? state::behind_writer : state::held;
+            step.holders = std::move(found.front().holders);
         }
-        wait_step step{who->waits.front(), {}};
-        again = std::find(met.begin(), met.end(), step.wait.name) == met.end();
-        if (again) {
-            entries next = co_await find(step.wait.name);
-            if (!next.empty()) {
-                step.holders = std::move(next.front().holders);
-            }
-        }
-        met.push_back(step.wait.name);
-        holders = step.holders;
-        e.chain.push_back(std::move(step));
+    } catch (const system_error&) {
+        step.is = state::unknown;
     }
 }
 

@@ -20,8 +20,8 @@ lock_session::lock_session(const lock_plan& plan, std::string title,
                            const std::vector<int>& signals, std::string consequence)
     : session{plan, std::move(title), signals},
       plan_{plan},
-      consequence_{std::move(consequence)},
       patience_{io_},
+      consequence_{std::move(consequence)},
       lease_timer_{io_},
       others_{io_, plan.server, [this](log_level, std::string_view line) { detail(line); }},
       mutex_{others_.lock_of(redis_, plan.names, plan.kind)} {}

@@ -60,10 +60,10 @@ private:
     boost::asio::awaitable<error_code> set_permits();
     bool is_ours(const lock_status& status) const;
 
-    const std::string consequence_;
     boost::asio::steady_timer patience_;
 
 protected:
+    std::string consequence_;                ///< of a refusal
     boost::asio::steady_timer lease_timer_;  ///< cancelled when the guard has to look again
     other_clients others_;
 

@@ -259,11 +259,17 @@ asio::awaitable<std::optional<lock_entry>> lock_survey::look_at(const std::strin
         co_await ask_for_line(found.front());
     }
     co_await follow_waits(found.front());
-    std::vector<master> masters{{{}, inspector::hash_slot_of(name), {}}};
-    if (!found.front().chain.empty()) {
-        masters = co_await find_masters();
+    const std::vector<master> here{{{}, inspector::hash_slot_of(name), {}}};
+    co_await learn_places(here);
+    if (clustered_) {
+        std::vector<master> others;
+        for (const wait_step& step : found.front().chain) {
+            others.push_back({{}, inspector::hash_slot_of(step.wait.name), {}});
+        }
+        const bool knows_clients = knows_clients_;
+        co_await learn_places(others);
+        knows_clients_ = knows_clients;
     }
-    co_await learn_places(masters);
     locate(found);
     co_return std::move(found.front());
 }

@@ -71,6 +71,7 @@ private:
     boost::asio::awaitable<entries> find(const std::string& name);
     boost::asio::awaitable<void> ask_for_line(lock_entry& e);
     boost::asio::awaitable<void> follow_waits(lock_entry& e);
+    boost::asio::awaitable<void> look_at_step(wait_step& step);
     boost::asio::awaitable<void> learn_places(const std::vector<master>& masters);
     void locate(entries& found) const;
 

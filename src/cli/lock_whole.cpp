@@ -5,7 +5,6 @@
 
 #include <boost/json/array.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <ctime>
@@ -121,32 +120,29 @@ std::string forced_release_text(const lock_entry& e) {
            line("", "a conch client hears of it when it next renews, within a third of its lease");
 }
 
-std::string wait_text(const holder_wait& w) {
-    return printable(w.name) + " for " + compact_time(w.so_long);
+/// `next`: what the holder of this lock waits for; null: it is the end of the chain.
+std::string step_text(const wait_step& step, const wait_step* next, bool clients_known) {
+    using state = wait_step::state;
+    std::string text = printable(step.wait.name) + " for " + compact_time(step.wait.so_long);
+    switch (step.is) {
+        case state::closes_cycle: return text + ": this is a cycle";
+        case state::free: return text + ", which nobody holds now";
+        case state::unknown: return text + "; the server tells nothing of it";
+        case state::behind_writer: return text + ", to read it: a writer waits before";
+        case state::held: break;
+    }
+    const lock_holder& h = step.holders.at(next ? next->by : 0);
+    text += ", held by " + (h.place ? place_text(h, clients_known) : holder_text(h));
+    return text + (next ? ", which waits for" : h.waits.empty() ? "" : ", which waits, too");
 }
 
 std::string chain_text(const lock_entry& e, bool clients_known) {
     std::string out;
     for (std::size_t i = 0; i < e.chain.size(); ++i) {
-        const wait_step& step = e.chain[i];
-        std::string text = wait_text(step.wait);
         const bool is_last = i + 1 == e.chain.size();
-        const bool comes_round =
-            step.wait.name == e.name ||
-            std::any_of(e.chain.begin(), e.chain.begin() + static_cast<std::ptrdiff_t>(i),
-                        [&](const wait_step& s) { return s.wait.name == step.wait.name; });
-        if (comes_round) {
-            text += ": they wait for each other";
-        } else if (step.holders.empty()) {
-            text += ", held by nobody any more";
-        } else {
-            const auto waits = std::find_if(step.holders.begin(), step.holders.end(),
-                                            [](const lock_holder& h) { return !h.waits.empty(); });
-            const lock_holder& h = waits != step.holders.end() ? *waits : step.holders.front();
-            text += ", held by " + (h.place ? place_text(h, clients_known) : holder_text(h));
-            text += is_last ? "" : ", which waits for";
-        }
-        out += line(i > 0 ? "" : e.held_by > 1 ? "one waits for" : "waits for", text);
+        const std::string_view title = e.held_by > 1 ? "one waits for" : "waits for";
+        out += line(i == 0 ? title : "",
+                    step_text(e.chain[i], is_last ? nullptr : &e.chain[i + 1], clients_known));
     }
     return out;
 }

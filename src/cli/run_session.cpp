@@ -141,7 +141,10 @@ asio::awaitable<void> run_session::hold_once() {
         }
         if (job_.running()) {
             ran_ = true;
-            has_led_ = run_plan_.leads;
+            if (run_plan_.leads) {
+                has_led_ = true;
+                consequence_ = "; it led before";
+            }
             co_await supervise();
             goes_again_ = has_led_ && told_to_end_;
         }

@@ -29,8 +29,6 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       tls_{make_tls(settings_)},
       engine_{settings_, id_, seed},
       connections_(engine_.links()) {
-    engine_.set_wall_clock(std::chrono::system_clock::now().time_since_epoch() -
-                           clock::now().time_since_epoch());
     join_context();
 }
 
@@ -57,6 +55,10 @@ void client_core::on_time() {
 
 void client_core::begin_turn() {
     now_ = clock::now();
+    if (settings_.deadlock_detection) {
+        engine_.set_wall_clock(std::chrono::system_clock::now().time_since_epoch() -
+                               now_.time_since_epoch());
+    }
     engine_.begin_turn(now_);
     if (take_inbox() && !shutting_down_) {
         begin_shutdown({});

@@ -15,9 +15,8 @@ namespace {
 /// One look meets no more of them, and asks what so many holders wait for.
 constexpr std::size_t most_members = 64;
 
-/// After so many looks in vain the pause is doubled, up to a poll interval.
+/// After so many looks in vain, one at every other tick is enough.
 constexpr unsigned looks_at_full_pace = 4;
-constexpr unsigned most_doublings = 2;
 
 /// A client's id, from the field of one of its holders.
 std::string_view client_of(std::string_view field) noexcept {
@@ -102,7 +101,8 @@ void deadlocks::look(hunt& h) {
 void deadlocks::ask(hunt& h, const wire::call_type& what) {
     h.type = &what;
     h.by_body = false;
-    all_.servers.submit(h, h.looked_at().wanted->hash_slot());
+    h.lingers = false;
+    submit(h, *h.looked_at().wanted);
 }
 
 // Of no lock, or one that is free, nobody is a holder.
@@ -125,6 +125,19 @@ void deadlocks::read_holders(hunt& h, const resp::value& reply) {
                 h.holders.emplace_back(field);
             }
         }
+    }
+    next(h);
+}
+
+// Of a server that is not there, nothing is known: the look goes on elsewhere.
+void deadlocks::give_up_on_silent_server(hunt& h) {
+    const bool is_unsent = h.where == wire::call::state::waiting;
+    if (!is_unsent || !std::exchange(h.lingers, true)) {
+        return;
+    }
+    all_.servers.withdraw(h);
+    if (h.type == &record_type) {
+        ++h.asked;
     }
     next(h);
 }
@@ -226,10 +239,8 @@ void deadlocks::found(hunt& h) {
 
 void deadlocks::looked_in_vain(hunt& h) noexcept {
     h.looks = false;
-    const unsigned doublings = std::min(h.in_vain / looks_at_full_pace, most_doublings);
-    h.pause = static_cast<std::uint8_t>((1u << doublings) - 1);
-    h.in_vain =
-        static_cast<std::uint8_t>(std::min(h.in_vain + 1u, looks_at_full_pace * most_doublings));
+    h.pauses = h.in_vain == looks_at_full_pace;
+    h.in_vain = static_cast<std::uint8_t>(std::min(h.in_vain + 1u, looks_at_full_pace));
 }
 
 void deadlocks::end_hunt(hunt& h) {

@@ -99,15 +99,18 @@ std::int64_t deadlocks::kept_ms() const noexcept {
 
 void deadlocks::tell(party& p) {
     for (const acquisition* const a : p.holds) {
+        if (p.notices.size() == most_notices) {
+            break;
+        }
         const bool has_one = std::any_of(p.notices.begin(), p.notices.end(),
                                          [&](const notice* n) { return n->number == a->number; });
-        if (!has_one && p.notices.size() < most_notices) {
+        if (!has_one) {
             p.notices.push_back(&notices_.make(*this, *a, p, ++last_number_));
         }
     }
     for (notice* const n : p.notices) {
         if (n->where == wire::call::state::idle) {
-            all_.servers.submit(*n, n->held->hash_slot());
+            submit(*n, *n->held);
         }
     }
 }
@@ -154,7 +157,7 @@ void deadlocks::end_notice(notice& n, bool lost) {
         return;
     }
     n.type = &end_type;
-    all_.servers.submit(n, n.held->hash_slot());
+    submit(n, *n.held);
 }
 
 }  // namespace conch::lock

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace conch::lock {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::size_t most_steps = 256;
 
 constexpr duration shortest_interval = std::chrono::milliseconds{5};
 
-/// So that a client sends no more than a few thousand commands about deadlocks in a second.
+/// So that a client sends no more than 1,000 commands about deadlocks in a second.
 constexpr duration between_commands = std::chrono::milliseconds{1};
 
 /// One that waits for the holder that the wait is blocked by.
@@ -47,10 +48,18 @@ deadlocks::deadlocks(slots& all) noexcept : all_{all}, tick_{this, &deadlocks::o
 
 deadlocks::~deadlocks() { all_.env.timers.cancel(tick_); }
 
-bool deadlocks::closes_cycle(const waiter& w) const {
+bool deadlocks::would_deadlock(waiter& w) {
     if (!matters(w)) {
         return false;
     }
+    if (closes_cycle(w)) {
+        return true;
+    }
+    wait_began(w);
+    return false;
+}
+
+bool deadlocks::closes_cycle(const waiter& w) const {
     std::vector<step> steps{{&w, 0}};
     const acquisition* last = nullptr;
     std::size_t at = 0;
@@ -95,10 +104,9 @@ bool deadlocks::closes_cycle(const waiter& w) const {
 }
 
 void deadlocks::wait_began(waiter& w) {
-    if (!matters(w) || w.watched) {
+    if (std::exchange(w.watched, true)) {
         return;
     }
-    w.watched = true;
     using std::chrono::milliseconds;
     party& p = parties_[w.terms.owner];
     const auto began = w.since.time_since_epoch() + all_.env.wall_clock;
@@ -127,6 +135,8 @@ void deadlocks::wait_ended(const waiter& w) {
     forget_idle(w.terms.owner);
     if (waits_.empty()) {
         all_.env.timers.cancel(tick_);
+        pace_ = {};
+        sent_ = 0;
     }
 }
 
@@ -160,28 +170,36 @@ void deadlocks::forget_idle(std::uint64_t owner) {
 }
 
 // The second refresh after a look comes within half a poll interval, and a look sees it within
-// another quarter.
+// another half.
 duration deadlocks::interval() const noexcept {
-    const duration pace = static_cast<duration::rep>(live()) * between_commands;
-    return std::max({all_.poll_interval() / 4, pace, shortest_interval});
+    return std::max({all_.poll_interval() / 4, pace_, shortest_interval});
+}
+
+void deadlocks::submit(wire::call& c, const impl::lock_spec& of) {
+    ++sent_;
+    all_.servers.submit(c, of.hash_slot());
 }
 
 void deadlocks::on_tick(void* self) { static_cast<deadlocks*>(self)->tick(); }
 
 // What waits for less than an interval tells and asks nothing.
 void deadlocks::tick() {
-    const core::environment& env = all_.env;
-    all_.env.timers.set(tick_, core::after(env.now, interval()));
+    core::environment& env = all_.env;
+    pace_ = std::exchange(sent_, 0) * between_commands;
+    env.timers.set(tick_, core::after(env.now, interval()));
+    ++ticks_;
     for (hunt& h : waits_) {
         if (h.by.holds.empty() || env.now - h.of->since < interval()) {
             continue;
         }
-        tell(h.by);
+        if (std::exchange(h.by.told_at, ticks_) != ticks_) {
+            tell(h.by);
+        }
         if (h.looks) {
+            give_up_on_silent_server(h);
             continue;
         }
-        if (h.pause > 0) {
-            --h.pause;
+        if (std::exchange(h.pauses, false)) {
             continue;
         }
         h.may_repeat = true;

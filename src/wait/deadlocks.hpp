@@ -33,6 +33,7 @@ struct party {
     std::vector<const acquisition*> holds{};
     std::vector<hunt*> waits{};
     std::vector<notice*> notices{};  ///< one of each of its holds, or none
+    std::uint64_t told_at = 0;       ///< the last tick that told it
 };
 
 /// Which server has what was told.
@@ -93,9 +94,10 @@ struct hunt : wire::call, hunt_hook {
     party& by;
     const protocol::told_wait wait;
     bool looks = false;        ///< a look is not at its end yet
+    bool lingers = false;      ///< its question was not sent yet at the last tick
     bool may_repeat = false;   ///< one more look may follow at once
     std::uint8_t in_vain = 0;  ///< so many looks in a row found no cycle
-    std::uint8_t pause = 0;    ///< so many more ticks pass without a look
+    bool pauses = false;       ///< the next tick passes without a look
 
     // In this look.
 
@@ -127,10 +129,9 @@ public:
     // For the slots. Waits and holds without an owner are of no interest; nor are holds that end by
     // themselves, as what waits for them does not wait for ever.
 
-    /// A wait that begins would never end, for which the log gets the reason.
-    bool closes_cycle(const waiter& w) const;
-    /// From now on it waits for others; no-op if it did before.
-    void wait_began(waiter& w);
+    /// Whether a wait that begins, or goes on, would never end: the log gets the reason. If not, it
+    /// is looked after until it ends.
+    bool would_deadlock(waiter& w);
     void wait_ended(const waiter& w);
     void hold_began(const acquisition& a);
     void hold_ended(const acquisition& a);
@@ -147,11 +148,14 @@ private:
     static void answered(hunt& h, const wire::outcome& o,
                          void (deadlocks::*read)(hunt&, const resp::value&));
 
+    bool closes_cycle(const waiter& w) const;
+    void wait_began(waiter& w);
     duration interval() const noexcept;
     /// How long a record lives that is not refreshed.
     std::int64_t kept_ms() const noexcept;
     told_server server_of(const impl::lock_spec& held) const noexcept;
     void warn_if_refused(const impl::lock_spec& l, const wire::outcome& o);
+    void submit(wire::call& c, const impl::lock_spec& of);
     void tick();
     void forget_idle(std::uint64_t owner);
 
@@ -165,6 +169,7 @@ private:
     void look(hunt& h);
     void ask(hunt& h, const wire::call_type& what);
     void next(hunt& h);
+    void give_up_on_silent_server(hunt& h);
     void read_holders(hunt& h, const resp::value& reply);
     void read_record(hunt& h, const resp::value& reply);
     bool leads_on(const hunt& h, std::string_view field, const protocol::told_wait& w) const;
@@ -183,6 +188,9 @@ private:
     core::pool<hunt> hunts_{};
     core::pool<notice> notices_{};
     std::uint64_t last_number_ = 0;  ///< of a wait or an epoch
+    std::uint64_t ticks_ = 0;
+    duration::rep sent_ = 0;  ///< commands since the last tick
+    duration pace_{};         ///< what those before it ask for, until the next one
     core::timer tick_;
 };
 

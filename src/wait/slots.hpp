@@ -60,18 +60,7 @@ public:
     // For what is found in `config::deadlock_detection`.
 
     /// If not, it is a wait from now on.
-    bool would_deadlock(waiter& w) {
-        if (deadlocks_ && deadlocks_->closes_cycle(w)) {
-            return true;
-        }
-        wait_began(w);
-        return false;
-    }
-    void wait_began(waiter& w) {
-        if (deadlocks_) {
-            deadlocks_->wait_began(w);
-        }
-    }
+    bool would_deadlock(waiter& w) { return deadlocks_ && deadlocks_->would_deadlock(w); }
     void wait_ended(const waiter& w) {
         if (deadlocks_) {
             deadlocks_->wait_ended(w);

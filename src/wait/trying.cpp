@@ -273,11 +273,10 @@ void slot::busy(protocol::acquire_answer&& answer, bool elsewhere) {
     const bool limited = protocol::takes_permits(*spec);
     const bool all_alike = w.shared() || limited;
     const std::uint32_t permits = w.spec->permits();
-    const bool over = w.no_wait || w.overdue;
+    const bool timed_out = w.no_wait || w.overdue;
+    const bool over = timed_out || all().would_deadlock(w);
     if (over) {
-        leave(w, errc::timed_out);
-    } else {
-        all().wait_began(w);
+        leave(w, timed_out ? errc::timed_out : errc::deadlock);
     }
     if (all_alike) {  // nobody overtakes one who waits
         end_tries(over ? permits : 0);

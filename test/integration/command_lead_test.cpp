@@ -97,6 +97,18 @@ TEST_F(lead_command_test, who_lost_the_lead_ends_its_command_and_campaigns_again
     expect_in("ended with status 3; it campaigns again", end.err);
 }
 
+TEST_F(lead_command_test, who_led_and_is_refused_later_does_not_say_that_nothing_was_run) {
+    words options = candidacy(briefly);
+    options.insert(options.end(), {"-w", "0.5"});
+    program p{run_words(options, leads), here()};
+    expect_lead(p);
+    raw.must({"DEL", "lock"});
+    take_as_stranger(raw, "lock");
+    const ended& end = p.finish();
+    EXPECT_EQ(end.status, 1);
+    expect_in("is held by someone else, still after 0.5 s; it led before\n", end.err);
+}
+
 TEST_F(lead_command_test, nothing_of_the_group_is_left_when_it_leads_again) {
     program p{run_words(candidacy(briefly), with_stubborn_child(told_)), here()};
     expect_lead(p);

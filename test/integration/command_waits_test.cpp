@@ -71,17 +71,51 @@ TEST_F(waits_command_test, who_follows_them_from_holder_to_holder) {
 TEST_F(waits_command_test, who_tells_a_circle) {
     close_circle();
     for (const char* const name : {"a", "b", "c"}) {
-        expect_in(": they wait for each other\n", to_end({"who", name}).out);
+        expect_in(": this is a cycle\n", to_end({"who", name}).out);
     }
-    // Of one that is not in it, too.
+    // Of one that is not in it, too; and of readers, of whom one is in it.
     take_as_stranger(raw, "d");
     raw.must({"SET", "conch_wait:{d}:" + std::string{owner_of_redisson}, "1 1 1 - mutex 1 0 1 b"});
-    expect_in(": they wait for each other\n", to_end({"who", "d"}).out);
+    expect_in(": this is a cycle\n", to_end({"who", "d"}).out);
+    const std::string reader = "5c1e0a8e-0000-4000-8000-00000000000";
+    raw.must({"DEL", "c"});
+    raw.must({"HSET", "c", "mode", "read", reader + "1:1", "1", reader + "2:1", "1", reader + "3:1",
+              "1"});
+    raw.must({"SET", "conch_wait:{c}:" + reader + "1:1", "1 1 1 - mutex 1 0 4 free"});
+    raw.must({"SET", "conch_wait:{c}:" + reader + "2:1", "1 1 1 - mutex 1 0 1 a"});
+    expect_in("  one waits for ", to_end({"who", "c"}).out);
+    expect_in(": this is a cycle\n", to_end({"who", "c"}).out);
+    // It waits for a writer that waits, and not for those who read.
+    raw.must({"SET", "conch_wait:{a}:" + one.id() + ":1", "1 1 1 - read 1 0 1 c"});
+    const std::string end = to_end({"who", "a"}).out;
+    expect_in(", to read it: a writer waits before\n", end);
+    EXPECT_EQ(end.find("cycle"), std::string::npos) << end;
+}
+
+TEST_F(waits_command_test, who_goes_on_where_the_user_may_not_look) {
+    may_refuse = true;
+    raw.must(
+        {"ACL", "SETUSER", std::string{conch_user}, "resetkeys", "~*{a}*", "~a", "+client|list"});
+    const ended end = to_end({"who", "a"});
+    EXPECT_EQ(end.status, 0) << end.err;
+    expect_in("; the server tells nothing of it\n", end.out);
+}
+
+TEST_F(waits_command_test, who_ends_a_long_chain) {
+    std::string before = "long";
+    for (int i = 0; i < 50; ++i) {
+        take_as_stranger(raw, before);
+        const std::string next = "long" + std::to_string(i);
+        raw.must({"SET", "conch_wait:{" + before + "}:" + std::string{owner_of_redisson},
+                  "1 1 1 - mutex 1 0 " + std::to_string(next.size()) + ' ' + next});
+        before = next;
+    }
+    expect_in(", which waits, too\n", to_end({"who", "long"}).out);
 }
 
 TEST_F(waits_command_test, who_tells_one_that_nobody_holds_any_more) {
     raw.must({"DEL", "c"});
-    expect_in(", held by nobody any more\n", to_end({"who", "a"}).out);
+    expect_in(", which nobody holds now\n", to_end({"who", "a"}).out);
 }
 
 TEST_F(waits_command_test, who_tells_them_to_programs) {
@@ -108,6 +142,8 @@ TEST_F(waits_command_test, are_a_column_where_there_are_some) {
     EXPECT_LT(table.find("\nb "), table.find("\nc ")) << table;
     expect_in("  b\n", table);
     expect_in("  c\n", table);
+    raw.must({"SET", "conch_wait:{a}:" + one.id() + ":1", "1 1 1 - mutex 1 0 1 b mutex 2 0 1 c"});
+    expect_in("  b +1\n", to_end({"ls"}).out);
     raw.must({"DEL", "a", "b"});
     const std::string without = to_end({"ls"}).out;
     EXPECT_EQ(without.find("WANTS"), std::string::npos) << without;
@@ -128,7 +164,8 @@ TEST_F(waits_command_test, stand_in_the_list_of_top) {
 TEST_F(waits_command_test, are_nothing_where_somebody_else_wrote_something) {
     for (const char* const text :
          {"", "2 1 1 - mutex 1 0 1 b", "1 x 1 - mutex 1 0 1 b", "1 1 1 - mutex 1 0 99 b",
-          "1 1 1 - mutex -1 0 1 b", "1 1 1 - mutex 1 0 -1 b", "1 1 1", "1 1 1 - mutex"}) {
+          "1 1 1 - mutex -1 0 1 b", "1 1 1 - thing 1 0 1 b", "1 1 1 - mutex 1 0 0 ",
+          "1 1 1 - mutex 1 0 -1 b", "1 1 1", "1 1 1 - mutex", "1 1 1 - mutex 1 0 1 b."}) {
         raw.must({"SET", "conch_wait:{a}:" + one.id() + ":1", text});
         const ended end = to_end({"who", "a"});
         EXPECT_EQ(end.status, 0) << text;

@@ -64,7 +64,7 @@ _conch() {
     esac
     if [[ $previous == --sort ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W 'name kind holder service held lease depth waiting fence' -- "$current")
+            compgen -W 'name kind holder service held lease depth waiting fence wants' -- "$current")
         return
     fi
     if [[ $current == -* ]]; then
