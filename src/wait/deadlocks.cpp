@@ -104,9 +104,10 @@ bool deadlocks::closes_cycle(const waiter& w) const {
 }
 
 void deadlocks::wait_began(waiter& w) {
-    if (std::exchange(w.watched, true)) {
+    if (w.watched) {
         return;
     }
+    w.watched = true;
     using std::chrono::milliseconds;
     party& p = parties_[w.terms.owner];
     const auto began = w.since.time_since_epoch() + all_.env.wall_clock;

@@ -242,10 +242,10 @@ TEST_F(engine_deadlock_notices_in_cluster, have_another_epoch_at_another_server)
 }
 
 TEST_F(engine_deadlock_notices_in_cluster, have_another_epoch_each_time_they_were_sent_on) {
+    connect_to_m2();
     const std::string before = next("m1");
     ASSERT_NE(before, "");
     sent_on("ASK");
-    connect("m2");
     serve("m2");
     EXPECT_NE(told, "");
     const std::string after = next("m1");
