@@ -52,6 +52,12 @@ TEST_F(examples_test, coroutines) {
     EXPECT_FALSE(raw.exists("report"));
 }
 
+TEST_F(examples_test, deadlock) {
+    const std::string out = output_of("deadlock");
+    EXPECT_TRUE(out.starts_with("again\ntransfer\ntransfer\n\"accounts:1\" is held by ")) << out;
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
 TEST_F(examples_test, once) {
     EXPECT_EQ(output_of("once"), "reports under a fence\nhost 1 ran it\nhost 2: it is done\n");
     EXPECT_FALSE(raw.exists("report"));
