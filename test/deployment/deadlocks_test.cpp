@@ -14,6 +14,7 @@ using namespace conch::test;
 
 config looking(config c) {
     c.deadlock_detection = true;
+    c.max_poll_interval = 1s;
     return c;
 }
 
@@ -74,8 +75,13 @@ TEST_F(cluster_deadlocks, slow_are_told_once_a_hash_slot_has_moved) {
         begin();
         move(named("a"));
         move(record);
-        const auto before = group.raw(to).get(record);
-        const bool sent_on = co_await when([&] { return group.raw(to).get(record) != before; });
+        const auto imported = [&] {
+            auto&& at = group.raw(to);
+            at.must({"ASKING"});
+            return at.get(record);
+        };
+        const auto before = imported();
+        const bool sent_on = co_await when([&] { return imported() != before; });
         EXPECT_TRUE(sent_on);
         end();
         co_await c.is_told_to_who_closes_it();

@@ -37,8 +37,9 @@ protected:
             [&](auto&& token) { b_of_one.async_lock(of(first), std::move(token)); });
         waits_for_c.emplace(
             [&](auto&& token) { c_of_two.async_lock(of(second), std::move(token)); });
-        for (const std::string key :
-             {"conch_wait:{a}:" + one.id() + ":1", "conch_wait:{b}:" + two.id() + ":1"}) {
+        const words records{"conch_wait:{a}:" + one.id() + ":1",
+                            "conch_wait:{b}:" + two.id() + ":1"};
+        for (const std::string& key : records) {
             // The clients stand still while a program runs.
             ASSERT_TRUE(run_until(io, [&] { return raw.must({"PERSIST", key}).number == 1; }));
         }

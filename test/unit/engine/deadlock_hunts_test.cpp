@@ -156,8 +156,8 @@ protected:
         };
         if (line.starts_with("GETRANGE ")) {
             const std::string far = name_at_m2();
-            return bulk(test::join("1 1 ", ++refresh, " x mutex 7 5 ", far.size(), " ", far,
-                                   " mutex 8 5 1 a"));
+            return bulk(conch::test::join("1 1 ", ++refresh, " x mutex 7 5 ", far.size(), " ", far,
+                                          " mutex 8 5 1 a"));
         }
         return line.starts_with("acquire ")    ? busy(20'000)
                : line.starts_with("status a")  ? held_by("c:1")
