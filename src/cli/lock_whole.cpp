@@ -140,7 +140,7 @@ std::string chain_text(const lock_entry& e, bool clients_known) {
     std::string out;
     for (std::size_t i = 0; i < e.chain.size(); ++i) {
         const bool is_last = i + 1 == e.chain.size();
-        const std::string_view title = e.held_by > 1 ? "one waits for" : "waits for";
+        const std::string_view title = e.held_by > 1 ? "one wants" : "waits for";
         out += line(i == 0 ? title : "",
                     step_text(e.chain[i], is_last ? nullptr : &e.chain[i + 1], clients_known));
     }

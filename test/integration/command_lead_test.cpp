@@ -106,7 +106,7 @@ TEST_F(lead_command_test, who_led_and_is_refused_later_does_not_say_that_nothing
     take_as_stranger(raw, "lock");
     const ended& end = p.finish();
     EXPECT_EQ(end.status, 1);
-    expect_in("is held by someone else, still after 0.5 s; it led before\n", end.err);
+    expect_in("is held by someone else, still after 500.0 ms; it led before\n", end.err);
 }
 
 TEST_F(lead_command_test, nothing_of_the_group_is_left_when_it_leads_again) {

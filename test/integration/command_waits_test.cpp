@@ -84,7 +84,7 @@ TEST_F(waits_command_test, who_tells_a_circle) {
               "1"});
     raw.must({"SET", "conch_wait:{c}:" + reader + "1:1", "1 1 1 - mutex 1 0 4 free"});
     raw.must({"SET", "conch_wait:{c}:" + reader + "2:1", "1 1 1 - mutex 1 0 1 a"});
-    expect_in("  one waits for ", to_end({"who", "c"}).out);
+    expect_in("  one wants   ", to_end({"who", "c"}).out);
     expect_in(": this is a cycle\n", to_end({"who", "c"}).out);
     // It waits for a writer that waits, and not for those who read.
     raw.must({"SET", "conch_wait:{a}:" + one.id() + ":1", "1 1 1 - read 1 0 1 c"});
