@@ -30,6 +30,7 @@ struct circle {
         held_a = co_await a.async_lock(of(first));
         held_b = co_await b.async_lock(of(second));
         older.emplace([&](auto&& token) { b_of_one.async_lock(of(first), std::move(token)); });
+        co_await pass(10ms);  // else both may begin in the same millisecond
     }
     asio::awaitable<void> is_told_to_who_closes_it() {
         attempt<hold> younger{
