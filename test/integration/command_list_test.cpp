@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch ls` and `conch who`: who holds which lock, and who waits.
 #include "support/command_fixture.hpp"
+#include "support/terminal_session.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -296,6 +297,26 @@ TEST_F(list_command_test, a_user_that_may_only_read_is_enough) {
     EXPECT_EQ(who.status, 0) << who.err;
     expect_in("by its fence", who.out);
     EXPECT_EQ(to_end({"release", "--force", "lock"}, as_reader).status, 69);
+}
+
+TEST_F(list_command_test, that_user_is_enough_for_top) {
+    if (!terminal_session::possible()) {
+        GTEST_SKIP() << "no pseudo-terminals here";
+    }
+    may_refuse = true;
+    raw.must(first_user_of_page());
+    take_as_stranger(raw, "lock");
+    std::string as_reader = url();
+    as_reader.replace(as_reader.find("conch:"), 6, "conch-ls:");
+    terminal_session t{conch({"top"}), {{"CONCH_REDIS", as_reader}, {"TERM", "xterm"}}};
+    t.wait_for("1 lock, 1 shown");
+    t.type("\n");
+    t.wait_for("lock: mutex, locked");
+    t.type("q");
+    t.finish();
+    for (const std::string& what : raw.refused()) {
+        EXPECT_NE(what.find("script"), std::string::npos) << what;
+    }
 }
 
 TEST_F(list_command_test, what_the_user_may_not_ask_is_left_out_and_told) {
