@@ -8,7 +8,7 @@ source test/suites.sh
 
 folder=build/seeds
 part=2500
-all_servers="alone sentinel cluster read-write fair majority counters permits"
+all_servers="alone sentinel cluster read-write fair majority counters permits deadlocks"
 read -ra servers <<<"${CONCH_SIM_SERVERS:-$all_servers}"
 first_seed=${CONCH_SIM_FIRST:-1}
 last_seed=$((first_seed + ${CONCH_SIM_SEEDS:-100000} - 1))

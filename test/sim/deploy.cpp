@@ -15,7 +15,7 @@ bool happens_in(fault f, deployment d) noexcept {
     if (d == deployment::majority) {
         return majority::knows(f);
     }
-    if (d == deployment::counters || d == deployment::permits) {
+    if (d == deployment::counters || d == deployment::permits || d == deployment::deadlocks) {
         return counters::knows(f);
     }
     const bool anywhere = d == deployment::read_write || d == deployment::fair;

@@ -11,6 +11,14 @@
 
 namespace conch::sim {
 
+/// Those that somebody was told of.
+struct deadlock_counts {
+    std::uint64_t local = 0;         ///< at once
+    std::uint64_t between = 0;       ///< clients
+    std::uint64_t of_three = 0;      ///< jobs, or more
+    std::uint64_t with_readers = 0;  ///< that hold what one of them waits for
+};
+
 /// What came out of a run.
 struct outcome {
     std::uint64_t seed = 0;
@@ -23,6 +31,7 @@ struct outcome {
     std::uint64_t losses = 0;    ///< told
     std::uint64_t permits = 0;   ///< requests for some, granted
     std::uint64_t closings = 0;  ///< clients shut down or destroyed
+    deadlock_counts deadlocks{};
 };
 
 }  // namespace conch::sim

@@ -31,6 +31,7 @@ struct totals {
     std::uint64_t losses = 0;
     std::uint64_t permits = 0;
     std::uint64_t closings = 0;
+    sim::deadlock_counts deadlocks{};
     std::array<std::uint64_t, sim::fault_count> attempts{};
     std::array<std::uint64_t, sim::fault_count> faults{};  // that acted
     std::array<std::uint64_t, sim::fault_count> seeds_with{};
@@ -51,6 +52,10 @@ void add(totals& t, const sim::outcome& o) {
     t.losses += o.losses;
     t.permits += o.permits;
     t.closings += o.closings;
+    t.deadlocks.local += o.deadlocks.local;
+    t.deadlocks.between += o.deadlocks.between;
+    t.deadlocks.of_three += o.deadlocks.of_three;
+    t.deadlocks.with_readers += o.deadlocks.with_readers;
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
         t.attempts[i] += o.attempts[i];
         t.faults[i] += o.faults[i];
@@ -94,6 +99,10 @@ void print_json(const totals& t) {
         {"losses_told", t.losses},
         {"permits", t.permits},
         {"closings", t.closings},
+        {"deadlocks_local", t.deadlocks.local},
+        {"deadlocks_between", t.deadlocks.between},
+        {"deadlocks_of_three", t.deadlocks.of_three},
+        {"deadlocks_with_readers", t.deadlocks.with_readers},
         {"fault_kinds", sim::fault_count},
         {"fault_kinds_seen", kinds},
         {"faults", faults}};
@@ -101,6 +110,17 @@ void print_json(const totals& t) {
         all["first_failing_seed"] = *t.first_failing;
     }
     std::cout << boost::json::serialize(all) << "\n";
+}
+
+void print_deadlocks(const sim::deadlock_counts& d) {
+    if (d.local + d.between != 0) {
+        std::printf(
+            "deadlocks told: %llu at once, %llu between clients; %llu of three or more, %llu with "
+            "readers\n",
+            static_cast<unsigned long long>(d.local), static_cast<unsigned long long>(d.between),
+            static_cast<unsigned long long>(d.of_three),
+            static_cast<unsigned long long>(d.with_readers));
+    }
 }
 
 void print_text(const totals& t) {
@@ -112,6 +132,7 @@ void print_text(const totals& t) {
         static_cast<unsigned long long>(t.events), static_cast<unsigned long long>(t.grants),
         static_cast<unsigned long long>(t.losses), static_cast<unsigned long long>(t.permits),
         static_cast<unsigned long long>(t.closings));
+    print_deadlocks(t.deadlocks);
     for (std::size_t i = 0; i < sim::fault_count; ++i) {
         std::printf("  %-14s %10llu of %10llu in %llu seeds\n",
                     std::string{sim::name_of(static_cast<sim::fault>(i))}.c_str(),
@@ -173,7 +194,7 @@ int main(int argc, char* argv[]) {
         "minutes", po::value<double>(), "as many seeds as there is time for, instead")(
         "server", po::value<std::string>()->default_value("alone"),
         "how it is run: alone, sentinel (a replica, and sentinels), cluster; or which locks: "
-        "read-write, fair, majority (of several servers), counters, permits")(
+        "read-write, fair, majority (of several servers), counters, permits, deadlocks")(
         "trace", "print what happens")("keep-going", "don't end at the first violation")(
         "json", "the result as JSON");
 #ifdef CONCH_MUTANTS
@@ -212,7 +233,7 @@ int main(int argc, char* argv[]) {
         const auto server = sim::deployment_named(options["server"].as<std::string>());
         if (!server) {
             std::cerr << "conch_sim: the server is alone, sentinel, cluster, read-write, fair, "
-                         "majority, counters or permits\n";
+                         "majority, counters, permits or deadlocks\n";
             return bad_usage;
         }
         return run(argv[0], *server, options);

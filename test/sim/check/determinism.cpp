@@ -3,6 +3,7 @@
 #include "sim/check/determinism.hpp"
 
 #include "sim/counters/simulation.hpp"
+#include "sim/deadlocks/simulation.hpp"
 #include "sim/majority/simulation.hpp"
 #include "sim/permits/simulation.hpp"
 
@@ -43,6 +44,10 @@ void play(std::uint64_t seed, deployment d, bool trace,
     } else if (d == deployment::permits) {
         play_one(seed, trace, judge,
                  [seed](bool print) { return std::make_unique<permits::simulation>(seed, print); });
+    } else if (d == deployment::deadlocks) {
+        play_one(seed, trace, judge, [seed](bool print) {
+            return std::make_unique<deadlocks::simulation>(seed, print);
+        });
     } else {
         play_one(seed, trace, judge,
                  [seed, d](bool print) { return std::make_unique<simulation>(seed, print, d); });

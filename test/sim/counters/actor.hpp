@@ -32,7 +32,7 @@ public:
     void start() { plan_soon(); }
     /// No new work: gives up what it waits for, and gives back what it has.
     void stop();
-    void die() noexcept { dead_ = true; }
+    virtual void die() noexcept { dead_ = true; }
     bool dead() const noexcept { return dead_; }
     bool idle() const noexcept { return dead_ || (!asked_ && (!stopped_ || !has_any())); }
     std::uint64_t client() const noexcept { return client_; }

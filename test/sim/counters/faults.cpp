@@ -75,7 +75,7 @@ void fault_injector::happen(fault f) {
             all_.server().step_clock(w.chance.between(-2'000'000, 2'000'000), &e);
             return;
         case fault::unsubscribed: {
-            const std::string channel = all_.count_spec(w.chance.below(all_.names()))->channel();
+            const std::string channel = all_.channel(w.chance.below(all_.names()));
             feel(all_.server().end_subscriptions(channel) ? &e : nullptr);
             return;
         }
@@ -99,7 +99,7 @@ void fault_injector::on_process(fault f, bool heard, effect* e) {
     if (f == fault::stall) {
         server.stall(until(), e, any);
     } else if (f == fault::migration) {
-        const std::uint16_t slot = all_.count_spec(w.chance.below(all_.names()))->hash_slot();
+        const std::uint16_t slot = all_.hash_slot(w.chance.below(all_.names()));
         server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
     } else if (f == fault::role_swap) {
         server.swap_roles(shard, e);

@@ -6,7 +6,8 @@ namespace conch::sim::counters {
 using kind = permit_call::kind;
 
 simulation::simulation(std::uint64_t seed, bool print)
-    : stage{seed, print, impl::count_spec::kind::semaphore, [](scenario&) {}} {
+    : stage{seed, print, [](scenario&, dice&) {}} {
+    make_semaphores(impl::count_spec::kind::semaphore);
     specs_.push_back(make_spec(impl::count_spec::kind::latch, "latch"));
     server_.redis().tell(this);
     unknown_.resize(specs_.size());

@@ -19,7 +19,7 @@ deployment any_deployment(std::uint64_t seed) {
 }
 
 // What is not known here stays away; and where the server may forget, little can be judged.
-scenario scenario_of(dice& chance, std::uint64_t seed, void (*narrow)(scenario&)) {
+scenario scenario_of(dice& chance, std::uint64_t seed, void (*narrow)(scenario&, dice&)) {
     scenario s{chance, dice{~seed}, any_deployment(seed)};
     const bool forgets = chance.once_in(6);
     for (std::size_t i = 0; i < fault_count; ++i) {
@@ -32,13 +32,13 @@ scenario scenario_of(dice& chance, std::uint64_t seed, void (*narrow)(scenario&)
     s.settings.max_pending = 100'000;
     s.think = std::max(s.think, 20 * millis);
     s.chaos = std::min(s.chaos, 6 * seconds);
-    narrow(s);
+    narrow(s, chance);
     return s;
 }
 
 }  // namespace
 
-stage::stage(std::uint64_t seed, bool print, impl::count_spec::kind what, void (*narrow)(scenario&))
+stage::stage(std::uint64_t seed, bool print, void (*narrow)(scenario&, dice&))
     : course{seed, print},
       how_{scenario_of(world_.chance, seed, narrow)},
       server_{world_,
@@ -51,12 +51,15 @@ stage::stage(std::uint64_t seed, bool print, impl::count_spec::kind what, void (
     if (how_.has(fault::no_kill)) {
         server_.redis().refuse_kills(true, &attempt(fault::no_kill));
     }
+}
+
+stage::~stage() = default;
+
+void stage::make_semaphores(impl::count_spec::kind what) {
     for (std::size_t i = 0; i < 1 + world_.chance.below(2); ++i) {
         specs_.push_back(make_spec(what, "permits:" + std::to_string(i)));
     }
 }
-
-stage::~stage() = default;
 
 impl::count_spec_ptr stage::make_spec(impl::count_spec::kind what, const std::string& name) const {
     return impl::count_spec_ptr{
@@ -76,10 +79,11 @@ void stage::add_client() {
     const std::uint64_t index = clients_.size();
     const std::int64_t drift = world_.chance.between(-10'000, 10'000);
     clients_.push_back(std::make_unique<client_node>(
-        world_, network_, static_cast<client_events&>(*this), how_.settings,
+        world_, network_, static_cast<client_events&>(*this), settings_for(index),
         client_node::clock_settings{.drift_ppm = world_.chance.once_in(3) ? 0 : drift,
                                     .ahead = std::chrono::seconds{3600 + 100 * index}},
         "0000000" + std::to_string(index) + "-0000-0000-0000-000000000000", world_.chance.seed()));
+    began(*clients_.back());
     for (std::size_t i = 0; i < 1 + how_.users; ++i) {
         actors_.push_back(make_actor(index, world_.chance.seed()));
         actors_.back()->start();

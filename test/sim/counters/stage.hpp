@@ -21,8 +21,8 @@ namespace conch::sim::counters {
 
 class fault_injector;
 
-/// One run of clients whose actors ask for permits, a server that is run in any way, and the faults
-/// of a scenario: all but what they ask for, and what must be true of it.
+/// One run of clients whose actors ask for permits or for locks, a server that is run in any way,
+/// and the faults of a scenario: all but what they ask for, and what must be true of it.
 class stage : public course, protected client_events {
 public:
     outcome run();
@@ -33,7 +33,10 @@ public:
     server_node& server() noexcept { return server_; }
     network& net() noexcept { return network_; }
     std::vector<std::unique_ptr<client_node>>& clients() noexcept { return clients_; }
-    std::size_t names() const noexcept { return specs_.size(); }
+    /// Of what actors ask for.
+    virtual std::size_t names() const noexcept { return specs_.size(); }
+    virtual std::string channel(std::size_t name) const { return specs_[name]->channel(); }
+    virtual std::uint16_t hash_slot(std::size_t name) const { return specs_[name]->hash_slot(); }
     const impl::count_spec_ptr& count_spec(std::size_t name) const noexcept { return specs_[name]; }
     /// So many permits each semaphore has, once they are set.
     std::int64_t total() const noexcept { return total_; }
@@ -43,13 +46,15 @@ public:
     void replace_client(std::uint64_t client, bool heard, effect* e);
 
 protected:
-    /// With one or two semaphores of this kind. `narrow`: what else the scenario is to be like.
-    stage(std::uint64_t seed, bool print, impl::count_spec::kind what, void (*narrow)(scenario&));
+    /// `narrow`: what else the scenario is to be like.
+    stage(std::uint64_t seed, bool print, void (*narrow)(scenario&, dice&));
     /// The calls that the engines know are those of who derives from this: it ends the clients.
     ~stage();
 
+    /// One or two semaphores of this kind.
+    void make_semaphores(impl::count_spec::kind what);
     impl::count_spec_ptr make_spec(impl::count_spec::kind what, const std::string& name) const;
-    /// When all semaphores are there: clients, and who acts for them.
+    /// When all that they ask for is there: clients, and who acts for them.
     void set_up();
     /// An actor asks for this now.
     void begin(want& c, std::size_t place, actor& by, std::int64_t permits) const;
@@ -71,6 +76,9 @@ protected:
     bool stopped_ = false;
 
 private:
+    /// Of a client that is about to begin.
+    virtual config settings_for(std::uint64_t) { return how_.settings; }
+    virtual void began(client_node&) {}
     virtual std::unique_ptr<actor> make_actor(std::uint64_t client, std::uint64_t seed) = 0;
     /// Now and then, until all stop.
     virtual void judge_meanwhile() = 0;

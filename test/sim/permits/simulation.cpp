@@ -9,15 +9,15 @@
 namespace conch::sim::permits {
 namespace {
 
-void narrow(scenario& s) {
+void narrow(scenario& s, dice&) {
     s.settings.default_renew = true;
     s.longest_lease = std::min<duration>(s.longest_lease, std::chrono::seconds{10});
 }
 
 }  // namespace
 
-simulation::simulation(std::uint64_t seed, bool print)
-    : stage{seed, print, impl::count_spec::kind::permits, &narrow} {
+simulation::simulation(std::uint64_t seed, bool print) : stage{seed, print, &narrow} {
+    make_semaphores(impl::count_spec::kind::permits);
     if (world_.chance.once_in(2)) {
         step_ = 100 * millis;
     }

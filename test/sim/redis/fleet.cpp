@@ -17,6 +17,7 @@ std::string_view name_of(deployment d) noexcept {
         case deployment::majority: return "majority";
         case deployment::counters: return "counters";
         case deployment::permits: return "permits";
+        case deployment::deadlocks: return "deadlocks";
     }
     return "?";
 }

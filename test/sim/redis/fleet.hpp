@@ -27,9 +27,10 @@ enum class deployment : std::uint8_t {
     majority,    ///< several, each by itself, and all locks are those of majorities
     counters,    ///< run in any way, for semaphores
     permits,     ///< the same, for permits with leases
+    deadlocks,   ///< the same, for owners that wait for each other
 };
 
-inline constexpr std::size_t deployment_count = 8;
+inline constexpr std::size_t deployment_count = 9;
 
 std::string_view name_of(deployment d) noexcept;
 /// None if nothing is called so.

@@ -3,6 +3,8 @@
 #include "sim/fake_redis.hpp"
 #include "sim/redis/command.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
 
@@ -118,6 +120,30 @@ reply strlen(fake_redis& r, session& by, arguments a) {
     return value.is_error() ? value : reply::number(static_cast<std::int64_t>(value.text.size()));
 }
 
+// Negative places count from the end.
+reply getrange(fake_redis& r, session& by, arguments a) {
+    const auto from = to_integer(a[2]);
+    const auto to = to_integer(a[3]);
+    if (!from || !to) {
+        return reply::error(not_an_integer);
+    }
+    const reply value = get(r, by, a.first(2));
+    if (value.is_error()) {
+        return value;
+    }
+    const auto size = static_cast<std::int64_t>(value.text.size());
+    const auto place = [&](std::int64_t n) {
+        return n < 0 ? std::max<std::int64_t>(n + size, 0) : n;
+    };
+    const std::int64_t first = place(*from);
+    const std::int64_t last = std::min(place(*to), size - 1);
+    if (first > last || (*from < 0 && *to < 0 && *from > *to)) {
+        return reply::bulk("");
+    }
+    return reply::bulk(std::string_view{value.text}.substr(
+        static_cast<std::size_t>(first), static_cast<std::size_t>(last - first + 1)));
+}
+
 reply set(fake_redis& r, session&, arguments a) {
     bool nx = false, xx = false, keep = false, old_wanted = false;
     std::int64_t expires = -1;
@@ -198,12 +224,12 @@ reply flushall(fake_redis& r, session&, arguments) {
 constexpr unsigned w = command::writes;
 constexpr unsigned wg = command::writes | command::grows;
 constexpr command commands[] = {
-    {"del", -2, w, del},         {"unlink", -2, w, del},        {"exists", -2, 0, exists},
-    {"type", 2, 0, type},        {"pttl", 2, 0, pttl},          {"ttl", 2, 0, ttl},
-    {"pexpire", -3, w, pexpire}, {"expire", -3, w, expire},     {"persist", 2, w, persist},
-    {"get", 2, 0, get},          {"strlen", 2, 0, strlen},      {"set", -3, wg, set},
-    {"incr", 2, wg, incr},       {"decr", 2, wg, decr},         {"incrby", 3, wg, incrby},
-    {"dbsize", 1, 0, dbsize},    {"flushall", -1, w, flushall},
+    {"del", -2, w, del},          {"unlink", -2, w, del},    {"exists", -2, 0, exists},
+    {"type", 2, 0, type},         {"pttl", 2, 0, pttl},      {"ttl", 2, 0, ttl},
+    {"pexpire", -3, w, pexpire},  {"expire", -3, w, expire}, {"persist", 2, w, persist},
+    {"get", 2, 0, get},           {"strlen", 2, 0, strlen},  {"set", -3, wg, set},
+    {"getrange", 4, 0, getrange}, {"incr", 2, wg, incr},     {"decr", 2, wg, decr},
+    {"incrby", 3, wg, incrby},    {"dbsize", 1, 0, dbsize},  {"flushall", -1, w, flushall},
 };
 
 }  // namespace

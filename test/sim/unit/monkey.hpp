@@ -265,6 +265,9 @@ private:
         if (chance_.once_in(40)) {
             return {"FLUSHALL"};
         }
+        if (chance_.once_in(6)) {
+            return {"GETRANGE", key(), number(), number()};
+        }
         const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "STRLEN", "get"});
         return what == "INCRBY" ? words{what, key(), number()} : words{what, key()};
     }
