@@ -64,6 +64,21 @@ TEST_F(engine_deadlock_hunts, repeat_a_look_once_before_they_pause) {
     EXPECT_LE(looks, 16) << "each look asks for the holders of two locks";
 }
 
+TEST_F(engine_deadlock_hunts, count_how_often_a_record_is_refreshed_from_the_second_look_on) {
+    hold(one, "c", third);
+    one.h.cancel(*older);
+    serve();
+    holders["b"] = {"x:1"};
+    operation& waits = lock(one, "b", third);
+    int asked = 0;
+    before_look = [&] {  // each look asks for the holders of two locks
+        records["conch_wait:{b}:x:1"] = record(1, ++asked <= 2 ? 1 : 3, 7, "c");
+    };
+    pass(3s);
+    EXPECT_GT(asked, 4);
+    EXPECT_FALSE(waits.done()) << "what the first look read may be older than its end";
+}
+
 TEST_F(engine_deadlock_hunts, that_find_nothing_leave_out_every_other_look) {
     pass(5s);
     one.sent.clear();
