@@ -6,6 +6,7 @@
 #include <conch/error.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace conch {
@@ -24,6 +25,8 @@ struct wait_span {
     bool contended = false;
     /// Why it failed. No error and no number: `async_try_lock` found the lock busy.
     error_code result{};
+    /// What `observer::caller_context` gave for it. Valid during the call of the observer only.
+    const void* caller = nullptr;
 };
 
 /// One hold, from its grant to its release or loss.
@@ -79,12 +82,18 @@ struct rate_span {
 /// each hold that began ends, before its client is gone. Nested acquires wait for
 /// nobody and are holds only, unless they queued before their owner had the lock.
 ///
-/// Called on the client's strand, in the middle of its work (at the end of the client or of its
-/// execution context: on the thread that destroys it): must not block or throw. May start
-/// operations; must not wait for them. Must not own the client: each would keep the other.
+/// But for `caller_context`: called on the client's strand, in the middle of its work (at the end
+/// of the client or of its execution context: on the thread that destroys it): must not block or
+/// throw. May start operations; must not wait for them. Must not own the client: each would keep
+/// the other.
 class observer {
 public:
     virtual ~observer() = default;
+    /// What the spans of an acquire are to know of its caller, such as the trace that it is part
+    /// of: kept until the acquire is answered, and given to `wait_began` and `waited`. Called on
+    /// the caller's thread, in the call that starts the acquire, perhaps by several threads at
+    /// once. A `quorum_mutex` and a `multi_lock` acquire their members later, without this.
+    virtual std::shared_ptr<const void> caller_context() noexcept { return nullptr; }
     /// An acquire began: its name and `began` are known.
     virtual void wait_began(const wait_span&) noexcept {}
     /// An acquire was answered.

@@ -6,6 +6,8 @@
 #include "core/time.hpp"
 #include "driver/backend.hpp"
 
+#include <conch/observer.hpp>
+
 #include <boost/asio/system_executor.hpp>
 
 namespace conch::impl {
@@ -25,6 +27,16 @@ bool ends_hold(const operation& op) noexcept {
            (&op.what == &request::leave && core::lease_is_good(op.options.amount(), false));
 }
 
+// This is its thread; what begins the acquire may run on another one.
+void note_caller(operation& op) noexcept {
+    if (op.core) {
+        observer* const o = op.core->settings().observer.get();
+        if (o && !op.core->inherited()) {
+            op.caller = o->caller_context();
+        }
+    }
+}
+
 }  // namespace
 
 context_use::context_use(const core_ptr& core) noexcept
@@ -41,6 +53,13 @@ void* allocate_operation(std::size_t size) { return core::allocate_recycled(size
 void free_operation(void* p, std::size_t size) noexcept { core::free_recycled(p, size); }
 
 void submit(operation& op, this_build) noexcept {
+    if (&op.what == &request::lock || &op.what == &request::try_lock) {
+        note_caller(op);
+    }
+    submit_for_another(op);
+}
+
+void submit_for_another(operation& op) noexcept {
     if (!op.core) {  // of an empty hold
         op.ec = errc::not_owner;
         op.finish(&op, true);

@@ -59,6 +59,9 @@ private:
     std::atomic<std::uint64_t> next_ticket_{1};
 };
 
+/// As `submit`, of who acts for a caller whose call is over.
+void submit_for_another(operation& op) noexcept;
+
 }  // namespace conch::impl
 
 #endif

@@ -204,7 +204,7 @@ void group_core::ask(const request& what, std::size_t member, std::uint64_t id,
     q->options = options;
     q->ticket = m.core->next_ticket();
     open_.emplace(id, q);
-    conch::impl::submit(*q, this_build{});
+    submit_for_another(*q);
 }
 
 void group_core::withdraw(std::uint64_t id) noexcept {

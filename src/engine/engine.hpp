@@ -46,9 +46,10 @@ public:
     // Requests. Each `caller` is completed exactly once, in the completions of this turn or a later
     // one.
 
-    /// `owner`: the id of `options.owner`, where that may be gone by now.
+    /// `owner`: the id of `options.owner`, where that may be gone by now. `observed`: what the
+    /// observer knows of the caller; stays until that is completed.
     void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                 lock::caller from, std::uint64_t owner = 0);
+                 lock::caller from, std::uint64_t owner = 0, const void* observed = nullptr);
     void unlock(const impl::view_ptr& view, lock::caller from);
     void leave(const impl::view_ptr& view, duration lease, lock::caller from);
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);

@@ -68,7 +68,7 @@ bool slot::idle() const noexcept {
 }
 
 void slot::acquire(waiter& w, duration wait) {
-    env().telemetry.wait_began({.name = name(), .began = w.since});
+    env().telemetry.wait_began({.name = name(), .began = w.since, .caller = w.observed});
     if (w.no_wait && is_busy_for(w)) {
         leave(w, errc::timed_out, !link().ready());
         return;
@@ -121,7 +121,8 @@ void slot::left(waiter& w, error_code why, const acquisition* granted_) {
                                 .began = w.since,
                                 .ended = env().now,
                                 .contended = w.tried || w.queued,
-                                .result = why},
+                                .result = why,
+                                .caller = w.observed},
                                w.try_only);
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -36,6 +37,23 @@ public:
     std::vector<std::string> spans{};
 };
 
+/// Knows callers by their threads.
+class caller_observer final : public observer {
+public:
+    std::shared_ptr<const void> caller_context() noexcept override {
+        return context = std::make_shared<const std::thread::id>(std::this_thread::get_id());
+    }
+    void wait_began(const wait_span& w) noexcept override { note(w); }
+    void waited(const wait_span& w) noexcept override { note(w); }
+
+    void note(const wait_span& w) {
+        callers.push_back(w.caller ? *static_cast<const std::thread::id*>(w.caller)
+                                   : std::thread::id{});
+    }
+    std::shared_ptr<const std::thread::id> context{};
+    std::vector<std::thread::id> callers{};
+};
+
 class observer_test : public redis_test {
 protected:
     config observed() {
@@ -59,6 +77,22 @@ TEST_F(observer_test, may_start_operations) {
     EXPECT_EQ(told->grants, 1);
     EXPECT_EQ(told->failures, 0);
     EXPECT_EQ(told->spans[0], "waited for lock");
+}
+
+TEST_F(observer_test, knows_the_caller_of_a_wait_from_its_call_to_its_answer) {
+    const auto callers = std::make_shared<caller_observer>();
+    config c = settings();
+    c.observer = callers;
+    client redis{io, c};
+    const mutex m{redis, "lock"};
+    bool granted = false;
+    std::thread caller{[&] { m.async_lock([&](error_code, hold) { granted = true; }); }};
+    const std::thread::id there = caller.get_id();
+    caller.join();
+    EXPECT_EQ(callers->context.use_count(), 2) << "nobody keeps it for the wait";
+    ASSERT_TRUE(run_until(io, [&] { return granted; }));
+    EXPECT_EQ(callers->callers, (std::vector<std::thread::id>{there, there}));
+    EXPECT_EQ(callers->context.use_count(), 1) << "it is kept for longer than the wait";
 }
 
 TEST_F(observer_test, is_told_of_the_holds_that_a_client_leaves) {

@@ -96,6 +96,7 @@ struct operation {
     };
     error_code ec{};
     view_ptr view{};
+    std::shared_ptr<const void> caller{};  ///< what the observer knows of it
     const request& what;
     bool flag = false;
 
