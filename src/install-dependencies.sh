@@ -5,8 +5,8 @@
 #
 #   bash src/install-dependencies.sh [--tests] [--deep]
 #
-# --tests: also what the tests need, and a JDK, Maven, Python's venv, valgrind and prometheus-cpp,
-#   without which some are skipped.
+# --tests: also what the tests need, and a JDK, Maven, Python's venv, valgrind, prometheus-cpp and
+#   (where apt has it) opentelemetry-cpp, without which some are skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -107,6 +107,12 @@ has_prometheus() {
 EOF
 }
 
+has_opentelemetry() {
+    compiles -fsyntax-only <<'EOF'
+#include <opentelemetry/sdk/metrics/meter_provider.h>
+EOF
+}
+
 # has_lua VERSION: for the simulated server; Redis has 5.1, others have 5.4.
 has_lua() {
     compiles "-llua$1" "-I/usr/include/lua$1" <<'EOF'
@@ -153,6 +159,8 @@ missing_options() {
             echo python3-venv
         has valgrind || is_installed valgrind || echo valgrind
         has_prometheus || is_installed prometheus-cpp-dev || echo prometheus-cpp-dev
+        has_opentelemetry || is_installed opentelemetry-cpp-dev || ! has apt-cache ||
+            candidates opentelemetry-cpp-dev | sed 's/.*/opentelemetry-cpp-dev/'
         has_static_openssl || printf '%s\n' zlib1g-dev libzstd-dev
     fi
 }

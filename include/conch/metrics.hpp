@@ -49,6 +49,13 @@ enum class rate_outcome {
     failed,   ///< by an error, or cancelled
 };
 
+/// How this acquire ended.
+wait_outcome outcome_of(const wait_span& w) noexcept;
+/// How this hold ended.
+hold_end end_of(const hold_span& h) noexcept;
+/// Why this hold was lost, if its end is `hold_end::lost`.
+loss_reason loss_of(const hold_span& h) noexcept;
+
 /// The enumerator, as a label's value: "timed_out".
 std::string_view to_string(wait_outcome o) noexcept;
 /// The enumerator, as a label's value.
@@ -141,7 +148,8 @@ struct metrics_options {
 ///
 /// `auto m = std::make_shared<conch::metrics>(); config.observer = m;`
 ///
-/// `prometheus_collectable` gives what it counted to Prometheus. Of a `quorum_mutex` and a
+/// `prometheus_collectable` gives what it counted to Prometheus, `opentelemetry_observer` to
+/// OpenTelemetry. Of a `quorum_mutex` and a
 /// `multi_lock`, it counts the holds of their members.
 ///
 /// Cost: an event adds to a few counters, and allocates only at the first of its class.
@@ -155,6 +163,9 @@ public:
     metrics& operator=(const metrics&) = delete;
     /// What was snapshot stays.
     ~metrics() override;
+
+    /// The class that locks, or rate limits, of this name are counted in. Valid as long as this.
+    std::string_view class_of(std::string_view name) noexcept;
 
     /// What was counted so far. Events that happen meanwhile may be in it in part.
     metrics_snapshot snapshot() const;

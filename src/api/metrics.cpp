@@ -100,23 +100,6 @@ private:
     std::atomic<std::int64_t> now_{};
 };
 
-wait_outcome outcome_of(const wait_span& w) noexcept {
-    return w.number != 0                                       ? wait_outcome::granted
-           : !w.result                                         ? wait_outcome::busy
-           : w.result == errc::timed_out                       ? wait_outcome::timed_out
-           : w.result == boost::asio::error::operation_aborted ? wait_outcome::cancelled
-           : w.result == errc::not_connected                   ? wait_outcome::not_connected
-           : w.result == errc::deadlock                        ? wait_outcome::deadlock
-                                                               : wait_outcome::failed;
-}
-
-/// The index of the `loss_reason`, of an error that is one.
-std::size_t loss_of(const error_code& why) noexcept {
-    const auto found = std::find(losses.begin(), losses.end(), why);
-    return found != losses.end() ? static_cast<std::size_t>(found - losses.begin())
-                                 : index(loss_reason::lease_expired);
-}
-
 bool is_class(std::string_view text) noexcept {
     return !text.empty() && text.size() <= longest_class &&
            std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -175,6 +158,28 @@ struct tally {
 };
 
 }  // namespace
+
+wait_outcome outcome_of(const wait_span& w) noexcept {
+    return w.number != 0                                       ? wait_outcome::granted
+           : !w.result                                         ? wait_outcome::busy
+           : w.result == errc::timed_out                       ? wait_outcome::timed_out
+           : w.result == boost::asio::error::operation_aborted ? wait_outcome::cancelled
+           : w.result == errc::not_connected                   ? wait_outcome::not_connected
+           : w.result == errc::deadlock                        ? wait_outcome::deadlock
+                                                               : wait_outcome::failed;
+}
+
+hold_end end_of(const hold_span& h) noexcept {
+    return !h.reason                         ? hold_end::released
+           : h.reason == errc::client_closed ? hold_end::closed
+                                             : hold_end::lost;
+}
+
+loss_reason loss_of(const hold_span& h) noexcept {
+    const auto found = std::find(losses.begin(), losses.end(), h.reason);
+    return found != losses.end() ? static_cast<loss_reason>(found - losses.begin())
+                                 : loss_reason::lease_expired;
+}
 
 std::string_view to_string(wait_outcome o) noexcept { return wait_outcomes[index(o)]; }
 std::string_view to_string(hold_end e) noexcept { return hold_ends[index(e)]; }
@@ -289,6 +294,10 @@ metrics::metrics(metrics_options options) {
 
 metrics::~metrics() = default;
 
+std::string_view metrics::class_of(std::string_view name) noexcept {
+    return counters_->of(name).name;
+}
+
 metrics_snapshot metrics::snapshot() const { return counters_->read(); }
 
 void metrics::wait_began(const wait_span& w) noexcept { counters_->of(w.name).waiting.change(1); }
@@ -313,12 +322,10 @@ void metrics::held(const hold_span& h) noexcept {
     tally& t = counters_->of(h.name);
     t.held.change(-1);
     t.ages.ended(h.began, h.ended);
-    const hold_end e = !h.reason                         ? hold_end::released
-                       : h.reason == errc::client_closed ? hold_end::closed
-                                                         : hold_end::lost;
+    const hold_end e = end_of(h);
     t.holds[index(e)].add(h.ended - h.began);
     if (e == hold_end::lost) {
-        add(t.lost[loss_of(h.reason)]);
+        add(t.lost[index(loss_of(h))]);
     }
 }
 

@@ -12,10 +12,12 @@ endforeach()
 install(DIRECTORY include/conch DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     FILES_MATCHING PATTERN "*.hpp")
 
-if(TARGET conch_prometheus)
-    install(TARGETS conch_prometheus EXPORT conch-prometheus-targets)
-    install(EXPORT conch-prometheus-targets NAMESPACE conch:: DESTINATION "${package_dir}")
-endif()
+foreach(component IN ITEMS prometheus opentelemetry)
+    if(TARGET conch_${component})
+        install(TARGETS conch_${component} EXPORT conch-${component}-targets)
+        install(EXPORT conch-${component}-targets NAMESPACE conch:: DESTINATION "${package_dir}")
+    endif()
+endforeach()
 
 # For find_package. An older Boost than the library's own is refused there; any other than its own
 # makes a link error (conch/impl/built_with.hpp).

@@ -13,7 +13,7 @@ RANK = {'core': 0, 'resp': 1, 'wire': 2, 'protocol': 3, 'topology': 3, 'hold': 4
 SANS_IO = RANK['engine']
 
 # What stands on the public headers alone.
-ABOVE = {'cli', 'prometheus'}
+ABOVE = {'cli', 'opentelemetry', 'prometheus'}
 
 # Public headers of plain values and text, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
@@ -70,12 +70,12 @@ def _public_objection(f: SourceFile, header: str) -> str:
 def _private_objection(f: SourceFile, quoted: bool, target: str, layer: str) -> str:
     if not quoted:
         return 'write it in quotes'
-    if '/' not in target or (layer not in RANK and layer != 'cli'):
+    if '/' not in target or layer not in RANK.keys() | ABOVE:
         return 'write "layer/file.hpp"'
-    if f.layer == 'cli':
-        return '' if layer == 'cli' else 'the program uses the public headers only'
-    if layer == 'cli':
-        return 'the library does not know the program'
+    if f.layer in ABOVE:
+        return '' if layer == f.layer else f'{f.layer} uses the public headers only'
+    if layer in ABOVE:
+        return f'the library does not know {layer}'
     if f.layer not in RANK:
         return 'a file outside the layers'
     mine, other = RANK[f.layer], RANK[layer]
