@@ -131,9 +131,10 @@ struct metrics_options {
     ///
     /// From 1 to 64 printable ASCII characters; anything else is counted as "other", as is a name
     /// for which the function throws. Must answer the same for the same name, and be safe to be
-    /// called by several threads at once if several clients share the `metrics`. Called four times
-    /// for each hold, on the client's strand: it must not block, and better doesn't allocate. What
-    /// it gives is copied at once. Default: none, all are of the class "all".
+    /// called by several threads at once if several clients share the `metrics`. Called for
+    /// the first wait of each `mutex` or other object, and for each request to a rate limit, on the
+    /// client's strand: it must not block, and better doesn't allocate. What it gives is copied at
+    /// once. Default: none, all are of the class "all".
     std::function<std::string_view(std::string_view name)> class_of{};
     /// So many classes are distinguished; those that come later are "other". From 1 to 1,000;
     /// default 64.
@@ -164,8 +165,10 @@ public:
     /// What was snapshot stays.
     ~metrics() override;
 
-    /// The class that locks, or rate limits, of this name are counted in. Valid as long as this.
-    std::string_view class_of(std::string_view name) noexcept;
+    /// The class that the lock is counted in. Valid as long as this.
+    std::string_view class_of(const wait_span& w) noexcept;
+    /// The same.
+    std::string_view class_of(const hold_span& h) noexcept;
 
     /// What was counted so far. Events that happen meanwhile may be in it in part.
     metrics_snapshot snapshot() const;

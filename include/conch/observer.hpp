@@ -5,11 +5,16 @@
 #include <conch/clock.hpp>
 #include <conch/error.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
 namespace conch {
+
+/// Where an observer may keep something of a lock: 0 at first, and as long as the object that the
+/// lock is locked with, a `mutex` or another. Clients with different observers may share it.
+using lock_memo = std::atomic<std::uint32_t>;
 
 /// One acquire, from its call to its answer.
 struct wait_span {
@@ -27,6 +32,8 @@ struct wait_span {
     error_code result{};
     /// What `observer::caller_context` gave for it. Valid during the call of the observer only.
     const void* caller = nullptr;
+    /// Of the lock, as long as the name; null where nobody keeps one. `metrics` keeps the class.
+    lock_memo* memo = nullptr;
 };
 
 /// One hold, from its grant to its release or loss.
@@ -48,6 +55,8 @@ struct hold_span {
     std::uint64_t renewals = 0;
     /// Why it was lost; no error if it was released or detached.
     error_code reason{};
+    /// As in `wait_span`.
+    lock_memo* memo = nullptr;
 };
 
 /// One renewal of a lease that the server confirmed, or one extension (`hold::async_extend`).

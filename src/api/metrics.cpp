@@ -2,10 +2,9 @@
 #include <conch/metrics.hpp>
 
 #include "api/age_counts.hpp"
+#include "api/class_memo.hpp"
 
 #include <conch/error.hpp>
-
-#include <boost/asio/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,18 +27,6 @@ namespace {
 constexpr std::string_view one_class = "all";
 constexpr std::string_view other_classes = "other";
 constexpr std::size_t longest_class = 64;
-
-constexpr std::array<std::string_view, 7> wait_outcomes{
-    "granted", "busy", "timed_out", "cancelled", "not_connected", "deadlock", "failed"};
-constexpr std::array<std::string_view, 3> hold_ends{"released", "lost", "closed"};
-constexpr std::array<std::string_view, 6> loss_reasons{"lease_expired",    "renewal_refused",
-                                                       "lock_lost",        "lost_in_failover",
-                                                       "max_hold_reached", "no_progress"};
-constexpr std::array<std::string_view, 3> rate_outcomes{"granted", "refused", "failed"};
-
-constexpr std::array<errc, loss_reasons.size()> losses{
-    errc::lease_expired,    errc::renewal_refused,  errc::lock_lost,
-    errc::lost_in_failover, errc::max_hold_reached, errc::no_progress};
 
 template <typename Enum>
 constexpr std::size_t index(Enum e) noexcept {
@@ -123,7 +111,7 @@ std::size_t hash(std::string_view text) noexcept {
 
 /// Of one class.
 struct tally {
-    tally(std::string_view n, duration unit) : name{n}, ages{unit} {}
+    tally(std::string_view n, duration unit, std::size_t i) : name{n}, index{i}, ages{unit} {}
 
     class_metrics read(time_point now) const {
         class_metrics m;
@@ -146,10 +134,11 @@ struct tally {
     }
 
     const std::string name;
-    std::array<histogram, wait_outcomes.size()> waits{};
-    std::array<histogram, hold_ends.size()> holds{};
-    std::array<counter, loss_reasons.size()> lost{};
-    std::array<counter, rate_outcomes.size()> permits{};
+    const std::size_t index;  ///< among all classes, "other" behind them
+    std::array<histogram, std::tuple_size_v<decltype(class_metrics::waits)>> waits{};
+    std::array<histogram, std::tuple_size_v<decltype(class_metrics::holds)>> holds{};
+    std::array<counter, std::tuple_size_v<decltype(class_metrics::lost)>> lost{};
+    std::array<counter, std::tuple_size_v<decltype(class_metrics::rate_permits)>> permits{};
     counter uncontended{};
     counter contended{};
     gauge waiting{};
@@ -158,33 +147,6 @@ struct tally {
 };
 
 }  // namespace
-
-wait_outcome outcome_of(const wait_span& w) noexcept {
-    return w.number != 0                                       ? wait_outcome::granted
-           : !w.result                                         ? wait_outcome::busy
-           : w.result == errc::timed_out                       ? wait_outcome::timed_out
-           : w.result == boost::asio::error::operation_aborted ? wait_outcome::cancelled
-           : w.result == errc::not_connected                   ? wait_outcome::not_connected
-           : w.result == errc::deadlock                        ? wait_outcome::deadlock
-                                                               : wait_outcome::failed;
-}
-
-hold_end end_of(const hold_span& h) noexcept {
-    return !h.reason                         ? hold_end::released
-           : h.reason == errc::client_closed ? hold_end::closed
-                                             : hold_end::lost;
-}
-
-loss_reason loss_of(const hold_span& h) noexcept {
-    const auto found = std::find(losses.begin(), losses.end(), h.reason);
-    return found != losses.end() ? static_cast<loss_reason>(found - losses.begin())
-                                 : loss_reason::lease_expired;
-}
-
-std::string_view to_string(wait_outcome o) noexcept { return wait_outcomes[index(o)]; }
-std::string_view to_string(hold_end e) noexcept { return hold_ends[index(e)]; }
-std::string_view to_string(loss_reason r) noexcept { return loss_reasons[index(r)]; }
-std::string_view to_string(rate_outcome o) noexcept { return rate_outcomes[index(o)]; }
 
 std::uint64_t duration_histogram::count() const noexcept {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -197,25 +159,34 @@ public:
     explicit counters(metrics_options o)
         : options_{std::move(o)},
           unit_{options_.long_hold / impl::age_counts::units},
-          other_{other_classes, unit_},
+          other_{other_classes, unit_, options_.max_classes},
+          by_index_(options_.max_classes + 1),
           table_(std::bit_ceil(2 * options_.max_classes)) {
+        by_index_.back() = &other_;
         if (!options_.class_of) {
-            all_ = &make(one_class, table_.front());
+            make(one_class, table_.front());
         }
     }
 
-    tally& of(std::string_view lock) noexcept {
-        if (all_) {
-            return *all_;
+    /// `memo`: of the lock, if there is one.
+    tally& of(std::string_view lock, lock_memo* memo) noexcept {
+        const std::size_t known = memo_.find(memo);
+        return known < by_index_.size() ? *by_index_[known] : ask(lock, memo);
+    }
+
+    /// The same, of what has no memo, or nothing in it.
+    tally& ask(std::string_view lock, lock_memo* memo) noexcept {
+        if (!options_.class_of) {
+            memo_.keep(memo, 0);
+            return *by_index_.front();
         }
         try {
-            if (tally* const found = find_or_make(options_.class_of(lock))) {
-                return *found;
-            }
+            tally& t = find_or_make(options_.class_of(lock));
+            memo_.keep(memo, t.index);
+            return t;
         } catch (...) {  // of the user, or no memory
+            return other();
         }
-        other_met_.store(true, std::memory_order_relaxed);
-        return other_;
     }
 
     metrics_snapshot read() const {
@@ -248,33 +219,40 @@ private:
             }
         }
     }
-    tally* find_or_make(std::string_view text) {
+    tally& find_or_make(std::string_view text) {
         if (tally* const found = look_up(text).load(std::memory_order_acquire)) {
-            return found;
+            return *found;
         }
         if (is_full_.load(std::memory_order_relaxed) || !is_class(text) || text == other_classes) {
-            return nullptr;
+            return other();
         }
         const std::scoped_lock lock{making_};
         place& p = look_up(text);  // another thread may have been faster
-        tally* const found = p.load(std::memory_order_relaxed);
-        if (found || in_order_.size() == options_.max_classes) {
-            return found;
+        if (tally* const found = p.load(std::memory_order_relaxed)) {
+            return *found;
         }
-        return &make(text, p);
+        return in_order_.size() < options_.max_classes ? make(text, p) : other();
+    }
+    tally& other() noexcept {
+        other_met_.store(true, std::memory_order_relaxed);
+        return other_;
     }
     tally& make(std::string_view text, place& p) {
-        in_order_.push_back(std::make_unique<tally>(text, unit_));
-        p.store(in_order_.back().get(), std::memory_order_release);
+        const std::size_t index = in_order_.size();
+        tally* const made =
+            in_order_.emplace_back(std::make_unique<tally>(text, unit_, index)).get();
+        by_index_[index] = made;
+        p.store(made, std::memory_order_release);
         is_full_.store(in_order_.size() == options_.max_classes, std::memory_order_relaxed);
-        return *in_order_.back();
+        return *made;
     }
 
     const metrics_options options_;
     const duration unit_;
     tally other_;
     std::atomic<bool> other_met_{false};
-    tally* all_ = nullptr;
+    const impl::class_memo memo_{};
+    std::vector<tally*> by_index_;  ///< who has an index from a memo may look here
     std::vector<place> table_;
     mutable std::mutex making_;
     std::vector<std::unique_ptr<tally>> in_order_{};
@@ -294,16 +272,22 @@ metrics::metrics(metrics_options options) {
 
 metrics::~metrics() = default;
 
-std::string_view metrics::class_of(std::string_view name) noexcept {
-    return counters_->of(name).name;
+std::string_view metrics::class_of(const wait_span& w) noexcept {
+    return counters_->of(w.name, w.memo).name;
+}
+
+std::string_view metrics::class_of(const hold_span& h) noexcept {
+    return counters_->of(h.name, h.memo).name;
 }
 
 metrics_snapshot metrics::snapshot() const { return counters_->read(); }
 
-void metrics::wait_began(const wait_span& w) noexcept { counters_->of(w.name).waiting.change(1); }
+void metrics::wait_began(const wait_span& w) noexcept {
+    counters_->of(w.name, w.memo).waiting.change(1);
+}
 
 void metrics::waited(const wait_span& w) noexcept {
-    tally& t = counters_->of(w.name);
+    tally& t = counters_->of(w.name, w.memo);
     t.waiting.change(-1);
     const wait_outcome o = outcome_of(w);
     t.waits[index(o)].add(w.ended - w.began);
@@ -313,13 +297,13 @@ void metrics::waited(const wait_span& w) noexcept {
 }
 
 void metrics::hold_began(const hold_span& h) noexcept {
-    tally& t = counters_->of(h.name);
+    tally& t = counters_->of(h.name, h.memo);
     t.ages.began(h.began);
     t.held.change(1);
 }
 
 void metrics::held(const hold_span& h) noexcept {
-    tally& t = counters_->of(h.name);
+    tally& t = counters_->of(h.name, h.memo);
     t.held.change(-1);
     t.ages.ended(h.began, h.ended);
     const hold_end e = end_of(h);
@@ -335,7 +319,7 @@ void metrics::rate_asked(const rate_span& r) noexcept {
     const rate_outcome o = r.granted                                  ? rate_outcome::granted
                            : !r.result || r.result == errc::timed_out ? rate_outcome::refused
                                                                       : rate_outcome::failed;
-    add(counters_->of(r.name).permits[index(o)], r.permits);
+    add(counters_->ask(r.name, nullptr).permits[index(o)], r.permits);
 }
 
 }  // namespace conch

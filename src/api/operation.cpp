@@ -32,7 +32,9 @@ void note_caller(operation& op) noexcept {
     if (op.core) {
         observer* const o = op.core->settings().observer.get();
         if (o && !op.core->inherited()) {
-            op.caller = o->caller_context();
+            if (std::shared_ptr<const void> c = o->caller_context()) {
+                op.caller = std::move(c);
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ telemetry::telemetry(const config& settings, timer_heap& timers, const time_poin
       repeated{log, timers, now},
       observer_{settings.observer.get()} {}
 
-void telemetry::wait_ended(const wait_span& w, bool only_tries) {
+void telemetry::wait_ended(wait_span w, bool only_tries) {
     const duration waited = w.ended - w.began;
     ++counters.waits;
     counters.wait_time += waited;
@@ -48,16 +48,16 @@ void telemetry::wait_ended(const wait_span& w, bool only_tries) {
     const bool timed_out = w.result && w.result == errc::timed_out;
     counters.timeouts += timed_out ? 1 : 0;
     counters.contended += w.contended && w.number != 0 ? 1 : 0;
-    const error_code result = timed_out && only_tries ? error_code{} : w.result;
+    if (timed_out && only_tries) {
+        w.result = {};
+    }
     if (log.wants(log_level::debug)) {
         const auto us = std::chrono::ceil<std::chrono::microseconds>(waited).count();
         log(log_level::debug, w.number != 0 ? "granted: " : "not granted: ", w.name, " after ",
-            std::to_string(us), " us", result ? ": " + result.message() : std::string{});
+            std::to_string(us), " us", w.result ? ": " + w.result.message() : std::string{});
     }
     if (observer_) {
-        wait_span told = w;
-        told.result = result;
-        observer_->waited(told);
+        observer_->waited(w);
     }
 }
 

@@ -31,7 +31,7 @@ public:
         }
     }
     /// The same was answered. Finding the lock busy is no error of one that only tries.
-    void wait_ended(const wait_span& w, bool only_tries);
+    void wait_ended(wait_span w, bool only_tries);
     /// A wait is to end as `errc::deadlock`. `cycle`: who holds what, and waits for what.
     void deadlock(std::string_view cycle);
     void hold_began(const hold_span& h) {

@@ -26,7 +26,8 @@ hold_span span_of(const level& l, time_point now, error_code reason = {}) noexce
             .began = l.since,
             .ended = now,
             .renewals = a.renewals - l.renewals_before,
-            .reason = reason};
+            .reason = reason,
+            .memo = &a.home.spec->memo()};
 }
 
 }  // namespace

@@ -44,17 +44,17 @@ public:
     }
     void waited(const wait_span& w) noexcept override {
         metrics_->waited(w);
-        const std::string_view lock_class = metrics_->class_of(w.name);
+        const std::string_view lock_class = metrics_->class_of(w);
         measures_.waited(w, lock_class);
         if_possible([&] { spans_.waited(w, lock_class); });
     }
     void hold_began(const hold_span& h) noexcept override {
         metrics_->hold_began(h);
-        if_possible([&] { spans_.hold_began(h, metrics_->class_of(h.name)); });
+        if_possible([&] { spans_.hold_began(h, metrics_->class_of(h)); });
     }
     void held(const hold_span& h) noexcept override {
         metrics_->held(h);
-        measures_.held(h, metrics_->class_of(h.name));
+        measures_.held(h, metrics_->class_of(h));
         if_possible([&] { spans_.held(h); });
     }
     void renewed(const renewal_span& r) noexcept override {

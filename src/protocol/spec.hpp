@@ -4,6 +4,7 @@
 
 #include "wire/hash_slot.hpp"
 
+#include <conch/observer.hpp>
 #include <conch/options.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -45,8 +46,8 @@ void intrusive_ptr_release(const lock_spec* s) noexcept;
 
 using spec_ptr = boost::intrusive_ptr<const lock_spec>;
 
-/// What a lock is on the server: its keys and its channel. Immutable and shared by mutexes,
-/// operations and slots. The name lies behind the object, in the same memory.
+/// What a lock is on the server: its keys and its channel. Immutable (but for the memo) and shared
+/// by mutexes, operations and slots. The name lies behind the object, in the same memory.
 class lock_spec {
 public:
     static constexpr std::size_t longest_name = 64u << 10;
@@ -90,6 +91,8 @@ public:
     std::uint32_t permits() const noexcept {
         return at_least_ == 0 ? static_cast<std::uint32_t>(within_ms_or_permits_) : 1;
     }
+    /// For the observer, of this lock: see `wait_span::memo`.
+    lock_memo& memo() const noexcept { return memo_; }
     /// Of two specs of one name: an acquisition by one is as good for the other.
     bool takes_as(const lock_spec& other) const noexcept {
         return &protocol_ == &other.protocol_ && fenced_ == other.fenced_ &&
@@ -113,6 +116,7 @@ private:
     std::uint32_t fenced_ : 1;
     std::uint32_t has_brace_ : 1;
     std::uint32_t at_least_ : 10;
+    mutable lock_memo memo_{0};
 };
 
 }  // namespace conch::impl

@@ -68,7 +68,8 @@ bool slot::idle() const noexcept {
 }
 
 void slot::acquire(waiter& w, duration wait) {
-    env().telemetry.wait_began({.name = name(), .began = w.since, .caller = w.observed});
+    env().telemetry.wait_began(
+        {.name = name(), .began = w.since, .caller = w.observed, .memo = &spec->memo()});
     if (w.no_wait && is_busy_for(w)) {
         leave(w, errc::timed_out, !link().ready());
         return;
@@ -122,7 +123,8 @@ void slot::left(waiter& w, error_code why, const acquisition* granted_) {
                                 .ended = env().now,
                                 .contended = w.tried || w.queued,
                                 .result = why,
-                                .caller = w.observed},
+                                .caller = w.observed,
+                                .memo = &spec->memo()},
                                w.try_only);
 }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -27,19 +28,26 @@ std::string_view before_colon(std::string_view name) { return name.substr(0, nam
 const time_point start = clock::now();
 
 void wait(metrics& m, std::string_view name, duration d, error_code result = {},
-          std::uint64_t number = 0, bool contended = false) {
-    m.wait_began({.name = name, .began = start});
+          std::uint64_t number = 0, bool contended = false, lock_memo* memo = nullptr) {
+    m.wait_began({.name = name, .began = start, .memo = memo});
     m.waited({.name = name,
               .number = number,
               .began = start,
               .ended = start + d,
               .contended = contended,
-              .result = result});
+              .result = result,
+              .memo = memo});
 }
 
-void hold(metrics& m, std::string_view name, duration d, error_code reason = {}) {
-    m.hold_began({.name = name, .number = 1, .began = start});
-    m.held({.name = name, .number = 1, .began = start, .ended = start + d, .reason = reason});
+void hold(metrics& m, std::string_view name, duration d, error_code reason = {},
+          lock_memo* memo = nullptr) {
+    m.hold_began({.name = name, .number = 1, .began = start, .memo = memo});
+    m.held({.name = name,
+            .number = 1,
+            .began = start,
+            .ended = start + d,
+            .reason = reason,
+            .memo = memo});
 }
 
 std::vector<std::string> names_of(const metrics_snapshot& s) {
@@ -190,6 +198,59 @@ TEST(metrics, what_is_no_class_is_other) {
     EXPECT_EQ(s.classes.at(1).holds[0].count(), 6U);
 }
 
+TEST(metrics, asks_once_for_the_class_of_a_lock_with_a_memo) {
+    int asked = 0;
+    metrics m{{.class_of =
+                   [&](std::string_view name) {
+                       ++asked;
+                       return before_colon(name);
+                   },
+               .max_classes = 1}};
+    lock_memo orders{0};
+    lock_memo users{0};
+    for (int i = 0; i < 3; ++i) {
+        wait(m, "orders:1", 1ms, {}, 1, false, &orders);
+        hold(m, "orders:1", 1s, {}, &orders);
+        hold(m, "users:1", 1s, {}, &users);
+    }
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(m.class_of(hold_span{.name = "users:1", .memo = &users}), "other");
+    const metrics_snapshot s = m.snapshot();
+    ASSERT_EQ(names_of(s), (std::vector<std::string>{"orders", "other"}));
+    EXPECT_EQ(s.classes[0].holds[0].count(), 3U);
+    EXPECT_EQ(s.classes[0].acquired_uncontended, 3U);
+    EXPECT_EQ(s.classes[1].holds[0].count(), 3U);
+}
+
+TEST(metrics, a_memo_of_others_tells_nothing) {
+    metrics first{{.class_of = [](std::string_view) { return "first"; }}};
+    metrics second{{.class_of = &before_colon}};
+    hold(second, "users:1", 1s);
+    lock_memo memo{0};
+    for (int i = 0; i < 2; ++i) {
+        hold(first, "orders:1", 1s, {}, &memo);
+        hold(second, "orders:1", 1s, {}, &memo);
+    }
+    memo = ~0U;
+    hold(second, "orders:1", 1s, {}, &memo);
+    EXPECT_EQ(names_of(first.snapshot()), std::vector<std::string>{"first"});
+    const metrics_snapshot s = second.snapshot();
+    ASSERT_EQ(names_of(s), (std::vector<std::string>{"users", "orders"}));
+    EXPECT_EQ(s.classes[1].holds[0].count(), 3U);
+}
+
+TEST(metrics, a_class_function_that_throws_is_asked_again) {
+    bool throws = true;
+    metrics m{{.class_of = [&](std::string_view name) {
+        return throws ? throw std::runtime_error{"not now"} : before_colon(name);
+    }}};
+    lock_memo memo{0};
+    hold(m, "orders:1", 1s, {}, &memo);
+    throws = false;
+    hold(m, "orders:1", 1s, {}, &memo);
+    EXPECT_EQ(names_of(m.snapshot()), (std::vector<std::string>{"orders", "other"}));
+}
+
 TEST(metrics, many_classes_are_kept_apart) {
     metrics m{{.class_of = &before_colon, .max_classes = 1000}};
     for (int turn = 0; turn < 2; ++turn) {
@@ -212,13 +273,15 @@ TEST(metrics, refuses_options_out_of_their_range) {
 
 TEST(metrics, may_be_shared_by_clients_on_several_threads) {
     metrics m{{.class_of = &before_colon, .max_classes = 3}};
+    std::array<lock_memo, 5> memos{};
     std::vector<std::jthread> clients;
     for (int i = 0; i < 4; ++i) {
-        clients.emplace_back([&m, i] {
+        clients.emplace_back([&m, &memos, i] {
             for (int j = 0; j < 500; ++j) {
-                const std::string name = std::to_string((i + j) % 5) + ":x";
-                wait(m, name, 1ms, {}, 1);
-                hold(m, name, 1s);
+                const auto lock = static_cast<std::size_t>((i + j) % 5);
+                const std::string name = std::to_string(lock) + ":x";
+                wait(m, name, 1ms, {}, 1, false, &memos[lock]);
+                hold(m, name, 1s, {}, &memos[lock]);
                 if (j % 100 == 0) {
                     EXPECT_LE(m.snapshot().classes.size(), 4U);
                 }

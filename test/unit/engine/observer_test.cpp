@@ -100,6 +100,20 @@ TEST_F(engine_observer, each_wait_and_each_hold_is_told_when_it_begins_and_when_
         << "the second got it locally";
 }
 
+TEST_F(engine_observer, a_lock_has_the_same_memo_each_time) {
+    const impl::spec_ptr lock = h.spec("a");
+    for (int i = 0; i < 2; ++i) {
+        h.release(h.grant("a"));
+        h.reply(integer(0));
+    }
+    ASSERT_EQ(told->waits.size(), 2U);
+    ASSERT_EQ(told->holds.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(told->waits[i].memo, &lock->memo());
+        EXPECT_EQ(told->holds[i].memo, &lock->memo());
+    }
+}
+
 TEST_F(engine_observer, a_wait_that_ends_in_nesting_is_told_to_have_ended) {
     const owner self;
     h.lock("a", {.owner = &self});

@@ -310,7 +310,7 @@ TEST(engine_replicas_options, reach_the_server_as_they_are) {
     EXPECT_EQ(spec->replicas(), (conch::impl::replication{1000, 60'000}));
     EXPECT_EQ(spec->fence_key_ttl_ms(), 0) << "never expires";
     EXPECT_EQ(spec->name().size(), conch::impl::lock_spec::longest_name);
-    EXPECT_EQ(sizeof(conch::impl::lock_spec), 24u);
+    EXPECT_EQ(sizeof(conch::impl::lock_spec), 32u);
 }
 
 }  // namespace
