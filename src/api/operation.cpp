@@ -10,6 +10,8 @@
 
 #include <boost/asio/system_executor.hpp>
 
+#include <new>
+
 namespace conch::impl {
 namespace {
 
@@ -32,8 +34,8 @@ void note_caller(operation& op) noexcept {
     if (op.core) {
         observer* const o = op.core->settings().observer.get();
         if (o && !op.core->inherited()) {
-            if (std::shared_ptr<const void> c = o->caller_context()) {
-                op.caller = std::move(c);
+            if (caller_context c = o->caller_context()) {
+                op.caller.reset(new (std::nothrow) caller_context{std::move(c)});
             }
         }
     }

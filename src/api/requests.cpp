@@ -13,8 +13,7 @@ namespace {
 lock::caller caller_of(operation& op) noexcept { return {&op, &op.running}; }
 
 void acquire(client_core& c, operation& op, bool try_only) {
-    c.engine().acquire(op.spec, op.options.get(), try_only, caller_of(op), op.options.owner(),
-                       op.caller.get());
+    c.engine().acquire(op.spec, op.options.get(), try_only, caller_of(op), op.options.owner());
 }
 
 void ask_limit(client_core& c, operation& op, bool try_only) {

@@ -29,6 +29,10 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       tls_{make_tls(settings_)},
       engine_{settings_, id_, seed},
       connections_(engine_.links()) {
+    engine_.set_caller_context([](const void* tag) {
+        const auto& caller = static_cast<const operation*>(tag)->caller;
+        return caller ? caller->get() : nullptr;
+    });
     join_context();
 }
 

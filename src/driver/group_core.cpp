@@ -202,7 +202,7 @@ void group_core::ask(const request& what, std::size_t member, std::uint64_t id,
     q->spec = m.spec;
     q->view = hold;
     q->options = options;
-    q->ticket = m.core->next_ticket();
+    q->ticket = m.core->next_ticket() & last_ticket;
     open_.emplace(id, q);
     submit_for_another(*q);
 }

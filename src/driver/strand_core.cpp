@@ -128,7 +128,7 @@ bool strand_core::take_inbox() {
 void strand_core::start(operation& op) {
     op.running = nullptr;
     if (op.ticket != 0) {
-        cancellable_.emplace(op.ticket, &op);
+        cancellable_.emplace(std::uint64_t{op.ticket}, &op);
     }
     begin(op);
 }

@@ -91,7 +91,7 @@ bool lock_engine::make_room(lock::caller from) {
 }
 
 void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                          lock::caller from, std::uint64_t owner, const void* observed) {
+                          lock::caller from, std::uint64_t owner) {
     errc bad = core::check_options(options, env_.settings);
     if (bad == errc{} && spec->permits() == 0) {
         bad = errc::invalid_permits;
@@ -123,7 +123,7 @@ void lock_engine::acquire(const impl::spec_ptr& spec, const lock_options& option
     if (lock::acquisition* outer = slots_.names.held_by(*spec, terms.owner)) {
         slots_.nesting.enter_level(*outer, from);
     } else {
-        slots_.acquire(spec, terms, from, observed);
+        slots_.acquire(spec, terms, from);
     }
 }
 

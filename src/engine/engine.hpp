@@ -46,10 +46,9 @@ public:
     // Requests. Each `caller` is completed exactly once, in the completions of this turn or a later
     // one.
 
-    /// `owner`: the id of `options.owner`, where that may be gone by now. `observed`: what the
-    /// observer knows of the caller; stays until that is completed.
+    /// `owner`: the id of `options.owner`, where that may be gone by now.
     void acquire(const impl::spec_ptr& spec, const lock_options& options, bool try_only,
-                 lock::caller from, std::uint64_t owner = 0, const void* observed = nullptr);
+                 lock::caller from, std::uint64_t owner = 0);
     void unlock(const impl::view_ptr& view, lock::caller from);
     void leave(const impl::view_ptr& view, duration lease, lock::caller from);
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);
@@ -110,6 +109,10 @@ public:
 
     // The driver's side.
 
+    /// `of`: gives what the observer knows of the caller with this tag.
+    void set_caller_context(const void* (*of)(const void* tag)) noexcept {
+        done_.set_caller_context(of);
+    }
     /// How far the wall clock is ahead of the times that this is given.
     void set_wall_clock(duration ahead) noexcept { env_.wall_clock = ahead; }
     /// So many acquires, or releases, of one write at least leave as one script.

@@ -94,6 +94,12 @@ public:
     /// Queues the completion of one that was not admitted.
     void refuse(caller from, errc why) { queued_.push_back({from.tag, why, {}, false}); }
 
+    /// What the observer knows of who waits for `p`; null: nothing.
+    const void* context_of(const pending& p) const noexcept {
+        return context_of_ && !p.completed() ? context_of_(p.from.tag) : nullptr;
+    }
+    void set_caller_context(const void* (*of)(const void* tag)) noexcept { context_of_ = of; }
+
     /// How many were admitted and not completed.
     std::size_t unanswered() const noexcept { return unanswered_; }
     /// For the driver to take.
@@ -102,6 +108,7 @@ public:
 private:
     std::vector<completion> queued_{};
     std::size_t unanswered_ = 0;
+    const void* (*context_of_)(const void* tag) = nullptr;
 };
 
 }  // namespace conch::lock

@@ -68,8 +68,10 @@ bool slot::idle() const noexcept {
 }
 
 void slot::acquire(waiter& w, duration wait) {
-    env().telemetry.wait_began(
-        {.name = name(), .began = w.since, .caller = w.observed, .memo = &spec->memo()});
+    env().telemetry.wait_began({.name = name(),
+                                .began = w.since,
+                                .caller = all().done.context_of(w),
+                                .memo = &spec->memo()});
     if (w.no_wait && is_busy_for(w)) {
         leave(w, errc::timed_out, !link().ready());
         return;
@@ -123,7 +125,7 @@ void slot::left(waiter& w, error_code why, const acquisition* granted_) {
                                 .ended = env().now,
                                 .contended = w.tried || w.queued,
                                 .result = why,
-                                .caller = w.observed,
+                                .caller = all().done.context_of(w),
                                 .memo = &spec->memo()},
                                w.try_only);
 }

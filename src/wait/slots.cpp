@@ -34,10 +34,9 @@ duration slots::poll_pace() const noexcept {
     return static_cast<duration::rep>(contests.live()) * between_polls;
 }
 
-void slots::acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from,
-                    const void* observed) {
+void slots::acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from) {
     slot& s = slot_of(spec);
-    s.acquire(waiters.make(from, s, spec, terms, env.now, observed), terms.wait);
+    s.acquire(waiters.make(from, s, spec, terms, env.now), terms.wait);
     may_be_idle(s);
 }
 

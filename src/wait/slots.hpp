@@ -28,10 +28,8 @@ public:
           std::string_view client_id);
     ~slots();
 
-    /// Queues the caller at the slot of this lock, or answers it. `observed`: what the observer
-    /// knows of it.
-    void acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from,
-                 const void* observed);
+    /// Queues the caller at the slot of this lock, or answers it.
+    void acquire(const impl::spec_ptr& spec, const request_terms& terms, caller from);
     /// Every waiter leaves; or those whose lock this link leads to.
     void give_up_all(error_code why, const wire::link* at = nullptr);
     /// Hash slots have other links than before.

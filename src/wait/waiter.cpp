@@ -14,13 +14,11 @@ const pending_kind waiter::own_kind{.cancel = [](completions&, pending& p, error
     w.home.give_up(w, why);
 }};
 
-waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, time_point now,
-               const void* by_observer)
+waiter::waiter(caller c, slot& s, impl::spec_ptr sp, const request_terms& w, time_point now)
     : pending{own_kind, c},
       progress_within{std::chrono::ceil<short_millis>(w.progress_within)},
       try_only{w.try_only},
       no_wait{w.wait == duration::zero()},
-      observed{by_observer},
       home{s},
       spec{std::move(sp)},
       terms{w},

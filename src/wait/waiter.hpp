@@ -31,8 +31,7 @@ inline constexpr duration answer_grace = std::chrono::milliseconds{100};
 
 /// A caller that wants the lock, in its slot's queue.
 struct waiter : pending {
-    waiter(caller c, slot& home, impl::spec_ptr spec, const request_terms& terms, time_point now,
-           const void* observed = nullptr);
+    waiter(caller c, slot& home, impl::spec_ptr spec, const request_terms& terms, time_point now);
 
     static const pending_kind own_kind;
 
@@ -49,7 +48,6 @@ struct waiter : pending {
     bool queued : 1 = false;             ///< behind others of this client
     bool overdue : 1 = false;            ///< its wait is over, and was prolonged
     bool watched : 1 = false;            ///< `deadlocks` looks after its wait
-    const void* const observed;          ///< of its caller, by the observer
     acquisition* trying = nullptr;  ///< the try that is on its way for it
     slot& home;
     impl::spec_ptr spec;

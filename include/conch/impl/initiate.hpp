@@ -25,7 +25,7 @@ struct no_result {
 };
 struct flag_result {
     using operation_type = operation;
-    static std::tuple<error_code, bool> take(operation& op) { return {op.ec, op.flag}; }
+    static std::tuple<error_code, bool> take(operation& op) { return {op.ec, bool{op.flag}}; }
 };
 struct status_result {
     using operation_type = status_operation;

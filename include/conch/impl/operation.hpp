@@ -71,6 +71,11 @@ struct request {
     static const request shutdown;
 };
 
+inline constexpr std::uint64_t last_ticket = ~std::uint64_t{0} >> 1;
+
+/// What `observer::caller_context` gave.
+using caller_context = std::shared_ptr<const void>;
+
 /// One asynchronous operation between its initiating call and its handler, the handler's type
 /// erased. Written by the initiating call, then owned by the client's strand.
 struct operation {
@@ -89,16 +94,16 @@ struct operation {
         asked_options options{};
         posting_memory posting;  ///< once it has ended
     };
-    std::uint64_t ticket = 0;  ///< 0: can't be cancelled
+    std::uint64_t ticket : 63 = 0;  ///< 0: can't be cancelled
+    bool flag : 1 = false;
     union {
         operation* next = nullptr;  ///< in the client's inbox
         lock::pending* running;     ///< what the engine knows it by, from then on
     };
     error_code ec{};
     view_ptr view{};
-    std::shared_ptr<const void> caller{};  ///< what the observer knows of it
+    std::unique_ptr<caller_context> caller{};  ///< null: the observer knows nothing of it
     const request& what;
-    bool flag = false;
 
 protected:
     ~operation() = default;
@@ -196,8 +201,9 @@ public:
         this->core = c;
         auto slot = boost::asio::get_associated_cancellation_slot(handler_);
         if (slot.is_connected()) {
-            this->ticket = next_ticket(c);
-            slot.template emplace<cancel_handler>(c, this->ticket);
+            const std::uint64_t own = next_ticket(c);
+            this->ticket = own & last_ticket;
+            slot.template emplace<cancel_handler>(c, own);
         }
     }
 
