@@ -21,14 +21,14 @@ conch::config settings_of(int argc, char* argv[]) {
 }
 
 asio::awaitable<void> transfer(conch::mutex from, conch::mutex to) {
-    for (bool done = false; !done;) {
+    for (bool again = true; again;) {
         conch::owner job;  // of both locks
         conch::hold first = co_await from.async_lock({.owner = &job});
         asio::steady_timer work{co_await asio::this_coro::executor, 50ms};
         co_await work.async_wait(asio::use_awaitable);
         const auto [ec, second] = co_await to.async_lock({.owner = &job}, as_result);
-        done = !ec;
-        std::cout << (ec == conch::errc::deadlock ? "again\n" : "transfer\n");
+        again = ec == conch::errc::deadlock;
+        std::cout << (again ? "again\n" : ec ? "not locked\n" : "transfer\n");
         co_await first.async_unlock();  // also where somebody else waits for it
     }
 }
