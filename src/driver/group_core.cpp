@@ -34,7 +34,10 @@ struct group_core::question final : status_operation {
           home{std::move(of)},
           work{home->own_executor()},
           member{m},
-          id{i} {}
+          id{i},
+          number{(*home->members_)[m].core->next_ticket()} {
+        ticket = number & last_ticket;
+    }
     ~question() {
         if (&what == &request::try_lock && view) {
             mark((*home->members_)[member].core, *view, hold_request::release);
@@ -55,6 +58,7 @@ struct group_core::question final : status_operation {
     const tracked<boost::asio::any_io_executor> work;
     const std::size_t member;
     const std::uint64_t id;
+    const std::uint64_t number;  ///< its ticket, for any strand
 };
 
 /// Seen by the user's threads, too.
@@ -202,7 +206,6 @@ void group_core::ask(const request& what, std::size_t member, std::uint64_t id,
     q->spec = m.spec;
     q->view = hold;
     q->options = options;
-    q->ticket = m.core->next_ticket() & last_ticket;
     open_.emplace(id, q);
     submit_for_another(*q);
 }
@@ -210,7 +213,7 @@ void group_core::ask(const request& what, std::size_t member, std::uint64_t id,
 void group_core::withdraw(std::uint64_t id) noexcept {
     if (const auto it = open_.find(id); it != open_.end()) {
         const question& q = *it->second;
-        request_cancel((*members_)[q.member].core, q.ticket);
+        request_cancel((*members_)[q.member].core, q.number);
     }
 }
 

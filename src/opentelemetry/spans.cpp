@@ -78,7 +78,7 @@ void spans::waited(const wait_span& w, std::string_view lock_class) {
     const trace::StartSpanOptions start =
         starting(w.began, caller ? *caller : span_context::GetInvalid());
     const span_ptr span = tracer_->StartSpan("conch.wait", all, links, start);
-    if (is_error(o)) {
+    if (is_error(o) && w.result != errc::client_closed) {
         fail(*span, to_string(o), w.result);
     }
     finish(*span, start.start_steady_time, w.ended - w.began);
@@ -129,10 +129,13 @@ void spans::forget_idle(lock_map::iterator l) {
 }
 
 spans::span_context spans::before(const known_lock& l, const wait_span& w) {
+    if (!w.contended) {
+        return span_context::GetInvalid();
+    }
     if (w.number == 0 && !l.holds.empty()) {
         return l.holds.back().span->GetContext();
     }
-    return w.contended && l.last.at >= w.began ? l.last.context : span_context::GetInvalid();
+    return l.last.at >= w.began ? l.last.context : span_context::GetInvalid();
 }
 
 spans::span_context spans::note_wait_end(const wait_span& w) {
