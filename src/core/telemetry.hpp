@@ -24,6 +24,8 @@ public:
     /// `now`: the client's clock; `timers`: what calls the log's counts. Both outlive this.
     telemetry(const config& settings, timer_heap& timers, const time_point& now);
 
+    /// Somebody hears of spans.
+    bool observed() const noexcept { return observer_ != nullptr; }
     /// An acquire began to wait, or to ask.
     void wait_began(const wait_span& w) {
         if (observer_) {

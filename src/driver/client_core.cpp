@@ -29,10 +29,12 @@ client_core::client_core(asio::any_io_executor executor, config settings, std::s
       tls_{make_tls(settings_)},
       engine_{settings_, id_, seed},
       connections_(engine_.links()) {
-    engine_.set_caller_context([](const void* tag) {
-        const auto& caller = static_cast<const operation*>(tag)->caller;
-        return caller ? caller->get() : nullptr;
-    });
+    if (settings_.observer) {
+        engine_.set_caller_context([](const void* tag) {
+            const auto& caller = static_cast<const operation*>(tag)->caller;
+            return caller ? caller->get() : nullptr;
+        });
+    }
     join_context();
 }
 
@@ -192,7 +194,7 @@ void client_core::publish() {
     if (published_words_ != engine_.last_words()) {
         published_words_ = engine_.last_words();
     }
-    if (published_deadlock_ != engine_.last_deadlock()) {
+    if (settings_.deadlock_detection && published_deadlock_ != engine_.last_deadlock()) {
         published_deadlock_ = engine_.last_deadlock();
     }
 }
