@@ -129,13 +129,12 @@ void spans::forget_idle(lock_map::iterator l) {
 }
 
 spans::span_context spans::before(const known_lock& l, const wait_span& w) {
-    if (!w.contended) {
-        return span_context::GetInvalid();
+    if (w.number != 0) {
+        return w.contended && l.last.at >= w.began ? l.last.context : span_context::GetInvalid();
     }
-    if (w.number == 0 && !l.holds.empty()) {
-        return l.holds.back().span->GetContext();
-    }
-    return l.last.at >= w.began ? l.last.context : span_context::GetInvalid();
+    const bool is_behind = w.contended || !w.result || w.result == errc::timed_out;
+    return is_behind && !l.holds.empty() ? l.holds.back().span->GetContext()
+                                         : span_context::GetInvalid();
 }
 
 spans::span_context spans::note_wait_end(const wait_span& w) {
