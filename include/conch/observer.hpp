@@ -12,8 +12,9 @@
 
 namespace conch {
 
-/// Where an observer may keep something of a lock: 0 at first, and as long as the object that the
-/// lock is locked with, a `mutex` or another. Clients with different observers may share it.
+/// Where an observer may keep a number of a lock: 0 at first. Lives at least as long as the name in
+/// the same span. Clients with different observers may share it. `metrics` keeps its class there:
+/// an observer that forwards spans to a `metrics` must leave it alone.
 using lock_memo = std::atomic<std::uint32_t>;
 
 /// One acquire, from its call to its answer.
@@ -101,7 +102,8 @@ public:
     /// What the spans of an acquire are to know of its caller, such as the trace that it is part
     /// of: kept until the acquire is answered, and given to `wait_began` and `waited`. Called on
     /// the caller's thread, in the call that starts the acquire, perhaps by several threads at
-    /// once. A `quorum_mutex` and a `multi_lock` acquire their members later, without this.
+    /// once. A `quorum_mutex` and a `multi_lock` acquire their members later, without this;
+    /// `with_lock`, `guarded`, `once` and `leader` call it later, on another thread.
     virtual std::shared_ptr<const void> caller_context() noexcept { return nullptr; }
     /// An acquire began: its name and `began` are known.
     virtual void wait_began(const wait_span&) noexcept {}

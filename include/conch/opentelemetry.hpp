@@ -30,7 +30,7 @@ struct opentelemetry_options {
 /// An observer for `config::observer` that counts in `of`, shows OpenTelemetry what `of` counts,
 /// and makes a span of each wait and of each hold: the page on metrics lists names and attributes.
 /// The span that is active where an acquire is called becomes the parent of both. In the library
-/// `conch::opentelemetry`, which is there where opentelemetry-cpp is:
+/// `conch::opentelemetry`, built only where opentelemetry-cpp is found:
 /// `find_package(conch COMPONENTS opentelemetry)`.
 ///
 /// Throws `std::invalid_argument` if `of` is null.
