@@ -13,7 +13,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -111,9 +110,13 @@ private:
         const protocol::lock_protocol* protocol;
         std::string_view name;
         bool durable;  ///< on a connection of its own
+        std::uint32_t name_hash;
 
         key(const impl::lock_spec& spec, bool d) noexcept
-            : protocol{&protocol::family_of(spec)}, name{spec.name()}, durable{d} {}
+            : protocol{&protocol::family_of(spec)},
+              name{spec.name()},
+              durable{d},
+              name_hash{spec.name_hash()} {}
         explicit key(const lock_name& n) noexcept
             : key{*n.spec, static_cast<bool>(n.spec->replicas())} {}
         friend auto operator<=>(const key&, const key&) = default;
@@ -122,8 +125,7 @@ private:
     struct hash {
         using is_transparent = void;
         std::size_t operator()(const key& k) const noexcept {
-            return std::hash<std::string_view>{}(k.name) ^
-                   static_cast<std::size_t>(k.protocol->status);
+            return k.name_hash ^ static_cast<std::size_t>(k.protocol->status);
         }
         std::size_t operator()(const lock_name* n) const noexcept { return (*this)(key{*n}); }
     };

@@ -6,6 +6,7 @@
 #include "protocol/lock_protocol.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -58,7 +59,8 @@ lock_spec::lock_spec(const protocol::lock_protocol& p, std::string_view name,
       name_size_{static_cast<std::uint32_t>(name.size()) & ((1u << 17) - 1)},
       fenced_{options.fenced},
       has_brace_{name.find('{') != std::string_view::npos},
-      at_least_{options.replicas.at_least & ((1u << 10) - 1)} {
+      at_least_{options.replicas.at_least & ((1u << 10) - 1)},
+      name_hash_{static_cast<std::uint32_t>(std::hash<std::string_view>{}(name))} {
     name.copy(reinterpret_cast<char*>(this + 1), name.size());
 }
 

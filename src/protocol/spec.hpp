@@ -65,6 +65,7 @@ public:
     std::string_view name() const noexcept {
         return {reinterpret_cast<const char*>(this + 1), name_size_};
     }
+    std::uint32_t name_hash() const noexcept { return name_hash_; }
     /// No other protocol has it; other names of this one may.
     derived_name channel() const noexcept;
     bool fenced() const noexcept { return fenced_; }
@@ -117,6 +118,7 @@ private:
     std::uint32_t has_brace_ : 1;
     std::uint32_t at_least_ : 10;
     mutable lock_memo memo_{0};
+    std::uint32_t name_hash_;
 };
 
 }  // namespace conch::impl

@@ -63,10 +63,11 @@ private:
         return h.asked_at < older.granted_at && last_loss(h) >= older.granted_at;
     }
 
-    /// By a server whose clock may have told no later time than that of the older one did.
+    /// By a server whose clock may have told no later time than that of the older one did. It may
+    /// have granted at the first try, and have been heard at a later one.
     bool unheard_of(const held& h, const entry& older) const {
         const instant apart = std::abs(all_.how().replicas_ahead_us) * micros;
-        return last_loss(h) >= older.sent_at && h.sent_at <= older.granted_at + apart;
+        return last_loss(h) >= older.sent_at && h.asked_at <= older.granted_at + apart;
     }
 
     /// Of the lock, or of its tokens alone, if it was free.
