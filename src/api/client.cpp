@@ -38,11 +38,13 @@ client::~client() {
     }
 }
 
-stats client::stats() const { return own(core_).counters(); }
+stats client::stats() const { return own(core_).report().counters(); }
 
-std::string client::last_server_error() const { return printable(own(core_).last_words()); }
+std::string client::last_server_error() const {
+    return printable(own(core_).report().last_words());
+}
 
-std::string client::last_deadlock() const { return printable(own(core_).last_deadlock()); }
+std::string client::last_deadlock() const { return printable(own(core_).report().last_deadlock()); }
 
 const std::string& client::id() const noexcept { return own(core_).id(); }
 

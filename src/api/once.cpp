@@ -55,7 +55,7 @@ void once::fail(error_code of_note) const {
         throw system_error{of_note};
     }
     const std::string words =
-        printable(static_cast<const impl::client_core&>(*lock_.core_).last_words());
+        printable(static_cast<const impl::client_core&>(*lock_.core_).report().last_words());
     throw system_error{errc::not_noted, label() + ": " + of_note.message() +
                                             (words.empty() ? "" : " (" + words + ')')};
 }

@@ -83,7 +83,7 @@ void client_core::end_turn() {
         write();
     }
     arm_timer();
-    publish();
+    report_.renew(engine_);
     deliver();
     read_later_ = asks_behind();
     if (!read_later_) {
@@ -186,32 +186,6 @@ void client_core::arm_timer() {
         at = std::min(at, shutdown_by_);
     }
     strand_core::arm_timer(at, now_);
-}
-
-void client_core::publish() {
-    const std::lock_guard guard{published_mutex_};
-    engine_.copy_counters(published_);
-    if (published_words_ != engine_.last_words()) {
-        published_words_ = engine_.last_words();
-    }
-    if (settings_.deadlock_detection && published_deadlock_ != engine_.last_deadlock()) {
-        published_deadlock_ = engine_.last_deadlock();
-    }
-}
-
-stats client_core::counters() const {
-    const std::lock_guard guard{published_mutex_};
-    return published_;
-}
-
-std::string client_core::last_words() const {
-    const std::lock_guard guard{published_mutex_};
-    return published_words_;
-}
-
-std::string client_core::last_deadlock() const {
-    const std::lock_guard guard{published_mutex_};
-    return published_deadlock_;
 }
 
 }  // namespace conch::impl

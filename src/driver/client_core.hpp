@@ -3,6 +3,7 @@
 #define CONCH_SRC_DRIVER_CLIENT_CORE_HPP
 
 #include "driver/address_turns.hpp"
+#include "driver/engine_report.hpp"
 #include "driver/name_lookup.hpp"
 #include "driver/strand_core.hpp"
 #include "driver/stream.hpp"
@@ -11,11 +12,9 @@
 
 #include <conch/config.hpp>
 #include <conch/impl/operation.hpp>
-#include <conch/stats.hpp>
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,9 +37,7 @@ public:
     const config& settings() const noexcept override { return settings_; }
     std::string servers() const override { return settings_.url(); }
     const std::string& id() const noexcept { return id_; }
-    stats counters() const;
-    std::string last_words() const;
-    std::string last_deadlock() const;
+    const engine_report& report() const noexcept { return report_; }
 
     void context_gone() noexcept override;
     void leave_to_parent() noexcept override;
@@ -103,7 +100,6 @@ private:
     }
     bool is_wanted(const stream& s) const noexcept;
     static void on_back(event& e);
-    void publish();
     void discard() noexcept;
 
     const std::string id_;
@@ -125,11 +121,7 @@ private:
     std::vector<operation*> shutdowns_{};
     core_event back_{*this, &client_core::on_back};
     handler_memory back_memory_{};
-
-    mutable std::mutex published_mutex_{};
-    stats published_{};
-    std::string published_words_{};
-    std::string published_deadlock_{};
+    engine_report report_{};
 };
 
 }  // namespace conch::impl

@@ -3,6 +3,15 @@
 #include "wait/slots.hpp"
 
 namespace conch::lock {
+namespace {
+
+void count_wake(wake why, stats& c) noexcept {
+    c.wakes_by_message += why == wake::message ? 1 : 0;
+    c.wakes_by_subscribe += why == wake::news ? 1 : 0;
+    c.wakes_by_poll += why == wake::deadline ? 1 : 0;
+}
+
+}  // namespace
 
 core::task contend(slot& s) {
     wake came{};  // a variable for each would make the frame a fifth larger
@@ -25,7 +34,7 @@ core::task contend(slot& s) {
             came = co_await s.contest_->answer_to_tries();
             s.contest_->round_ended(came == wake::busy);
             if (came == wake::busy && s.has_waiters() && !s.owes_turn()) {
-                s.count(co_await s.contest_->release_by_others());
+                count_wake(co_await s.contest_->release_by_others(), s.env().telemetry.counters);
             }
         }
     }
@@ -52,13 +61,6 @@ void slot::end_conversation() {
         end_contest();
     }
     all().may_be_idle(*this);
-}
-
-void slot::count(wake why) noexcept {
-    stats& c = env().telemetry.counters;
-    c.wakes_by_message += why == wake::message ? 1 : 0;
-    c.wakes_by_subscribe += why == wake::news ? 1 : 0;
-    c.wakes_by_poll += why == wake::deadline ? 1 : 0;
 }
 
 // A message may have been missed meanwhile.

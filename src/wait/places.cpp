@@ -14,11 +14,6 @@ std::string slot::channel() {
                : spec->channel().text();
 }
 
-// Listens before it tries: else it would have to try again once it listens.
-bool slot::expects_to_wait() const noexcept {
-    return protocol::has_places(*spec) && all().wanted.has(name(), env().now);
-}
-
 // Whoever released the lock has given it to the waiter. A message may be of any age, over a
 // cluster's bus or from a master that was replaced. It names the try by which the waiter got its
 // place: if that is the last try, the gift came after it, and the lease runs from then at the

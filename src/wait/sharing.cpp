@@ -5,25 +5,6 @@
 
 namespace conch::lock {
 
-bool slot::blocked() const noexcept {
-    return has_waiters() && !acquisitions_.admit(queue_.head().shared());
-}
-
-// Who comes before a caller that does not wait. A reader may share the answer to a try of readers.
-// A try for permits queues behind other tries; where somebody waits, it is refused at once.
-bool slot::is_busy_for(const waiter& w) const noexcept {
-    if (protocol::takes_permits(*spec)) {
-        return contending_ && has_waiters();
-    }
-    if (!acquisitions_.admit(w.shared())) {
-        return true;
-    }
-    if (!w.shared()) {
-        return has_waiters();
-    }
-    return contending_ || !queue_.all_share();
-}
-
 // The lock is busy for the first waiter, and so for all that would have it beside that one; of
 // permits, for those that want as many.
 void slot::end_tries(std::uint32_t permits) {

@@ -8,21 +8,8 @@
 #include <utility>
 
 namespace conch::lock {
-namespace {
 
-turns::bounds bounds_of(const config& c) noexcept {
-    return {.passes = c.max_passes, .time = c.max_pass_time};
-}
-
-}  // namespace
-
-slot::slot(slots& a, impl::spec_ptr s) noexcept : lock_name{a, std::move(s)} {}
-
-slot::~slot() {
-    if (contest_) {
-        end_contest();
-    }
-}
+slot::slot(slots& a, impl::spec_ptr s) noexcept : slot_state{a, std::move(s)} {}
 
 const hold_events slot::on_holds{
     .confirmed = [](acquisition& a, errc why) { static_cast<slot&>(a.home).confirmed(a, why); },
@@ -56,11 +43,6 @@ contest& slot::begin_contest() {
         }
     }
     return *contest_;
-}
-
-void slot::end_contest() noexcept {
-    contest_->stop_listening();
-    all().contests.free(*std::exchange(contest_, nullptr));
 }
 
 bool slot::idle() const noexcept {
@@ -156,8 +138,8 @@ void slot::others_left(bool head_too) {
 
 // There may be permits enough for the next one, of which no message tells.
 void slot::head_changed() {
-    if (protocol::takes_permits(*spec) && contest_ && has_waiters()) {
-        contest_->heard(wake::head);
+    if (protocol::takes_permits(*spec) && has_waiters()) {
+        heard(wake::head);
     }
 }
 
@@ -187,16 +169,8 @@ void slot::listening_due() {
 
 // No-op where a try is on its way, or will be when the local hold ends.
 void slot::try_for_head(wake why) {
-    if (contest_) {
-        contest_->heard(why);
-    }
+    heard(why);
     advance();
-}
-
-void slot::tell(wake what) noexcept {
-    if (contest_) {
-        contest_->tell(what);
-    }
 }
 
 // With contend() at work, that decides; else the next waiter tries at once.
@@ -234,24 +208,11 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     advance();
 }
 
-// A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
-// or behind it; or its answer just came: those who hear of the release come too late.
-bool slot::follows_release() const noexcept {
-    return others_wait() && !acquisitions_.held() && !trying() && !owes_turn() &&
-           (!acquisitions_.empty() || in_grace());
-}
-
-bool slot::in_grace() const noexcept { return contest_ && contest_->in_grace() && !env().closing; }
-
 // The lock passes to a local waiter, unless others have their turn. Passes are bounded in number
 // and, for long holds, in time.
 void slot::pass_or_owe() noexcept {
     env().telemetry.counters.hand_offs +=
-        !contest_ || contest_->turns.pass(env().now, bounds_of(env().settings)) ? 1 : 0;
-}
-
-bool slot::streak_ends() const noexcept {
-    return contest_->turns.streak_ends(env().now, bounds_of(env().settings));
+        !contest_ || contest_->turns.pass(env().now, bounds_of_streak()) ? 1 : 0;
 }
 
 // What the server had confirmed for the last holder is as good for the next. Others hear of it when

@@ -2,13 +2,10 @@
 #ifndef CONCH_SRC_WAIT_SLOT_HPP
 #define CONCH_SRC_WAIT_SLOT_HPP
 
-#include "core/environment.hpp"
 #include "core/task.hpp"
 #include "hold/attempt.hpp"
 #include "hold/events.hpp"
-#include "hold/names.hpp"
-#include "wait/contest.hpp"
-#include "wait/queue.hpp"
+#include "wait/slot_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,18 +14,15 @@
 
 namespace conch::lock {
 
-class slots;
-
 /// The waiters of one name, which get its lock one after the other: their queue, their one
 /// contender, their subscription. Or one waiter, where each has a place at the server.
 ///
 /// At most one try is on its way and wanted, that of the first waiter; of permits, also those of
 /// the waiters next behind it. A try is made directly while it may succeed at once; when one was
 /// answered "busy", a contend() conversation takes over, until nobody waits.
-class slot : public lock_name {
+class slot : public slot_state {
 public:
     slot(slots& all, impl::spec_ptr spec) noexcept;
-    ~slot();
 
     // For callers.
 
@@ -48,8 +42,6 @@ public:
 
     static const hold_events on_holds;
 
-    inline slots& all() const noexcept;
-    inline core::environment& env() const noexcept;
     /// What to ask the server for.
     protocol::acquire_request request_of(const attempt& t);
     /// The try was answered, or lost.
@@ -69,17 +61,10 @@ private:
 
     // Tries.
     void advance();  // lets the next waiter try, if it can
-    /// The first one that no try is on its way for, if it may have one.
-    waiter* next_to_try() noexcept;
     /// For so many waiters at most.
     void try_next(std::size_t most);
     acquisition& acquisition_to_try(const waiter& w, release* leaving = nullptr);
     void try_now(waiter& w, release* leaving = nullptr);
-    /// The first of those that are on their way; null if none is.
-    acquisition* trying() const noexcept { return last_tried_ ? queue_.head().trying : nullptr; }
-    /// From now on it is made for this one.
-    void make_for(waiter& w, acquisition& a) noexcept;
-    acquisition& take_try(waiter& w) noexcept;
     void pass_try_on(waiter& w);
     /// Tells contend(), if none is on its way any more.
     void try_ended() noexcept;
@@ -107,12 +92,8 @@ private:
     void nest_others(acquisition& a);
     bool nest_in(acquisition& a);
     void ride();
-    /// The first waiter waits for a holder of this client.
-    bool blocked() const noexcept;
-    bool is_busy_for(const waiter& w) const noexcept;
 
     // Waiters.
-    bool has_waiters() const noexcept { return !queue_.empty(); }
     /// The waiter has a public hold of it.
     void grant(acquisition& a, waiter& w);
     /// The waiter has none. `unheard`: refused by what is known here, of a server that is not
@@ -126,30 +107,12 @@ private:
 
     // The contest.
     contest& begin_contest();
-    void end_contest() noexcept;
     void begin_conversation();
     void end_conversation();
-    void count(wake why) noexcept;
-    void tell(wake what) noexcept;
     /// The head needs a try of its own, for this reason.
     void try_for_head(wake why);
     void listen_soon();
-    bool follows_release() const noexcept;
-    bool in_grace() const noexcept;
     void pass_or_owe() noexcept;
-    bool streak_ends() const noexcept;
-    bool others_wait() const noexcept { return contest_ && contest_->turns.others_wait(); }
-    bool owes_turn() const noexcept { return contest_ && contest_->turns.owed(); }
-    bool expects_to_wait() const noexcept;
-
-    bool contending_ : 1 = false;  ///< contend() runs
-    bool listed_idle_ : 1 = false;
-    bool one_at_a_time_ : 1 = false;  ///< until a try is granted, only the first waiter has one
-    std::uint32_t rides_ = 0;  ///< of readers that joined the last acquisition
-    queue queue_{};
-    /// A try is on its way for this one and for each in front of it; for nobody, if it is null.
-    waiter* last_tried_ = nullptr;
-    contest* contest_ = nullptr;
 };
 
 /// Gets the lock for the slot's waiters, one after the other, until none is left: subscribes,

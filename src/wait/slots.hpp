@@ -88,8 +88,8 @@ private:
     std::vector<slot*> idle_{};
 };
 
-inline slots& slot::all() const noexcept { return static_cast<slots&>(client); }
-inline core::environment& slot::env() const noexcept { return all().env; }
+inline slots& slot_state::all() const noexcept { return static_cast<slots&>(client); }
+inline core::environment& slot_state::env() const noexcept { return all().env; }
 
 }  // namespace conch::lock
 

@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which waiter a try is made for. Those that have one stand in front, in the order of their tries.
-// And what becomes of a try that nobody wants any more.
+// Whom a try is made for, and what becomes of one that nobody wants any more.
 #include "wait/slot.hpp"
 #include "wait/slots.hpp"
 
-#include <utility>
-
 namespace conch::lock {
-
-// Of permits, each waiter asks behind the one in front of it, without waiting for that one's
-// answer. Whatever else can be locked, the first one gets it for itself, or for all.
-waiter* slot::next_to_try() noexcept {
-    if (!last_tried_) {
-        return has_waiters() ? &queue_.head() : nullptr;
-    }
-    return protocol::takes_permits(*spec) && !one_at_a_time_ ? queue_.after(*last_tried_) : nullptr;
-}
 
 void slot::try_next(std::size_t most) {
     for (waiter* w = next_to_try(); w && most > 0; w = next_to_try()) {
         try_now(*w);
         --most;
     }
-}
-
-void slot::make_for(waiter& w, acquisition& a) noexcept {
-    w.trying = &a;
-    a.acquiring->by = &w;
-    last_tried_ = &w;
-}
-
-acquisition& slot::take_try(waiter& w) noexcept {
-    if (last_tried_ == &w) {
-        last_tried_ = queue_.before(w);
-    }
-    w.trying->acquiring->by = nullptr;
-    return *std::exchange(w.trying, nullptr);
 }
 
 // The waiter leaves: its try goes to the next one, if that has none and wants the same, or back.

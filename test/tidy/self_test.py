@@ -117,6 +117,22 @@ class Sizes(Case):
                          ['median size'])
         self.assertEqual(tidy.check([long, short, short]), [])
 
+    def private_members(self, head, label, lines, path='src/core/a.hpp'):
+        text = header('CONCH_SRC_CORE_A_HPP',
+                      head + ' {\n' + label + '    int i = 0;\n' * lines + 'public:\n'
+                      '    struct s {\n    private:\n' + '        int j = 0;\n' * 40 + '    };\n'
+                      + '    int k = 0;\n' * 30 + '};\n')
+        return [rule for rule, _ in rules_found(path, text) if rule == 'private size']
+
+    def test_a_class_with_many_private_members(self):
+        for head in ('class c', 'class c : public b', 'template <class T>\nclass c final'):
+            for lines, findings in ((60, []), (61, ['private size'])):
+                self.assertEqual(self.private_members(head, 'private:\n', lines), findings)
+        self.assertEqual(self.private_members('class c', '', 61), ['private size'])
+        for head, label in (('struct c', ''), ('class c', 'protected:\n'), ('enum class c', '')):
+            self.assertEqual(self.private_members(head, label, 61), [], head)
+        self.assertEqual(self.private_members('class c', '', 61, 'test/unit/a.hpp'), [])
+
     def long_function(self, before, after='', line=1):
         body = '    f("}");  // }\n'
         for lines, findings in ((68, []), (69, [('function size', line)])):

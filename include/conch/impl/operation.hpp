@@ -168,30 +168,32 @@ private:
     std::uint64_t ticket_;
 };
 
+/// An ended operation on its way to its handler: calls that, or destroys it.
+template <typename Operation>
+class delivery {
+public:
+    explicit delivery(Operation* op) noexcept : op_{op} {}
+    delivery(delivery&& other) noexcept : op_{std::exchange(other.op_, nullptr)} {}
+    delivery& operator=(delivery&&) = delete;
+    ~delivery() {
+        if (op_) {
+            op_->end(false);
+        }
+    }
+    void operator()() { std::exchange(op_, nullptr)->end(true); }
+
+private:
+    Operation* op_;
+};
+
 /// `Result::take(Result::operation_type&)` makes the handler's arguments, as a tuple.
 template <typename Handler, typename Result>
 class handler_operation final : public Result::operation_type {
+    friend class delivery<handler_operation>;
     using operation_type = typename Result::operation_type;
     using allocator = boost::asio::associated_allocator_t<Handler>;
     using executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
     using self_allocator = typename rebound<allocator, handler_operation>::type;
-
-    /// The ended operation on its way to its handler.
-    class delivery {
-    public:
-        explicit delivery(handler_operation* op) noexcept : op_{op} {}
-        delivery(delivery&& other) noexcept : op_{std::exchange(other.op_, nullptr)} {}
-        delivery& operator=(delivery&&) = delete;
-        ~delivery() {
-            if (op_) {
-                op_->end(false);
-            }
-        }
-        void operator()() { std::exchange(op_, nullptr)->end(true); }
-
-    private:
-        handler_operation* op_;
-    };
 
 public:
     handler_operation(const request& w, const core_ptr& c, Handler&& handler)
@@ -231,32 +233,14 @@ private:
         }
     }
 
-    void post() {
-        // A copy: once posted, this may be gone.
-        const executor ex = work_.get_executor();
-        constexpr bool inside =
-            std::is_same_v<self_allocator, operation_allocator<handler_operation>>;
-        if constexpr (inside && std::is_same_v<executor, boost::asio::any_io_executor>) {
-            using context_executor = boost::asio::io_context::executor_type;
-            if (const auto* const of_context = ex.template target<context_executor>()) {
-                post_inside(*of_context);
-                return;
-            }
-        }
-        if constexpr (inside && std::is_same_v<executor, boost::asio::io_context::executor_type>) {
-            post_inside(ex);
-        } else {
-            boost::asio::post(
-                ex, boost::asio::bind_allocator(boost::asio::get_associated_allocator(handler_),
-                                                delivery{this}));
-        }
-    }
+    void post();
 
     /// An event loop uses no memory of a handler before or after that is in its queue.
     void post_inside(const boost::asio::io_context::executor_type& ex) {
         ::new (static_cast<void*>(&this->posting)) posting_memory;
-        boost::asio::post(ex, boost::asio::bind_allocator(
-                                  posting_memory::allocator<void>{this->posting}, delivery{this}));
+        boost::asio::post(
+            ex, boost::asio::bind_allocator(posting_memory::allocator<void>{this->posting},
+                                            delivery<handler_operation>{this}));
     }
 
     struct remains {
@@ -287,6 +271,27 @@ private:
     Handler handler_;
     tracked<executor> work_;
 };
+
+template <typename Handler, typename Result>
+void handler_operation<Handler, Result>::post() {
+    // A copy: once posted, this may be gone.
+    const executor ex = work_.get_executor();
+    constexpr bool inside = std::is_same_v<self_allocator, operation_allocator<handler_operation>>;
+    if constexpr (inside && std::is_same_v<executor, boost::asio::any_io_executor>) {
+        using context_executor = boost::asio::io_context::executor_type;
+        if (const auto* const of_context = ex.template target<context_executor>()) {
+            post_inside(*of_context);
+            return;
+        }
+    }
+    if constexpr (inside && std::is_same_v<executor, boost::asio::io_context::executor_type>) {
+        post_inside(ex);
+    } else {
+        boost::asio::post(
+            ex, boost::asio::bind_allocator(boost::asio::get_associated_allocator(handler_),
+                                            delivery<handler_operation>{this}));
+    }
+}
 
 }  // namespace conch::impl
 
