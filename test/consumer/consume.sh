@@ -118,7 +118,7 @@ shared_program() {
     local folder="$CONCH_WORK/shared_program"
     cmake -S "$CONCH_SOURCE" -B "$folder/build" -G "$CMAKE_GENERATOR" \
         "-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" \
-        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF "${unity[@]}"
+        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCONCH_QUICK_BUILD=ON
     cmake --build "$folder/build"
     cmake --install "$folder/build" --prefix "$folder/first prefix"
     rm -rf "$folder/build"
