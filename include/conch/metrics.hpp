@@ -112,6 +112,9 @@ struct class_metrics {
     std::uint64_t held_now = 0;
     /// Now: those of them that are older than `metrics_options::long_hold`.
     std::uint64_t held_long_now = 0;
+
+    /// Whether a lock of it was ever asked for: it may be a class of rate limits alone.
+    bool has_locks() const noexcept;
 };
 
 /// What `metrics` counted.

@@ -152,6 +152,12 @@ std::uint64_t duration_histogram::count() const noexcept {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
+bool class_metrics::has_locks() const noexcept {
+    const auto some = [](const duration_histogram& h) { return h.count() != 0; };
+    return waiting_now != 0 || held_now != 0 || std::any_of(waits.begin(), waits.end(), some) ||
+           std::any_of(holds.begin(), holds.end(), some);
+}
+
 /// The classes stand in a hash table with open addresses, which is read without a lock and never
 /// more than half full. A class that is there stays there.
 class metrics::counters {

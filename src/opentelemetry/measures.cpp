@@ -25,12 +25,15 @@ using result = api::metrics::ObserverResultT<std::int64_t>;
 
 std::int64_t number(std::uint64_t n) noexcept { return static_cast<std::int64_t>(n); }
 
-// How an instrument looks at each class: `Tell` observes what it shows of one.
-template <auto Tell>
+// How an instrument looks at each class, or at each that has locks: `Tell` observes what it shows
+// of one.
+template <auto Tell, bool OfLocks = true>
 void look_at_classes(api::metrics::ObserverResult r, void* of) {
     result& to = *api::nostd::get<api::nostd::shared_ptr<result>>(r);
     for (const class_metrics& c : static_cast<const metrics*>(of)->snapshot().classes) {
-        Tell(to, c);
+        if (!OfLocks || c.has_locks()) {
+            Tell(to, c);
+        }
     }
 }
 
@@ -118,7 +121,7 @@ measures::measures(provider_ptr p, std::shared_ptr<const metrics> of)
          &look_at_classes<&tell_lost>);
     look(meter_->CreateInt64ObservableCounter(
              "conch.rate.permits", "Permits that rate limits were asked for.", "{permit}"),
-         &look_at_classes<&tell_permits>);
+         &look_at_classes<&tell_permits, false>);
 }
 
 void measures::look(observable o, api::metrics::ObservableCallbackPtr at) {

@@ -78,25 +78,9 @@ void each_of(const Array& all, F f) {
 class families {
 public:
     void add(const class_metrics& c) {
-        const label lock{"lock", c.name};
-        each_of<wait_outcome>(c.waits, [&](const duration_histogram& h, std::string_view o) {
-            if (h.count() > 0) {
-                waits_.histogram(h, {lock, {"outcome", o}});
-            }
-        });
-        each_of<hold_end>(c.holds, [&](const duration_histogram& h, std::string_view e) {
-            if (h.count() > 0) {
-                holds_.histogram(h, {lock, {"end", e}});
-            }
-        });
-        held_.gauge(c.held_now, {lock});
-        held_long_.gauge(c.held_long_now, {lock});
-        waiters_.gauge(c.waiting_now, {lock});
-        acquired_.counter(c.acquired_uncontended, {lock, {"contended", "false"}});
-        acquired_.counter(c.acquired_contended, {lock, {"contended", "true"}});
-        each_of<loss_reason>(c.lost, [&](std::uint64_t n, std::string_view r) {
-            lost_.counter(n, {lock, {"reason", r}});
-        });
+        if (c.has_locks()) {
+            add_locks(c);
+        }
         each_of<rate_outcome>(c.rate_permits, [&](std::uint64_t n, std::string_view o) {
             if (n > 0) {
                 permits_.counter(n, {{"limit", c.name}, {"outcome", o}});
@@ -116,6 +100,28 @@ public:
     }
 
 private:
+    void add_locks(const class_metrics& c) {
+        const label lock{"lock", c.name};
+        each_of<wait_outcome>(c.waits, [&](const duration_histogram& h, std::string_view o) {
+            if (h.count() > 0) {
+                waits_.histogram(h, {lock, {"outcome", o}});
+            }
+        });
+        each_of<hold_end>(c.holds, [&](const duration_histogram& h, std::string_view e) {
+            if (h.count() > 0) {
+                holds_.histogram(h, {lock, {"end", e}});
+            }
+        });
+        held_.gauge(c.held_now, {lock});
+        held_long_.gauge(c.held_long_now, {lock});
+        waiters_.gauge(c.waiting_now, {lock});
+        acquired_.counter(c.acquired_uncontended, {lock, {"contended", "false"}});
+        acquired_.counter(c.acquired_contended, {lock, {"contended", "true"}});
+        each_of<loss_reason>(c.lost, [&](std::uint64_t n, std::string_view r) {
+            lost_.counter(n, {lock, {"reason", r}});
+        });
+    }
+
     family waits_{"conch_lock_wait_seconds", "From the call of an acquire to its answer.",
                   MetricType::Histogram};
     family holds_{"conch_lock_hold_seconds", "From a grant to the release or loss.",

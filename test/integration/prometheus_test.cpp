@@ -91,6 +91,7 @@ TEST_F(prometheus_test, what_locks_do_is_scraped_in_buckets_that_add_up) {
     has(now, R"(conch_renewal_lateness_seconds_bucket{le="3600"} 2)");
     has(now, R"(conch_renewal_lateness_seconds_bucket{le="+Inf"} 3)");
     EXPECT_EQ(now.find(":7"), std::string::npos) << "the name of a lock:\n" << now;
+    EXPECT_EQ(now.find(R"(lock="calls")"), std::string::npos) << "a class of limits:\n" << now;
     run([&]() -> asio::awaitable<void> { co_await held.async_unlock(); });
     const std::string then = scraped();
     has(then, R"(conch_locks_held{lock="orders"} 0)");

@@ -168,6 +168,20 @@ TEST(metrics, counts_renewals_and_permits) {
     EXPECT_EQ(s.renewal_lateness.sum, 2s);
     ASSERT_EQ(names_of(s), std::vector<std::string>{"api"});
     EXPECT_EQ(s.classes[0].rate_permits, (std::array<std::uint64_t, 3>{3, 4, 1}));
+    EXPECT_FALSE(s.classes[0].has_locks());
+}
+
+TEST(metrics, a_class_has_locks_from_the_first_wait_or_hold_on) {
+    metrics waited_for{{.class_of = &before_colon}};
+    waited_for.wait_began({.name = "a:1"});
+    EXPECT_TRUE(waited_for.snapshot().classes.at(0).has_locks());
+    waited_for.waited({.name = "a:1", .result = errc::timed_out});
+    EXPECT_TRUE(waited_for.snapshot().classes.at(0).has_locks());
+    metrics nested{{.class_of = &before_colon}};
+    nested.hold_began({.name = "a:1"});
+    EXPECT_TRUE(nested.snapshot().classes.at(0).has_locks());
+    nested.held({.name = "a:1"});
+    EXPECT_TRUE(nested.snapshot().classes.at(0).has_locks());
 }
 
 TEST(metrics, classes_are_the_users_and_limited_in_number) {
