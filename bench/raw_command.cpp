@@ -3,6 +3,7 @@
 
 #include "wire/script.hpp"
 
+#include <chrono>
 #include <vector>
 
 namespace conch::bench {
@@ -73,6 +74,13 @@ void append_give_permits(std::string& out, std::string_view name, std::size_t nu
     append_command(out, {"EVALSHA", get_script(script_id::permits_release).sha1, "2", key,
                          key + ":timeout", "redisson_sc:" + key, sharded ? "spublish" : "publish",
                          id_start_of(number), std::to_string(permits)});
+}
+
+void append_ask_rate(std::string& out, std::string_view name, const rate& allowed) {
+    const std::string limit = std::to_string(allowed.limit);
+    const auto window = std::chrono::duration_cast<std::chrono::milliseconds>(allowed.window);
+    append_command(out, {"EVALSHA", get_script(script_id::rate_gcra).sha1, "1", name, limit,
+                         std::to_string(window.count()), limit, "1"});
 }
 
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
