@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "raw_baseline.hpp"
 
+#include "direct_access.hpp"
 #include "greeting.hpp"
 #include "raw_command.hpp"
 
