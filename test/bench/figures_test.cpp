@@ -196,6 +196,17 @@ TEST(bench, a_waiter_takes_less_than_1024_bytes) {
     EXPECT_LT(bytes, 1024);
 }
 
+// It keeps what its place at the server is told by: the lock may be given to it at any time.
+TEST(bench, a_waiter_for_a_fair_lock_takes_less_than_1600_bytes) {
+    if (core::address_sanitizer || core::thread_sanitizer) {
+        GTEST_SKIP() << "such a build keeps books of its own in the heap";
+    }
+    const double bytes =
+        figure_of({"names", "--names", "10000", "--fair", "1"}, "bytes_per_waiter");
+    EXPECT_GT(bytes, 600);
+    EXPECT_LT(bytes, 1600);
+}
+
 TEST(bench, reconnect_loses_no_hold_over_a_restart) {
     const auto o = figures_of("reconnect");
     EXPECT_EQ(o.at("fault").as_string(), "restart");
