@@ -14,6 +14,14 @@ namespace {
 
 constexpr std::size_t buffer_size = 64 * 1024;
 
+/// Of a number in decimal, whose last digit stands there.
+void count_up(char* digit) {
+    for (; *digit == '9'; --digit) {
+        *digit = '0';
+    }
+    ++*digit;
+}
+
 }  // namespace
 
 std::string raw_name(std::size_t slot) { return std::string{tag} + ":raw:" + std::to_string(slot); }
@@ -38,6 +46,10 @@ std::vector<slot_command> verdict_commands(const rate& allowed) {
     return {[=](std::string& out, std::size_t i) { append_ask_rate(out, raw_name(i), allowed); }};
 }
 
+std::vector<slot_command> count_down_commands() {
+    return {[](std::string& out, std::size_t i) { append_count_down(out, raw_name(i), i); }};
+}
+
 raw_baseline::raw_baseline(const config& server, std::size_t depth,
                            const std::vector<slot_command>& each)
     : socket_{server},
@@ -46,13 +58,19 @@ raw_baseline::raw_baseline(const config& server, std::size_t depth,
       begun_(depth),
       buffer_(buffer_size) {
     greet(socket_, server);
-    for (const slot_command& append : each) {
+    for (const slot_command& c : each) {
         for (std::size_t i = 0; i < depth_; ++i) {
-            starts_.push_back(commands_.size());
-            append(commands_, i);
+            append(c, i);
         }
     }
     starts_.push_back(commands_.size());
+}
+
+void raw_baseline::append(const slot_command& c, std::size_t slot) {
+    starts_.push_back(commands_.size());
+    c(commands_, slot);
+    const std::size_t number = commands_.find(fresh_number, starts_.back());
+    fresh_.push_back(number == commands_.npos ? 0 : number + fresh_number.size() - 1);
 }
 
 slice raw_baseline::run(const slice_length& length) {
@@ -87,6 +105,9 @@ void raw_baseline::allow(std::size_t commands, clock::time_point now) {
     for (std::size_t i = 0; i < commands; ++i) {
         if (next_ < depth_) {
             begun_[next_] = now;
+        }
+        if (fresh_[next_] != 0) {
+            count_up(&commands_[fresh_[next_]]);
         }
         next_ = next_ + 1 == all ? 0 : next_ + 1;
     }

@@ -29,6 +29,8 @@ std::vector<slot_command> lock_commands(bool sharded);
 std::vector<slot_command> permit_commands(std::size_t permits, bool sharded);
 /// One permit of this rate, by `rate_algorithm::gcra`.
 std::vector<slot_command> verdict_commands(const rate& allowed);
+/// A count-down of a latch.
+std::vector<slot_command> count_down_commands();
 
 /// What the server and one connection can do at best: the scripts of conch with the arguments that
 /// conch would send, encoded beforehand, in a sliding window. Each reply lets the next command of
@@ -45,6 +47,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
+    void append(const slot_command& c, std::size_t slot);
     void allow(std::size_t commands, clock::time_point now);
     void flush();
     std::size_t read_replies();
@@ -54,6 +57,7 @@ private:
     reply_counter replies_;
     std::string commands_;  // the first ones of all slots, then the next: sent round and round
     std::vector<std::size_t> starts_;  // of each command in commands_, and the end of the last one
+    std::vector<std::size_t> fresh_;   // where the number of each command ends; 0: it has none
     std::size_t depth_ = 0;
     std::size_t last_ = 0;      // where the last commands of all slots begin
     std::size_t next_ = 0;      // the command that the next reply allows to go

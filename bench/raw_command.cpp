@@ -83,6 +83,15 @@ void append_ask_rate(std::string& out, std::string_view name, const rate& allowe
                          std::to_string(window.count()), limit, "1"});
 }
 
+void append_count_down(std::string& out, std::string_view name, std::size_t number) {
+    const std::string key{name};
+    const std::string request = "conch_once:" + key + ":00000000-0000-4000-8000-" +
+                                std::string{fresh_number} + ':' + std::to_string(number);
+    append_command(
+        out, {"EVALSHA", get_script(script_id::semaphore_change).sha1, "2", key, request, "60000",
+              "redisson_countdownlatch__channel__{" + key + '}', "publish", "count_down", "1"});
+}
+
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
                     std::string_view lease_ms) {
     const std::string count = std::to_string(names.size());

@@ -61,10 +61,13 @@ ROWS = [
     Row('allocations of a pair, 1 coroutine', 'uncontended-1', 'allocations_per_pair'),
     *(Row(f'the same, {n:,} coroutines', f'uncontended-{n}', 'allocations_per_pair')
       for n in (128, 1024, 10000)),
-    Row('a permit of a semaphore, 128 coroutines: pairs', 'permits-128', 'pairs_per_s', '/s',
+    Row('permits of semaphores, 128 coroutines: pairs', 'permits-128', 'pairs_per_s', '/s',
         'raw_pairs_per_s', 'ratio', optional=True),
-    Row('a permit of a rate limiter with GCRA, 128 coroutines: verdicts', 'verdicts-128',
-        'verdicts_per_s', '/s', 'raw_verdicts_per_s', 'ratio', optional=True),
+    *(Row(f'{title}, 128 coroutines', file, 'calls_per_s', '/s', 'raw_calls_per_s', 'ratio',
+          optional=True)
+      for title, file in (
+          ('verdicts of rate limiters, by GCRA', 'calls-verdicts-128'),
+          ('count-downs of latches', 'calls-latch-128'))),
     *(Row(f'{title}, {p}', file, f'{p}_us', 'us', f'raw_{p}_us', f'ratio_{p}', optional=optional)
       for title, file, optional in (
           ('hand-off between two processes, on fixed CPUs', 'handoff', False),

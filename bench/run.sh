@@ -132,7 +132,8 @@ for coroutines in 1 16 128 1024 10000; do
 done
 run uncontended-1-pinned uncontended --coroutines 1 --pin 1
 run permits-128 uncontended --coroutines 128 --permits 1
-run verdicts-128 verdicts --coroutines 128
+run calls-verdicts-128 calls --coroutines 128
+run calls-latch-128 calls --coroutines 128 --latch 1
 for coroutines in 1 16 128 1024; do
     run "local-$coroutines" local --coroutines "$coroutines"
 done

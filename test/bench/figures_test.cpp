@@ -66,14 +66,18 @@ TEST(bench, uncontended_takes_permits_of_semaphores_that_it_sets_and_removes) {
     EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
 }
 
-TEST(bench, verdicts_are_asked_for_on_both_sides) {
-    const auto o = figures_of("verdicts");
-    EXPECT_EQ(number(o, "coroutines"), 4);
-    expect_positive(o, {"verdicts_per_s", "raw_verdicts_per_s", "ratio", "p50_us", "raw_p50_us",
-                        "cpu_us_per_verdict", "raw_cpu_us_per_verdict"});
-    EXPECT_LE(number(o, "p50_us"), number(o, "p99_us"));
-    EXPECT_LE(number(o, "raw_p50_us"), number(o, "raw_p99_us"));
-    EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
+TEST(bench, calls_are_made_and_measured_on_both_sides) {
+    const cli::private_redis server;
+    for (const char* of_latches : {"0", "1"}) {
+        const auto o = figures_of("calls", {"--latch", of_latches, "--redis", server.url()});
+        EXPECT_EQ(number(o, "latch"), *of_latches - '0');
+        expect_positive(o, {"calls_per_s", "raw_calls_per_s", "ratio", "p50_us", "raw_p50_us",
+                            "cpu_us_per_call", "raw_cpu_us_per_call"});
+        EXPECT_LE(number(o, "p50_us"), number(o, "p99_us"));
+        EXPECT_LE(number(o, "raw_p50_us"), number(o, "raw_p99_us"));
+        EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
+        EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
+    }
 }
 
 TEST(bench, local_asks_the_server_less_often_than_once_for_an_acquisition) {
