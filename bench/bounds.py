@@ -50,6 +50,10 @@ BOUNDS = [
     Bound('topology-uncontended-single', 'latency_ratio', '<=', 1.2),
     Bound('uncontended-1', 'allocations_per_pair', '<=', 0.001),
     Bound('uncontended-128', 'allocations_per_pair', '<=', 0.1),
+    Bound('permits-128', 'ratio', '>=', 0.9),
+    Bound('calls-verdicts-128', 'ratio', '>=', 0.9),
+    # The shorter the script, the more of a turn is the client's time, in which the server waits.
+    Bound('calls-latch-128', 'ratio', '>=', 0.85),
     # Wherever the servers are, nobody asks anybody else.
     *(bound for t in ('single', 'tls', 'sentinel', 'cluster')
       for bound in (Bound(f'topology-uncontended-{t}', 'round_trips_per_pair', '<=', 2.01),
@@ -73,6 +77,9 @@ BOUNDS = [
     *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 512) for n in (10000, 100000)),
     Bound('names-10000', 'bytes_per_waiter', '<', 1024),
     Bound('names-10000', 'connections', '<=', 1),
+    # It has its place at the server all the while, which may give it the lock unasked.
+    Bound('names-fair-10000', 'bytes_per_waiter', '<', 1600),
+    Bound('names-fair-10000', 'connections', '<=', 1),
 ]
 # `local`: how many times as fast as the best peer.
 LEAST_LEAD = 50

@@ -8,6 +8,7 @@
 namespace conch::bench {
 
 sub_command uncontended_command();
+sub_command calls_command();
 sub_command local_command();
 sub_command contended_command();
 sub_command handoff_command();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
+#include "direct_access.hpp"
 #include "pair_loop.hpp"
 #include "raw_baseline.hpp"
 #include "rounds.hpp"
@@ -221,7 +222,8 @@ report run_slices(const server_choice& where, const arguments& how) {
         settings.observer = std::make_shared<conch::metrics>(options);
     }
     pair_loop own{settings, how.count("coroutines")};
-    raw_baseline raw{find_direct_access(redis.settings()), how.count("coroutines")};
+    const direct_access to = find_direct_access(redis.settings());
+    raw_baseline raw{to.home, how.count("coroutines"), lock_commands(to.sharded)};
     own.run(length);
     raw.run(length);
 

@@ -15,8 +15,9 @@ using namespace conch::bench;
 constexpr int usage_status = 2;
 
 std::vector<sub_command> all_commands() {
-    return {uncontended_command(), local_command(), contended_command(), handoff_command(),
-            holds_command(),       names_command(), reconnect_command(), instructions_command()};
+    return {uncontended_command(), calls_command(),     local_command(),
+            contended_command(),   handoff_command(),   holds_command(),
+            names_command(),       reconnect_command(), instructions_command()};
 }
 
 std::string usage(const std::vector<sub_command>& all) {

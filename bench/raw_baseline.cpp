@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "raw_baseline.hpp"
 
+#include "direct_access.hpp"
 #include "greeting.hpp"
 #include "raw_command.hpp"
 
@@ -13,41 +14,63 @@ namespace {
 
 constexpr std::size_t buffer_size = 64 * 1024;
 
+/// Of a number in decimal, whose last digit stands there.
+void count_up(char* digit) {
+    for (; *digit == '9'; --digit) {
+        *digit = '0';
+    }
+    ++*digit;
+}
+
 }  // namespace
 
 std::string raw_name(std::size_t slot) { return std::string{tag} + ":raw:" + std::to_string(slot); }
 
-raw_baseline::raw_baseline(const direct_access& to, std::size_t depth, std::size_t permits)
-    : socket_{to.home}, depth_{depth}, begun_(depth), buffer_(buffer_size) {
-    greet(socket_, to.home);
-    if (permits == 0) {
-        encode(to.sharded);
-    } else {
-        encode_permits(permits, to.sharded);
+std::vector<slot_command> lock_commands(bool sharded) {
+    return {[](std::string& out, std::size_t i) { append_acquire(out, raw_name(i), field_of(i)); },
+            [=](std::string& out, std::size_t i) {
+                append_release(out, raw_name(i), field_of(i), channel_of(raw_name(i)), sharded);
+            }};
+}
+
+std::vector<slot_command> permit_commands(std::size_t permits, bool sharded) {
+    return {[=](std::string& out, std::size_t i) {
+                append_take_permits(out, raw_name(i), i, permits, sharded);
+            },
+            [=](std::string& out, std::size_t i) {
+                append_give_permits(out, raw_name(i), i, permits, sharded);
+            }};
+}
+
+std::vector<slot_command> verdict_commands(const rate& allowed) {
+    return {[=](std::string& out, std::size_t i) { append_ask_rate(out, raw_name(i), allowed); }};
+}
+
+std::vector<slot_command> count_down_commands() {
+    return {[](std::string& out, std::size_t i) { append_count_down(out, raw_name(i), i); }};
+}
+
+raw_baseline::raw_baseline(const config& server, std::size_t depth,
+                           const std::vector<slot_command>& each)
+    : socket_{server},
+      depth_{depth},
+      last_{(each.size() - 1) * depth},
+      begun_(depth),
+      buffer_(buffer_size) {
+    greet(socket_, server);
+    for (const slot_command& c : each) {
+        for (std::size_t i = 0; i < depth_; ++i) {
+            append(c, i);
+        }
     }
     starts_.push_back(commands_.size());
 }
 
-void raw_baseline::encode(bool sharded) {
-    for (std::size_t i = 0; i < depth_; ++i) {
-        starts_.push_back(commands_.size());
-        append_acquire(commands_, raw_name(i), field_of(i));
-    }
-    for (std::size_t i = 0; i < depth_; ++i) {
-        starts_.push_back(commands_.size());
-        append_release(commands_, raw_name(i), field_of(i), channel_of(raw_name(i)), sharded);
-    }
-}
-
-void raw_baseline::encode_permits(std::size_t permits, bool sharded) {
-    for (std::size_t i = 0; i < depth_; ++i) {
-        starts_.push_back(commands_.size());
-        append_take_permits(commands_, raw_name(i), i, permits, sharded);
-    }
-    for (std::size_t i = 0; i < depth_; ++i) {
-        starts_.push_back(commands_.size());
-        append_give_permits(commands_, raw_name(i), i, permits, sharded);
-    }
+void raw_baseline::append(const slot_command& c, std::size_t slot) {
+    starts_.push_back(commands_.size());
+    c(commands_, slot);
+    const std::size_t number = commands_.find(fresh_number, starts_.back());
+    fresh_.push_back(number == commands_.npos ? 0 : number + fresh_number.size() - 1);
 }
 
 slice raw_baseline::run(const slice_length& length) {
@@ -65,7 +88,7 @@ slice raw_baseline::run(const slice_length& length) {
         answered(replies, now);
         stopping = stopping || now >= end || latencies_us_.size() + depth_ > length.pairs;
         // The commands go round: at the start of a round, all locks are released or about to be.
-        const std::size_t rest_of_round = next_ == 0 ? 0 : 2 * depth_ - next_;
+        const std::size_t rest_of_round = next_ == 0 ? 0 : last_ + depth_ - next_;
         const std::size_t more = stopping ? std::min(replies, rest_of_round) : replies;
         allow(more, now);
         under_way = under_way - replies + more;
@@ -75,7 +98,7 @@ slice raw_baseline::run(const slice_length& length) {
 }
 
 void raw_baseline::allow(std::size_t commands, clock::time_point now) {
-    const std::size_t all = 2 * depth_;
+    const std::size_t all = last_ + depth_;
     const std::size_t before_end = std::min(commands, all - next_);
     due_ += starts_[next_ + before_end] - starts_[next_];
     due_ += starts_[commands - before_end];
@@ -83,17 +106,20 @@ void raw_baseline::allow(std::size_t commands, clock::time_point now) {
         if (next_ < depth_) {
             begun_[next_] = now;
         }
+        if (fresh_[next_] != 0) {
+            count_up(&commands_[fresh_[next_]]);
+        }
         next_ = next_ + 1 == all ? 0 : next_ + 1;
     }
 }
 
 void raw_baseline::answered(std::size_t replies, clock::time_point now) {
     for (std::size_t i = 0; i < replies; ++i) {
-        if (expected_ >= depth_) {
-            const std::chrono::duration<double, std::micro> d = now - begun_[expected_ - depth_];
+        if (expected_ >= last_) {
+            const std::chrono::duration<double, std::micro> d = now - begun_[expected_ - last_];
             latencies_us_.push_back(d.count());
         }
-        expected_ = expected_ + 1 == 2 * depth_ ? 0 : expected_ + 1;
+        expected_ = expected_ + 1 == last_ + depth_ ? 0 : expected_ + 1;
     }
 }
 

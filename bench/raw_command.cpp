@@ -3,6 +3,7 @@
 
 #include "wire/script.hpp"
 
+#include <chrono>
 #include <vector>
 
 namespace conch::bench {
@@ -73,6 +74,22 @@ void append_give_permits(std::string& out, std::string_view name, std::size_t nu
     append_command(out, {"EVALSHA", get_script(script_id::permits_release).sha1, "2", key,
                          key + ":timeout", "redisson_sc:" + key, sharded ? "spublish" : "publish",
                          id_start_of(number), std::to_string(permits)});
+}
+
+void append_ask_rate(std::string& out, std::string_view name, const rate& allowed) {
+    const std::string limit = std::to_string(allowed.limit);
+    const auto window = std::chrono::duration_cast<std::chrono::milliseconds>(allowed.window);
+    append_command(out, {"EVALSHA", get_script(script_id::rate_gcra).sha1, "1", name, limit,
+                         std::to_string(window.count()), limit, "1"});
+}
+
+void append_count_down(std::string& out, std::string_view name, std::size_t number) {
+    const std::string key{name};
+    const std::string request = "conch_once:" + key + ":00000000-0000-4000-8000-" +
+                                std::string{fresh_number} + ':' + std::to_string(number);
+    append_command(
+        out, {"EVALSHA", get_script(script_id::semaphore_change).sha1, "2", key, request, "60000",
+              "redisson_countdownlatch__channel__{" + key + '}', "publish", "count_down", "1"});
 }
 
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,

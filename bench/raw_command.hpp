@@ -2,6 +2,8 @@
 #ifndef CONCH_BENCH_RAW_COMMAND_HPP
 #define CONCH_BENCH_RAW_COMMAND_HPP
 
+#include <conch/rate.hpp>
+
 #include <cstddef>
 #include <initializer_list>
 #include <span>
@@ -31,6 +33,15 @@ void append_take_permits(std::string& out, std::string_view name, std::size_t nu
                          std::size_t permits, bool sharded);
 void append_give_permits(std::string& out, std::string_view name, std::size_t number,
                          std::size_t permits, bool sharded);
+
+/// One permit, by `rate_algorithm::gcra`.
+void append_ask_rate(std::string& out, std::string_view name, const rate& allowed);
+
+/// Stands in a command for a number that is another one each time it is sent.
+inline constexpr std::string_view fresh_number = "#00000000000";
+
+/// Of a latch whose name has a hash tag; `number`: of who counts.
+void append_count_down(std::string& out, std::string_view name, std::size_t number);
 
 /// Of locks whose fields are `field_of(first)` and the following ones.
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,

@@ -61,6 +61,13 @@ ROWS = [
     Row('allocations of a pair, 1 coroutine', 'uncontended-1', 'allocations_per_pair'),
     *(Row(f'the same, {n:,} coroutines', f'uncontended-{n}', 'allocations_per_pair')
       for n in (128, 1024, 10000)),
+    Row('permits of semaphores, 128 coroutines: pairs', 'permits-128', 'pairs_per_s', '/s',
+        'raw_pairs_per_s', 'ratio', optional=True),
+    *(Row(f'{title}, 128 coroutines', file, 'calls_per_s', '/s', 'raw_calls_per_s', 'ratio',
+          optional=True)
+      for title, file in (
+          ('verdicts of rate limiters, by GCRA', 'calls-verdicts-128'),
+          ('count-downs of latches', 'calls-latch-128'))),
     *(Row(f'{title}, {p}', file, f'{p}_us', 'us', f'raw_{p}_us', f'ratio_{p}', optional=optional)
       for title, file, optional in (
           ('hand-off between two processes, on fixed CPUs', 'handoff', False),
@@ -95,6 +102,8 @@ ROWS = [
     Row('the same, memory of a hold', 'holds-100000', 'bytes_per_hold', 'bytes'),
     Row('10,000 contended names: connections', 'names-10000', 'connections'),
     Row('the same, memory of a waiter', 'names-10000', 'bytes_per_waiter', 'bytes'),
+    Row('10,000 contended fair locks: memory of a waiter', 'names-fair-10000', 'bytes_per_waiter',
+        'bytes', optional=True),
     Row('restart of the server to the first grant', 'reconnect-10000', 'first_grant_ms', 'ms',
         'raw_first_grant_ms'),
     Row('restart until 10,000 holds and 10,000 waiters work again', 'reconnect-10000', 'whole_ms',

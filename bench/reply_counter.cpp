@@ -6,29 +6,44 @@
 
 namespace conch::bench {
 
+/// A string or a number: a reply, or the last one of an array, which is a reply.
+void reply_counter::ended(std::size_t& count) noexcept {
+    state_ = state::type;
+    left_ -= left_ > 0 ? 1 : 0;
+    count += left_ == 0 ? 1 : 0;
+}
+
 std::size_t reply_counter::feed(std::string_view bytes) {
     std::size_t count = 0;
     for (const char c : bytes) {
         switch (state_) {
             case state::type:
-                state_ = c == '$' ? state::length : state::number;
-                if (c != '$' && c != ':') {
+                state_ = c == '$' ? state::length : c == '*' ? state::size : state::number;
+                if (c != '$' && c != '*' && c != ':') {
                     throw std::runtime_error{"the server refused: " + std::string{bytes}};
+                }
+                break;
+            case state::size:
+                if (c == '\n') {
+                    state_ = state::type;
+                } else if (c != '\r') {
+                    left_ = 10 * left_ + static_cast<std::size_t>(c - '0');
                 }
                 break;
             case state::length:
             case state::number:
-                if (c == '\n') {
-                    count += state_ == state::number ? 1 : 0;
-                    state_ = state_ == state::number ? state::type : state::empty_line;
-                } else if (c != '\r' && (c < '0' || c > (state_ == state::number ? most_ : '0'))) {
+                if (c == '\n' && state_ == state::number) {
+                    ended(count);
+                } else if (c == '\n') {
+                    state_ = state::empty_line;
+                } else if (left_ == 0 && c != '\r' &&
+                           (c < '0' || c > (state_ == state::number ? most_ : '0'))) {
                     throw std::runtime_error{"a lock of the raw limit is held elsewhere"};
                 }
                 break;
             case state::empty_line:
                 if (c == '\n') {
-                    ++count;
-                    state_ = state::type;
+                    ended(count);
                 }
                 break;
         }

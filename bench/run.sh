@@ -131,6 +131,9 @@ for coroutines in 1 16 128 1024 10000; do
     run "uncontended-$coroutines" uncontended --coroutines "$coroutines" --seconds "$seconds"
 done
 run uncontended-1-pinned uncontended --coroutines 1 --pin 1
+run permits-128 uncontended --coroutines 128 --permits 1
+run calls-verdicts-128 calls --coroutines 128
+run calls-latch-128 calls --coroutines 128 --latch 1
 for coroutines in 1 16 128 1024; do
     run "local-$coroutines" local --coroutines "$coroutines"
 done
@@ -153,6 +156,7 @@ for holds in 1000 10000 100000; do
 done
 topologies
 run names-10000 names --names 10000
+run names-fair-10000 names --names 10000 --fair 1
 run reconnect-10000 reconnect --holds 10000
 for coroutines in 1 128; do
     run "instructions-$coroutines" instructions --coroutines "$coroutines"

@@ -7,7 +7,7 @@
 #include "raw_baseline.hpp"
 #include "round_trips.hpp"
 #include "rounds.hpp"
-#include "statistics.hpp"
+#include "side.hpp"
 
 #include <optional>
 #include <string>
@@ -15,20 +15,6 @@
 
 namespace conch::bench {
 namespace {
-
-/// The figures of one side, a value for each round.
-struct side {
-    std::vector<double> rates{}, p50s{}, p99s{}, p999s{}, cpus{}, allocations{};
-
-    void add(const slice& s) {
-        rates.push_back(s.pairs_per_s);
-        p50s.push_back(percentile(s.latencies_us, 50));
-        p99s.push_back(percentile(s.latencies_us, 99));
-        p999s.push_back(percentile(s.latencies_us, 99.9));
-        cpus.push_back(s.cpu_us);
-        allocations.push_back(s.allocations);
-    }
-};
 
 /// The semaphores of both sides, each with as many permits as are taken at a time.
 class semaphores {
@@ -78,8 +64,10 @@ report run(const server_choice& where, const arguments& how) {
     std::optional<raw_baseline> raw;
     round_trips trips{servers};
     own.run(length);
-    if (servers.direct()) {
-        raw.emplace(*servers.direct(), coroutines, permits);
+    if (const auto& to = servers.direct()) {
+        raw.emplace(
+            to->home, coroutines,
+            permits == 0 ? lock_commands(to->sharded) : permit_commands(permits, to->sharded));
         raw->run(length);
     }
 

@@ -24,6 +24,7 @@ inline void PrintTo(const small_bench& b, std::ostream* stream) { *stream << b.n
 inline const std::vector<small_bench>& small_benches() {
     static const std::vector<small_bench> all{
         {"uncontended", {"--coroutines", "4", "--seconds", "0.01"}},
+        {"calls", {"--coroutines", "4", "--seconds", "0.01"}},
         {"local", {"--coroutines", "4", "--seconds", "0.01"}},
         {"contended", {"--processes", "2", "--coroutines", "2", "--seconds", "0.02"}},
         {"handoff", {"--passes", "10"}},

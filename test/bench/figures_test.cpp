@@ -66,6 +66,20 @@ TEST(bench, uncontended_takes_permits_of_semaphores_that_it_sets_and_removes) {
     EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
 }
 
+TEST(bench, calls_are_made_and_measured_on_both_sides) {
+    const cli::private_redis server;
+    for (const char* of_latches : {"0", "1"}) {
+        const auto o = figures_of("calls", {"--latch", of_latches, "--redis", server.url()});
+        EXPECT_EQ(number(o, "latch"), *of_latches - '0');
+        expect_positive(o, {"calls_per_s", "raw_calls_per_s", "ratio", "p50_us", "raw_p50_us",
+                            "cpu_us_per_call", "raw_cpu_us_per_call"});
+        EXPECT_LE(number(o, "p50_us"), number(o, "p99_us"));
+        EXPECT_LE(number(o, "raw_p50_us"), number(o, "raw_p99_us"));
+        EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
+        EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
+    }
+}
+
 TEST(bench, local_asks_the_server_less_often_than_once_for_an_acquisition) {
     const auto o = figures_of("local");
     expect_positive(o, {"acquisitions_per_s", "raw_acquisitions_per_s", "ratio", "p50_us"});
@@ -184,6 +198,17 @@ TEST(bench, a_waiter_takes_less_than_1024_bytes) {
         figure_of({"names", "--names", "10000", "--rounds", "11"}, "bytes_per_waiter");
     EXPECT_GT(bytes, 400);
     EXPECT_LT(bytes, 1024);
+}
+
+// It keeps what its place at the server is told by: the lock may be given to it at any time.
+TEST(bench, a_waiter_for_a_fair_lock_takes_less_than_1600_bytes) {
+    if (core::address_sanitizer || core::thread_sanitizer) {
+        GTEST_SKIP() << "such a build keeps books of its own in the heap";
+    }
+    const double bytes =
+        figure_of({"names", "--names", "10000", "--fair", "1"}, "bytes_per_waiter");
+    EXPECT_GT(bytes, 600);
+    EXPECT_LT(bytes, 1600);
 }
 
 TEST(bench, reconnect_loses_no_hold_over_a_restart) {

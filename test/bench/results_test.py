@@ -184,6 +184,15 @@ class Tables(Case):
         self.assertEqual(len(re.findall(r'(?m)^\| .*\|$', text)),
                          len(readme.ROWS) + len(readme.TOPOLOGIES) + 8)
 
+    def test_permits_verdicts_and_count_downs_stand_beside_their_limits(self):
+        self.change('permits-128', pairs_per_s=45_000, raw_pairs_per_s=50_000, ratio=0.91)
+        self.change('calls-verdicts-128', calls_per_s=60_000, raw_calls_per_s=64_000, ratio=0.95)
+        self.change('calls-latch-128', calls_per_s=70_000, raw_calls_per_s=72_000, ratio=0.96)
+        text, _ = self.write()
+        self.assertIn('semaphores, 128 coroutines: pairs | 45,000 /s | 50,000 /s | 0.91 |\n', text)
+        self.assertIn('GCRA, 128 coroutines | 60,000 /s | 64,000 /s | 0.95 |\n', text)
+        self.assertIn('latches, 128 coroutines | 70,000 /s | 72,000 /s | 0.96 |\n', text)
+
     def test_peers_stand_beside_conch_with_the_ratio_to_it(self):
         text, _ = self.write()
         self.assertIn('|  | conch 9 | other 7 | gone |\n', text)
@@ -271,6 +280,11 @@ class Bounds(unittest.TestCase):
         for name, figure, value, told in (
                 ('uncontended-128', 'ratio', 0.99, 'ratio is 0.99, not >= 1'),
                 ('handoff', 'ratio_p50', 1.25, 'ratio_p50 is 1.25, not <= 1.2'),
+                ('permits-128', 'ratio', 0.85, 'ratio is 0.85, not >= 0.9'),
+                ('calls-verdicts-128', 'ratio', 0.85, 'ratio is 0.85, not >= 0.9'),
+                ('calls-latch-128', 'ratio', 0.8, 'ratio is 0.8, not >= 0.85'),
+                ('names-fair-10000', 'bytes_per_waiter', 1700.0,
+                 'bytes_per_waiter is 1700, not < 1600'),
                 ('holds-100000', 'lost', 1, 'lost is 1, not <= 0'),
                 ('contended-8-64', 'jain_index', 0.5, 'jain_index is 0.5, not >= 0.9'),
                 ('contended-fenced-4-16', 'longest_wait_ms', 2500.0,

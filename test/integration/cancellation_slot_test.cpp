@@ -17,8 +17,7 @@ struct cancellable {
     outcome_of<Operation> o{};
 
     void start(scene& s) {
-        Operation::start(s, asio::bind_cancellation_slot(
-                                signal.slot(), [this](auto... args) { o(std::move(args)...); }));
+        Operation::start(s, asio::bind_cancellation_slot(signal.slot(), noting_of<Operation>{&o}));
         EXPECT_EQ(o.calls, 0) << "inside the initiating call";
     }
     /// The caller is told while the operation could not end by itself; then that is let go on.

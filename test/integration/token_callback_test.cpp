@@ -15,16 +15,6 @@
 namespace conch::test {
 namespace {
 
-/// What a handler does that leaves its arguments here.
-template <typename Operation>
-struct noting {
-    template <typename... Args>
-    void operator()(Args... args) {
-        (*o)(std::move(args)...);
-    }
-    outcome_of<Operation>* o;
-};
-
 /// Waits for the handler; it must not have run before, and not run again.
 template <typename Operation>
 void expect_one_call(scene& s, outcome_of<Operation>& o) {
@@ -51,7 +41,7 @@ struct with_deferred {
         const auto before = s.c.stats().bytes_sent;
         step(s.io, 20, 2ms);
         EXPECT_EQ(s.c.stats().bytes_sent, before) << "started before it was launched";
-        std::move(later)(noting<Operation>{&o});
+        std::move(later)(noting_of<Operation>{&o});
         expect_success<Operation>(s, o);
     }
 };
@@ -72,13 +62,18 @@ struct with_use_future {
     }
 };
 
+template <typename Value>
+struct move_only : noting<Value> {
+    explicit move_only(noting<Value> to) : noting<Value>{std::move(to)} {}
+    move_only(move_only&&) = default;
+};
+
 template <typename Operation>
 struct with_a_move_only_handler {
     static void play(scene& s) {
         outcome_of<Operation> o;
         Operation::prepare(s);
-        Operation::start(s, [to = std::make_unique<noting<Operation>>(noting<Operation>{&o})](
-                                auto... args) { (*to)(std::move(args)...); });
+        Operation::start(s, move_only<typename Operation::value>{noting_of<Operation>{&o}});
         expect_success<Operation>(s, o);
     }
 };
@@ -112,10 +107,10 @@ struct with_bind_allocator {
     static void play(scene& s) {
         outcome_of<Operation> o;
         traffic memory;
-        const auto handler = [&](auto... args) {
+        const auto all_is_given_back = [&] {
             EXPECT_EQ(memory.allocated, memory.freed) << "all is given back before the handler";
-            o(std::move(args)...);
         };
+        const noting_of<Operation> handler{&o, all_is_given_back};
         Operation::prepare(s);
         Operation::start(s,
                          asio::bind_allocator(counting_allocator<std::byte>{&memory},
@@ -154,10 +149,8 @@ template <typename Operation>
 void play_elsewhere(scene& s, outcome_of<Operation>& o) {
     asio::io_context own;
     const auto there = own.get_executor();
-    Operation::start(s, asio::bind_executor(there, [&](auto... args) {
-                         EXPECT_TRUE(there.running_in_this_thread());
-                         o(std::move(args)...);
-                     }));
+    const auto runs_there = [&] { EXPECT_TRUE(there.running_in_this_thread()); };
+    Operation::start(s, asio::bind_executor(there, noting_of<Operation>{&o, runs_there}));
     EXPECT_EQ(o.calls, 0) << "inside the initiating call";
     s.expect(
         [&] {
@@ -199,16 +192,13 @@ struct failing_at_once {
         outcome_of<Operation> o;
         Operation::fail_at_once(s);
         if (!s.h && s.at_once == errc::not_owner) {
-            std::promise<void> told;
-            std::future<void> f = told.get_future();
-            Operation::start(s, [&, told = std::move(told)](auto... args) mutable {
-                o(std::move(args)...);
-                told.set_value();
-            });
+            const auto told = std::make_shared<std::promise<void>>();
+            std::future<void> f = told->get_future();
+            Operation::start(s, noting_of<Operation>{&o, {}, [told] { told->set_value(); }});
             ASSERT_EQ(f.wait_for(patience), std::future_status::ready);
             EXPECT_EQ(o.calls, 1);
         } else {
-            Operation::start(s, noting<Operation>{&o});
+            Operation::start(s, noting_of<Operation>{&o});
             expect_one_call<Operation>(s, o);
         }
         EXPECT_EQ(o.ec, s.at_once);
@@ -221,10 +211,7 @@ struct with_a_throwing_handler {
     static void play(scene& s) {
         outcome_of<Operation> o;
         Operation::prepare(s);
-        Operation::start(s, [&](auto... args) {
-            o(std::move(args)...);
-            throw thrown{};
-        });
+        Operation::start(s, noting_of<Operation>{&o, {}, [] { throw thrown{}; }});
         EXPECT_THROW(run_until(s.io, [&] { return false; }), thrown);
         EXPECT_FALSE(o.ec) << o.ec.message();
         EXPECT_EQ(o.calls, 1);

@@ -137,6 +137,21 @@ struct extend_operation : of_hold {
     }
 };
 
+struct downgrade_operation : of_hold {
+    static constexpr lock_kind kinds[] = {lock_kind::writer};
+    static constexpr char name[] = "async_downgrade";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.h.async_downgrade(std::forward<Token>(token)...);
+    }
+    static void check(scene& s, nothing&) {
+        EXPECT_EQ(s.raw.hgetall("held").at("mode"), "read");
+        EXPECT_TRUE(s.h.owns_lock());
+    }
+    /// A writer's or a reader's: who repeats it knows.
+    static void left(scene& s);
+};
+
 struct wait_lost_operation : of_hold {
     static constexpr char name[] = "async_wait_lost";
     template <typename... Token>

@@ -38,6 +38,7 @@ mutex scene::lock_of(const std::string& name) const {
         case lock_kind::fair: return fair_mutex{c, name};
         case lock_kind::several: return multi_lock{plain, mutex{c, second_of(name)}};
         case lock_kind::permits: return semaphore{c, name}.permits(1);
+        case lock_kind::writer: return shared_mutex{c, name}.writer();
     }
     return plain;
 }
@@ -97,6 +98,14 @@ void asking_of_lock::fail_at_once(scene& s) {
     s.at_once = errc::client_closed;
 }
 
+void downgrade_operation::left(scene& s) {
+    EXPECT_TRUE(s.h.owns_lock());
+    plain_attempt again{[&](auto token) { s.h.async_downgrade(std::move(token)); }};
+    s.expect([&] { return again.done(); }, "it may be repeated");
+    EXPECT_FALSE(again.ec()) << again.ec().message();
+    check(s, again.value());
+}
+
 void drain_permits_operation::fail_at_once(scene& s) { asking_of_lock::fail_at_once(s); }
 void available_operation::fail_at_once(scene& s) { asking_of_lock::fail_at_once(s); }
 
@@ -106,6 +115,7 @@ std::string prefix_of(lock_kind kind) {
         case lock_kind::fair: return "fair_";
         case lock_kind::several: return "several_";
         case lock_kind::permits: return "permits_";
+        case lock_kind::writer: return "writer_";
     }
     return {};
 }

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +20,8 @@
 namespace conch::test {
 
 /// What takes a `mutex` takes them all. `several`: a `multi_lock` of two; `permits`: the only one
-/// of a semaphore.
-enum class lock_kind { plain, fair, several, permits };
+/// of a semaphore; `writer`: a `shared_mutex` for writing.
+enum class lock_kind { plain, fair, several, permits, writer };
 
 /// What every operation of the matrix works on: a client that has taken "held", and a free "asked".
 struct scene {
@@ -76,6 +77,25 @@ struct outcome {
         ec = e;
         value = std::move(v);
     }
+};
+
+/// A handler that leaves its arguments here. Operations with equal values share the type: what Asio
+/// makes of a handler's type is most of what a column costs to compile.
+template <typename Value>
+struct noting {
+    void operator()(error_code ec) { (*this)(ec, Value{}); }
+    void operator()(error_code ec, Value v) {
+        if (before) {
+            before();
+        }
+        (*o)(ec, std::move(v));
+        if (after) {
+            after();
+        }
+    }
+    outcome<Value>* o = nullptr;
+    std::function<void()> before{};
+    std::function<void()> after{};
 };
 
 /// Those that end in one script, which waits in the server while that is paused.

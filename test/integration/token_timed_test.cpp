@@ -50,7 +50,7 @@ struct in_time_for_cancel_at {
         outcome_of<Operation> o;
         Operation::prepare(s);
         Operation::start(s, asio::cancel_at(std::chrono::steady_clock::now() + long_enough,
-                                            [&](auto... args) { o(std::move(args)...); }));
+                                            noting_of<Operation>{&o}));
         s.expect([&] { return o.calls != 0; }, "the handler runs");
         EXPECT_FALSE(o.ec) << o.ec.message();
         Operation::check(s, o.value);
@@ -91,8 +91,8 @@ struct too_late_for_cancel_at {
     static void play(scene& s) {
         outcome_of<Operation> o;
         Operation::park(s);
-        Operation::start(s, asio::cancel_at(std::chrono::steady_clock::now() + 20ms,
-                                            [&](auto... args) { o(std::move(args)...); }));
+        Operation::start(
+            s, asio::cancel_at(std::chrono::steady_clock::now() + 20ms, noting_of<Operation>{&o}));
         s.expect([&] { return o.calls != 0; }, "the handler runs");
         expect_cancelled<Operation>(s, o.ec);
         EXPECT_EQ(o.calls, 1);
