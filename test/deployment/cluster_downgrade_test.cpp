@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writers that become readers while the hash slot of their lock moves to another node. The server
-// refuses a script whose keys are here and there, so a downgrade has to wait for the end of that.
+// Writers that become readers while the hash slot of their lock moves to another node. A node
+// refuses a script with several keys of such a hash slot unless it has all of them: so a downgrade,
+// which makes a key, has to wait until the move has ended.
 #include "deployment/cluster_migration.hpp"
 
 #include <cstddef>
@@ -58,7 +59,7 @@ TEST_P(cluster_downgrade_on_the_way, slow_is_done_when_the_slot_has_moved_and_no
         plain_attempt downgrade = start_downgrade(h);
         co_await ask(3);
         co_await renewed(a, 2);
-        EXPECT_FALSE(downgrade.done()) << "its keys are in two places: " << downgrade.ec();
+        EXPECT_FALSE(downgrade.done()) << "no node has all of its keys: " << downgrade.ec();
         EXPECT_TRUE(h.owns_lock());
         end();
         co_await done(downgrade, "it has moved");
@@ -103,7 +104,7 @@ TEST_F(cluster_downgrade, slow_that_is_refused_for_too_long_leaves_a_writer_and_
     EXPECT_EQ(c.stats().holds_now, 0u);
 }
 
-// Writers of three clients, each of which becomes a reader.
+// Three writers of two clients, each of which becomes a reader.
 class cluster_downgrade_load : public cluster_downgrade {
 protected:
     asio::awaitable<void> write_and_read(client& of) {
