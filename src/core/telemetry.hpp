@@ -59,6 +59,11 @@ public:
             observer_->rate_asked(r);
         }
     }
+    void connection_changed(const connection_change& c) {
+        if (observer_) {
+            observer_->connection_changed(c);
+        }
+    }
     /// This server refused to renew a hold.
     void renewal_refused(std::string_view server, std::string_view name, std::string_view words);
     /// The same server renews again.
