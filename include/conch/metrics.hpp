@@ -154,8 +154,8 @@ struct metrics_options {
     duration long_hold = std::chrono::hours{1};
 };
 
-/// Counts waits, holds, losses, renewals, requests to rate limits and connections, as an observer of
-/// one client or of several:
+/// Counts waits, holds, losses, renewals, requests to rate limits and connections, as an observer
+/// of one client or of several:
 ///
 /// `auto m = std::make_shared<conch::metrics>(); config.observer = m;`
 ///

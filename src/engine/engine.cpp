@@ -34,8 +34,7 @@ lock_engine::lock_engine(const config& settings, std::string_view client_id, std
                env_.telemetry.counters,
                env_.now,
                topology::server_events{this, &lock_engine::on_ready, &lock_engine::on_lost,
-                                       &lock_engine::on_regrouped,
-&lock_engine::on_connection_changed}},
+                                       &lock_engine::on_regrouped, &lock_engine::on_changed}},
       slots_{env_, done_, servers_, client_id} {}
 
 lock_engine::~lock_engine() { close(); }
@@ -287,7 +286,7 @@ void lock_engine::on_regrouped(void* self) {
     e.lookouts_.regrouped();
 }
 
-void lock_engine::on_connection_changed(void* self, const connection_change& c) {
+void lock_engine::on_changed(void* self, const connection_change& c) {
     static_cast<lock_engine*>(self)->env_.telemetry.connection_changed(c);
 }
 

@@ -2,6 +2,7 @@
 // Observer and log on a real client: what they may do in a call, and what they never get to see.
 #include "support/redis_test.hpp"
 
+#include <conch/metrics.hpp>
 #include <conch/observer.hpp>
 
 #include <memory>
@@ -116,6 +117,51 @@ TEST_F(observer_test, may_outlive_its_client_and_the_context) {
         m.async_lock([](error_code, hold) { FAIL() << "the context ran"; });
     }
     EXPECT_EQ(told.use_count(), 1) << "the client is still there";
+}
+
+TEST_F(observer_test, the_gauges_of_connections_follow_a_server_that_stops_and_starts) {
+    const auto counted = std::make_shared<metrics>();
+    const auto show = [&](std::uint64_t up, std::uint64_t down) {
+        return run_until(io, [&] {
+            const metrics_snapshot s = counted->snapshot();
+            return s.connections_up == up && s.connections_down == down;
+        });
+    };
+    config c = settings();
+    c.observer = counted;
+    {
+        client redis{io, c};
+        EXPECT_TRUE(show(0, 0)) << "nothing was asked of it";
+        const mutex m{redis, "lock"};
+        run([&]() -> asio::awaitable<void> {
+            const hold h = co_await m.async_lock();
+            const metrics_snapshot s = counted->snapshot();
+            EXPECT_EQ(s.connections_up, 1U);
+        });
+        server.kill();
+        EXPECT_TRUE(show(0, 1));
+        server.start();
+        raw.reconnect();
+        EXPECT_TRUE(show(1, 0));
+    }
+    EXPECT_TRUE(show(0, 0)) << "the client is gone";
+}
+
+TEST_F(observer_test, no_gauge_of_connections_outlives_the_context) {
+    const auto counted = std::make_shared<metrics>();
+    config c = settings();
+    c.observer = counted;
+    server.kill();
+    {
+        asio::io_context own;
+        client redis{own, c};
+        const mutex m{redis, "lock"};
+        m.async_lock([](error_code, hold) { FAIL() << "the context ended"; });
+        EXPECT_TRUE(run_until(own, [&] { return counted->snapshot().connections_down == 1; }));
+    }
+    EXPECT_EQ(counted->snapshot().connections_down, 0U);
+    server.start();
+    raw.reconnect();
 }
 
 class secret_test : public redis_test {

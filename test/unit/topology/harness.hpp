@@ -97,9 +97,13 @@ struct topology_harness : testing::Test {
     lines changes{};  ///< of all links but the one that asks
     time_point now{std::chrono::hours{1}};
     note a{plain_note, "a"};
-    topology::servers servers{
-        settings, timers, jitter, log, counters, now,
-        {this, &on_ready, &on_lost, &on_regrouped, &on_changed}};
+    topology::servers servers{settings,
+                              timers,
+                              jitter,
+                              log,
+                              counters,
+                              now,
+                              {this, &on_ready, &on_lost, &on_regrouped, &on_changed}};
 };
 
 }  // namespace conch::test
