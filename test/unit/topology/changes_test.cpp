@@ -72,7 +72,7 @@ TEST_F(topology_sentinel, is_not_told_of_but_its_master_is) {
 
 TEST_F(topology_sentinel, both_connections_to_a_master_are_told_of_when_another_takes_its_place) {
     submit(a);
-    submit_durable(b);
+    durable().use();
     find_master("m1");
     meet_master();
     meet_master("master", "1111", durable_link);
