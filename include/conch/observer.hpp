@@ -21,6 +21,8 @@ using lock_memo = std::atomic<std::uint32_t>;
 struct wait_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// As in `hold_span`; 0 if none was granted.
     std::uint64_t number = 0;
     /// When the operation started.
@@ -41,9 +43,11 @@ struct wait_span {
 struct hold_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// Of the acquisition, unique in this client. Nested holds, read holds that share one, and
     /// holds between which the lock passed with no word to the server have the number of the
-    /// first. The holder that the server knows is `client::id()`, a colon, and this number; of a
+    /// first. The holder that the server knows is `client`, a colon, and this number; of a
     /// writer of a `shared_mutex`, ":write" behind that.
     std::uint64_t number = 0;
     /// The fencing token; 0 if the mutex is not fenced.
@@ -64,6 +68,8 @@ struct hold_span {
 struct renewal_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// As in `hold_span`.
     std::uint64_t number = 0;
     /// How much later it was sent than it was due, a third of the lease after the one before it.
@@ -75,6 +81,8 @@ struct renewal_span {
 struct rate_span {
     /// The rate limit. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// So many were asked for.
     std::uint64_t permits = 0;
     /// When the operation started.
@@ -106,6 +114,8 @@ struct connection_change {
     connection_state before{};
     /// What it is: another one.
     connection_state now{};
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
 };
 
 /// Told of every wait and every hold when it begins and when it ends, of renewals, of requests to

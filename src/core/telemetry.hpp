@@ -21,14 +21,17 @@ namespace conch::core {
 /// than one of them wants has a name here.
 class telemetry {
 public:
-    /// `now`: the client's clock; `timers`: what calls the log's counts. Both outlive this.
-    telemetry(const config& settings, timer_heap& timers, const time_point& now);
+    /// `client`: its id. `now`: its clock; `timers`: what calls the log's counts. Both outlive
+    /// this.
+    telemetry(const config& settings, std::string_view client, timer_heap& timers,
+              const time_point& now);
 
     /// Somebody hears of spans.
     bool observed() const noexcept { return observer_ != nullptr; }
     /// An acquire began to wait, or to ask.
-    void wait_began(const wait_span& w) {
+    void wait_began(wait_span w) {
         if (observer_) {
+            w.client = client_;
             observer_->wait_began(w);
         }
     }
@@ -36,31 +39,35 @@ public:
     void wait_ended(wait_span w, bool only_tries);
     /// A wait is to end as `errc::deadlock`. `cycle`: who holds what, and waits for what.
     void deadlock(std::string_view cycle);
-    void hold_began(const hold_span& h) {
+    void hold_began(hold_span h) {
         ++counters.acquisitions;
         if (observer_) {
+            h.client = client_;
             observer_->hold_began(h);
         }
     }
     /// Released, detached or lost. The span's reason tells which.
-    void hold_ended(const hold_span& h) {
+    void hold_ended(hold_span h) {
         if (!h.reason) {
             log(log_level::debug, "released: ", h.name);
         }
         if (observer_) {
+            h.client = client_;
             observer_->held(h);
         }
     }
     /// A lock was lost, with all holds that were nested in it.
     void lost(std::string_view name, errc why);
-    void renewed(const renewal_span& r) noexcept;
-    void rate_asked(const rate_span& r) {
+    void renewed(renewal_span r) noexcept;
+    void rate_asked(rate_span r) {
         if (observer_) {
+            r.client = client_;
             observer_->rate_asked(r);
         }
     }
-    void connection_changed(const connection_change& c) {
+    void connection_changed(connection_change c) {
         if (observer_) {
+            c.client = client_;
             observer_->connection_changed(c);
         }
     }
@@ -85,6 +92,7 @@ public:
 
 private:
     observer* observer_;
+    const std::string client_;
     bool told_dropped_ = false;
 };
 

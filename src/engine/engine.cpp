@@ -26,7 +26,7 @@ lock::request_terms terms_of(const lock_options& o, const config& c, bool try_on
 constexpr duration long_standstill = std::chrono::milliseconds{500};
 
 lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)
-    : env_{settings, seed},
+    : env_{settings, client_id, seed},
       servers_{settings,
                env_.timers,
                env_.jitter,

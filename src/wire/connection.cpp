@@ -66,7 +66,7 @@ void connection::become(state next) {
     const connection_state before = meaning(std::exchange(state_, next));
     if (const connection_state now = meaning(next); now != before) {
         const std::string server = target_.known() ? target_.text() : std::string{};
-        events_.changed(events_.owner, {server, before, now});
+        events_.changed(events_.owner, {.server = server, .before = before, .now = now});
     }
 }
 

@@ -5,6 +5,7 @@
 #include <conch/metrics.hpp>
 #include <conch/observer.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -94,6 +95,17 @@ TEST_F(observer_test, knows_the_caller_of_a_wait_from_its_call_to_its_answer) {
     ASSERT_TRUE(run_until(io, [&] { return granted; }));
     EXPECT_EQ(callers->callers, (std::vector<std::thread::id>{there, there}));
     EXPECT_EQ(callers->context.use_count(), 1) << "it is kept for longer than the wait";
+}
+
+TEST_F(observer_test, is_not_asked_for_a_caller_that_no_wait_would_know) {
+    const auto callers = std::make_shared<caller_observer>();
+    config c = settings();
+    c.observer = callers;
+    client redis{io, c};
+    const quorum_mutex m{std::vector{std::cref(redis)}, "lock"};
+    run([&]() -> asio::awaitable<void> { const hold h = co_await m.async_lock(); });
+    EXPECT_EQ(callers->context, nullptr);
+    EXPECT_EQ(callers->callers, std::vector<std::thread::id>(2)) << "its member waited";
 }
 
 TEST_F(observer_test, is_told_of_the_holds_that_a_client_leaves) {

@@ -79,6 +79,7 @@ TEST_F(engine_observer, a_granted_wait_and_a_released_hold_have_the_number_of_th
     h.reply(granted());
     ASSERT_EQ(told->waits.size(), 1U);
     const wait_span& w = told->waits[0];
+    EXPECT_EQ(w.client, "c");
     EXPECT_EQ(w.number, 1U);
     EXPECT_EQ(w.ended - w.began, 3ms);
     EXPECT_FALSE(w.contended);
@@ -88,6 +89,7 @@ TEST_F(engine_observer, a_granted_wait_and_a_released_hold_have_the_number_of_th
     h.release(op.view);
     ASSERT_EQ(told->holds.size(), 1U);
     const hold_span& held = told->holds[0];
+    EXPECT_EQ(held.client, "c");
     EXPECT_EQ(held.number, 1U);
     EXPECT_EQ(held.ended - held.began, 2s);
     EXPECT_EQ(held.renewals, 0U);
