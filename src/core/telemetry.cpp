@@ -58,10 +58,7 @@ void telemetry::wait_ended(wait_span w, bool only_tries) {
         log(log_level::debug, w.number != 0 ? "granted: " : "not granted: ", w.name, " after ",
             std::to_string(us), " us", w.result ? ": " + w.result.message() : std::string{});
     }
-    if (observer_) {
-        w.client = client_;
-        observer_->waited(w);
-    }
+    tell(&observer::waited, w);
 }
 
 void telemetry::deadlock(std::string_view cycle) {
@@ -79,10 +76,7 @@ void telemetry::renewed(renewal_span r) noexcept {
     ++counters.renewals;
     counters.renewal_lateness += r.late;
     counters.latest_renewal = std::max(counters.latest_renewal, r.late);
-    if (observer_) {
-        r.client = client_;
-        observer_->renewed(r);
-    }
+    tell(&observer::renewed, r);
 }
 
 void telemetry::renewal_refused(std::string_view server, std::string_view name,

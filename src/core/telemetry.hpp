@@ -29,48 +29,36 @@ public:
     /// Somebody hears of spans.
     bool observed() const noexcept { return observer_ != nullptr; }
     /// An acquire began to wait, or to ask.
-    void wait_began(wait_span w) {
-        if (observer_) {
-            w.client = client_;
-            observer_->wait_began(w);
-        }
-    }
+    void wait_began(wait_span w) { tell(&observer::wait_began, w); }
     /// The same was answered. Finding the lock busy is no error of one that only tries.
     void wait_ended(wait_span w, bool only_tries);
     /// A wait is to end as `errc::deadlock`. `cycle`: who holds what, and waits for what.
     void deadlock(std::string_view cycle);
-    void hold_began(hold_span h) {
+    /// `span()`: the hold's, which is only made where somebody hears of it.
+    template <typename Function>
+    void hold_began(Function span) {
         ++counters.acquisitions;
         if (observer_) {
-            h.client = client_;
-            observer_->hold_began(h);
+            hold_span h = span();
+            tell(&observer::hold_began, h);
         }
     }
     /// Released, detached or lost. The span's reason tells which.
-    void hold_ended(hold_span h) {
-        if (!h.reason) {
-            log(log_level::debug, "released: ", h.name);
-        }
-        if (observer_) {
-            h.client = client_;
-            observer_->held(h);
+    template <typename Function>
+    void hold_ended(Function span) {
+        if (observer_ || log.wants(log_level::debug)) {
+            hold_span h = span();
+            if (!h.reason) {
+                log(log_level::debug, "released: ", h.name);
+            }
+            tell(&observer::held, h);
         }
     }
     /// A lock was lost, with all holds that were nested in it.
     void lost(std::string_view name, errc why);
     void renewed(renewal_span r) noexcept;
-    void rate_asked(rate_span r) {
-        if (observer_) {
-            r.client = client_;
-            observer_->rate_asked(r);
-        }
-    }
-    void connection_changed(connection_change c) {
-        if (observer_) {
-            c.client = client_;
-            observer_->connection_changed(c);
-        }
-    }
+    void rate_asked(rate_span r) { tell(&observer::rate_asked, r); }
+    void connection_changed(connection_change c) { tell(&observer::connection_changed, c); }
     /// This server refused to renew a hold.
     void renewal_refused(std::string_view server, std::string_view name, std::string_view words);
     /// The same server renews again.
@@ -91,6 +79,14 @@ public:
     repeated_log repeated;
 
 private:
+    template <typename Event>
+    void tell(void (observer::*what)(const Event&) noexcept, Event& e) const {
+        if (observer_) {
+            e.client = client_;
+            (observer_->*what)(e);
+        }
+    }
+
     observer* observer_;
     const std::string client_;
     bool told_dropped_ = false;
