@@ -124,6 +124,13 @@ struct metrics_snapshot {
     std::vector<class_metrics> classes{};
     /// How much later than due the renewals of all locks were sent.
     duration_histogram renewal_lateness{};
+    /// Now: connections to servers of locks that are up, of all clients together. They are not told
+    /// apart by address: in a cluster, or where a server comes back at another address, a series
+    /// for each would go on growing, and what is left of an old one would look like an outage.
+    std::uint64_t connections_up = 0;
+    /// Now: those that are wanted and not up. Anything but 0 for more than seconds is an outage, of
+    /// one server at least. What nobody uses is in neither.
+    std::uint64_t connections_down = 0;
 };
 
 /// What `metrics` distinguishes.
@@ -147,8 +154,8 @@ struct metrics_options {
     duration long_hold = std::chrono::hours{1};
 };
 
-/// Counts waits, holds, losses, renewals and requests to rate limits, as an observer of one client
-/// or of several:
+/// Counts waits, holds, losses, renewals, requests to rate limits and connections, as an observer
+/// of one client or of several:
 ///
 /// `auto m = std::make_shared<conch::metrics>(); config.observer = m;`
 ///
@@ -190,6 +197,8 @@ public:
     void renewed(const renewal_span& r) noexcept override;
     /// Counts the permits.
     void rate_asked(const rate_span& r) noexcept override;
+    /// Counts the connections that are up, and those that are down.
+    void connection_changed(const connection_change& c) noexcept override;
 
 private:
     class counters;

@@ -21,6 +21,8 @@ using lock_memo = std::atomic<std::uint32_t>;
 struct wait_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// As in `hold_span`; 0 if none was granted.
     std::uint64_t number = 0;
     /// When the operation started.
@@ -41,9 +43,11 @@ struct wait_span {
 struct hold_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// Of the acquisition, unique in this client. Nested holds, read holds that share one, and
     /// holds between which the lock passed with no word to the server have the number of the
-    /// first. The holder that the server knows is `client::id()`, a colon, and this number; of a
+    /// first. The holder that the server knows is `client`, a colon, and this number; of a
     /// writer of a `shared_mutex`, ":write" behind that.
     std::uint64_t number = 0;
     /// The fencing token; 0 if the mutex is not fenced.
@@ -64,6 +68,8 @@ struct hold_span {
 struct renewal_span {
     /// The lock. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// As in `hold_span`.
     std::uint64_t number = 0;
     /// How much later it was sent than it was due, a third of the lease after the one before it.
@@ -75,6 +81,8 @@ struct renewal_span {
 struct rate_span {
     /// The rate limit. Valid during the call of the observer only.
     std::string_view name;
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
     /// So many were asked for.
     std::uint64_t permits = 0;
     /// When the operation started.
@@ -87,9 +95,33 @@ struct rate_span {
     error_code result{};
 };
 
-/// Told of every wait and every hold when it begins and when it ends, of renewals, and of requests
-/// to rate limits: for traces and histograms (`config::observer`; `metrics` is one). Each wait and
-/// each hold that began ends, before its client is gone. Nested acquires wait for
+/// What a connection is good for just now.
+enum class connection_state {
+    unused,  ///< not wanted: nothing was ever asked of the server, or nothing is any more
+    down,    ///< wanted, and the server has not answered its greeting
+    up,      ///< the server answers
+};
+
+/// A connection of a client to a server of its locks became something else. It begins and ends as
+/// `unused`. Each has its own: each master of a cluster, and the second connection to a server that
+/// locks with `mutex_options::replicas` need. Those to sentinels, and that which asks a cluster for
+/// its masters, are not told of: locks do without them, as long as a master is known.
+struct connection_change {
+    /// "host:port", or the path of a socket; empty while no sentinel or node has told where.
+    /// Valid during the call of the observer only.
+    std::string_view server;
+    /// What it was.
+    connection_state before{};
+    /// What it is: another one.
+    connection_state now{};
+    /// Whose, as `client::id()`. Valid during the call of the observer only.
+    std::string_view client{};
+};
+
+/// Told of every wait and every hold when it begins and when it ends, of renewals, of requests to
+/// rate limits, and of connections: for traces, histograms and gauges (`config::observer`;
+/// `metrics` is one). Each wait and each hold that began ends, and no connection is left up or
+/// down, before its client is gone. Nested acquires wait for
 /// nobody and are holds only, unless they queued before their owner had the lock.
 ///
 /// But for `caller_context`: called on the client's strand, in the middle of its work (at the end
@@ -117,6 +149,8 @@ public:
     virtual void renewed(const renewal_span&) noexcept {}
     /// A request to a rate limit was answered.
     virtual void rate_asked(const rate_span&) noexcept {}
+    /// A connection came up, went down, was first wanted, or is not wanted any more.
+    virtual void connection_changed(const connection_change&) noexcept {}
 };
 
 }  // namespace conch

@@ -206,10 +206,13 @@ public:
             s.classes.push_back(other_.read(now));
         }
         s.renewal_lateness = lateness.read();
+        s.connections_up = connections[index(connection_state::up)].read();
+        s.connections_down = connections[index(connection_state::down)].read();
         return s;
     }
 
     histogram lateness{};
+    std::array<gauge, 3> connections{};  ///< by `connection_state`; of what is unused, no matter
 
 private:
     using place = std::atomic<tally*>;
@@ -326,6 +329,11 @@ void metrics::rate_asked(const rate_span& r) noexcept {
                            : !r.result || r.result == errc::timed_out ? rate_outcome::refused
                                                                       : rate_outcome::failed;
     add(counters_->ask(r.name, nullptr).permits[index(o)], r.permits);
+}
+
+void metrics::connection_changed(const connection_change& c) noexcept {
+    counters_->connections[index(c.now)].change(1);
+    counters_->connections[index(c.before)].change(-1);
 }
 
 }  // namespace conch

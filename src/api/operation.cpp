@@ -32,7 +32,7 @@ bool ends_hold(const operation& op) noexcept {
 // This is its thread; what begins the acquire may run on another one.
 void note_caller(operation& op) noexcept {
     if (op.core) {
-        observer* const o = op.core->settings().observer.get();
+        observer* const o = op.core->told();
         if (o && !op.core->inherited()) {
             if (caller_context c = o->caller_context()) {
                 op.caller.reset(new (std::nothrow) caller_context{std::move(c)});

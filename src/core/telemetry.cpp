@@ -35,10 +35,12 @@ void count_loss(stats& counters, errc why) noexcept {
 
 }  // namespace
 
-telemetry::telemetry(const config& settings, timer_heap& timers, const time_point& now)
+telemetry::telemetry(const config& settings, std::string_view client, timer_heap& timers,
+                     const time_point& now)
     : log{settings.log, settings.least_log_level},
       repeated{log, timers, now},
-      observer_{settings.observer.get()} {}
+      observer_{settings.observer.get()},
+      client_{client} {}
 
 void telemetry::wait_ended(wait_span w, bool only_tries) {
     const duration waited = w.ended - w.began;
@@ -56,9 +58,7 @@ void telemetry::wait_ended(wait_span w, bool only_tries) {
         log(log_level::debug, w.number != 0 ? "granted: " : "not granted: ", w.name, " after ",
             std::to_string(us), " us", w.result ? ": " + w.result.message() : std::string{});
     }
-    if (observer_) {
-        observer_->waited(w);
-    }
+    tell(&observer::waited, w);
 }
 
 void telemetry::deadlock(std::string_view cycle) {
@@ -72,13 +72,11 @@ void telemetry::lost(std::string_view name, errc why) {
     warn("lost", name, make_error_code(why).message(), most_losses_by_name);
 }
 
-void telemetry::renewed(const renewal_span& r) noexcept {
+void telemetry::renewed(renewal_span r) noexcept {
     ++counters.renewals;
     counters.renewal_lateness += r.late;
     counters.latest_renewal = std::max(counters.latest_renewal, r.late);
-    if (observer_) {
-        observer_->renewed(r);
-    }
+    tell(&observer::renewed, r);
 }
 
 void telemetry::renewal_refused(std::string_view server, std::string_view name,

@@ -21,44 +21,44 @@ namespace conch::core {
 /// than one of them wants has a name here.
 class telemetry {
 public:
-    /// `now`: the client's clock; `timers`: what calls the log's counts. Both outlive this.
-    telemetry(const config& settings, timer_heap& timers, const time_point& now);
+    /// `client`: its id. `now`: its clock; `timers`: what calls the log's counts. Both outlive
+    /// this.
+    telemetry(const config& settings, std::string_view client, timer_heap& timers,
+              const time_point& now);
 
     /// Somebody hears of spans.
     bool observed() const noexcept { return observer_ != nullptr; }
     /// An acquire began to wait, or to ask.
-    void wait_began(const wait_span& w) {
-        if (observer_) {
-            observer_->wait_began(w);
-        }
-    }
+    void wait_began(wait_span w) { tell(&observer::wait_began, w); }
     /// The same was answered. Finding the lock busy is no error of one that only tries.
     void wait_ended(wait_span w, bool only_tries);
     /// A wait is to end as `errc::deadlock`. `cycle`: who holds what, and waits for what.
     void deadlock(std::string_view cycle);
-    void hold_began(const hold_span& h) {
+    /// `span()`: the hold's, which is only made where somebody hears of it.
+    template <typename Function>
+    void hold_began(Function span) {
         ++counters.acquisitions;
         if (observer_) {
-            observer_->hold_began(h);
+            hold_span h = span();
+            tell(&observer::hold_began, h);
         }
     }
     /// Released, detached or lost. The span's reason tells which.
-    void hold_ended(const hold_span& h) {
-        if (!h.reason) {
-            log(log_level::debug, "released: ", h.name);
-        }
-        if (observer_) {
-            observer_->held(h);
+    template <typename Function>
+    void hold_ended(Function span) {
+        if (observer_ || log.wants(log_level::debug)) {
+            hold_span h = span();
+            if (!h.reason) {
+                log(log_level::debug, "released: ", h.name);
+            }
+            tell(&observer::held, h);
         }
     }
     /// A lock was lost, with all holds that were nested in it.
     void lost(std::string_view name, errc why);
-    void renewed(const renewal_span& r) noexcept;
-    void rate_asked(const rate_span& r) {
-        if (observer_) {
-            observer_->rate_asked(r);
-        }
-    }
+    void renewed(renewal_span r) noexcept;
+    void rate_asked(rate_span r) { tell(&observer::rate_asked, r); }
+    void connection_changed(connection_change c) { tell(&observer::connection_changed, c); }
     /// This server refused to renew a hold.
     void renewal_refused(std::string_view server, std::string_view name, std::string_view words);
     /// The same server renews again.
@@ -79,7 +79,16 @@ public:
     repeated_log repeated;
 
 private:
+    template <typename Event>
+    void tell(void (observer::*what)(const Event&) noexcept, Event& e) const {
+        if (observer_) {
+            e.client = client_;
+            (observer_->*what)(e);
+        }
+    }
+
     observer* observer_;
+    const std::string client_;
     bool told_dropped_ = false;
 };
 

@@ -35,6 +35,7 @@ public:
     /// The client's handle is gone: shut down in the background.
     void abandon() noexcept;
     const config& settings() const noexcept override { return settings_; }
+    observer* told() const noexcept override { return settings_.observer.get(); }
     std::string servers() const override { return settings_.url(); }
     const std::string& id() const noexcept { return id_; }
     const engine_report& report() const noexcept { return report_; }

@@ -34,6 +34,7 @@ public:
     ~group_core();
 
     const config& settings() const noexcept override { return first_->settings(); }
+    observer* told() const noexcept override { return nullptr; }
     std::string servers() const override;
     void context_gone() noexcept override;
     void leave_to_parent() noexcept override {}

@@ -26,7 +26,7 @@ lock::request_terms terms_of(const lock_options& o, const config& c, bool try_on
 constexpr duration long_standstill = std::chrono::milliseconds{500};
 
 lock_engine::lock_engine(const config& settings, std::string_view client_id, std::uint64_t seed)
-    : env_{settings, seed},
+    : env_{settings, client_id, seed},
       servers_{settings,
                env_.timers,
                env_.jitter,
@@ -34,7 +34,7 @@ lock_engine::lock_engine(const config& settings, std::string_view client_id, std
                env_.telemetry.counters,
                env_.now,
                topology::server_events{this, &lock_engine::on_ready, &lock_engine::on_lost,
-                                       &lock_engine::on_regrouped}},
+                                       &lock_engine::on_regrouped, &lock_engine::on_changed}},
       slots_{env_, done_, servers_, client_id} {}
 
 lock_engine::~lock_engine() { close(); }
@@ -284,6 +284,10 @@ void lock_engine::on_regrouped(void* self) {
     e.slots_.regrouped();
     e.counters_.regrouped();
     e.lookouts_.regrouped();
+}
+
+void lock_engine::on_changed(void* self, const connection_change& c) {
+    static_cast<lock_engine*>(self)->env_.telemetry.connection_changed(c);
 }
 
 void lock_engine::connected(std::size_t i) { connection(i).connected(); }

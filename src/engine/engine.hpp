@@ -181,6 +181,7 @@ private:
     static void on_ready(void* self, wire::link& l);
     static void on_lost(void* self, wire::link& l, errc lasting_reason);
     static void on_regrouped(void* self);
+    static void on_changed(void* self, const connection_change& c);
     static void on_drained(void* self);
     void turn_away();
     void close_at(time_point end, duration drain);

@@ -85,7 +85,7 @@ impl::view_ptr keeper::add_level(acquisition& a, time_point last_report) {
         a.progress ? new reporting_level{a, env_.now, last_report} : new level{a, env_.now};
     intrusive_ptr_add_ref(l);  // let go of when it ends
     a.levels.push_back(*l);
-    env_.telemetry.hold_began(span_of(*l, env_.now));
+    env_.telemetry.hold_began([&] { return span_of(*l, env_.now); });
     return impl::view_ptr{l};
 }
 
@@ -101,7 +101,7 @@ void keeper::end_level(level& l, errc why) {
             tell(w, reason);
         }
     });
-    env_.telemetry.hold_ended(span_of(l, env_.now, reason));
+    env_.telemetry.hold_ended([&] { return span_of(l, env_.now, reason); });
     if (a.progress) {
         a.progress->last = a.last_report();
     }

@@ -37,6 +37,12 @@ void look_at_classes(api::metrics::ObserverResult r, void* of) {
     }
 }
 
+template <std::uint64_t metrics_snapshot::* Number>
+void look_at_all(api::metrics::ObserverResult r, void* of) {
+    api::nostd::get<api::nostd::shared_ptr<result>>(r)->Observe(
+        number(static_cast<const metrics*>(of)->snapshot().*Number));
+}
+
 template <std::uint64_t class_metrics::* Number>
 void tell(result& to, const class_metrics& c) {
     to.Observe(number(c.*Number), {{"lock", text(c.name)}});
@@ -122,6 +128,13 @@ measures::measures(provider_ptr p, std::shared_ptr<const metrics> of)
     look(meter_->CreateInt64ObservableCounter(
              "conch.rate.permits", "Permits that rate limits were asked for.", "{permit}"),
          &look_at_classes<&tell_permits, false>);
+    look(meter_->CreateInt64ObservableUpDownCounter(
+             "conch.connection.up", "Connections now to servers of locks.", "{connection}"),
+         &look_at_all<&metrics_snapshot::connections_up>);
+    look(
+        meter_->CreateInt64ObservableUpDownCounter(
+            "conch.connection.down", "Connections now that are wanted and not up.", "{connection}"),
+        &look_at_all<&metrics_snapshot::connections_down>);
 }
 
 void measures::look(observable o, api::metrics::ObservableCallbackPtr at) {

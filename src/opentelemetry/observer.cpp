@@ -62,6 +62,9 @@ public:
         measures_.renewed(r);
     }
     void rate_asked(const rate_span& r) noexcept override { metrics_->rate_asked(r); }
+    void connection_changed(const connection_change& c) noexcept override {
+        metrics_->connection_changed(c);
+    }
 
 private:
     const std::shared_ptr<metrics> metrics_;

@@ -47,10 +47,20 @@ private:
     using span_ptr = api::nostd::shared_ptr<api::trace::Span>;
     using span_context = api::trace::SpanContext;
 
-    /// Two that are equal in number and time are of two clients, or of one that holds a lock twice;
-    /// either may be taken for the other.
-    struct open_hold {
+    /// Of an acquisition, among those of all clients that share the observer.
+    struct acquisition {
+        std::string client;
         std::uint64_t number;
+
+        template <typename Span>
+        static acquisition of(const Span& s) {
+            return {std::string{s.client}, s.number};
+        }
+        friend bool operator==(const acquisition&, const acquisition&) = default;
+    };
+    /// Two of one acquisition that began at the same time may be taken for each other.
+    struct open_hold {
+        acquisition of;
         time_point began;
         span_ptr span;
         api::common::SteadyTimestamp started;
@@ -61,7 +71,7 @@ private:
     };
     /// A wait whose hold is about to begin.
     struct grant {
-        std::uint64_t number;
+        acquisition of;
         span_context caller;
     };
     /// Of one name, for as long as anybody waits for it or holds it.

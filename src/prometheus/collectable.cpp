@@ -87,13 +87,18 @@ public:
             }
         });
     }
-    void add(const duration_histogram& renewal_lateness) {
-        lateness_.histogram(renewal_lateness, {});
+    void add(const metrics_snapshot& s) {
+        for (const class_metrics& c : s.classes) {
+            add(c);
+        }
+        lateness_.histogram(s.renewal_lateness, {});
+        up_.gauge(s.connections_up, {});
+        down_.gauge(s.connections_down, {});
     }
     std::vector<MetricFamily> take() {
         std::vector<MetricFamily> all;
         for (family* f : {&waits_, &holds_, &held_, &held_long_, &waiters_, &acquired_, &lost_,
-                          &lateness_, &permits_}) {
+                          &lateness_, &permits_, &up_, &down_}) {
             all.push_back(f->take());
         }
         return all;
@@ -139,6 +144,9 @@ private:
                      MetricType::Histogram};
     family permits_{"conch_rate_permits_total", "Permits that rate limits were asked for.",
                     MetricType::Counter};
+    family up_{"conch_connection_up", "Connections now to servers of locks.", MetricType::Gauge};
+    family down_{"conch_connection_down", "Connections now that are wanted and not up.",
+                 MetricType::Gauge};
 };
 
 class collectable final : public prometheus::Collectable {
@@ -146,12 +154,8 @@ public:
     explicit collectable(std::shared_ptr<const metrics> of) : of_{std::move(of)} {}
 
     std::vector<MetricFamily> Collect() const override {
-        const metrics_snapshot s = of_->snapshot();
         families all;
-        for (const class_metrics& c : s.classes) {
-            all.add(c);
-        }
-        all.add(s.renewal_lateness);
+        all.add(of_->snapshot());
         return all.take();
     }
 

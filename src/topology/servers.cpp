@@ -31,7 +31,7 @@ servers::server_link::server_link(servers& s, wire::address at, bool d)
            {this, &servers::on_ready, &servers::on_lost, &servers::on_address_needed,
             s.clustered() ? &servers::on_redirected : nullptr,
             s.clustered() ? &servers::on_resumed : nullptr,
-            s.clustered() ? nullptr : &servers::on_hash_slots_crossed}} {
+            s.clustered() ? nullptr : &servers::on_hash_slots_crossed, &servers::on_changed}} {
     s.server_links_.push_back(this);
     s.connections_.push_back(&link.connection());
     link.connection().set_now(s.now_);
@@ -193,6 +193,11 @@ void servers::on_hash_slots_crossed(void* self) {
         all.log_(log_level::info, "the server refuses scripts with keys of several hash slots: ",
                  "from now on each hash slot has its own");
     }
+}
+
+void servers::on_changed(void* self, const connection_change& c) {
+    const server_events& e = static_cast<server_link*>(self)->home.events_;
+    e.changed(e.owner, c);
 }
 
 void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {

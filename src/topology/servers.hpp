@@ -28,6 +28,8 @@ struct server_events {
     void (*lost)(void* owner, wire::link& l, errc lasting_reason) = nullptr;
     /// Hash slots have other links than before: `servers::moved()` says which.
     void (*regrouped)(void* owner) = nullptr;
+    /// As `wire::link_events` has it, of any link that leads to a server with locks.
+    void (*changed)(void* owner, const connection_change& c) = [](auto...) {};
 };
 
 /// The connections of one client: which of them serves a key, and which there are.
@@ -104,6 +106,7 @@ private:
     static void on_redirected(void* self, wire::call& c, const wire::redirection& to);
     static void on_resumed(void* self);
     static void on_hash_slots_crossed(void* self);
+    static void on_changed(void* self, const connection_change& c);
     static void on_learned(void* self, const std::vector<slot_range>& ranges);
     static void on_lost_discovery(void* self, errc lasting_reason);
     static bool on_put_off(void* self);

@@ -49,13 +49,34 @@ void connection::use() {
     }
 }
 
+connection_state connection::meaning(state s) noexcept {
+    switch (s) {
+        case state::unused:
+        case state::closed: return connection_state::unused;
+        case state::no_address:
+        case state::pausing:
+        case state::connecting:
+        case state::greeting: return connection_state::down;
+        case state::ready: break;
+    }
+    return connection_state::up;
+}
+
+void connection::become(state next) {
+    const connection_state before = meaning(std::exchange(state_, next));
+    if (const connection_state now = meaning(next); now != before) {
+        const std::string server = target_.known() ? target_.text() : std::string{};
+        events_.changed(events_.owner, {.server = server, .before = before, .now = now});
+    }
+}
+
 void connection::connect() {
     if (!target_.known()) {
-        state_ = state::no_address;
+        become(state::no_address);
         events_.needs_address(events_.owner, false);
         return;
     }
-    state_ = state::connecting;
+    become(state::connecting);
     down_.trying(now_);
     wanted_ = ++epoch_;
     timers_.set(timer_, core::after(now_, settings_.connect_timeout));
@@ -63,7 +84,7 @@ void connection::connect() {
 
 void connection::connected() {
     CONCH_CHECK(state_ == state::connecting);
-    state_ = state::greeting;
+    become(state::greeting);
     reader_.reset();
     input_.clear();
     unread_ = 0;
@@ -87,7 +108,7 @@ void connection::on_greeted(void* self) {
         }
         return;
     }
-    c.state_ = state::ready;
+    c.become(state::ready);
     c.down_.attempts = 0;
     ++c.counters_.connects;
     c.log_(log_level::info, "connected to ", c.target_.text());
@@ -141,7 +162,7 @@ void connection::break_off(std::string_view why) {
     const bool was_ready = ready();
     const std::string line = no_connection().append(why);
     failures_(log_level::warning, line, line);
-    let_go(true);
+    let_go(state::pausing);
     if (was_ready) {
         events_.lost(events_.owner, errc{});
     } else if (++down_.attempts;
@@ -151,7 +172,7 @@ void connection::break_off(std::string_view why) {
     events_.needs_address(events_.owner, was_ready);
 }
 
-void connection::let_go(bool pauses) {
+void connection::let_go(state next) {
     CONCH_CHECK(state_ != state::unused && state_ != state::closed);
     if (ready()) {
         down_.since = now_;
@@ -159,8 +180,8 @@ void connection::let_go(bool pauses) {
         old_.add(now_, greeting_.client_id(), greeting_.run_id(), served_);
     }
     wanted_ = 0;
-    state_ = state::pausing;
-    if (pauses) {
+    become(next);
+    if (next == state::pausing) {
         pause();
     }
     events_.breaking(events_.owner);
@@ -193,7 +214,7 @@ void connection::move_later(const address& to) {
     if (wanted_ != 0) {
         const bool was_ready = ready();
         log_(log_level::info, "leaving ", target_.text(), " for ", to.text());
-        let_go(false);
+        let_go(state::no_address);
         timers_.cancel(timer_);
         forget_failures();
         target_ = to;
@@ -211,9 +232,8 @@ void connection::park() {
     }
     if (state_ != state::unused) {
         log_(log_level::info, "nothing is left to ask of ", target_.text());
-        let_go(false);
+        let_go(state::unused);
         timers_.cancel(timer_);
-        state_ = state::unused;
     }
     target_ = served_ = {};
     forget_failures();
@@ -223,7 +243,7 @@ void connection::close() {
     if (state_ == state::closed) {
         return;
     }
-    state_ = state::closed;
+    become(state::closed);
     wanted_ = 0;
     timers_.cancel(timer_);
     failures_.close();

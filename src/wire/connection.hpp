@@ -15,6 +15,7 @@
 #include "wire/pipeline.hpp"
 
 #include <conch/config.hpp>
+#include <conch/observer.hpp>
 #include <conch/stats.hpp>
 
 #include <cstddef>
@@ -48,6 +49,8 @@ struct connection_events {
     /// be: who knows better may say so with `move_to()`. The last thing that is done: the answer
     /// may come at once.
     void (*needs_address)(void* owner, bool was_ready) = nullptr;
+    /// It is up, down or unused, and was not. Must not change anything.
+    void (*changed)(void* owner, const connection_change& c) = nullptr;
 };
 
 /// One connection after the other to one server, or to what took its place. Bytes and time come in;
@@ -153,14 +156,16 @@ private:
         closed
     };
 
+    static connection_state meaning(state s) noexcept;
     static void on_greeted(void* self);
     static void on_timer(void* self);
 
+    void become(state next);
     void connect();
     void meet_server();
     void pause();
     void break_off(std::string_view why);
-    void let_go(bool pauses);
+    void let_go(state next);
     void watch();
     std::string no_connection() const;
 

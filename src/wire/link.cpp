@@ -20,7 +20,7 @@ link::link(const config& settings, destination to, core::timer_heap& timers, cor
                   counters,
                   last_words,
                   {this, &link::on_ready, &link::on_said, &link::on_breaking, &link::on_broken,
-                   &link::on_lost, &link::on_address_needed}},
+                   &link::on_lost, &link::on_address_needed, &link::on_changed}},
       pipeline_{connection_.calls()},
       delayed_{pipeline_, timers,           jitter, connection_.now(), settings.reconnect_delay_max,
                this,      &link::on_resumed},
@@ -83,6 +83,11 @@ void link::on_lost(void* self, errc lasting_reason) {
 
 void link::on_address_needed(void* self, bool was_ready) {
     static_cast<link*>(self)->ask_for_address(was_ready);
+}
+
+void link::on_changed(void* self, const connection_change& c) {
+    const link& l = *static_cast<const link*>(self);
+    l.events_.changed(l.events_.owner, c);
 }
 
 void link::ask_for_address(bool was_ready) {

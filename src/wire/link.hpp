@@ -41,6 +41,8 @@ struct link_events {
     void (*resumed)(void* owner) = nullptr;
     /// The server takes no script with keys of several hash slots. Null: it gets none.
     void (*hash_slots_crossed)(void* owner) = nullptr;
+    /// The connection is up, down or unused, and was not. Must not change anything.
+    void (*changed)(void* owner, const connection_change& c) = [](auto...) {};
 };
 
 /// The calls and listeners of one server, whatever its connection does.
@@ -122,6 +124,7 @@ private:
     static void on_broken(void* self);
     static void on_lost(void* self, errc lasting_reason);
     static void on_address_needed(void* self, bool was_ready);
+    static void on_changed(void* self, const connection_change& c);
     static void on_resumed(void* self);
 
     void ask_for_address(bool was_ready);

@@ -149,6 +149,26 @@ without_tls() {
     "$folder/without_tls" || fail "TLS is not refused"
 }
 
+# old_opentelemetry: one that conch::opentelemetry does not compile with is left out
+old_opentelemetry() {
+    local folder="$CONCH_WORK/old_opentelemetry" version
+    mkdir -p "$folder/package"
+    echo "add_library(opentelemetry-cpp::metrics INTERFACE IMPORTED)
+        add_library(opentelemetry-cpp::api INTERFACE IMPORTED)" \
+        >"$folder/package/opentelemetry-cpp-config.cmake"
+    for version in 1.18.0 1.19.0; do
+        echo "set(PACKAGE_VERSION $version)" \
+            >"$folder/package/opentelemetry-cpp-config-version.cmake"
+        cmake -S "$CONCH_SOURCE" -B "$folder/$version" -G "$CMAKE_GENERATOR" \
+            "-DCMAKE_CXX_COMPILER=$CXX" -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCONCH_CLI=OFF \
+            "-Dopentelemetry-cpp_DIR=$folder/package" >"$folder/cmake.txt"
+        cmake --build "$folder/$version" --target help >"$folder/$version.txt"
+    done
+    grep -q conch_opentelemetry "$folder/1.19.0.txt" || fail "the oldest that it knows is refused"
+    grep -q conch_opentelemetry "$folder/1.18.0.txt" && fail "one that is too old is taken"
+    return 0
+}
+
 # fetch_content: shared, in unity
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"

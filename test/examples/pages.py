@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """What README.md and src/doc/*.md show is real, and all there is: each C++ snippet stands in an
 example that is built and run; each link leads somewhere; each option, setting, error, flag and exit
-status has its row in one page's tables; figures are those of the page on performance. No page is
-too long to be read."""
+status has its row in one page's tables, and so has each metric and alert; figures are those of the
+page on performance. No page is too long to be read."""
 import pathlib
 import re
 import sys
@@ -130,12 +130,32 @@ def other_figures(readme, performance):
             yield f'the README has {figure}, which is not in performance.md'
 
 
+def wrong_metrics(page):
+    """Metrics and alerts that the page has no row for, and metrics that nobody exports."""
+    rows = '\n'.join(lines for _, lines in tables_of(page))
+    families = (ROOT / 'src/prometheus/collectable.cpp').read_text()
+    exported = set(re.findall(r'"(conch_\w+)"', families))
+    alerts = (ROOT / 'src/doc/alerts.yml').read_text()
+    dashboard = (ROOT / 'src/doc/grafana.json').read_text()
+    for name in sorted(exported | set(re.findall(r'alert: (\w+)', alerts))):
+        if f'| `{name}` |' not in rows:
+            yield f'no row of metrics.md has {name}'
+    for name in sorted(set(re.findall(r'\bconch_[a-z_]+', alerts + dashboard))):
+        if re.sub('_(bucket|count|sum)$', '', name) not in exported:
+            yield f'an alert or the dashboard has {name}, which is not exported'
+    instruments = (ROOT / 'src/opentelemetry/measures.cpp').read_text()
+    for name in re.findall(r'"(conch\.[a-z_.]+)"', instruments):
+        if f'`{name}`' not in page:
+            yield f'metrics.md does not name {name}'
+
+
 def main():
     all_pages = pages()
     doc = ROOT / 'src' / 'doc'
     examples = [plain(p.read_text()) for p in sorted((ROOT / 'test' / 'examples').glob('*.cpp'))]
     failures = [*too_long(all_pages), *dead_links(all_pages), *unlinked(all_pages),
                 *missing_of_command(all_pages[doc / 'command.md']),
+                *wrong_metrics(all_pages[doc / 'metrics.md']),
                 *other_figures(all_pages[ROOT / 'README.md'], all_pages[doc / 'performance.md'])]
     snippets = [(path, snippet) for path, text in all_pages.items()
                 for snippet in re.findall(r'```cpp\n(.*?)```', text, re.S)]

@@ -39,6 +39,13 @@ void counting_observer::held(const hold_span& s) noexcept {
     FUZZ_CHECK(s.began <= s.ended && s.number != 0);
 }
 
+void counting_observer::connection_changed(const connection_change& c) noexcept {
+    FUZZ_CHECK(c.before != c.now);
+    connections_up += (c.now == connection_state::up) - (c.before == connection_state::up);
+    connections_down += (c.now == connection_state::down) - (c.before == connection_state::down);
+    FUZZ_CHECK(connections_up >= 0 && connections_down >= 0);
+}
+
 bool engine_world::gone_by_now(const impl::hold_view& v) const { return now_ >= valid_until(v); }
 
 engine_world::record& engine_world::record_of(std::uint64_t number) {
@@ -283,6 +290,7 @@ void engine_world::close() {
     FUZZ_CHECK(s.slots_now == 0 && s.subscriptions_now == 0);
     FUZZ_CHECK(s.holds_now == 0 && s.waiting_now == 0);
     FUZZ_CHECK(observer_.waits == s.waits && observer_.holds == grants_);
+    FUZZ_CHECK(observer_.connections_up == 0 && observer_.connections_down == 0);
     for (const impl::view_ptr& v : holds_) {
         FUZZ_CHECK(!lock::level_of(*v));
     }

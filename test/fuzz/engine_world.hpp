@@ -43,8 +43,11 @@ struct request {
 struct counting_observer : observer {
     void waited(const wait_span& s) noexcept override;
     void held(const hold_span& s) noexcept override;
+    void connection_changed(const connection_change& c) noexcept override;
     std::uint64_t waits = 0;
     std::uint64_t holds = 0;
+    int connections_up = 0;
+    int connections_down = 0;
 };
 
 /// An engine on virtual time, with callers, a driver and a server that know no mercy. After each

@@ -2,8 +2,10 @@
 // Observer and log on a real client: what they may do in a call, and what they never get to see.
 #include "support/redis_test.hpp"
 
+#include <conch/metrics.hpp>
 #include <conch/observer.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -95,6 +97,17 @@ TEST_F(observer_test, knows_the_caller_of_a_wait_from_its_call_to_its_answer) {
     EXPECT_EQ(callers->context.use_count(), 1) << "it is kept for longer than the wait";
 }
 
+TEST_F(observer_test, is_not_asked_for_a_caller_that_no_wait_would_know) {
+    const auto callers = std::make_shared<caller_observer>();
+    config c = settings();
+    c.observer = callers;
+    client redis{io, c};
+    const quorum_mutex m{std::vector{std::cref(redis)}, "lock"};
+    run([&]() -> asio::awaitable<void> { const hold h = co_await m.async_lock(); });
+    EXPECT_EQ(callers->context, nullptr);
+    EXPECT_EQ(callers->callers, std::vector<std::thread::id>(2)) << "its member waited";
+}
+
 TEST_F(observer_test, is_told_of_the_holds_that_a_client_leaves) {
     {
         client redis{io, observed()};
@@ -116,6 +129,51 @@ TEST_F(observer_test, may_outlive_its_client_and_the_context) {
         m.async_lock([](error_code, hold) { FAIL() << "the context ran"; });
     }
     EXPECT_EQ(told.use_count(), 1) << "the client is still there";
+}
+
+TEST_F(observer_test, the_gauges_of_connections_follow_a_server_that_stops_and_starts) {
+    const auto counted = std::make_shared<metrics>();
+    const auto show = [&](std::uint64_t up, std::uint64_t down) {
+        return run_until(io, [&] {
+            const metrics_snapshot s = counted->snapshot();
+            return s.connections_up == up && s.connections_down == down;
+        });
+    };
+    config c = settings();
+    c.observer = counted;
+    {
+        client redis{io, c};
+        EXPECT_TRUE(show(0, 0)) << "nothing was asked of it";
+        const mutex m{redis, "lock"};
+        run([&]() -> asio::awaitable<void> {
+            const hold h = co_await m.async_lock();
+            const metrics_snapshot s = counted->snapshot();
+            EXPECT_EQ(s.connections_up, 1U);
+        });
+        server.kill();
+        EXPECT_TRUE(show(0, 1));
+        server.start();
+        raw.reconnect();
+        EXPECT_TRUE(show(1, 0));
+    }
+    EXPECT_TRUE(show(0, 0)) << "the client is gone";
+}
+
+TEST_F(observer_test, no_gauge_of_connections_outlives_the_context) {
+    const auto counted = std::make_shared<metrics>();
+    config c = settings();
+    c.observer = counted;
+    server.kill();
+    {
+        asio::io_context own;
+        client redis{own, c};
+        const mutex m{redis, "lock"};
+        m.async_lock([](error_code, hold) { FAIL() << "the context ended"; });
+        EXPECT_TRUE(run_until(own, [&] { return counted->snapshot().connections_down == 1; }));
+    }
+    EXPECT_EQ(counted->snapshot().connections_down, 0U);
+    server.start();
+    raw.reconnect();
 }
 
 class secret_test : public redis_test {

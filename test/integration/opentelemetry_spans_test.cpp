@@ -149,6 +149,46 @@ TEST_F(opentelemetry_spans_test, a_nested_hold_is_a_child_of_the_outer_one) {
     EXPECT_EQ(exported("conch.wait").size(), 1U) << "the inner one waits for nobody";
 }
 
+TEST_F(opentelemetry_spans_test, a_hold_of_another_client_is_no_parent) {
+    const config shared = observed();
+    client a{io, shared};
+    client b{io, shared};
+    const shared_mutex m{a, "orders:7"};
+    const shared_mutex other{b, "orders:7"};
+    const owner self;
+    run([&]() -> asio::awaitable<void> {
+        hold outer = co_await m.async_lock_shared({.owner = &self});
+        hold others = co_await other.async_lock_shared();
+        hold inner = co_await m.async_lock_shared({.owner = &self});
+        co_await inner.async_unlock();
+        co_await others.async_unlock();
+        co_await outer.async_unlock();
+    });
+    const std::vector<exported_span> holds = exported("conch.hold");
+    ASSERT_EQ(holds.size(), 3U);
+    EXPECT_EQ(holds[0]->GetParentSpanId(), holds[2]->GetSpanId());
+}
+
+TEST_F(opentelemetry_spans_test, a_grant_that_never_nested_is_forgotten_with_its_hold) {
+    const auto told = opentelemetry_observer(counted, options());
+    const auto span_of = [](std::uint64_t number) {
+        return hold_span{.name = "users:7", .client = "a", .number = number};
+    };
+    const auto caller = std::make_shared<const api::trace::SpanContext>(request()->GetContext());
+    told->hold_began(span_of(1));
+    told->hold_began(span_of(2));
+    told->wait_began({.name = "users:7", .client = "a"});
+    told->waited({.name = "users:7", .client = "a", .number = 1, .caller = caller.get()});
+    told->held(span_of(1));
+    told->hold_began(span_of(1));
+    told->held(span_of(1));
+    const std::vector<exported_span> holds = exported("conch.hold");
+    ASSERT_EQ(holds.size(), 2U);
+    EXPECT_FALSE(holds[1]->GetParentSpanId().IsValid())
+        << "another one of that name was still held";
+    told->held(span_of(2));
+}
+
 TEST_F(opentelemetry_spans_test, what_fails_is_an_error_with_its_reason) {
     const auto told = opentelemetry_observer(counted, options());
     const time_point now = clock::now();

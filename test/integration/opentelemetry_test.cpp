@@ -30,6 +30,8 @@ TEST_F(opentelemetry_test, what_locks_do_is_exported_as_metrics) {
     EXPECT_EQ(collected("conch.locks.held").at("lock=orders"), 1);
     EXPECT_EQ(collected("conch.locks.held_long").at("lock=orders"), 0);
     EXPECT_EQ(collected("conch.lock.waiters").at("lock=orders"), 0);
+    EXPECT_EQ(collected("conch.connection.up"), (metric_values{{"", 1}}));
+    EXPECT_EQ(collected("conch.connection.down"), (metric_values{{"", 0}}));
     const metric_values acquired = collected("conch.lock.acquired");
     EXPECT_EQ(acquired.at("contended=false lock=orders"), 1);
     EXPECT_EQ(acquired.at("contended=true lock=orders"), 0);

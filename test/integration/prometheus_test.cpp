@@ -82,6 +82,9 @@ TEST_F(prometheus_test, what_locks_do_is_scraped_in_buckets_that_add_up) {
     has(now, R"(conch_locks_held{lock="orders"} 1)");
     has(now, R"(conch_locks_held_long{lock="orders"} 0)");
     has(now, R"(conch_lock_waiters{lock="orders"} 0)");
+    has(now, "# TYPE conch_connection_up gauge");
+    has(now, "conch_connection_up 1");
+    has(now, "conch_connection_down 0");
     has(now, R"(conch_lock_hold_seconds_count{lock="users",end="lost"} 1)");
     has(now, R"(conch_lock_lost_total{lock="users",reason="lock_lost"} 1)");
     has(now, R"(conch_lock_lost_total{lock="orders",reason="lock_lost"} 0)");

@@ -278,6 +278,24 @@ TEST(metrics, many_classes_are_kept_apart) {
                             [](const class_metrics& c) { return c.holds[0].count() == 2; }));
 }
 
+TEST(metrics, connections_are_up_down_or_in_no_gauge) {
+    using enum connection_state;
+    metrics m;
+    const auto gauges_after = [&](connection_state before, connection_state now) {
+        m.connection_changed({.server = "127.0.0.1:6379", .before = before, .now = now});
+        const metrics_snapshot s = m.snapshot();
+        return std::array{s.connections_up, s.connections_down};
+    };
+    using gauges = std::array<std::uint64_t, 2>;
+    EXPECT_EQ(gauges_after(unused, down), (gauges{0, 1}));
+    EXPECT_EQ(gauges_after(unused, down), (gauges{0, 2})) << "another client's";
+    EXPECT_EQ(gauges_after(down, up), (gauges{1, 1}));
+    EXPECT_EQ(gauges_after(up, down), (gauges{0, 2}));
+    EXPECT_EQ(gauges_after(down, up), (gauges{1, 1}));
+    EXPECT_EQ(gauges_after(up, unused), (gauges{0, 1}));
+    EXPECT_EQ(gauges_after(down, unused), (gauges{0, 0}));
+}
+
 TEST(metrics, refuses_options_out_of_their_range) {
     EXPECT_THROW(metrics({.max_classes = 0}), std::invalid_argument);
     EXPECT_THROW(metrics({.max_classes = 1001}), std::invalid_argument);

@@ -47,11 +47,17 @@ public:
         rates.push_back(r);
         names.emplace_back(r.name);
     }
+    void connection_changed(const connection_change& c) noexcept override {
+        connections.push_back(c.now);
+        servers.emplace_back(c.server);
+    }
     std::vector<wait_span> waits{};
     std::vector<hold_span> holds{};
     std::vector<renewal_span> renewals{};
     std::vector<rate_span> rates{};
+    std::vector<connection_state> connections{};
     std::vector<std::string> names{};
+    std::vector<std::string> servers{};  ///< of the connections
     std::vector<std::string> story{};  ///< waits and holds, in their order
 };
 
@@ -73,6 +79,7 @@ TEST_F(engine_observer, a_granted_wait_and_a_released_hold_have_the_number_of_th
     h.reply(granted());
     ASSERT_EQ(told->waits.size(), 1U);
     const wait_span& w = told->waits[0];
+    EXPECT_EQ(w.client, "c");
     EXPECT_EQ(w.number, 1U);
     EXPECT_EQ(w.ended - w.began, 3ms);
     EXPECT_FALSE(w.contended);
@@ -82,6 +89,7 @@ TEST_F(engine_observer, a_granted_wait_and_a_released_hold_have_the_number_of_th
     h.release(op.view);
     ASSERT_EQ(told->holds.size(), 1U);
     const hold_span& held = told->holds[0];
+    EXPECT_EQ(held.client, "c");
     EXPECT_EQ(held.number, 1U);
     EXPECT_EQ(held.ended - held.began, 2s);
     EXPECT_EQ(held.renewals, 0U);
@@ -231,6 +239,16 @@ TEST_F(engine_observer, nested_holds_have_spans_of_their_own_with_the_same_numbe
     h.release(outer);
     ASSERT_EQ(told->holds.size(), 2U);
     EXPECT_EQ(told->holds[0].number, told->holds[1].number);
+}
+
+TEST_F(engine_observer, a_connection_is_told_of_until_the_client_has_none) {
+    h.grant("a");
+    h.break_connection();
+    h.connect();
+    h.close();
+    using enum connection_state;
+    EXPECT_EQ(told->connections, (std::vector<connection_state>{down, up, down, up, unused}));
+    EXPECT_EQ(told->servers, std::vector<std::string>(5, "127.0.0.1:6379"));
 }
 
 TEST_F(engine_observer, the_end_of_the_client_is_told) {

@@ -37,7 +37,7 @@ struct holds_fixture : testing::Test {
     }
 
     config settings{};
-    core::environment env{settings, 1};
+    core::environment env{settings, "c", 1};
     lock::completions done{};
     topology::servers servers{
         settings,

@@ -81,6 +81,9 @@ struct topology_harness : testing::Test {
     static void on_regrouped(void* self) {
         static_cast<topology_harness*>(self)->news.push_back("regrouped");
     }
+    static void on_changed(void* self, const connection_change& c) {
+        static_cast<topology_harness*>(self)->changes.push_back(describe(c));
+    }
 
     config settings;
     core::timer_heap timers{};
@@ -91,10 +94,16 @@ struct topology_harness : testing::Test {
     stats counters{};
     lines news{};
     lines durable_news{};
+    lines changes{};  ///< of all links but the one that asks
     time_point now{std::chrono::hours{1}};
     note a{plain_note, "a"};
-    topology::servers servers{
-        settings, timers, jitter, log, counters, now, {this, &on_ready, &on_lost, &on_regrouped}};
+    topology::servers servers{settings,
+                              timers,
+                              jitter,
+                              log,
+                              counters,
+                              now,
+                              {this, &on_ready, &on_lost, &on_regrouped, &on_changed}};
 };
 
 }  // namespace conch::test

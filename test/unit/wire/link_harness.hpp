@@ -6,8 +6,12 @@
 #include "unit/wire/text.hpp"
 #include "wire/link.hpp"
 
+#include <conch/observer.hpp>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -58,6 +62,12 @@ inline constexpr wire::call_type script_note{.name = "script",
                                              .answered_by_push = false,
                                              .encode = &note::encode,
                                              .done = &note::done};
+
+inline std::string describe(const connection_change& c) {
+    constexpr std::array names{"unused", "down", "up"};
+    const auto name = [&](connection_state s) { return names.at(static_cast<std::size_t>(s)); };
+    return join(c.server, " ", name(c.before), " to ", name(c.now));
+}
 
 /// One link on virtual time, and the hand that plays its driver, its server and its locks.
 struct link_harness {
