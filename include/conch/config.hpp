@@ -238,8 +238,7 @@ struct config {
     log_sink log{};
     /// The least grave lines that are wanted. Default: `log_level::info`, which has none per lock.
     conch::log_level least_log_level = log_level::info;
-    /// Is told of every wait and every hold when it begins and when it ends, and of more. Default:
-    /// none.
+    /// Is told of each wait and each hold, of renewals, rate limits and connections. Default: none.
     std::shared_ptr<conch::observer> observer{};
 
     /// Reads `redis://[user:password@]host[:port][/db]`, `unix://[user:password@]/path[?db=N]`, or

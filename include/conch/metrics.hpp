@@ -129,7 +129,7 @@ struct metrics_snapshot {
     /// for each would go on growing, and what is left of an old one would look like an outage.
     std::uint64_t connections_up = 0;
     /// Now: those that are wanted and not up. Anything but 0 for more than seconds is an outage, of
-    /// one server at least. What nobody uses is in neither.
+    /// one server at least. Those that are `connection_state::unused` are in neither.
     std::uint64_t connections_down = 0;
 };
 

@@ -97,22 +97,23 @@ struct rate_span {
 
 /// What a connection is good for just now.
 enum class connection_state {
-    unused,  ///< not wanted: nothing was ever asked of the server, or nothing is any more
+    unused,  ///< not wanted: nothing was ever asked of the server, or it has no hash slots any more
     down,    ///< wanted, and the server has not answered its greeting
     up,      ///< the server answers
 };
 
 /// A connection of a client to a server of its locks became something else. It begins and ends as
-/// `unused`. Each has its own: each master of a cluster, and the second connection to a server that
-/// locks with `mutex_options::replicas` need. Those to sentinels, and that which asks a cluster for
-/// its masters, are not told of: locks do without them, as long as a master is known.
+/// `unused`. There is one to each master of a cluster, and a second one where locks with
+/// `mutex_options::replicas` are. Connections that only ask for masters, of sentinels or of a
+/// cluster, are not told of: locks do without them, as long as a master is known. After a failover,
+/// `server` is another one than before: so count connections by client, not by server.
 struct connection_change {
     /// "host:port", or the path of a socket; empty while no sentinel or node has told where.
     /// Valid during the call of the observer only.
     std::string_view server;
     /// What it was.
     connection_state before{};
-    /// What it is: another one.
+    /// What it is now.
     connection_state now{};
     /// Whose, as `client::id()`. Valid during the call of the observer only.
     std::string_view client{};
@@ -120,9 +121,9 @@ struct connection_change {
 
 /// Told of every wait and every hold when it begins and when it ends, of renewals, of requests to
 /// rate limits, and of connections: for traces, histograms and gauges (`config::observer`;
-/// `metrics` is one). Each wait and each hold that began ends, and no connection is left up or
-/// down, before its client is gone. Nested acquires wait for
-/// nobody and are holds only, unless they queued before their owner had the lock.
+/// `metrics` is one). Each wait and each hold that began ends, and each connection becomes
+/// `unused`, before its client is gone. Nested acquires wait for nobody and are holds only, unless
+/// they queued before their owner had the lock.
 ///
 /// But for `caller_context`: called on the client's strand, in the middle of its work (at the end
 /// of the client or of its execution context: on the thread that destroys it): must not block or

@@ -147,7 +147,7 @@ spans::span_context spans::note_wait_end(const wait_span& w) {
     one.waiting -= one.waiting > 0 ? 1 : 0;
     if (w.number != 0) {
         const auto* const caller = static_cast<const span_context*>(w.caller);
-        one.grants.push_back({acquisition::of(w), caller ? *caller : span_context::GetInvalid()});
+        one.grants.push_back({acquisition{w}, caller ? *caller : span_context::GetInvalid()});
     }
     const span_context link = before(one, w);
     forget_idle(l);
@@ -158,7 +158,7 @@ spans::span_context spans::note_wait_end(const wait_span& w) {
 spans::span_context spans::parent_of(const hold_span& h) {
     const std::scoped_lock guard{mutex_};
     known_lock& l = of(h.name);
-    const auto is_of = [its = acquisition::of(h)](const auto& each) { return each.of == its; };
+    const auto is_of = [&](const auto& each) { return each.of.is_of(h); };
     const auto granted = std::find_if(l.grants.begin(), l.grants.end(), is_of);
     if (granted != l.grants.end()) {
         const span_context caller = granted->caller;
@@ -171,7 +171,7 @@ spans::span_context spans::parent_of(const hold_span& h) {
 
 void spans::keep(const hold_span& h, span_ptr span, api::common::SteadyTimestamp started) {
     const std::scoped_lock guard{mutex_};
-    of(h.name).holds.push_back({acquisition::of(h), h.began, std::move(span), started});
+    of(h.name).holds.push_back({acquisition{h}, h.began, std::move(span), started});
 }
 
 std::optional<spans::open_hold> spans::take(const hold_span& h) {
@@ -181,7 +181,7 @@ std::optional<spans::open_hold> spans::take(const hold_span& h) {
         return std::nullopt;
     }
     known_lock& one = l->second;
-    const auto is_of = [its = acquisition::of(h)](const auto& each) { return each.of == its; };
+    const auto is_of = [&](const auto& each) { return each.of.is_of(h); };
     const auto found = std::find_if(one.holds.begin(), one.holds.end(), [&](const open_hold& o) {
         return is_of(o) && o.began == h.began;
     });
@@ -192,7 +192,7 @@ std::optional<spans::open_hold> spans::take(const hold_span& h) {
     one.holds.erase(found);
     one.last = {ended->span->GetContext(), h.ended};
     if (std::none_of(one.holds.begin(), one.holds.end(), is_of)) {
-        std::erase_if(one.grants, is_of);  // who was to nest in it, but could not
+        std::erase_if(one.grants, is_of);  // it was to nest in that hold, and could not
     }
     forget_idle(l);
     return ended;

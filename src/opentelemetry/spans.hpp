@@ -53,10 +53,10 @@ private:
         std::uint64_t number;
 
         template <typename Span>
-        static acquisition of(const Span& s) {
-            return {std::string{s.client}, s.number};
+        explicit acquisition(const Span& s) : client{s.client}, number{s.number} {}
+        bool is_of(const hold_span& h) const noexcept {
+            return number == h.number && client == h.client;
         }
-        friend bool operator==(const acquisition&, const acquisition&) = default;
     };
     /// Two of one acquisition that began at the same time may be taken for each other.
     struct open_hold {

@@ -273,7 +273,7 @@ private:
 };
 
 template <typename Handler, typename Result>
-void handler_operation<Handler, Result>::post() {
+inline void handler_operation<Handler, Result>::post() {
     // A copy: once posted, this may be gone.
     const executor ex = work_.get_executor();
     constexpr bool inside = std::is_same_v<self_allocator, operation_allocator<handler_operation>>;
