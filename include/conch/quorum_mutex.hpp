@@ -61,7 +61,8 @@ struct quorum_options {
 ///   10 ms, and never more than `answer_timeout`. `errc::not_connected` if no majority has answered
 ///   in that time.
 /// - `async_force_unlock()` takes the lock away on all servers that answer in `answer_timeout`; it
-///   waits for them so long.
+///   waits for them so long. A holder that gets a server back at that moment may keep its majority:
+///   `async_status()` tells, and a second call takes that too.
 /// - A hold counts as one pending operation of each client. It may be watched
 ///   (`hold::async_wait_lost()`) as often as `config::max_pending` of the first client says; one
 ///   more fails with `errc::overloaded`.

@@ -69,7 +69,12 @@ std::string process::field_of(std::size_t place, impl::hold_view& part) const {
 
 instant process::born(std::size_t place, impl::hold_view& part) const {
     const auto it = born_.find({place, number_of(part)});
-    return it != born_.end() ? it->second : all_.the_world().now();
+    return it != born_.end() ? it->second.asked_at : all_.the_world().now();
+}
+
+instant process::granted(std::size_t place, impl::hold_view& part) const {
+    const auto it = born_.find({place, number_of(part)});
+    return it != born_.end() ? it->second.granted_at : all_.the_world().now();
 }
 
 void process::port::turned(std::uint64_t) { home.all_.turned(home); }
@@ -215,7 +220,7 @@ void process::answered(sim::call& c) {
     open_.erase({q.by, q.id});
     q.hold.reset();
     if (c.view) {
-        born_.emplace(std::pair{q.place, c.number}, q.asked_at);
+        born_.emplace(std::pair{q.place, c.number}, birth{q.asked_at, all_.the_world().now()});
     }
     q.by->answered(q.id, {c.ec, std::move(c.view), c.flag, std::move(c.status)});
 }

@@ -69,6 +69,8 @@ public:
     std::string field_of(std::size_t place, impl::hold_view& part) const;
     /// When that was asked for first: it may have been passed on since.
     instant born(std::size_t place, impl::hold_view& part) const;
+    /// When its first owner heard of it.
+    instant granted(std::size_t place, impl::hold_view& part) const;
 
     void pause(instant until, effect* e);
     void die(bool heard);
@@ -113,7 +115,11 @@ private:
     std::vector<inbox> inboxes_{};
     std::deque<question> questions_{};
     std::map<std::pair<group_node*, std::uint64_t>, question*> open_{};
-    std::map<std::pair<std::size_t, std::uint64_t>, instant> born_{};  // acquisitions
+    struct birth {
+        instant asked_at;
+        instant granted_at;
+    };
+    std::map<std::pair<std::size_t, std::uint64_t>, birth> born_{};  // acquisitions
     std::vector<std::unique_ptr<group_node>> groups_{};
     instant paused_until_ = 0;
     bool ending_ = false;

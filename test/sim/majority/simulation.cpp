@@ -47,6 +47,15 @@ bool held::joined_since(instant then) const {
     return any;
 }
 
+bool held::was_granted_since(instant then) const {
+    bool any = granted_at >= then;
+    for (const std::size_t place : at->places()) {
+        const impl::view_ptr& of = part(place);
+        any = any || (of && home->granted(place, *of) >= then);
+    }
+    return any;
+}
+
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
 
 simulation::simulation(std::uint64_t seed, bool print)

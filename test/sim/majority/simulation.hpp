@@ -43,6 +43,8 @@ struct held {
     instant since() const;
     /// One of its parts was asked for then, or later.
     bool joined_since(instant then) const;
+    /// One of its parts was granted then, or later.
+    bool was_granted_since(instant then) const;
     /// What `hold::owns_lock()` says now.
     bool believes() const noexcept { return !lost() && home->local_now() < valid_until(); }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is confirmed to be released is gone from a majority of the servers; what was taken away by
-// force from a majority that answers is lost.
+// force from a majority that answers is lost, unless its holder was getting a server back
+// meanwhile.
 #include "sim/majority/simulation.hpp"
 
 #include <chrono>
@@ -53,7 +54,7 @@ private:
     // Each server is asked within a third of the lease whether it has the lock.
     void note_force(const call& c) {
         for (const held& h : all_.holds()) {
-            if (h.at->meets(*c.at) && h.granted_at < c.asked_at && h.believes()) {
+            if (h.at->meets(*c.at) && !h.was_granted_since(c.asked_at) && h.believes()) {
                 doomed_.emplace(
                     h.view, all_.the_world().now() + h.lease.count() * 103 / 100 + 500 * millis);
             }
