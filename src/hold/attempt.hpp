@@ -20,7 +20,7 @@ struct release;
 struct lost_copies {
     time_point first_sent{};
     time_point last_lost{};  ///< when the last of their connections broke
-    time_point until{};      ///< the lease of the last one is over by then
+    time_point until{};      ///< then the lease is over of what had run by the loss
 
     lost_copies and_also(const lost_copies& others) const noexcept {
         return {.first_sent = std::min(first_sent, others.first_sent),

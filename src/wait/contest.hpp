@@ -22,9 +22,9 @@ namespace conch::lock {
 
 class slot;
 
-/// What only a slot has that contends, or whose waiters wait behind a hold: always there where
-/// they do, and until that hold ends; or that was told of others who wait. It listens to the
-/// lock's channel, and wakes contend().
+/// What a slot has beyond its queue while others may want its lock: it listens to the lock's
+/// channel, and wakes contend(). It is there while contend() runs; from when waiters stand behind a
+/// hold of this client, until that hold ends; and where a release was told to others who wait.
 class contest {
 public:
     /// contend() sleeps until one of these comes, and is told which; or one has come already.

@@ -167,7 +167,8 @@ void slot::listening_due() {
     }
 }
 
-// No-op where a try is on its way, or will be when the local hold ends.
+// The reason stays until a try has seen it. One leaves at once, unless one is on its way already or
+// a local hold is in front.
 void slot::try_for_head(wake why) {
     heard(why);
     advance();
@@ -189,7 +190,7 @@ void slot::advance() {
     try_next(std::numeric_limits<std::size_t>::max());
 }
 
-void slot::hold_ended(acquisition& a, bool passed_on) {
+void slot::hold_ended(acquisition& a, bool releasing) {
     all().hold_ended(a);
     if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
         return;
@@ -197,11 +198,11 @@ void slot::hold_ended(acquisition& a, bool passed_on) {
     if (protocol::takes_permits(*spec)) {
         return;  // who waits for some hears of the release, as others do
     }
-    if (passed_on && has_waiters()) {
+    if (releasing && has_waiters()) {
         pass_or_owe();
     } else if (contest_ && !has_waiters() && !contending_ && !others_wait()) {
         end_contest();
-    } else if (contest_ && !passed_on) {
+    } else if (contest_ && !releasing) {
         contest_->turns.begin_streak();
     }
     tell(wake::local_release);

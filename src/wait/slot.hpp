@@ -87,7 +87,7 @@ private:
     bool can_hand_over(const acquisition& a) noexcept;
     void hand_over(acquisition& a);
     void downgraded(acquisition& a, bool done);
-    void hold_ended(acquisition& a, bool passed_on);
+    void hold_ended(acquisition& a, bool releasing);
     void release_reached(std::int64_t clients);
     void nest_others(acquisition& a);
     bool nest_in(acquisition& a);
