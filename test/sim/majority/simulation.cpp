@@ -18,6 +18,15 @@ constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_releases,  make_rest,      make_all_or_none,
 };
 
+/// The hold, or a part of it, has a time of then or later.
+bool any_since(const held& h, instant then,
+               instant (process::*of)(std::size_t, impl::hold_view&) const) {
+    return h.granted_at >= then || std::ranges::any_of(h.at->places(), [&](std::size_t place) {
+               const impl::view_ptr& part = h.part(place);
+               return part && (h.home->*of)(place, *part) >= then;
+           });
+}
+
 }  // namespace
 
 const impl::view_ptr& held::part(std::size_t place) const {
@@ -38,22 +47,10 @@ instant held::since() const {
     return first;
 }
 
-bool held::joined_since(instant then) const {
-    bool any = granted_at >= then;
-    for (const std::size_t place : at->places()) {
-        const impl::view_ptr& of = part(place);
-        any = any || (of && home->born(place, *of) >= then);
-    }
-    return any;
-}
+bool held::joined_since(instant then) const { return any_since(*this, then, &process::born); }
 
 bool held::was_granted_since(instant then) const {
-    bool any = granted_at >= then;
-    for (const std::size_t place : at->places()) {
-        const impl::view_ptr& of = part(place);
-        any = any || (of && home->granted(place, *of) >= then);
-    }
-    return any;
+    return any_since(*this, then, &process::granted);
 }
 
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
