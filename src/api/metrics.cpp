@@ -298,7 +298,7 @@ void metrics::wait_began(const wait_span& w) noexcept {
 void metrics::waited(const wait_span& w) noexcept {
     tally& t = counters_->of(w.name, w.memo);
     t.waiting.change(-1);
-    const wait_outcome o = w.number != 0 ? wait_outcome::granted : outcome_of(w);  // mostly
+    const wait_outcome o = w.number != 0 ? wait_outcome::granted : outcome_of(w);
     t.waits[index(o)].add(w.ended - w.began);
     if (o == wait_outcome::granted) {
         add(w.contended ? t.contended : t.uncontended);
@@ -315,7 +315,7 @@ void metrics::held(const hold_span& h) noexcept {
     tally& t = counters_->of(h.name, h.memo);
     t.held.change(-1);
     t.ages.ended(h.began, h.ended);
-    const hold_end e = !h.reason ? hold_end::released : end_of(h);  // mostly
+    const hold_end e = !h.reason ? hold_end::released : end_of(h);
     t.holds[index(e)].add(h.ended - h.began);
     if (e == hold_end::lost) {
         add(t.lost[index(loss_of(h))]);

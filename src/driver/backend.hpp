@@ -27,8 +27,8 @@ public:
     /// The hold's `asked` was set.
     virtual void look_at(hold_view& view) noexcept = 0;
     virtual const config& settings() const noexcept = 0;
-    /// Who is told of the acquires that are submitted to it: null is nobody. A quorum's members
-    /// tell theirs of their own.
+    /// Who is told of the acquires that are submitted to it; null: nobody. The members of a quorum
+    /// tell their own observers.
     virtual observer* told() const noexcept = 0;
     /// Their URLs, for messages.
     virtual std::string servers() const = 0;

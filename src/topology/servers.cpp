@@ -197,7 +197,9 @@ void servers::on_hash_slots_crossed(void* self) {
 
 void servers::on_changed(void* self, const connection_change& c) {
     const server_events& e = static_cast<server_link*>(self)->home.events_;
-    e.changed(e.owner, c);
+    if (e.changed) {
+        e.changed(e.owner, c);
+    }
 }
 
 void servers::on_learned(void* self, const std::vector<slot_range>& ranges) {

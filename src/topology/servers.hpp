@@ -29,7 +29,7 @@ struct server_events {
     /// Hash slots have other links than before: `servers::moved()` says which.
     void (*regrouped)(void* owner) = nullptr;
     /// As `wire::link_events` has it, of any link that leads to a server with locks.
-    void (*changed)(void* owner, const connection_change& c) = [](auto...) {};
+    void (*changed)(void* owner, const connection_change& c) = nullptr;
 };
 
 /// The connections of one client: which of them serves a key, and which there are.

@@ -86,8 +86,10 @@ void link::on_address_needed(void* self, bool was_ready) {
 }
 
 void link::on_changed(void* self, const connection_change& c) {
-    const link& l = *static_cast<const link*>(self);
-    l.events_.changed(l.events_.owner, c);
+    const link_events& e = static_cast<const link*>(self)->events_;
+    if (e.changed) {
+        e.changed(e.owner, c);
+    }
 }
 
 void link::ask_for_address(bool was_ready) {

@@ -41,8 +41,9 @@ struct link_events {
     void (*resumed)(void* owner) = nullptr;
     /// The server takes no script with keys of several hash slots. Null: it gets none.
     void (*hash_slots_crossed)(void* owner) = nullptr;
-    /// The connection is up, down or unused, and was not. Must not change anything.
-    void (*changed)(void* owner, const connection_change& c) = [](auto...) {};
+    /// The connection is up, down or unused, and was not. Must not change anything. Null: nobody
+    /// wants to know.
+    void (*changed)(void* owner, const connection_change& c) = nullptr;
 };
 
 /// The calls and listeners of one server, whatever its connection does.
