@@ -193,6 +193,8 @@ private:
                (c.ec == errc::out_of_memory && how.has(fault::out_of_memory)) ||
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
+               // A server that refuses for now may be asked again as patience ends.
+               (c.downgrades && unanswered(c) && how.may_say_unavailable()) ||
                // A SUNSUBSCRIBE that crosses the loss of its part may end the connection.
                (c.permits && c.ec == errc::outcome_unknown &&
                 (how.has(fault::loading) || how.has(fault::migration))) ||

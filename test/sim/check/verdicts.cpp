@@ -72,11 +72,22 @@ private:
 
     /// Its own client's commands saw its field so, since that time.
     bool seen(const call& c, sight what, instant since) const {
-        const held& h = c.unlocks->of;
-        const auto& all = all_.server().sightings(all_.field_of(h));
+        return seen(all_.field_of(c.unlocks->of), c, what, since);
+    }
+
+    bool seen(const std::string& field, const call& c, sight what, instant since) const {
+        const auto& all = all_.server().sightings(field);
         return std::any_of(all.begin(), all.end(), [&](const server_node::sighting& s) {
-            return s.what == what && s.client == h.client && s.at >= since;
+            return s.what == what && s.client == c.unlocks->of.client && s.at >= since;
         });
+    }
+
+    /// Under any of its fields: another master may not know of its downgrade.
+    bool was_deleted(const call& c) const {
+        const held& h = c.unlocks->of;
+        return seen(c, sight::deleted, c.unlocks->asked_at) ||
+               (all_.may_be_downgraded(h) &&
+                seen(all_.reader_of(h) + ":write", c, sight::deleted, c.unlocks->asked_at));
     }
 
     std::uint64_t losses_of(const call& c) const {
@@ -96,7 +107,7 @@ private:
 
     void judge_success(const call& c) {
         const unlocking& u = *c.unlocks;
-        if (seen(c, sight::deleted, u.asked_at) ||
+        if (was_deleted(c) ||
             (was_good(c) && all_.passed_on(u.of, c.ended_at))) {
             return;
         }

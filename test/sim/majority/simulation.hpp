@@ -116,6 +116,7 @@ private:
     void inspect(std::uint64_t, std::uint64_t);
     void wind_down();
     void come_to_rest();
+    void ask_alone(user& u, std::size_t name);
     void probe();
     void rush(std::size_t name);
     bool busy() const noexcept;

@@ -137,6 +137,7 @@ void user::ended(call& c) {
         return;
     }
     waiting_for_ = nullptr;
+    last_end_ = c.ec;
     world& w = all_.the_world();
     if (c.what == call::kind::acquire && c.view) {
         got(c);

@@ -36,6 +36,8 @@ public:
     void probe(std::size_t name, duration wait, bool try_only = false);
     void die() noexcept;
     bool idle() const noexcept { return !waiting_for_ && !has_; }
+    /// How the last operation ended that it waited for.
+    error_code last_end() const noexcept { return last_end_; }
     /// Null if it waits for nothing.
     const call* asks_now() const noexcept { return waiting_for_; }
 
@@ -64,6 +66,7 @@ private:
     group_node* at_ = nullptr;
     std::uint64_t generation_ = 0;  // of what it plans next
     call* waiting_for_ = nullptr;
+    error_code last_end_{};
     bool has_ = false;
     std::list<held>::iterator held_{};
 };
