@@ -21,9 +21,9 @@ public:
         : tally{ctx, tag, kind::majority}, of_{std::move(of)}, lease_{lease} {}
 
 private:
-    void answered(std::size_t, reply& r) override {
+    void answered(std::size_t member, reply& r) override {
         if (!r.ec) {
-            of_->extended(lease_);
+            of_->extended(member, lease_);
         }
     }
 
@@ -45,21 +45,14 @@ holding::holding(context& ctx, const lock_options& options)
 
 holding::~holding() = default;
 
-bool holding::owns(std::size_t member) const noexcept {
-    return has(member) && view_->parts[member]->lost.load(std::memory_order_acquire) == 0 &&
-           remaining(member) > duration::zero();
-}
-
 duration holding::remaining(std::size_t member) const noexcept {
-    return std::max(impl::end_of(*view_->parts[member]) - ctx_.now, duration::zero());
+    const time_point end = std::min(impl::end_of(*view_->parts[member]), most());
+    return std::max(end - ctx_.now, duration::zero());
 }
 
-bool holding::stands() const noexcept {
-    std::size_t owned = 0;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        owned += owns(i) ? 1u : 0u;
-    }
-    return owned >= ctx_.how.needed;
+duration holding::beyond(std::size_t member) const noexcept {
+    const time_point end = impl::end_of(*view_->parts[member]);
+    return end > most() ? end - most() : duration::zero();
 }
 
 void holding::put(std::size_t member, impl::view_ptr hold) {
@@ -88,7 +81,11 @@ void holding::begin(std::span<vote::pointer> votes) {
             members_[i].asked->hand_over(*this);
         }
         if (has(i)) {
-            ends_ = std::max(ends_, impl::end_of(*member(i)));
+            note_end_of(i);
+        }
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (has(i)) {
             join(i);
         }
     }
@@ -104,6 +101,12 @@ void holding::join(std::size_t i) {
         w->add(i);
     }
     note_deadline();
+}
+
+// One that joins later, or whose server was out of reach when it was asked, may last longer.
+void holding::note_end_of(std::size_t i) {
+    ends_ = std::max(ends_, impl::end_of(*member(i)));
+    view_->limit(most());
 }
 
 void holding::note_deadline() {
@@ -123,7 +126,7 @@ void holding::on_deadline(void* self_) {
 }
 
 error_code holding::why_too_few() const noexcept {
-    error_code why = errc::lease_expired;
+    error_code why = ctx_.now >= most_ ? errc::max_hold_reached : errc::lease_expired;
     for (const impl::view_ptr& part : view_->parts) {
         if (const int told = part ? part->lost.load(std::memory_order_acquire) : 0) {
             why = static_cast<errc>(told);
@@ -314,10 +317,12 @@ void holding::extend(void* tag, duration lease) {
     task->look();
 }
 
-void holding::extended(duration lease) {
+void holding::extended(std::size_t i, duration lease) {
     if (held_) {
         options_.lease = std::max(*options_.lease, lease);
-        ends_ = std::max(ends_, until());
+        if (has(i)) {
+            note_end_of(i);
+        }
         note_deadline();
     }
 }

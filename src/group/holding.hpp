@@ -8,6 +8,7 @@
 
 #include <conch/options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,7 @@ public:
     void put(std::size_t member, impl::view_ptr hold);
     void give_back() noexcept;
     /// Enough are there, for now.
-    bool stands() const noexcept;
+    bool stands() const noexcept { return until() > ctx_.now; }
 
     /// It was granted. Votes on their way join it.
     void begin(std::span<vote::pointer> votes);
@@ -57,12 +58,14 @@ public:
     }
     std::uint64_t serial_of(std::size_t member) const noexcept { return members_[member].serial; }
     const impl::view_ptr& member(std::size_t i) const noexcept { return view_->parts[i]; }
-    /// How long this member's is good, at least zero.
+    /// How long this member's is good for the hold, at least zero.
     duration remaining(std::size_t member) const noexcept;
+    /// How much longer than the hold this member's may last.
+    duration beyond(std::size_t member) const noexcept;
     void remove(watch& w) noexcept;
 
     /// By one of its members: those who join later are asked for as much.
-    void extended(duration lease);
+    void extended(std::size_t member, duration lease);
 
 private:
     struct member_hold {
@@ -79,6 +82,8 @@ private:
     /// What a member that joins now is asked for; no lease if that is too late.
     lock_options healing_options() const noexcept;
     void note_deadline();
+    void note_end_of(std::size_t member);
+    time_point most() const noexcept { return *options_.renew ? most_ : std::min(most_, ends_); }
     /// Each member is asked to end its hold by `ask(member, id, hold)`; the task counts.
     template <typename Ask>
     void give_up(void* tag, Ask ask);
@@ -87,14 +92,13 @@ private:
     void end(error_code why);
     error_code why_too_few() const noexcept;
     time_point until() const noexcept { return view::until(*view_); }
-    bool owns(std::size_t member) const noexcept;
     static void on_deadline(void* self);
     static void on_heal(void* self);
 
     context& ctx_;
     lock_options options_;
     const own_view_ptr view_;
-    time_point ends_{};                    // by a fixed lease
+    time_point ends_{};                    // by a fixed lease, whoever joins later
     time_point most_ = time_point::max();  // by max_hold
     time_point heal_after_{};
     bool held_ = false;

@@ -45,7 +45,12 @@ time_point view::alive() const noexcept {
             ends[n++] = noted(*part);
         }
     }
-    return ahead_until({ends.data(), n}, needed);
+    return std::min(ahead_until({ends.data(), n}, needed), most_);
+}
+
+void view::limit(time_point most) noexcept {
+    const guard g{*this};
+    most_ = most;
 }
 
 void view::note_progress(composite_view& v, time_point at) noexcept {

@@ -32,6 +32,8 @@ struct view : impl::composite_view {
 
     /// The hold of a member from now on, or none; returns what it was before.
     impl::view_ptr put(std::size_t member, impl::view_ptr hold) noexcept;
+    /// It lasts no longer than until then, whatever its members say.
+    void limit(time_point most) noexcept;
     /// It ended: what was told of it stays so. `most`: it can't have lasted longer.
     void end(time_point most) noexcept;
 
@@ -48,6 +50,7 @@ private:
     const kind& how() const noexcept;
     time_point alive() const noexcept;
 
+    time_point most_ = time_point::max();
     bool ended_ = false;
 };
 

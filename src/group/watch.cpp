@@ -29,7 +29,7 @@ void watch::add(std::size_t member) {
     const auto self = std::static_pointer_cast<watch>(shared_from_this());
     const std::uint64_t id = ctx().asked.add<&watch::heard>(self, member, of_->serial_of(member));
     notices_[member].asked = id;
-    ctx().all.wait_lost(member, id, of_->member(member), before_);
+    ctx().all.wait_lost(member, id, of_->member(member), before_ + of_->beyond(member));
 }
 
 void watch::heard(std::size_t member, std::uint64_t serial, reply& r) {

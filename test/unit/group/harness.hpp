@@ -182,7 +182,7 @@ private:
     }
     void wait_lost(std::size_t member, std::uint64_t id, const impl::view_ptr&,
                    duration before) override {
-        ask(before == duration{1} ? "watch" : "tell", member, id);
+        ask(before == duration{1} ? "watch" : "tell", member, id, {.wait = before});
     }
     void status(std::size_t member, std::uint64_t id, const status_options&) override {
         ask("status", member, id);

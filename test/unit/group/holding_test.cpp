@@ -148,6 +148,56 @@ TEST_F(group_holding_test, a_hold_with_a_fixed_lease_asks_for_no_longer_one) {
     EXPECT_EQ(*asked_for("try").wait, duration::zero());
 }
 
+TEST_F(group_holding_test, a_fixed_lease_ends_in_time_though_its_members_were_granted_it_later) {
+    lock(owner, {.lease = 10s, .renew = false});
+    grant(0, 10s);
+    grant(1, 10s);
+    ASSERT_TRUE(ended(owner) && owner.hold);
+    const time_point end = now + 10s;
+    now += 20ms;
+    grant(2, 10s);
+    ends(0, errc::lock_lost);
+    EXPECT_EQ(pass(5s), (words{"try 0"}));
+    now += 30ms;
+    grant(0, 10s);  // its server was not there when it was asked
+    EXPECT_EQ(until(owner), end);
+    caller told;
+    watch(told, owner.hold, 2s);
+    EXPECT_EQ(*asked_for("tell").wait, 2s + 20ms);
+    pass(end - now + 10ms);
+    EXPECT_TRUE(ended(told));
+    EXPECT_EQ(reason(), static_cast<int>(errc::lease_expired));
+}
+
+TEST_F(group_holding_test, max_hold_ends_it_in_time_though_its_members_were_granted_it_later) {
+    lock(owner, {.lease = 10s, .max_hold = 20s});
+    grant(0, 20s);
+    grant(1, 20s);
+    ASSERT_TRUE(ended(owner) && owner.hold);
+    const time_point end = now + 20s;
+    now += 20ms;
+    grant(2, 20s);
+    ends(0, errc::lock_lost);
+    EXPECT_EQ(pass(5s), (words{"try 0"}));
+    now += 30ms;
+    grant(0, 20s);
+    EXPECT_EQ(until(owner), end);
+    pass(end - now + 10ms);
+    EXPECT_EQ(reason(), static_cast<int>(errc::max_hold_reached));
+}
+
+TEST_F(group_holding_test, an_extension_of_a_fixed_lease_moves_its_end_on) {
+    take(true, {.lease = 10s, .renew = false}, 10s);
+    caller c;
+    turn([&] { under_test->extend(owner.hold, 60s, &c); });
+    renew(0, 60s);
+    answer("extend", 0, {});
+    renew(1, 60s);
+    answer("extend", 1, {});
+    ASSERT_TRUE(ended(c));
+    EXPECT_EQ(until(owner), now + 60s);
+}
+
 TEST_F(group_holding_test, a_release_gives_all_back_and_asks_for_nothing_more) {
     take();
     caller watcher;
