@@ -29,9 +29,16 @@ public:
     }
 
     void inspected() override {
+        const instant now = all_.the_world().now();
         for (const held& h : all_.holds()) {
             const auto it = doomed_.find(h.view);
-            if (it != doomed_.end() && h.believes() && all_.the_world().now() > it->second) {
+            if (it == doomed_.end()) {
+                continue;
+            }
+            const doom& d = it->second;
+            if (now <= d.arrived && h.was_granted_since(d.asked_at)) {
+                doomed_.erase(it);
+            } else if (h.believes() && now > d.by) {
                 violate("a hold outlives the force that took it away");
                 doomed_.erase(it);
             }
@@ -39,6 +46,13 @@ public:
     }
 
 private:
+    /// A hold that is to be lost.
+    struct doom {
+        instant asked_at;  ///< when the force began
+        instant arrived;   ///< by then its holder has what a server granted during the force
+        instant by;
+    };
+
     void look_at_unlock(const call& c) {
         std::size_t left = 0;
         for (std::size_t i = 0; i < c.fields.size(); ++i) {
@@ -53,15 +67,18 @@ private:
 
     // Each server is asked within a third of the lease whether it has the lock.
     void note_force(const call& c) {
+        const instant now = all_.the_world().now();
         for (const held& h : all_.holds()) {
-            if (h.at->meets(*c.at) && !h.was_granted_since(c.asked_at) && h.believes()) {
-                doomed_.emplace(
-                    h.view, all_.the_world().now() + h.lease.count() * 103 / 100 + 500 * millis);
+            if (h.at->meets(*c.at) && h.believes()) {
+                doomed_.emplace(h.view,
+                                doom{.asked_at = c.asked_at,
+                                     .arrived = now + 4 * all_.how().net.worst_latency(),
+                                     .by = now + h.lease.count() * 103 / 100 + 500 * millis});
             }
         }
     }
 
-    std::map<impl::view_ptr, instant> doomed_{};  // and when they are to be lost
+    std::map<impl::view_ptr, doom> doomed_{};
 };
 
 }  // namespace
