@@ -9,9 +9,6 @@
 namespace conch::sim::majority {
 namespace {
 
-/// Between two looks at what goes on by itself.
-constexpr instant inspection = 10 * millis;
-
 constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss, make_bounds,
     make_healing,   make_liveness,  make_contention,   make_answers,          make_terms,

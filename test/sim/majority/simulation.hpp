@@ -49,6 +49,9 @@ struct held {
     bool believes() const noexcept { return !lost() && home->local_now() < valid_until(); }
 };
 
+/// Between two calls of `checker::inspected`.
+inline constexpr instant inspection = 10 * millis;
+
 /// One run: processes with users, independent servers, a network to each, the faults of a scenario,
 /// and the checkers that watch them.
 class simulation : public course {

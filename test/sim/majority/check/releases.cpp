@@ -70,10 +70,10 @@ private:
         const instant now = all_.the_world().now();
         for (const held& h : all_.holds()) {
             if (h.at->meets(*c.at) && h.believes()) {
-                doomed_.emplace(h.view,
-                                doom{.asked_at = c.asked_at,
-                                     .arrived = now + 4 * all_.how().net.worst_latency(),
-                                     .by = now + h.lease.count() * 103 / 100 + 500 * millis});
+                doomed_.emplace(
+                    h.view, doom{.asked_at = c.asked_at,
+                                 .arrived = now + 4 * all_.how().net.worst_latency() + inspection,
+                                 .by = now + h.lease.count() * 103 / 100 + 500 * millis});
             }
         }
     }
