@@ -40,6 +40,10 @@ duration attempt::lasts() const noexcept {
     return in_line ? of.extended_by + waits_for : of.extended_by;
 }
 
+bool attempt::gets_place() const noexcept {
+    return protocol::has_places(*of.spec) && waits_for > duration::zero();
+}
+
 acquisition::acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t,
                          duration max_hold)
     : home{n},

@@ -37,6 +37,8 @@ struct attempt : wire::call {
     std::optional<lost_copies> lost() const noexcept;
     /// So long after it ran, the lock may be this one's: it may have been given it in line.
     duration lasts() const noexcept;
+    /// A copy that ran, and did not take the lock, got a place in line.
+    bool gets_place() const noexcept;
 
     acquisition& of;
     pending* by = nullptr;              ///< who wants it, while somebody does

@@ -142,6 +142,7 @@ release& releaser::begin(acquisition& a, caller from) {
 void releaser::compensate(acquisition& a) {
     ++env_.telemetry.counters.compensations;
     a.extended_by = a.acquiring->lasts();
+    a.in_line = a.in_line || a.acquiring->gets_place();
     pool_.end_attempt(a);
     start_release(a);
 }

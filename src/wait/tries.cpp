@@ -49,10 +49,8 @@ void slot::tried_in_vain(acquisition& a, const wire::outcome& o) {
     using kind = protocol::acquire_answer::kind;
     const kind answer =
         o.answered() ? protocol::read_acquire(*a.spec, o.reply).what : kind::unintelligible;
-    const bool may_be_in_line =
-        protocol::has_places(*a.spec) && a.acquiring->waits_for > duration::zero();
-    a.in_line = a.in_line || may_be_in_line;
     if (answer == kind::busy || answer == kind::gone) {
+        a.in_line = a.in_line || a.acquiring->gets_place();
         client.releasing.end_untaken(a);
     } else {
         client.releasing.compensate(a);

@@ -180,7 +180,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     take_try(queue_.head());
     if (answer.what == acquire_kind::busy) {
         if (protocol::has_places(*a.spec)) {
-            a.in_line = a.in_line || a.acquiring->waits_for > duration::zero();
+            a.in_line = a.in_line || a.acquiring->gets_place();
         } else {
             client.releasing.end_untaken(a);
         }

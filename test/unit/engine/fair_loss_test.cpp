@@ -73,6 +73,22 @@ TEST_F(engine_fair, a_place_that_is_at_another_server_just_now_is_given_back_lat
     EXPECT_EQ(h.sent(), lines{});
 }
 
+TEST_F(engine_fair, so_is_one_that_a_lost_try_may_have_got) {
+    operation& op = lock();
+    h.connect();
+    h.sent();
+    h.break_connection();
+    h.cancel(op);
+    h.connect(2, "2222");
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.reply(error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_EQ(h.sent(), lines{release_of("a", 1)});
+    h.reply(integer(-1));
+    h.advance(50ms);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.reply(integer(-1));
+}
+
 TEST_F(engine_fair, a_release_that_may_have_run_is_confirmed_by_one_of_the_lock_key_alone) {
     const view_ptr held = holder();
     operation& unlocked = h.unlock(held);
