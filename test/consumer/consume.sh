@@ -113,12 +113,15 @@ program() {
     takes_a_lock "$prefix/bin/conch"
 }
 
-# shared_program: finds its library in the prefix, wherever that was moved to
+# shared_program: a Release, as no build type is named; compiles file by file without a warning;
+# finds its library in the prefix, wherever that was moved to
 shared_program() {
     local folder="$CONCH_WORK/shared_program"
     cmake -S "$CONCH_SOURCE" -B "$folder/build" -G "$CMAKE_GENERATOR" \
-        "-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" \
-        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCONCH_QUICK_BUILD=ON
+        "-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCONCH_WERROR=ON \
+        -DBUILD_SHARED_LIBS=ON -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF
+    grep -q '^CMAKE_BUILD_TYPE:.*=Release$' "$folder/build/CMakeCache.txt" ||
+        fail "not a Release build"
     cmake --build "$folder/build"
     cmake --install "$folder/build" --prefix "$folder/first prefix"
     rm -rf "$folder/build"
@@ -178,15 +181,9 @@ fetch_content() {
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
 
-# without_build_type: a Release, for whoever names none; compiles file by file without a warning.
-# What is installed has no debug information, and is not too large
-without_build_type() {
-    local folder="$CONCH_WORK/without_build_type" library="$prefix/$CONCH_LIBDIR/libconch.a"
-    cmake -S "$CONCH_SOURCE" -B "$folder" -G "$CMAKE_GENERATOR" "-DCMAKE_CXX_COMPILER=$CXX" \
-        -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCONCH_CLI=OFF -DBUILD_SHARED_LIBS=OFF \
-        -DCONCH_WERROR=ON -DCMAKE_CXX_FLAGS_RELEASE=-O0
-    grep -q '^CMAKE_BUILD_TYPE:.*=Release$' "$folder/CMakeCache.txt" || fail "not a Release build"
-    cmake --build "$folder" --target conch
+# archive: has no debug information, and is not too large
+archive() {
+    local library="$prefix/$CONCH_LIBDIR/libconch.a"
     if readelf -S "$library" | grep '\.debug_' >/dev/null; then
         fail "debug information in $library"
     fi
