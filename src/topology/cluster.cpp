@@ -185,7 +185,7 @@ void cluster::answered(const resp::value& reply) {
     }
     if (!suspected_ || now_ - *suspected_ >= options_.scan_interval) {
         failed_ = refused_ = 0;
-        link_.connection().worked();
+        link_.worked();
     }
     known_ = true;
     nodes_.know(ranges);
@@ -232,8 +232,7 @@ bool cluster::contradicts_moved(const std::vector<slot_range>& ranges) {
 
 void cluster::fail(errc why, const std::string& words) {
     why_ = why;
-    link_.connection().remember_words(words);
-    link_.connection().leave(words);
+    link_.leave(words);
 }
 
 // One that answers, but not what helps: if all are such, they are left after the usual pauses.
@@ -244,7 +243,7 @@ void cluster::suspect(const std::string& words) {
 
 void cluster::on_ready(void* self) {
     auto& c = *static_cast<cluster*>(self);
-    c.timeouts_.reached(c.now_ - c.link_.connection().down().tried_at);
+    c.timeouts_.reached(c.now_ - c.link_.down().tried_at);
 }
 
 // On to the next one; when none of them was of use, after a pause.
@@ -252,7 +251,7 @@ void cluster::on_address_needed(void* self, bool /*was_ready*/) {
     auto& c = *static_cast<cluster*>(self);
     const std::size_t all = c.nodes_.size();
     const errc asked = std::exchange(c.why_, errc{});
-    const errc why = asked != errc{} ? asked : c.link_.connection().down().lasting;
+    const errc why = asked != errc{} ? asked : c.link_.down().lasting;
     c.refused_ += why != errc{} ? 1 : 0;
     c.nodes_.turn_to_next();
     c.missed_.clear();
@@ -262,7 +261,7 @@ void cluster::on_address_needed(void* self, bool /*was_ready*/) {
     if (!at_once) {
         c.timeouts_.round_failed();
     }
-    at_once ? c.link_.connection().move_to(next) : c.link_.connection().move_later(next);
+    c.link_.move_to(next, at_once);
     c.ask();
     if (at_once) {
         return;

@@ -31,14 +31,9 @@ std::uint16_t servers::add_server(const wire::address& at) {
 }
 
 void servers::move(server& s, const wire::address& to, bool at_once) {
-    const auto go = [&](server_link& l) {
-        wire::connection& c = l.link.connection();
-        c.forget_failures();  // they were another server's
-        at_once ? c.move_to(to) : c.move_later(to);
-    };
-    go(s.main);
+    s.main.link.begin_anew_at(to, at_once);
     if (s.durable) {
-        go(*s.durable);
+        s.durable->link.begin_anew_at(to, at_once);
     }
 }
 
@@ -47,9 +42,9 @@ void servers::park(server& s) {
     if (s.main.link.in_use() || (s.durable && s.durable->link.in_use())) {
         return;
     }
-    s.main.link.connection().park();
+    s.main.link.park();
     if (s.durable) {
-        s.durable->link.connection().park();
+        s.durable->link.park();
     }
 }
 

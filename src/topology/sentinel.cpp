@@ -42,8 +42,8 @@ config sentinel::settings_of(const config& all) {
 }
 
 sentinel::sentinel(const config& settings, core::timer_heap& timers, core::random& jitter,
-                   const core::log& log, const time_point& now, wire::connection& master,
-                   wire::connection& durable, wire::link_events events)
+                   const core::log& log, const time_point& now, wire::link& master,
+                   wire::link& durable, wire::link_events events)
     : options_{*settings.sentinel},
       timeouts_{settings_of(settings)},
       timers_{timers},
@@ -194,7 +194,7 @@ void sentinel::answered(const resp::value& reply) {
     }
     failed_ = refused_ = 0;
     reason_ = {};
-    link_.connection().worked();
+    link_.worked();
     if (!believes(at)) {
         log_(log_level::debug, link_.target().text(), " names ", at.text(),
              ", which is not believed");
@@ -212,12 +212,10 @@ void sentinel::answered(const resp::value& reply) {
         if (master_.target().known()) {
             belief_.turned(now_);
         }
-        master_.forget_failures();  // they were another server's
-        master_.move_to(at);
+        master_.begin_anew_at(at);
     }
     if (at != durable_.target()) {
-        durable_.forget_failures();
-        durable_.move_to(at);
+        durable_.begin_anew_at(at);
     }
 }
 
@@ -237,20 +235,18 @@ bool sentinel::believes(const wire::address& at) {
 
 void sentinel::fail(errc why, const std::string& words) {
     why_ = why;
-    link_.connection().remember_words(words);
-    link_.connection().leave(words);
+    link_.leave(words);
 }
 
 void sentinel::go_on(bool at_once) {
-    link_.connection().presume({});  // what failed was another
+    link_.presume({});  // what failed was another
     words_.clear();
-    const wire::address next = address_of(asked_);
-    at_once ? link_.connection().move_to(next) : link_.connection().move_later(next);
+    link_.move_to(address_of(asked_), at_once);
 }
 
 void sentinel::on_ready(void* self) {
     auto& s = *static_cast<sentinel*>(self);
-    s.timeouts_.reached(s.now_ - s.link_.connection().down().tried_at);
+    s.timeouts_.reached(s.now_ - s.link_.down().tried_at);
 }
 
 // On to the next one; when none of them was of use, after a pause.
@@ -258,14 +254,13 @@ void sentinel::on_address_needed(void* self, bool /*was_ready*/) {
     auto& s = *static_cast<sentinel*>(self);
     const std::size_t all = s.options_.addresses.size();
     const errc asked = std::exchange(s.why_, errc{});
-    const errc why = asked != errc{} ? asked : s.link_.connection().down().lasting;
+    const errc why = asked != errc{} ? asked : s.link_.down().lasting;
     const errc last = s.link_.why_down();
     s.refused_ += why != errc{} ? 1 : 0;
     if (s.reason_ == errc{}) {
         s.reason_ = why;
-        const std::string& words = s.link_.connection().last_words();
         s.reason_words_ = "sentinel " + s.link_.target().text() + ": " +
-                          (words.empty() ? "the connection broke" : words);
+                          (s.words_.empty() ? "the connection broke" : s.words_);
     }
     s.turn_to_next();
     s.missed_ = {};

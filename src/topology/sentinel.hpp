@@ -30,8 +30,8 @@ class sentinel {
 public:
     /// Of `settings.sentinel`. `lost`: is told why all sentinels refuse.
     sentinel(const config& settings, core::timer_heap& timers, core::random& jitter,
-             const core::log& log, const time_point& now, wire::connection& master,
-             wire::connection& durable, wire::link_events events);
+             const core::log& log, const time_point& now, wire::link& master, wire::link& durable,
+             wire::link_events events);
     sentinel(const sentinel&) = delete;
     sentinel& operator=(const sentinel&) = delete;
     ~sentinel();
@@ -85,8 +85,8 @@ private:
     const core::log& log_;
     const time_point& now_;
     core::repeated_log repeated_;
-    wire::connection& master_;
-    wire::connection& durable_;  // to the same
+    wire::link& master_;
+    wire::link& durable_;  // to the same
     wire::link_events events_;
     stats ignored_{};
     core::log log_of_link_;   // that one connection is made after the other is nothing special

@@ -37,7 +37,7 @@ servers::server_link::server_link(servers& s, wire::address at, bool d)
     link.connection().set_now(s.now_);
     link.channels().shard(s.sharded_);
     if (s.fewest_joined_ != 0) {
-        link.connection().calls().join_from(s.fewest_joined_);
+        link.join_from(s.fewest_joined_);
     }
 }
 
@@ -55,8 +55,7 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
     server& first = servers_.emplace_back(
         *this, has_guide(settings) ? wire::address{} : wire::address::of(settings));
     if (settings.sentinel) {
-        sentinel_.emplace(settings, timers, jitter, log, now, main().connection(),
-                          link_of(first, true).connection(),
+        sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
                           wire::link_events{this, nullptr, &servers::on_lost_discovery});
         connections_.insert(connections_.begin() + 1, &sentinel_->link().connection());
     } else if (settings.cluster) {
@@ -73,9 +72,8 @@ void servers::submit(wire::call& c, std::uint16_t hash_slot, bool durable) {
 }
 
 bool servers::may_still_run(time_point first, time_point last) const noexcept {
-    return std::any_of(server_links_.begin(), server_links_.end(), [&](const server_link* l) {
-        return l->link.connection().may_still_run(first, last);
-    });
+    return std::any_of(server_links_.begin(), server_links_.end(),
+                       [&](const server_link* l) { return l->link.may_still_run(first, last); });
 }
 
 wire::link& servers::link_of(server& s, bool durable) {
@@ -97,7 +95,7 @@ void servers::set_now(time_point now) noexcept {
 void servers::join_from(std::size_t fewest) noexcept {
     fewest_joined_ = fewest;
     for (server_link* l : server_links_) {
-        l->link.connection().calls().join_from(fewest);
+        l->link.join_from(fewest);
     }
 }
 
@@ -112,7 +110,7 @@ std::size_t servers::subscriptions() const noexcept {
 std::size_t servers::input_room() const noexcept {
     std::size_t sum = 0;
     for (const server_link* l : server_links_) {
-        sum += l->link.connection().input().capacity();
+        sum += l->link.input_room();
     }
     return sum;
 }
@@ -158,7 +156,7 @@ void servers::on_address_needed(void* self, bool was_ready) {
     const auto tend = [&](auto& discovery) {
         // Whoever refuses for good, or can't be trusted, is there. A sentinel is not to blame, and
         // the next one is asked in its turn; a node may name who was there once.
-        const wire::outage& down = l.link.connection().down();
+        const wire::outage& down = l.link.down();
         const bool met = all.sentinel_ && down.lasting != errc{} && !down.met_replica;
         if (!was_ready && !met && l.link.target().known()) {
             discovery->not_there(l.link.target(), down.met_replica);

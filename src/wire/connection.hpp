@@ -67,7 +67,6 @@ public:
     // For its link.
 
     pipeline& calls() noexcept { return pipeline_; }
-    const pipeline& calls() const noexcept { return pipeline_; }
     /// Connects, if nothing called for that before.
     void use();
     bool ready() const noexcept { return state_ == state::ready; }
@@ -82,7 +81,6 @@ public:
     /// How many times the data may have become others: another server took this one's place, or
     /// this one was another's replica, or was started again, or began a new history. May overflow.
     std::uint8_t moves() const noexcept { return moves_; }
-    const std::string& last_words() const noexcept { return last_words_; }
     void remember_words(std::string_view words) { last_words_ = words; }
     /// Leaves this connection, for this reason.
     void leave(std::string_view why) { broken(why); }
@@ -95,9 +93,6 @@ public:
     void handled(std::size_t more) noexcept { handled_ += more; }
     /// It answered a command: there is no failure any more.
     void serves() noexcept;
-
-    // For the topology.
-
     /// The server is there from now on: leaves the one where it was, if it was another, and
     /// connects at once. No failure; no-op if it is there already.
     void move_to(const address& to);

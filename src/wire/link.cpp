@@ -55,6 +55,16 @@ void link::retry_later(call& c, errc trouble) {
     delayed_.add(c);
 }
 
+void link::begin_anew_at(const address& to, bool at_once) {
+    connection_.forget_failures();
+    move_to(to, at_once);
+}
+
+void link::leave(const std::string& why) {
+    connection_.remember_words(why);
+    connection_.leave(why);
+}
+
 void link::took(duration d) noexcept {
     constexpr duration longest = std::chrono::seconds{1};
     const bool known = round_trip_ > duration::zero();

@@ -54,6 +54,7 @@ public:
     link(const link&) = delete;
     link& operator=(const link&) = delete;
 
+    /// For the driver.
     wire::connection& connection() noexcept { return connection_; }
     const wire::connection& connection() const noexcept { return connection_; }
 
@@ -101,6 +102,35 @@ public:
 
     // For the topology.
 
+    /// Since when there is no connection, and why.
+    const outage& down() const noexcept { return connection_.down(); }
+    /// A connection that broke between these may still run what was written on it.
+    bool may_still_run(time_point first, time_point last) const noexcept {
+        return connection_.may_still_run(first, last);
+    }
+    /// The server is there from now on: leaves the one where it was, if it was another, and
+    /// connects. What is not connected does so `at_once`, or at the end of its pause. No failure;
+    /// no-op if it is there already.
+    void move_to(const address& to, bool at_once = true) {
+        at_once ? connection_.move_to(to) : connection_.move_later(to);
+    }
+    /// The same, to another server: what failed was not its fault, and pauses and attempts are
+    /// counted anew.
+    void begin_anew_at(const address& to, bool at_once = true);
+    /// No connection until the next call, and no place.
+    void park() { connection_.park(); }
+    /// Leaves this connection, for this reason, which is remembered.
+    void leave(const std::string& why);
+    /// Why there is no connection, or what the server refused last, in words for the user.
+    void remember_words(std::string_view words) { connection_.remember_words(words); }
+    /// Why it isn't known where to connect; none: for no reason that lasts.
+    void presume(errc why) noexcept { connection_.presume(why); }
+    /// It answered as it should: the next pause is a short one.
+    void worked() noexcept { connection_.worked(); }
+    /// So many calls at least leave as one script.
+    void join_from(std::size_t fewest) noexcept { pipeline_.join_from(fewest); }
+    /// How many bytes what comes from the server may take.
+    std::size_t input_room() const noexcept { return connection_.input().capacity(); }
     /// Takes a call of another link, as it is.
     void adopt(call& c);
     /// Asks again after a pause; the call is nowhere.

@@ -78,13 +78,13 @@ TEST_F(topology_durable, hears_that_no_sentinel_knows_the_master) {
 TEST_F(topology_durable, the_last_words_are_those_of_either) {
     submit(a);
     find_master("m1");
-    servers.main().connection().remember_words("of main");
+    servers.main().remember_words("of main");
     EXPECT_EQ(servers.last_words(), "of main");
     advance(1ms);
-    durable().connection().remember_words("of durable");
+    durable().remember_words("of durable");
     EXPECT_EQ(servers.last_words(), "of durable");
     advance(1ms);
-    servers.main().connection().remember_words("of main again");
+    servers.main().remember_words("of main again");
     EXPECT_EQ(servers.last_words(), "of main again");
 }
 

@@ -125,7 +125,7 @@ TEST_F(topology_sentinel, the_words_of_a_sentinel_are_not_those_of_a_master_that
     reply(main_link, error("ERR of the master"));
     servers.connection(asked).broken("refused");
     servers.connection(asked).broken("refused");
-    EXPECT_EQ(servers.main().connection().last_words(), "ERR of the master");
+    EXPECT_EQ(servers.last_words(), "ERR of the master");
 }
 
 TEST_F(topology_sentinel, so_has_one_that_falls_silent) {
@@ -141,7 +141,7 @@ TEST_F(topology_sentinel, after_all_of_them_it_pauses_and_begins_again) {
     servers.connection(asked).broken("refused");
     servers.connection(asked).broken("refused too");
     EXPECT_FALSE(wanted(asked));
-    EXPECT_EQ(servers.main().connection().last_words(), "sentinel s2:26379: refused too");
+    EXPECT_EQ(servers.last_words(), "sentinel s2:26379: refused too");
     EXPECT_EQ(news, lines{}) << "it may pass";
     advance(200ms);
     EXPECT_TRUE(wanted(asked));
@@ -157,8 +157,7 @@ TEST_F(topology_sentinel, a_name_that_none_of_them_knows_fails_those_who_wait) {
     meet_sentinel();
     reply(asked, subscribed_to("+switch-master") + knows_none());
     EXPECT_EQ(news, lines{"lost: no sentinel knows a master of this name"});
-    EXPECT_EQ(servers.main().connection().last_words(),
-              "sentinel s1:26379: it knows no master named m");
+    EXPECT_EQ(servers.last_words(), "sentinel s1:26379: it knows no master named m");
 }
 
 TEST_F(topology_sentinel, a_password_that_they_refuse_fails_those_who_wait) {

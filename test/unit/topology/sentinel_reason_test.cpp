@@ -43,8 +43,7 @@ TEST_F(topology_sentinel_reason, of_one_outlives_the_silence_of_another) {
     EXPECT_EQ(news, lines{}) << "the other may know more";
     EXPECT_EQ(servers.main().why_down(), errc::unknown_master);
     EXPECT_EQ(durable().why_down(), errc::unknown_master);
-    EXPECT_EQ(servers.main().connection().last_words(),
-              "sentinel s1:26379: it knows no master named m");
+    EXPECT_EQ(servers.last_words(), "sentinel s1:26379: it knows no master named m");
 }
 
 TEST_F(topology_sentinel_reason, is_the_first_that_will_not_pass) {
@@ -52,8 +51,7 @@ TEST_F(topology_sentinel_reason, is_the_first_that_will_not_pass) {
     servers.connection(asked).broken("refused");
     refuse_password();
     EXPECT_EQ(servers.main().why_down(), errc::authentication_failed);
-    EXPECT_EQ(servers.main().connection().last_words(),
-              "sentinel s2:26379: WRONGPASS invalid username-password pair");
+    EXPECT_EQ(servers.last_words(), "sentinel s2:26379: WRONGPASS invalid username-password pair");
 }
 
 TEST_F(topology_sentinel_reason, is_of_the_last_round) {
@@ -64,7 +62,7 @@ TEST_F(topology_sentinel_reason, is_of_the_last_round) {
     servers.connection(asked).broken("refused");
     servers.connection(asked).broken("refused too");
     EXPECT_EQ(servers.main().why_down(), errc::not_connected);
-    EXPECT_EQ(servers.main().connection().last_words(), "sentinel s2:26379: refused too");
+    EXPECT_EQ(servers.last_words(), "sentinel s2:26379: refused too");
 }
 
 TEST_F(topology_sentinel_reason, is_none_once_the_master_is_known) {
@@ -75,7 +73,7 @@ TEST_F(topology_sentinel_reason, is_none_once_the_master_is_known) {
     find_master("m1");
     EXPECT_EQ(servers.main().why_down(), errc::not_connected);
     servers.main().connection().broken("no route");
-    EXPECT_EQ(servers.main().connection().last_words(), "no route");
+    EXPECT_EQ(servers.last_words(), "no route");
 }
 
 TEST_F(topology_sentinel_reason, of_the_master_is_not_the_sentinels_fault) {
@@ -104,7 +102,7 @@ TEST_F(topology_sentinel_reason, is_not_in_the_words_of_the_one_before) {
     servers.connection(asked).broken("refused");
     EXPECT_EQ(meet_sentinel(), question);
     servers.connection(asked).broken("reset");
-    EXPECT_EQ(servers.main().connection().last_words(), "sentinel s2:26379: the connection broke");
+    EXPECT_EQ(servers.last_words(), "sentinel s2:26379: the connection broke");
 }
 
 }  // namespace

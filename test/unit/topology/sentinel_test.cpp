@@ -34,7 +34,7 @@ TEST_F(topology_sentinel, a_replica_is_left_and_the_sentinel_asked_again) {
     find_master("m1");
     meet_master("slave");
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(servers.main().connection().last_words(), "the server is no master but a slave");
+    EXPECT_EQ(servers.last_words(), "the server is no master but a slave");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 2));
     EXPECT_TRUE(wanted(main_link)) << "at once";

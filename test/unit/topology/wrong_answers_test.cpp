@@ -34,8 +34,7 @@ TEST_P(topology_wrong_answers, where_the_master_is_are_no_address) {
     reply(asked, subscribed_to("+switch-master") + as_of(1) + GetParam());
     EXPECT_FALSE(wanted(main_link));
     servers.connection(asked).broken("refused");  // the other one
-    EXPECT_EQ(servers.main().connection().last_words(),
-              "sentinel s1:26379: its answer is no address");
+    EXPECT_EQ(servers.last_words(), "sentinel s1:26379: its answer is no address");
     EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
 }
 
@@ -48,8 +47,7 @@ TEST_P(topology_wrong_roles, are_no_role) {
     sent(main_link);
     reply(main_link, hello(7) + ok() + GetParam());
     EXPECT_FALSE(wanted(main_link));
-    EXPECT_EQ(servers.main().connection().last_words(),
-              "INFO replication was not answered with a role");
+    EXPECT_EQ(servers.last_words(), "INFO replication was not answered with a role");
     EXPECT_EQ(servers.main().why_down(), errc::protocol_error);
 }
 

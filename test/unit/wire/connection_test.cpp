@@ -76,7 +76,7 @@ TEST_F(wire_connection, what_the_server_said_stays_until_it_serves_or_says_somet
         h.wait_for_attempt();
         h.link.connection().connected();
         h.link.connection().broken("end of file");
-        return h.link.connection().last_words();
+        return h.words;
     };
     EXPECT_EQ(end_of_file(), "end of file");
     h.wait_for_attempt();

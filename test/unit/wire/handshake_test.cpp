@@ -93,7 +93,7 @@ TEST(wire_handshake, a_password_that_an_old_server_repeats_is_not_told) {
     h.reply(
         error("ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `u`, "
               "`s3cret`, "));
-    EXPECT_EQ(h.link.connection().last_words(), "ERR unknown command `HELLO`");
+    EXPECT_EQ(h.words, "ERR unknown command `HELLO`");
     for (const std::string& line : h.logged) {
         EXPECT_EQ(line.find("s3cret"), std::string::npos) << line;
     }
@@ -136,7 +136,7 @@ TEST(wire_handshake, a_refused_database_fails) {
     h.sent();
     h.reply(hello(1) + error("ERR DB index is out of range"));
     EXPECT_FALSE(h.link.ready());
-    EXPECT_EQ(h.link.connection().last_words(), "ERR DB index is out of range");
+    EXPECT_EQ(h.words, "ERR DB index is out of range");
     EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::server_error))});
     h.link.close();
 }

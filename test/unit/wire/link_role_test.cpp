@@ -48,7 +48,7 @@ struct wire_link_role : testing::Test {
 };
 
 TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_again) {
-    h.link.connection().calls().join_from(2);
+    h.link.join_from(2);
     note a{joint_note, "a"}, b{joint_note, "b"}, c{joint_note, "c"};
     h.submit(a);
     h.submit(b);
@@ -65,7 +65,7 @@ TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_agai
 }
 
 TEST_F(wire_link_role, each_of_them_may_be_refused_by_itself) {
-    h.link.connection().calls().join_from(2);
+    h.link.join_from(2);
     note a{joint_note, "a"}, b{joint_note, "b"};
     h.submit(a);
     h.submit(b);
@@ -125,12 +125,12 @@ TEST_F(wire_link_role, moves_to_other_data_are_counted_when_they_are_met) {
     h.submit(a);
     connect();
     EXPECT_EQ(h.link.moves(), 0);
-    h.link.connection().move_to({"other", 1, {}});
+    h.link.move_to({"other", 1, {}});
     EXPECT_EQ(h.link.moves(), 0);
-    h.link.connection().move_to(conch::wire::address::of(h.settings));
+    h.link.move_to(conch::wire::address::of(h.settings));
     connect(2);
     EXPECT_EQ(h.link.moves(), 0) << "it was never met there";
-    h.link.connection().move_to({"other", 1, {}});
+    h.link.move_to({"other", 1, {}});
     connect(3, "other data");
     EXPECT_EQ(h.link.moves(), 1);
     h.link.connection().broken("reset");

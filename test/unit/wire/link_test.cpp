@@ -67,7 +67,7 @@ TEST_F(wire_link, answers_reach_their_calls_in_order) {
     h.reply(integer(1) + error("ERR no"));
     EXPECT_EQ(a.ends, lines{":1"});
     EXPECT_EQ(b.ends, lines{"refused -6<ERR no>"});
-    EXPECT_EQ(h.link.connection().last_words(), "ERR no");
+    EXPECT_EQ(h.words, "ERR no");
 }
 
 TEST_F(wire_link, what_is_too_much_for_one_turn_is_handled_in_later_ones) {
@@ -274,7 +274,7 @@ TEST_F(wire_link, a_reply_that_answers_nothing_drops_the_connection) {
     ready();
     h.reply(ok());
     EXPECT_FALSE(h.link.ready());
-    EXPECT_EQ(h.link.connection().last_words(), "a reply that answers no command");
+    EXPECT_EQ(h.words, "a reply that answers no command");
 }
 
 TEST_F(wire_link, bytes_that_are_no_resp3_drop_the_connection) {
@@ -313,7 +313,7 @@ TEST(wire_link_tls, a_failure_that_will_not_pass_is_told_and_connecting_goes_on)
     h.submit(n);
     h.link.connection().broken("a certificate", errc::tls_failed);
     EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::tls_failed))});
-    EXPECT_EQ(h.link.connection().last_words(), "a certificate");
+    EXPECT_EQ(h.words, "a certificate");
     EXPECT_EQ(h.link.why_down(), errc::tls_failed);
     h.connect();
     EXPECT_TRUE(h.link.ready());
@@ -330,7 +330,7 @@ TEST(wire_link_tls, a_tls_handshake_without_answer_is_called_by_its_name) {
         note n{plain_note, "x"};
         h.submit(n);
         h.advance(c.connect_timeout);
-        EXPECT_EQ(h.link.connection().last_words().find("TLS") != std::string::npos, tls);
+        EXPECT_EQ(h.words.find("TLS") != std::string::npos, tls);
         h.link.close();
     }
 }

@@ -23,7 +23,7 @@ struct wire_old_connections : testing::Test {
         a.ends.clear();
     }
     bool may_still_run(time_point since) const {
-        return h.link.connection().may_still_run(since, time_point::max());
+        return h.link.may_still_run(since, time_point::max());
     }
     bool any_may_still_run() const { return may_still_run(time_point{}); }
 };
@@ -54,7 +54,7 @@ TEST_F(wire_old_connections, a_process_elsewhere_may_still_run_it_and_ends_it_wh
     ready();
     h.submit(a);
     h.sent();
-    h.link.connection().move_to({"other", 1, {}});
+    h.link.move_to({"other", 1, {}});
     h.connect(7, "2222");
     EXPECT_EQ(h.sent(), lines{"a"});
     h.reply(ok());
@@ -62,24 +62,24 @@ TEST_F(wire_old_connections, a_process_elsewhere_may_still_run_it_and_ends_it_wh
     h.advance(1s);
     EXPECT_FALSE(may_still_run(h.now)) << "it has nothing that was sent since";
     const time_point then = h.now;
-    h.link.connection().move_to(conch::wire::address::of(h.settings));
+    h.link.move_to(conch::wire::address::of(h.settings));
     h.connect(8);
-    EXPECT_TRUE(h.link.connection().may_still_run(then, then)) << "so may the second one";
-    EXPECT_TRUE(h.link.connection().may_still_run(then - 1s, then - 1s)) << "and the first one yet";
+    EXPECT_TRUE(h.link.may_still_run(then, then)) << "so may the second one";
+    EXPECT_TRUE(h.link.may_still_run(then - 1s, then - 1s)) << "and the first one yet";
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
     h.reply(integer(1));
     EXPECT_EQ(h.counters.old_fenced, 1u);
     EXPECT_TRUE(may_still_run(then)) << "that was the first one's";
-    EXPECT_FALSE(h.link.connection().may_still_run(then - 1s, then - 1s));
+    EXPECT_FALSE(h.link.may_still_run(then - 1s, then - 1s));
 }
 
 TEST_F(wire_old_connections, a_process_that_took_the_place_of_another_ends_the_doubt_however_late) {
     ready();
-    h.link.connection().move_to({"other", 1, {}});
+    h.link.move_to({"other", 1, {}});
     h.wait_for_attempt();
     h.link.connection().broken("refused");
     EXPECT_TRUE(any_may_still_run());
-    h.link.connection().move_to(conch::wire::address::of(h.settings));
+    h.link.move_to(conch::wire::address::of(h.settings));
     h.connect(8, "3333");
     EXPECT_EQ(h.sent(), lines{});
     EXPECT_FALSE(any_may_still_run());
