@@ -321,6 +321,9 @@ void releaser::end_untaken(acquisition& a) {
         a.extended_by = a.acquiring->lasts();
         pool_.end_attempt(a);
     }
+    // A lost copy may have run since it had the lock: that got a place.
+    a.in_line = a.in_line || (protocol::has_places(*a.spec) && a.releasing &&
+                              a.releasing->acquires && env_.now < a.releasing->acquires->until);
     if (a.in_line || may_come_back(a)) {
         start_release(a);
     } else {

@@ -58,6 +58,27 @@ TEST_F(engine_fair, a_lost_copy_of_a_try_is_remembered_over_the_tries_that_follo
     h.reply(integer(-1));
 }
 
+TEST_F(engine_fair, a_lost_copy_of_a_try_may_have_a_place_when_the_lock_is_lost) {
+    operation& op = first_waiter();
+    h.advance(1200ms);
+    h.sent();
+    h.break_connection();
+    h.connect(2);
+    EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", listen_of(1), ask_of(1, 4)}));
+    h.reply(integer(1), listening(1), granted());
+    ASSERT_TRUE(op.granted());
+    h.reply(not_listening(1));
+    h.sent();
+    h.advance(10s);
+    h.sent();
+    h.reply(array(integer(0)));
+    EXPECT_EQ(lost(op.view), errc::lock_lost);
+    EXPECT_EQ(h.sent(), lines{fair_end_of(1)});
+    h.reply(integer(-1));
+    h.advance(1min);
+    EXPECT_EQ(h.sent(), lines{});
+}
+
 TEST_F(engine_fair, a_place_that_is_at_another_server_just_now_is_given_back_later) {
     operation& op = first_waiter();
     h.cancel(op);
