@@ -77,11 +77,10 @@ std::string connection_text(const client_place& p) {
 
 std::string holders_text(const lock_entry& e, bool clients_known) {
     std::string out;
-    const bool several = e.holders.size() > 1;
     for (const lock_holder& h : e.holders) {
         out += line("holder", printable(h.field));
         out += line("", place_text(h, clients_known));
-        if (h.place && !several) {
+        if (h.place) {
             out += line("connection", connection_text(*h.place));
         }
     }
@@ -157,12 +156,14 @@ boost::json::object json_of(const holder_wait& w) {
 boost::json::object json_of(const lock_holder& h) {
     boost::json::object o;
     o["holder"] = valid_utf8(h.field);
-    for (const char* const key : {"host", "pid", "service", "address", "connected_s", "idle_s"}) {
+    for (const char* const key :
+         {"host", "pid", "service", "connection", "address", "connected_s", "idle_s"}) {
         o[key] = nullptr;
     }
     if (h.place) {
         o["host"] = valid_utf8(h.place->host);
         o["pid"] = h.place->pid;
+        o["connection"] = valid_utf8(h.place->connection);
         o["address"] = valid_utf8(h.place->address);
         o["connected_s"] = h.place->age.count();
         o["idle_s"] = h.place->idle.count();
@@ -219,6 +220,9 @@ std::string whole_text(const lock_entry& e, bool clients_known) {
         const lock_holder& h = e.line[i];
         out += line("", std::to_string(i + 1) + ". " + printable(h.field));
         out += line("", "   " + place_text(h, clients_known));
+        if (h.place) {
+            out += line("", "   " + connection_text(*h.place));
+        }
     }
     out += chain_text(e, clients_known);
     return out + forced_release_text(e);
