@@ -26,17 +26,17 @@ public:
 
     void began(time_point at) {
         const std::int64_t t = unit_of(at);
-        if (t >= clean_.load(std::memory_order_acquire)) {
-            clean_until(t);
+        std::int64_t clean = clean_.load(std::memory_order_acquire);
+        if (t >= clean) {
+            clean = clean_until(t);
         }
-        if (clean_.load(std::memory_order_acquire) - 1 - t < kept) {  // else told very late
+        if (clean - 1 - t < kept) {  // else told very late
             count_of(t).fetch_add(1, std::memory_order_relaxed);
         }
     }
     void ended(time_point began, time_point at) noexcept {
-        const std::int64_t t = unit_of(began);
-        if (unit_of(at) - t < kept) {
-            count_of(t).fetch_sub(1, std::memory_order_relaxed);
+        if (at - began < kept_for_) {
+            count_of(unit_of(began)).fetch_sub(1, std::memory_order_relaxed);
         }
     }
     /// That many began less than `units` ago and have not ended.
@@ -61,20 +61,22 @@ private:
     std::int64_t unit_of(time_point at) const noexcept { return at.time_since_epoch() / unit_; }
     std::atomic<std::int64_t>& count_of(std::int64_t t) noexcept { return counts_[place_of(t)]; }
 
-    // The places of these units still have what began a round before.
-    void clean_until(std::int64_t t) {
+    // The places of these units still have what began a round before. Gives what `clean_` is now.
+    // Apart from who calls it at each event: that needs no registers for this.
+    [[gnu::noinline]] std::int64_t clean_until(std::int64_t t) {
         const std::scoped_lock lock{cleaning_};
         const std::int64_t from = std::max(clean_.load(std::memory_order_relaxed),
                                            t - static_cast<std::int64_t>(places) + 1);
         for (std::int64_t u = from; u <= t; ++u) {
             count_of(u).store(0, std::memory_order_relaxed);
         }
-        if (from <= t) {
-            clean_.store(t + 1, std::memory_order_release);
-        }
+        const std::int64_t clean = std::max(from, t + 1);
+        clean_.store(clean, std::memory_order_release);
+        return clean;
     }
 
     const duration unit_;
+    const duration kept_for_ = kept * unit_;
     std::array<std::atomic<std::int64_t>, places> counts_{};
     /// All before this have a place of their own.
     std::atomic<std::int64_t> clean_{std::numeric_limits<std::int64_t>::min() + 1};

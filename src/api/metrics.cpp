@@ -39,27 +39,34 @@ void add(counter& c, std::uint64_t n = 1) noexcept { c.fetch_add(n, std::memory_
 
 std::uint64_t value(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
 
-/// The first bucket where a duration of so many bits may be.
-constexpr auto first_bucket = [] {
-    std::array<std::uint8_t, 65> first{};
-    for (std::size_t bits = 1; bits < first.size(); ++bits) {
-        std::uint8_t& bucket = first[bits];
-        for (const duration bound : duration_histogram::bounds) {
-            bucket += static_cast<std::uint64_t>(bound.count()) < std::uint64_t{1} << (bits - 1);
+/// Durations whose count of nanoseconds has the same bits are in this bucket or, above its bound,
+/// in the next: no two bounds have as many.
+struct octave {
+    std::size_t bucket = 0;
+    std::uint64_t bound = std::numeric_limits<std::uint64_t>::max();
+};
+
+constexpr auto octaves = [] {
+    constexpr auto& bounds = duration_histogram::bounds;
+    std::array<octave, 65> all{};
+    for (std::size_t bits = 1; bits < all.size(); ++bits) {
+        octave& o = all[bits];
+        for (const duration bound : bounds) {
+            o.bucket += static_cast<std::uint64_t>(bound.count()) < std::uint64_t{1} << (bits - 1);
+        }
+        if (o.bucket < bounds.size()) {
+            o.bound = static_cast<std::uint64_t>(bounds[o.bucket].count());
         }
     }
-    return first;
+    return all;
 }();
 
 class histogram {
 public:
     void add(duration d) noexcept {
-        const auto& bounds = duration_histogram::bounds;
         const auto ns = static_cast<std::uint64_t>(d.count());
-        std::size_t bucket = first_bucket[static_cast<std::size_t>(std::bit_width(ns))];
-        while (bucket < bounds.size() && bounds[bucket] < d) {
-            ++bucket;
-        }
+        const octave& o = octaves[static_cast<std::size_t>(std::bit_width(ns))];
+        const std::size_t bucket = o.bucket + (ns > o.bound ? 1 : 0);
         conch::add(counts_[bucket]);
         conch::add(sum_, ns);
     }
@@ -111,7 +118,7 @@ std::size_t hash(std::string_view text) noexcept {
 
 /// Of one class.
 struct tally {
-    tally(std::string_view n, duration unit, std::size_t i) : name{n}, index{i}, ages{unit} {}
+    tally(std::string_view n, duration unit, std::size_t i) : name{n}, class_index{i}, ages{unit} {}
 
     class_metrics read(time_point now) const {
         class_metrics m;
@@ -121,8 +128,9 @@ struct tally {
         std::transform(holds.begin(), holds.end(), m.holds.begin(), read_histogram);
         std::transform(lost.begin(), lost.end(), m.lost.begin(), &value);
         std::transform(permits.begin(), permits.end(), m.rate_permits.begin(), &value);
-        m.acquired_uncontended = value(uncontended);
-        m.acquired_contended = value(contended);
+        const std::uint64_t granted = m.waits[index(wait_outcome::granted)].count();
+        m.acquired_contended = std::min(value(contended), granted);
+        m.acquired_uncontended = granted - m.acquired_contended;
         m.waiting_now = waiting.read();
         // Twice: one that begins or ends meanwhile is in one of the two, and isn't taken for old.
         const std::int64_t before = ages.young(now);
@@ -134,12 +142,11 @@ struct tally {
     }
 
     const std::string name;
-    const std::size_t index;  ///< among all classes, "other" behind them
+    const std::size_t class_index;  ///< among all classes, "other" behind them
     std::array<histogram, std::tuple_size_v<decltype(class_metrics::waits)>> waits{};
     std::array<histogram, std::tuple_size_v<decltype(class_metrics::holds)>> holds{};
     std::array<counter, std::tuple_size_v<decltype(class_metrics::lost)>> lost{};
     std::array<counter, std::tuple_size_v<decltype(class_metrics::rate_permits)>> permits{};
-    counter uncontended{};
     counter contended{};
     gauge waiting{};
     gauge held{};
@@ -166,18 +173,18 @@ public:
         : options_{std::move(o)},
           unit_{options_.long_hold / impl::age_counts::units},
           other_{other_classes, unit_, options_.max_classes},
-          by_index_(options_.max_classes + 1),
           table_(std::bit_ceil(2 * options_.max_classes)) {
-        by_index_.back() = &other_;
+        by_index_[other_.class_index] = &other_;
         if (!options_.class_of) {
             make(one_class, table_.front());
         }
     }
 
-    /// `memo`: of the lock, if there is one.
-    tally& of(std::string_view lock, lock_memo* memo) noexcept {
-        const std::size_t known = memo_.find(memo);
-        return known < by_index_.size() ? *by_index_[known] : ask(lock, memo);
+    /// Of a lock's wait or hold.
+    template <typename Span>
+    tally& of(const Span& s) noexcept {
+        const std::size_t known = memo_.find(s.memo);
+        return known < by_index_.size() ? *by_index_[known] : ask(s.name, s.memo);
     }
 
     /// The same, of what has no memo, or nothing in it.
@@ -188,7 +195,7 @@ public:
         }
         try {
             tally& t = find_or_make(options_.class_of(lock));
-            memo_.keep(memo, t.index);
+            memo_.keep(memo, t.class_index);
             return t;
         } catch (...) {  // of the user, or no memory
             return other();
@@ -261,7 +268,8 @@ private:
     tally other_;
     std::atomic<bool> other_met_{false};
     const impl::class_memo memo_{};
-    std::vector<tally*> by_index_;  ///< who has an index from a memo may look here
+    std::array<tally*, impl::class_memo::most_classes>
+        by_index_{};  ///< who has an index from a memo may look here
     std::vector<place> table_;
     mutable std::mutex making_;
     std::vector<std::unique_ptr<tally>> in_order_{};
@@ -281,38 +289,32 @@ metrics::metrics(metrics_options options) {
 
 metrics::~metrics() = default;
 
-std::string_view metrics::class_of(const wait_span& w) noexcept {
-    return counters_->of(w.name, w.memo).name;
-}
+std::string_view metrics::class_of(const wait_span& w) noexcept { return counters_->of(w).name; }
 
-std::string_view metrics::class_of(const hold_span& h) noexcept {
-    return counters_->of(h.name, h.memo).name;
-}
+std::string_view metrics::class_of(const hold_span& h) noexcept { return counters_->of(h).name; }
 
 metrics_snapshot metrics::snapshot() const { return counters_->read(); }
 
-void metrics::wait_began(const wait_span& w) noexcept {
-    counters_->of(w.name, w.memo).waiting.change(1);
-}
+void metrics::wait_began(const wait_span& w) noexcept { counters_->of(w).waiting.change(1); }
 
 void metrics::waited(const wait_span& w) noexcept {
-    tally& t = counters_->of(w.name, w.memo);
+    tally& t = counters_->of(w);
     t.waiting.change(-1);
     const wait_outcome o = w.number != 0 ? wait_outcome::granted : outcome_of(w);
     t.waits[index(o)].add(w.ended - w.began);
-    if (o == wait_outcome::granted) {
-        add(w.contended ? t.contended : t.uncontended);
+    if (w.contended && o == wait_outcome::granted) {
+        add(t.contended);
     }
 }
 
 void metrics::hold_began(const hold_span& h) noexcept {
-    tally& t = counters_->of(h.name, h.memo);
+    tally& t = counters_->of(h);
     t.ages.began(h.began);
     t.held.change(1);
 }
 
 void metrics::held(const hold_span& h) noexcept {
-    tally& t = counters_->of(h.name, h.memo);
+    tally& t = counters_->of(h);
     t.held.change(-1);
     t.ages.ended(h.began, h.ended);
     const hold_end e = !h.reason ? hold_end::released : end_of(h);

@@ -26,15 +26,20 @@ public:
     telemetry(const config& settings, std::string_view client, timer_heap& timers,
               const time_point& now);
 
-    /// Somebody hears of spans.
-    bool observed() const noexcept { return observer_ != nullptr; }
-    /// An acquire began to wait, or to ask.
-    void wait_began(wait_span w) { tell(&observer::wait_began, w); }
+    /// An acquire began to wait, or to ask. `span()`: the wait's, which is only made where somebody
+    /// hears of it.
+    template <typename Function>
+    void wait_began(Function span) {
+        if (observer_) {
+            wait_span w = span();
+            tell(&observer::wait_began, w);
+        }
+    }
     /// The same was answered. Finding the lock busy is no error of one that only tries.
     void wait_ended(wait_span w, bool only_tries);
     /// A wait is to end as `errc::deadlock`. `cycle`: who holds what, and waits for what.
     void deadlock(std::string_view cycle);
-    /// `span()`: the hold's, which is only made where somebody hears of it.
+    /// `span()`: the hold's, made likewise.
     template <typename Function>
     void hold_began(Function span) {
         ++counters.acquisitions;

@@ -18,7 +18,7 @@ bool is_silent(const acquisition& a) noexcept {
     return a.is_withheld() && a.last_report() < a.progress->withheld;
 }
 
-hold_span span_of(const level& l, time_point now, error_code reason = {}) noexcept {
+hold_span span_of(const level& l, time_point now, const error_code& reason = {}) noexcept {
     const acquisition& a = *l.of;
     return {.name = a.home.name(),
             .number = a.number,

@@ -50,12 +50,12 @@ bool slot::idle() const noexcept {
 }
 
 void slot::acquire(waiter& w, duration wait) {
-    if (env().telemetry.observed()) {
-        env().telemetry.wait_began({.name = name(),
-                                    .began = w.since,
-                                    .caller = all().done.context_of(w),
-                                    .memo = &spec->memo()});
-    }
+    env().telemetry.wait_began([&]() -> wait_span {
+        return {.name = name(),
+                .began = w.since,
+                .caller = all().done.context_of(w),
+                .memo = &spec->memo()};
+    });
     if (w.no_wait && is_busy_for(w)) {
         leave(w, errc::timed_out, !link().ready());
         return;

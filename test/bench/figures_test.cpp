@@ -253,5 +253,21 @@ TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
     }
 }
 
+// At one coroutine the share is half of it, and too unsteady for a gate on a busy machine.
+TEST(bench, metrics_add_no_more_than_3_percent_to_the_instructions_of_a_pair) {
+#ifndef NDEBUG
+    GTEST_SKIP() << "for builds with optimisation";
+#endif
+    const words line{"instructions", "--coroutines", "128"};
+    const auto plain = figures_of(line);
+    if (plain.contains("why_not")) {
+        GTEST_SKIP() << plain.at("why_not").as_string().c_str();
+    }
+    words with_metrics = line;
+    with_metrics.insert(with_metrics.end(), {"--metrics", "1"});
+    EXPECT_LE(figure_of(with_metrics, "instructions_per_pair"),
+              1.03 * number(plain, "instructions_per_pair"));
+}
+
 }  // namespace
 }  // namespace conch::test
