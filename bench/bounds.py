@@ -54,6 +54,7 @@ BOUNDS = [
     Bound('calls-verdicts-128', 'ratio', '>=', 0.9),
     # The shorter the script, the more of a turn is the client's time, in which the server waits.
     Bound('calls-latch-128', 'ratio', '>=', 0.85),
+    Bound('calls-permits-128', 'ratio', '>=', 0.85),
     # Wherever the servers are, nobody asks anybody else.
     *(bound for t in ('single', 'tls', 'sentinel', 'cluster')
       for bound in (Bound(f'topology-uncontended-{t}', 'round_trips_per_pair', '<=', 2.01),

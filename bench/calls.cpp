@@ -23,17 +23,30 @@ constexpr rate allowed{.limit = 100'000'000, .window = std::chrono::seconds{1}};
 /// So high that no latch opens.
 constexpr const char* highest_count = "2147483647";
 
+enum class called { verdicts, count_downs, permits };
+
+called called_of(const arguments& how) {
+    const bool of_latches = how.count("latch") != 0;
+    const bool of_semaphores = how.count("permits") != 0;
+    if (of_latches && of_semaphores) {
+        throw usage_error{"--latch and --permits exclude each other"};
+    }
+    return of_latches ? called::count_downs : of_semaphores ? called::permits : called::verdicts;
+}
+
 /// conch's side: one client, one thread, and coroutines that call as fast as they can, each for a
-/// rate limiter or a latch of its own.
+/// rate limiter, a latch or a semaphore of its own.
 class call_loop {
 public:
-    call_loop(const config& server, std::size_t coroutines, bool of_latches)
+    call_loop(const config& server, std::size_t coroutines, called what)
         : client_{loop_.context(), server} {
         for (std::size_t i = 0; i < coroutines; ++i) {
-            if (of_latches) {
-                latches_.emplace_back(client_, own_name(i));
-            } else {
-                limiters_.emplace_back(client_, own_name(i), allowed, rate_algorithm::gcra);
+            switch (what) {
+                case called::verdicts:
+                    limiters_.emplace_back(client_, own_name(i), allowed, rate_algorithm::gcra);
+                    break;
+                case called::count_downs: latches_.emplace_back(client_, own_name(i)); break;
+                case called::permits: semaphores_.emplace_back(client_, own_name(i)); break;
             }
         }
     }
@@ -45,6 +58,9 @@ public:
         }
         for (const latch& one : latches_) {
             loop_.spawn(count_down(one));
+        }
+        for (const counting_semaphore& one : semaphores_) {
+            loop_.spawn(take_and_give(one));
         }
         const slice_meter meter;
         end_ = steady::now() + std::chrono::duration_cast<steady::duration>(length.time);
@@ -67,6 +83,12 @@ private:
             co_await one.async_count_down();
         }
     }
+    asio::awaitable<void> take_and_give(const counting_semaphore& one) {
+        for (auto before = steady::now(); before < end_; before = ended(before)) {
+            co_await one.async_acquire();
+            co_await one.async_release();
+        }
+    }
     steady::time_point ended(steady::time_point begun) {
         const auto now = steady::now();
         latencies_us_.push_back(microseconds(now - begun));
@@ -77,19 +99,29 @@ private:
     client client_;
     std::vector<rate_limiter> limiters_{};
     std::vector<latch> latches_{};
+    std::vector<counting_semaphore> semaphores_{};
     steady::time_point end_{};
     std::vector<double> latencies_us_{};
     std::size_t last_count_ = 0;
 };
 
-/// The latches of both sides, closed.
-void set_latches(connection& control, std::size_t count) {
+/// The counters of both sides.
+void set_all(connection& control, std::size_t count, const char* number) {
     for (std::size_t i = 0; i < count; ++i) {
-        control.command({"MSET", own_name(i), highest_count, raw_name(i), highest_count});
+        control.command({"MSET", own_name(i), number, raw_name(i), number});
     }
 }
 
-/// All of both sides: of a latch also what tells a repeated request, which stays for a minute.
+std::vector<slot_command> commands_of(called what, bool sharded) {
+    switch (what) {
+        case called::verdicts: return verdict_commands(allowed);
+        case called::count_downs: return count_down_commands();
+        case called::permits: return counting_commands(sharded);
+    }
+    return {};
+}
+
+/// All of both sides: of a counter also what tells a repeated request, which stays for a minute.
 void remove_all(connection& control) {
     const std::string all{tag};
     for (const std::string& pattern : {all + '*', "conch_once:" + all + '*'}) {
@@ -107,16 +139,18 @@ void remove_all(connection& control) {
 report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const std::size_t coroutines = how.count("coroutines");
-    const bool of_latches = how.count("latch") != 0;
+    const called what = called_of(how);
     const slice_length length{.time = how.seconds("seconds")};
     connection control{redis.settings()};
-    if (of_latches) {
-        set_latches(control, coroutines);
+    if (what != called::verdicts) {
+        set_all(control, coroutines, what == called::count_downs ? highest_count : "1");
     }
-    call_loop own{redis.settings(), coroutines, of_latches};
+    call_loop own{redis.settings(), coroutines, what};
     own.run(length);
+    // The first half of a pair is answered by how many requests were granted.
     raw_baseline raw{redis.settings(), coroutines,
-                     of_latches ? count_down_commands() : verdict_commands(allowed)};
+                     commands_of(what, find_direct_access(redis.settings()).sharded),
+                     reply_counter{1, 1}};
     raw.run(length);
 
     side ours, theirs;
@@ -127,7 +161,8 @@ report run(const server_choice& where, const arguments& how) {
 
     report r;
     r.add_count("coroutines", coroutines);
-    r.add_count("latch", of_latches ? 1 : 0);
+    r.add_count("latch", what == called::count_downs ? 1 : 0);
+    r.add_count("permits", what == called::permits ? 1 : 0);
     r.add_median("calls_per_s", ours.rates, "/s", 0);
     r.add_median("raw_calls_per_s", theirs.rates, "/s", 0);
     r.add_median("ratio", ratios(ours.rates, theirs.rates), "", 3);
@@ -147,13 +182,15 @@ report run(const server_choice& where, const arguments& how) {
 sub_command calls_command() {
     return {
         "calls",
-        "verdicts of rate limiters, or count-downs of latches, through one connection",
+        "verdicts of rate limiters, or calls of counters, through one connection",
         "Coroutines of one client on one thread ask for one permit at a time, each of a rate\n"
         "limiter of its own, with rate_algorithm::gcra; none is refused. With --latch 1 each\n"
-        "counts a latch of its own down, by one; none opens. The limit: the same script calls,\n"
-        "encoded beforehand, in a sliding window of the same depth over one blocking socket.\n"
+        "counts a latch of its own down, by one; none opens. With --permits 1 each takes the\n"
+        "permit of a counting_semaphore of its own, and gives it back: a pair counts as a call.\n"
+        "The limit: the same script calls, encoded beforehand, in a sliding window of the same\n"
+        "depth over one blocking socket.\n"
         "\n"
-        "calls_per_s, raw_calls_per_s   permits granted, or count-downs, per second\n"
+        "calls_per_s, raw_calls_per_s   permits granted, or count-downs, or pairs, per second\n"
         "ratio                          of the two, in one round\n"
         "p50_us, p99_us                 from the call of async_try_acquire or async_count_down to\n"
         "                               its answer; raw_: from the write to the reply\n"
@@ -162,6 +199,7 @@ sub_command calls_command() {
         "ratios                         of each round (JSON only)\n",
         {{"coroutines", "under way at any time, on both sides", 128, 1, 1'000'000},
          {"latch", "1: count-downs; 0: verdicts", 0, 0, 1},
+         {"permits", "1: pairs of a counting_semaphore; 0: none", 0, 0, 1},
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,

@@ -50,9 +50,16 @@ std::vector<slot_command> count_down_commands() {
     return {[](std::string& out, std::size_t i) { append_count_down(out, raw_name(i), i); }};
 }
 
+std::vector<slot_command> counting_commands(bool sharded) {
+    return {
+        [](std::string& out, std::size_t i) { append_take_permit(out, raw_name(i), i); },
+        [=](std::string& out, std::size_t i) { append_give_permit(out, raw_name(i), i, sharded); }};
+}
+
 raw_baseline::raw_baseline(const config& server, std::size_t depth,
-                           const std::vector<slot_command>& each)
+                           const std::vector<slot_command>& each, reply_counter replies)
     : socket_{server},
+      replies_{replies},
       depth_{depth},
       last_{(each.size() - 1) * depth},
       begun_(depth),

@@ -31,6 +31,8 @@ std::vector<slot_command> permit_commands(std::size_t permits, bool sharded);
 std::vector<slot_command> verdict_commands(const rate& allowed);
 /// A count-down of a latch.
 std::vector<slot_command> count_down_commands();
+/// One permit of a counting semaphore, and its release.
+std::vector<slot_command> counting_commands(bool sharded);
 
 /// What the server and one connection can do at best: the scripts of conch with the arguments that
 /// conch would send, encoded beforehand, in a sliding window. Each reply lets the next command of
@@ -38,8 +40,9 @@ std::vector<slot_command> count_down_commands();
 class raw_baseline {
 public:
     /// `depth` commands are under way at any time, each of another slot. conch has loaded their
-    /// scripts.
-    raw_baseline(const config& server, std::size_t depth, const std::vector<slot_command>& each);
+    /// scripts. `replies`: counts what answers them.
+    raw_baseline(const config& server, std::size_t depth, const std::vector<slot_command>& each,
+                 reply_counter replies = reply_counter{});
 
     /// Runs until the end, then until each slot has been through all its commands.
     slice run(const slice_length& length);

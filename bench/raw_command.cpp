@@ -83,13 +83,35 @@ void append_ask_rate(std::string& out, std::string_view name, const rate& allowe
                          std::to_string(window.count()), limit, "1"});
 }
 
+namespace {
+
+/// What tells one request of a counter from all others; `last`: behind the caller's number.
+std::string request_of(const std::string& key, std::size_t number, const char* last = "") {
+    return "conch_once:" + key + ":00000000-0000-4000-8000-" + std::string{fresh_number} + ':' +
+           std::to_string(number) + last;
+}
+
+}  // namespace
+
 void append_count_down(std::string& out, std::string_view name, std::size_t number) {
     const std::string key{name};
-    const std::string request = "conch_once:" + key + ":00000000-0000-4000-8000-" +
-                                std::string{fresh_number} + ':' + std::to_string(number);
     append_command(
-        out, {"EVALSHA", get_script(script_id::semaphore_change).sha1, "2", key, request, "60000",
-              "redisson_countdownlatch__channel__{" + key + '}', "publish", "count_down", "1"});
+        out,
+        {"EVALSHA", get_script(script_id::semaphore_change).sha1, "2", key, request_of(key, number),
+         "60000", "redisson_countdownlatch__channel__{" + key + '}', "publish", "count_down", "1"});
+}
+
+void append_take_permit(std::string& out, std::string_view name, std::size_t number) {
+    const std::string key{name};
+    append_command(out, {"EVALSHA", get_script(script_id::semaphore_acquire).sha1, "2", key,
+                         request_of(key, number, "0"), "60000", "take", "1"});
+}
+
+void append_give_permit(std::string& out, std::string_view name, std::size_t number, bool sharded) {
+    const std::string key{name};
+    append_command(out, {"EVALSHA", get_script(script_id::semaphore_change).sha1, "2", key,
+                         request_of(key, number, "1"), "60000", "redisson_sc:" + key,
+                         sharded ? "spublish" : "publish", "add", "1"});
 }
 
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,

@@ -43,6 +43,10 @@ inline constexpr std::string_view fresh_number = "#00000000000";
 /// Of a latch whose name has a hash tag; `number`: of who counts.
 void append_count_down(std::string& out, std::string_view name, std::size_t number);
 
+/// One permit of a counting semaphore whose name has a hash tag; `number`: of who takes it.
+void append_take_permit(std::string& out, std::string_view name, std::size_t number);
+void append_give_permit(std::string& out, std::string_view name, std::size_t number, bool sharded);
+
 /// Of locks whose fields are `field_of(first)` and the following ones.
 void append_renewal(std::string& out, std::span<const std::string> names, std::size_t first,
                     std::string_view lease_ms);

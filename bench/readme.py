@@ -67,7 +67,8 @@ ROWS = [
           optional=True)
       for title, file in (
           ('verdicts of rate limiters, by GCRA', 'calls-verdicts-128'),
-          ('count-downs of latches', 'calls-latch-128'))),
+          ('count-downs of latches', 'calls-latch-128'),
+          ('pairs of counting semaphores', 'calls-permits-128'))),
     *(Row(f'{title}, {p}', file, f'{p}_us', 'us', f'raw_{p}_us', f'ratio_{p}', optional=optional)
       for title, file, optional in (
           ('hand-off between two processes, on fixed CPUs', 'handoff', False),

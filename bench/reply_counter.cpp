@@ -9,8 +9,16 @@ namespace conch::bench {
 /// A string or a number: a reply, or the last one of an array, which is a reply.
 void reply_counter::ended(std::size_t& count) noexcept {
     state_ = state::type;
+    first_ = false;
     left_ -= left_ > 0 ? 1 : 0;
     count += left_ == 0 ? 1 : 0;
+}
+
+bool reply_counter::is_expected(char digit) const noexcept {
+    if (left_ > 0) {
+        return !first_ || digit == '1';
+    }
+    return state_ == state::length ? digit == '0' : digit >= least_ && digit <= most_;
 }
 
 std::size_t reply_counter::feed(std::string_view bytes) {
@@ -26,6 +34,7 @@ std::size_t reply_counter::feed(std::string_view bytes) {
             case state::size:
                 if (c == '\n') {
                     state_ = state::type;
+                    first_ = true;
                 } else if (c != '\r') {
                     left_ = 10 * left_ + static_cast<std::size_t>(c - '0');
                 }
@@ -36,9 +45,8 @@ std::size_t reply_counter::feed(std::string_view bytes) {
                     ended(count);
                 } else if (c == '\n') {
                     state_ = state::empty_line;
-                } else if (left_ == 0 && c != '\r' &&
-                           (c < '0' || c > (state_ == state::number ? most_ : '0'))) {
-                    throw std::runtime_error{"a lock of the raw limit is held elsewhere"};
+                } else if (c != '\r' && !is_expected(c)) {
+                    throw std::runtime_error{"what the raw limit asks for is taken elsewhere"};
                 }
                 break;
             case state::empty_line:

@@ -134,6 +134,7 @@ run uncontended-1-pinned uncontended --coroutines 1 --pin 1
 run permits-128 uncontended --coroutines 128 --permits 1
 run calls-verdicts-128 calls --coroutines 128
 run calls-latch-128 calls --coroutines 128 --latch 1
+run calls-permits-128 calls --coroutines 128 --permits 1
 for coroutines in 1 16 128 1024; do
     run "local-$coroutines" local --coroutines "$coroutines"
 done

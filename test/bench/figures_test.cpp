@@ -68,9 +68,14 @@ TEST(bench, uncontended_takes_permits_of_semaphores_that_it_sets_and_removes) {
 
 TEST(bench, calls_are_made_and_measured_on_both_sides) {
     const cli::private_redis server;
-    for (const char* of_latches : {"0", "1"}) {
-        const auto o = figures_of("calls", {"--latch", of_latches, "--redis", server.url()});
-        EXPECT_EQ(number(o, "latch"), *of_latches - '0');
+    struct {
+        const char *latch, *permits;
+    } const kinds[] = {{"0", "0"}, {"1", "0"}, {"0", "1"}};
+    for (const auto& k : kinds) {
+        const auto o = figures_of(
+            "calls", {"--latch", k.latch, "--permits", k.permits, "--redis", server.url()});
+        EXPECT_EQ(number(o, "latch"), *k.latch - '0');
+        EXPECT_EQ(number(o, "permits"), *k.permits - '0');
         expect_positive(o, {"calls_per_s", "raw_calls_per_s", "ratio", "p50_us", "raw_p50_us",
                             "cpu_us_per_call", "raw_cpu_us_per_call"});
         EXPECT_LE(number(o, "p50_us"), number(o, "p99_us"));
