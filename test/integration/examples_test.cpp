@@ -3,6 +3,8 @@
 #include "support/program.hpp"
 #include "support/redis_test.hpp"
 
+#include <boost/asio/ip/host_name.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -61,6 +63,17 @@ TEST_F(examples_test, deadlock) {
 TEST_F(examples_test, once) {
     EXPECT_EQ(output_of("once"), "reports under a fence\nhost 1 ran it\nhost 2: it is done\n");
     EXPECT_FALSE(raw.exists("report"));
+}
+
+TEST_F(examples_test, leader) {
+    program example{{std::string{EXAMPLES_FOLDER} + "/example_leader", url()}};
+    example.wait_for("leads under fence ");
+    example.wait_for("leader: " + boost::asio::ip::host_name() + "\n");
+    example.signal(SIGTERM);
+    const ended& end = example.finish();
+    EXPECT_EQ(end.status, 0);
+    EXPECT_TRUE(end.err.ends_with(": the client is closed\n")) << end.err;
+    EXPECT_FALSE(raw.exists("leader"));
 }
 
 TEST_F(examples_test, callbacks) {
