@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/lock_text.hpp"
 
+#include "cli/lock_entry.hpp"
 #include "cli/text.hpp"
 
 #include <boost/json/array.hpp>
@@ -9,12 +10,43 @@
 #include <utility>
 
 namespace conch::cli {
+namespace {
 
-boost::json::object json_of(std::string_view name, const lock_status& status) {
+std::string_view kind_text(lock_kind kind, const lock_status& s) {
+    switch (kind) {
+        case lock_kind::plain: return text_of(entry_kind::plain);
+        case lock_kind::fair:
+        case lock_kind::leader: return text_of(entry_kind::fair);
+        case lock_kind::semaphore: return text_of(entry_kind::semaphore);
+        case lock_kind::reader:
+        case lock_kind::writer:
+            return text_of(s.shared ? entry_kind::reading : entry_kind::writing);
+        case lock_kind::usual: break;
+    }
+    return text_of(entry_kind::mutex);
+}
+
+boost::json::array all_holders(const lock_status& status) {
+    boost::json::array holders;
+    for (std::string_view left = status.holder; !left.empty();) {
+        const std::size_t end = status.shared || status.permits ? left.find(' ') : left.npos;
+        boost::json::object holder;
+        holder["holder"] = valid_utf8(left.substr(0, end));
+        holders.push_back(std::move(holder));
+        left.remove_prefix(end == left.npos ? left.size() : end + 1);
+    }
+    return holders;
+}
+
+}  // namespace
+
+boost::json::object json_of(std::string_view name, lock_kind kind, const lock_status& status) {
     boost::json::object o;
     o["name"] = valid_utf8(name);
+    o["kind"] = std::string{kind_text(kind, status)};
     o["locked"] = status.locked;
     o["holder"] = valid_utf8(status.holder);
+    o["holders"] = all_holders(status);
     o["depth"] = status.depth;
     o["ttl_ms"] = nullptr;
     if (status.ttl) {
@@ -28,15 +60,6 @@ boost::json::object json_of(std::string_view name, const lock_status& status) {
 }
 
 void add_clients(boost::json::object& o, const lock_status& status) {
-    boost::json::array holders;
-    for (std::string_view left = status.holder; !left.empty();) {
-        const std::size_t end = status.shared || status.permits ? left.find(' ') : left.npos;
-        boost::json::object holder;
-        holder["holder"] = valid_utf8(left.substr(0, end));
-        holders.push_back(std::move(holder));
-        left.remove_prefix(end == left.npos ? left.size() : end + 1);
-    }
-    o["holders"] = std::move(holders);
     for (const char* const key : {"host", "pid", "address", "waiting"}) {
         o[key] = nullptr;
     }
@@ -63,9 +86,29 @@ std::string permits_of(const lock_status& status) {
     return std::to_string(status.depth) + " of " + std::to_string(*status.permits) + " permits";
 }
 
+std::string holders_of(const lock_status& status) {
+    constexpr std::size_t enough = 5 * 33;
+    const bool more = status.permits && status.holder.size() > enough;
+    return printable(status.holder.substr(0, more ? enough : status.holder.size())) +
+           (more ? "..." : "");
+}
+
 std::string ending_of(const lock_status& status) {
     return status.ttl ? "ends in " + short_time(*status.ttl) + " unless renewed"
                       : "never ends (no expiry)";
+}
+
+std::string state_of(std::string_view name, lock_kind kind, const lock_status& status) {
+    if (!status.locked && !status.permits) {
+        return freedom_of(name);
+    }
+    std::string text{kind_text(kind, status)};
+    text += status.permits ? ", " + permits_of(status) + " are out" : ", held by";
+    if (status.locked) {
+        text.append(status.permits ? ": " : " ").append(holders_of(status));
+        text.append(status.permits ? ", the next " : ", ").append(ending_of(status));
+    }
+    return text;
 }
 
 }  // namespace conch::cli

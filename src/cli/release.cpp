@@ -17,7 +17,7 @@ namespace po = boost::program_options;
 constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 struct thrown_out {
-    lock_status holder{};
+    lock_status before{};
     bool done = false;
 };
 
@@ -26,7 +26,7 @@ boost::asio::awaitable<void> throw_out(one_lock& the, thrown_out& result) {
     if (ask_error) {
         throw the.failure(ask_error);
     }
-    result.holder = std::move(before);
+    result.before = std::move(before);
     const auto [ec, done] = co_await the.lock.async_force_unlock(as_result);
     if (ec) {
         throw the.failure(ec);
@@ -70,11 +70,8 @@ int release(const word_list& words) {
         return exit_code::failure;
     }
     std::cout << printable(name) << ": released";
-    if (result.holder.permits) {
-        std::cout << "; " << permits_of(result.holder) << " were out";
-    } else if (result.holder.locked) {
-        std::cout << "; it was held by " << printable(result.holder.holder) << " ("
-                  << ending_of(result.holder) << ')';
+    if (result.before.locked) {
+        std::cout << "; before: " << state_of(name, server.kind, result.before);
     }
     std::cout << '\n';
     return exit_code::ok;

@@ -39,27 +39,6 @@ std::string waiting(const lock_status& s) {
     return "  waiting " + std::to_string(n) + (n == 1 ? " client\n" : " clients\n");
 }
 
-std::string_view kind_text(lock_kind kind, const lock_status& s) {
-    switch (kind) {
-        case lock_kind::plain: return text_of(entry_kind::plain);
-        case lock_kind::fair:
-        case lock_kind::leader: return text_of(entry_kind::fair);
-        case lock_kind::semaphore: return text_of(entry_kind::semaphore);
-        case lock_kind::reader:
-        case lock_kind::writer:
-            return text_of(s.shared ? entry_kind::reading : entry_kind::writing);
-        case lock_kind::usual: break;
-    }
-    return text_of(entry_kind::mutex);
-}
-
-/// Of permits that are out, some.
-std::string holder_of(const lock_status& s) {
-    constexpr std::size_t enough = 5 * 33;
-    const bool more = s.permits && s.holder.size() > enough;
-    return printable(s.holder.substr(0, more ? enough : s.holder.size())) + (more ? "..." : "");
-}
-
 void print_text(const std::string& name, const lock_status& s) {
     std::cout << printable(name) << ": "
               << (s.permits   ? permits_of(s) + " are out"
@@ -68,7 +47,7 @@ void print_text(const std::string& name, const lock_status& s) {
                               : "locked")
               << '\n';
     if (s.locked) {
-        std::cout << (s.permits ? "  ids     " : "  holder  ") << holder_of(s) << '\n'
+        std::cout << (s.permits ? "  ids     " : "  holder  ") << holders_of(s) << '\n'
                   << place_of(s);
         if (!s.permits) {
             std::cout << "  depth   " << s.depth << '\n';
@@ -138,9 +117,8 @@ int status(const word_list& words) {
     if (other && values.count("json") == 0) {
         std::cout << whole_text(*other, other_clients_known);
     } else if (values.count("json") != 0) {
-        boost::json::object o = other ? json_of(*other) : json_of(name, answer);
+        boost::json::object o = other ? json_of(*other) : json_of(name, server.kind, answer);
         if (!other) {
-            o["kind"] = std::string{kind_text(server.kind, answer)};
             add_clients(o, answer);
         }
         std::cout << printable_json(boost::json::serialize(o)) << '\n';

@@ -150,7 +150,7 @@ void watcher::show_change(error_code ec, const lock_status& now, duration former
             o["name"] = valid_utf8(plan_.name);
             o["error"] = valid_utf8(the_.failure(ec).what());
         } else {
-            for (auto& member : json_of(plan_.name, now)) {
+            for (auto& member : json_of(plan_.name, plan_.server.kind, now)) {
                 o[member.key()] = member.value();
             }
         }
@@ -158,16 +158,8 @@ void watcher::show_change(error_code ec, const lock_status& now, duration former
         return;
     }
     std::cout << (live_ ? "\r\033[K" : "") << time_text("%Y-%m-%d %H:%M:%SZ ")
-              << printable(plan_.name) << ": ";
-    if (ec) {
-        std::cout << the_.failure(ec).what();
-    } else if (now.permits) {
-        std::cout << permits_of(now) << " are out";
-    } else if (now.locked) {
-        std::cout << "held by " << printable(now.holder) << ", " << ending_of(now);
-    } else {
-        std::cout << freedom_of(plan_.name);
-    }
+              << printable(plan_.name) << ": "
+              << (ec ? the_.failure(ec).what() : state_of(plan_.name, plan_.server.kind, now));
     if (!holder_.empty() && !ec && !now.permits && now.holder != holder_) {
         std::cout << " (before: " << printable(holder_) << ", seen for " << short_time(former)
                   << ')';
@@ -204,8 +196,8 @@ int watch(const word_list& words) {
             << options
             << "\nAsks four times a second, so a shorter hold may be missed. How long somebody has "
                "held the\nlock is counted from when this command first saw it.\n"
-               "JSON: time, name, locked, holder, depth, ttl_ms (null: none), fence; or time, "
-               "name, error.\n"
+               "JSON: time, name, kind, locked, holder, holders, depth, ttl_ms (null: none), "
+               "fence, of a\nsemaphore permits; or time, name, error.\n"
                "Exit status: 0 after N lines, 128+N ended by signal N (130: Ctrl-C), 64 wrong "
                "command line,\n69 no Redis, or the key is no lock, 74 the output can't be "
                "written.\n";

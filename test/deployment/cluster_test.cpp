@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Locks in a cluster that is well: in every shard, at its master, woken by its messages.
 #include "deployment/cluster_test.hpp"
+#include "support/rate_algorithms.hpp"
 #include "support/rights.hpp"
 
 #include <string>
@@ -120,18 +121,20 @@ TEST_F(cluster_locks, slow_status_and_force_reach_every_shard) {
 
 TEST_F(cluster_locks, slow_rate_limits_are_shared_in_every_shard) {
     run([&]() -> asio::awaitable<void> {
-        for (const std::string& name : names("limit")) {
-            const rate two{.limit = 2, .window = 60s};
-            const rate_limiter of_a{a, name, two};
-            const rate_limiter of_b{b, name, two};
-            const rate_verdict first = co_await of_a.async_try_acquire();
-            const rate_verdict second = co_await of_b.async_try_acquire();
-            const rate_verdict third = co_await of_a.async_try_acquire();
-            EXPECT_TRUE(first.allowed);
-            EXPECT_TRUE(second.allowed);
-            EXPECT_FALSE(third.allowed);
-            EXPECT_EQ(third.count, 2u);
-            EXPECT_TRUE(group.raw_at(name).exists(name));
+        for (const rate_algorithm algorithm : rate_algorithms) {
+            for (const std::string& name : names(name_of(algorithm))) {
+                const rate two{.limit = 2, .window = 60s};
+                const rate_limiter of_a{a, name, two, algorithm};
+                const rate_limiter of_b{b, name, two, algorithm};
+                const rate_verdict first = co_await of_a.async_try_acquire();
+                const rate_verdict second = co_await of_b.async_try_acquire();
+                const rate_verdict third = co_await of_a.async_try_acquire();
+                EXPECT_TRUE(first.allowed) << name;
+                EXPECT_TRUE(second.allowed) << name;
+                EXPECT_FALSE(third.allowed) << name;
+                EXPECT_EQ(third.count, 2u) << name;
+                EXPECT_TRUE(group.raw_at(name).exists(name));
+            }
         }
     });
 }

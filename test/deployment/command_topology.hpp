@@ -107,7 +107,7 @@ private:
         watcher.wait_for("lock: free\n");
         program holder{conch({"run", "lock", "--", "sh", "-c", "echo in; exec cat"}), here()};
         holder.wait_for("in\n");
-        watcher.wait_for("lock: held by ");
+        watcher.wait_for("lock: mutex, held by ");
         holder.end_input();
         const ended& end = watcher.finish();
         EXPECT_EQ(end.status, 0) << testing::PrintToString(end);

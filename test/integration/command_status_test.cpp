@@ -192,7 +192,7 @@ TEST_F(release_command_test, with_force_it_tells_who_was_thrown_out) {
     const ended end = to_end({"release", "--force", "lock"});
     EXPECT_EQ(end.status, 0);
     expect_one_line(end.out);
-    expect_in(holder, end.out);
+    expect_in("lock: released; before: mutex, held by " + holder + ", ends in ", end.out);
     EXPECT_FALSE(raw.exists("lock"));
 }
 
@@ -214,7 +214,7 @@ TEST_F(watch_command_test, each_change_is_a_line) {
     p.wait_for("lock: free\n");
     take_as_stranger(raw, "lock");
     const std::string holder = raw.hgetall("lock").begin()->first;
-    p.wait_for("lock: held by " + holder + ", ends in ");
+    p.wait_for("lock: mutex, held by " + holder + ", ends in ");
     redisson_release(raw, "lock");
     const ended& end = p.finish();
     EXPECT_EQ(end.status, 0);
@@ -240,7 +240,10 @@ TEST_F(watch_command_test, lines_in_json) {
     take_as_stranger(raw, "lock");
     auto o = parsed(to_end({"watch", "--json", "--count", "1", "lock"}));
     EXPECT_EQ(o.at("time").as_string().size(), std::string_view{"2000-01-01T00:00:00Z"}.size());
-    EXPECT_EQ(o.at("holder").as_string(), raw.hgetall("lock").begin()->first);
+    const std::string holder = raw.hgetall("lock").begin()->first;
+    EXPECT_EQ(o.at("kind"), "mutex");
+    EXPECT_EQ(o.at("holder"), holder.c_str());
+    EXPECT_EQ(o.at("holders"), (boost::json::array{{{"holder", holder}}}));
     EXPECT_TRUE(o.at("locked").as_bool());
 }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch hold`, `conch watch` and `conch release`: each kind of lock, and all its holders.
+#include "support/command_fixture.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <deque>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+struct kind_row {
+    const char* kind;  ///< as it is told; the name of the lock too
+    words taken;       ///< the options of its first holder
+    const char* asked;
+};
+
+const std::vector<kind_row> kinds{{"fair", {"--fair"}, "--fair"},
+                                  {"rw read", {"--shared"}, "--rw"},
+                                  {"rw write", {"--rw"}, "--rw"},
+                                  {"semaphore", {"--at-most", "1"}, "--semaphore"},
+                                  {"plain", {"--plain"}, "--plain"}};
+
+class kinds_command_test : public command_fixture {
+protected:
+    static words conch_of(words all, const words& options, const std::string& name) {
+        all.insert(all.end(), options.begin(), options.end());
+        all.emplace_back(name);
+        return conch(all);
+    }
+    static words run_of(const words& options, const std::string& name) {
+        words all = conch_of({"run"}, options, name);
+        all.insert(all.end(), until_end_of_input.begin(), until_end_of_input.end());
+        return all;
+    }
+    boost::json::object told(const words& command) const {
+        const ended end = to_end(command);
+        EXPECT_EQ(end.status, 0) << end.err;
+        expect_one_line(end.out);
+        return boost::json::parse(end.out).as_object();
+    }
+    boost::json::object watched(const kind_row& k) const {
+        return told({"watch", "--json", "--count", "1", k.asked, k.kind});
+    }
+    static words holders_in(const boost::json::object& o) {
+        words all;
+        for (const auto& one : o.at("holders").as_array()) {
+            all.emplace_back(one.at("holder").as_string());
+        }
+        return all;
+    }
+};
+
+TEST_F(kinds_command_test, hold_takes_and_watch_tells_each) {
+    for (const kind_row& k : kinds) {
+        SCOPED_TRACE(k.kind);
+        const std::string held = "held " + std::string{k.kind} + '\n';
+        program holder{conch_of({"hold"}, k.taken, k.kind), here()};
+        holder.wait_for(held);
+        program waiter{conch_of({"hold"}, {k.asked}, k.kind), here()};
+        if (std::string_view{k.kind} != "plain") {  // `who` goes by the keys, not by an option
+            EXPECT_TRUE(run_until(
+                io, [&] { return told({"who", "--json", k.kind}).at("kind") == k.kind; }));
+        }
+        const auto seen = watched(k);
+        EXPECT_EQ(seen.at("kind"), k.kind);
+        EXPECT_EQ(holders_in(seen).size(), 1u);
+        holder.end_input();
+        EXPECT_EQ(holder.finish().status, 0);
+        waiter.wait_for(held);
+        EXPECT_NE(holders_in(watched(k)), holders_in(seen));
+        waiter.end_input();
+        EXPECT_EQ(waiter.finish().status, 0);
+    }
+}
+
+TEST_F(kinds_command_test, release_takes_each_away_and_tells_it) {
+    std::deque<program> all;  // at once: each hears of it with its next renewal
+    for (const kind_row& k : kinds) {
+        SCOPED_TRACE(k.kind);
+        words options = k.taken;
+        options.insert(options.end(), {"--lease", "6"});
+        all.emplace_back(run_of(options, k.kind), here()).wait_for("in\n");
+        const words before = holders_in(watched(k));
+        ASSERT_EQ(before.size(), 1u);
+        const ended end = to_end({"release", "--force", k.asked, k.kind});
+        EXPECT_EQ(end.status, 0) << end.err;
+        expect_in(": released; before: " + std::string{k.kind} + ", ", end.out);
+        expect_in(before[0], end.out);
+        EXPECT_EQ(to_end({"release", "--force", k.asked, k.kind}).status, 1);
+    }
+    for (program& p : all) {
+        EXPECT_EQ(p.finish().status, 75) << p.finish().err;
+    }
+}
+
+TEST_F(kinds_command_test, watch_and_release_tell_all_holders) {
+    for (const kind_row& k : {kind_row{"rw read", {"--shared"}, "--rw"},
+                              kind_row{"semaphore", {"--at-most", "2"}, "--semaphore"}}) {
+        SCOPED_TRACE(k.kind);
+        program one{run_of(k.taken, k.kind), here()};
+        one.wait_for("in\n");
+        program two{run_of(k.taken, k.kind), here()};
+        two.wait_for("in\n");
+        const words both = holders_in(watched(k));
+        EXPECT_EQ(both.size(), 2u);
+        const ended watch = to_end({"watch", "--count", "1", k.asked, k.kind});
+        const ended release = to_end({"release", "--force", k.asked, k.kind});
+        for (const std::string& holder : both) {
+            expect_in(holder, watch.out);
+            expect_in(holder, release.out);
+        }
+    }
+}
+
+}  // namespace
