@@ -142,7 +142,7 @@ TEST_F(lead_command_test, who_was_killed_is_followed) {
 }
 
 TEST_F(lead_command_test, the_group_of_who_was_stopped_ends_before_another_leads) {
-    program one{run_words({"--lead", "--lease", "2"}, with_stubborn_child(told_)), here()};
+    program one{run_words({"--lead", "--lease", "6"}, with_stubborn_child(told_)), here()};
     expect_lead(one);
     program another{run_words({"--lead"}, leads), here()};
     EXPECT_TRUE(waits());
