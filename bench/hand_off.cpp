@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,8 +88,9 @@ private:
 /// One process, by hand.
 class raw_player {
 public:
-    raw_player(const direct_access& to, pass_log& log, std::size_t me, wire_end& other)
-        : log_{log},
+    raw_player(const direct_access& to, bool fair, pass_log& log, std::size_t me, wire_end& other)
+        : fair_{fair},
+          log_{log},
           me_{me},
           times_{me},
           other_{other},
@@ -101,8 +103,13 @@ public:
         append_command(subscribe, {to.sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel(me)});
         messages_.send(subscribe);
         messages_.receive(buffer_);
-        append_acquire(acquire_, name(), field_of(me));
-        append_release(release_, name(), field_of(me), channel(1 - me), to.sharded);
+        if (fair) {
+            append_stand_in_line(acquire_, name(), field_of(me));
+            append_pass_on(release_, name(), field_of(me), to.sharded);
+        } else {
+            append_acquire(acquire_, name(), field_of(me));
+            append_release(release_, name(), field_of(me), channel(1 - me), to.sharded);
+        }
     }
 
     void run(const pass_order& o) {
@@ -120,35 +127,61 @@ public:
                 ask(release_);
                 (void)other_.receive<bell>();
             } else {
-                messages_.receive(buffer_);
-                p.told = steady::now();
-                ask(acquire_);
-                p.granted = steady::now();
-                p.by_message = true;
+                fair_ ? get_in_line(p) : get(p);
                 other_.send(bell{true});
             }
         }
         if (o.count % 2 == me_) {
             ask(release_);
-            return;
+        } else if (!fair_) {
+            messages_.receive(buffer_);  // of the last release
         }
-        messages_.receive(buffer_);  // of the last release
     }
 
 private:
-    static std::string name() { return std::string{tag} + ":raw-hand-off"; }
+    static std::string name() { return '{' + std::string{tag} + ":raw-hand-off}"; }
 
     // Each has its own, so that nobody is told of its own release.
-    static std::string channel(std::size_t of) { return channel_of(name()) + std::to_string(of); }
+    std::string channel(std::size_t of) const {
+        return channel_of(name()) + (fair_ ? ':' + field_of(of) : std::to_string(of));
+    }
 
-    void ask(std::string_view command) {
+    void get(pass& p) {
+        messages_.receive(buffer_);
+        p.told = steady::now();
+        ask(acquire_);
+        p.granted = steady::now();
+        p.by_message = true;
+    }
+
+    // Its releaser looks first whether anybody hears.
+    void get_in_line(pass& p) {
+        p.by_message = ask(acquire_) == ':';
+        std::string heard;
+        while (p.by_message && heard.find("0:30000:1") == heard.npos) {
+            heard.append(buffer_.data(), messages_.receive(buffer_));
+        }
+        p.told = p.granted = steady::now();
+    }
+
+    /// Returns what the answer begins with.
+    char ask(std::string_view command) {
         commands_.send(command);
+        if (fair_) {
+            commands_.receive(buffer_);
+            if (buffer_.front() == '-') {
+                throw std::runtime_error{std::string{buffer_.data(), buffer_.size()}};
+            }
+            return buffer_.front();
+        }
         for (std::size_t replies = 0; replies == 0;) {
             const std::size_t n = commands_.receive(buffer_);
             replies = replies_.feed({buffer_.data(), n});
         }
+        return buffer_.front();
     }
 
+    const bool fair_;
     pass_log& log_;
     std::size_t me_;
     hold_times times_;
@@ -177,9 +210,9 @@ void pass_through_conch(const config& server, bool fair, pass_log& log, std::siz
     obey(player, parent);
 }
 
-void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent,
-                  wire_end& other) {
-    raw_player player{to, log, me, other};
+void pass_by_hand(const direct_access& to, bool fair, pass_log& log, std::size_t me,
+                  wire_end& parent, wire_end& other) {
+    raw_player player{to, fair, log, me, other};
     obey(player, parent);
 }
 

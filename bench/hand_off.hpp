@@ -64,9 +64,9 @@ void pass_through_conch(const config& server, bool fair, pass_log& log, std::siz
                         wire_end& parent, wire_end& other);
 
 /// The same with two blocking sockets in each process, one of which is subscribed: the release
-/// script, the message, and the acquire script, encoded beforehand.
-void pass_by_hand(const direct_access& to, pass_log& log, std::size_t me, wire_end& parent,
-                  wire_end& other);
+/// script, the message, and, unless the lock is fair, the acquire script, encoded beforehand.
+void pass_by_hand(const direct_access& to, bool fair, pass_log& log, std::size_t me,
+                  wire_end& parent, wire_end& other);
 
 }  // namespace conch::bench
 

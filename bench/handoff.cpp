@@ -100,7 +100,10 @@ report run(const server_choice& where, const arguments& how) {
     std::optional<pair_of_processes> raw;
     own.play(o);
     if (servers.direct()) {
-        raw.emplace(*servers.direct(), pinned, &pass_by_hand);
+        const auto pass_raw = [fair](const direct_access& to, auto&&... rest) {
+            pass_by_hand(to, fair, rest...);
+        };
+        raw.emplace(*servers.direct(), pinned, pass_raw);
         raw->play(o);
     }
     round_trips trips{servers};
@@ -151,6 +154,7 @@ sub_command handoff_command() {
         "Two processes pass a lock to and fro. A pass lasts from the start of the unlock in one\n"
         "to the grant in the other, which waits. The limit: two processes with blocking sockets,\n"
         "one to its own subscription; the release script, its message, then the acquire script.\n"
+        "A fair lock comes with the message, and needs no acquire script.\n"
         "Who unlocked waits for the other's word, not for the lock: it would win the race.\n"
         "\n"
         "With --pin 1 a server that it starts is kept on the first CPU, the processes on the\n"
@@ -167,9 +171,7 @@ sub_command handoff_command() {
         "raw_message_p50_us   the first part of the limit: until the message has come; the\n"
         "                     rest is one script's round trip\n"
         "ratio_p50, ratio_p99 of the two, in one round\n"
-        "message_ratio_p50    p50_us / raw_message_p50_us, in one round: a fair lock comes with "
-        "the\n"
-        "                     message, and needs no script of its waiter\n"
+        "message_ratio_p50    p50_us / raw_message_p50_us, in one round\n"
         "round_trips_per_pass script calls and other commands for the lock, of both, as all\n"
         "                     servers count them\n"
         "by_message           share of the passes of conch that count: a message ended the\n"

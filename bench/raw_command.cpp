@@ -50,6 +50,21 @@ void append_release(std::string& out, std::string_view name, std::string_view fi
     append_command(out, words);
 }
 
+void append_stand_in_line(std::string& out, std::string_view name, std::string_view field) {
+    const std::string key{name};
+    append_command(out, {"EVALSHA", get_script(script_id::fair_acquire).sha1, "4", key,
+                         "redisson_lock_queue:" + key, "redisson_lock_timeout:" + key,
+                         "conch_fair_lease:" + key, field, "30000", "0", "3000", "1"});
+}
+
+void append_pass_on(std::string& out, std::string_view name, std::string_view field, bool sharded) {
+    const std::string key{name};
+    append_command(out, {"EVALSHA", get_script(script_id::fair_release).sha1, "5", key,
+                         "redisson_lock_queue:" + key, "redisson_lock_timeout:" + key,
+                         "conch_fair_lease:" + key, "redisson_lock_token:" + key, field,
+                         channel_of(name) + ':', sharded ? "spublish" : "publish"});
+}
+
 namespace {
 
 /// What the ids of its permits begin with: 14 bytes.

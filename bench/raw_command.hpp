@@ -28,6 +28,11 @@ void append_acquire(std::string& out, std::string_view name, std::string_view fi
 void append_release(std::string& out, std::string_view name, std::string_view field,
                     std::string_view channel, bool sharded = false);
 
+/// Of a fair lock whose name has a hash tag: takes it, or a place in line for 3 s.
+void append_stand_in_line(std::string& out, std::string_view name, std::string_view field);
+/// Releases it to the first in line.
+void append_pass_on(std::string& out, std::string_view name, std::string_view field, bool sharded);
+
 /// Of a semaphore whose name has a hash tag; `number`: of the acquisition.
 void append_take_permits(std::string& out, std::string_view name, std::size_t number,
                          std::size_t permits, bool sharded);
