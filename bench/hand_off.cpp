@@ -139,7 +139,7 @@ public:
     }
 
 private:
-    static std::string name() { return '{' + std::string{tag} + ":raw-hand-off}"; }
+    static std::string name() { return std::string{tag} + ":raw-hand-off"; }
 
     // Each has its own, so that nobody is told of its own release.
     std::string channel(std::size_t of) const {
