@@ -22,13 +22,14 @@
 -- was given it. A repeated run sets the TTL again, never to less, and gives the same token. Who is
 -- in line keeps its place.
 @fair_queue@
-look_at_line()
+if line then
+    look_at_line()
+end
 local left = redis.call('pttl', KEYS[1])
-local lease = tonumber(ARGV[2])
 local token_ttl = KEYS[5] and ARGV[3]
 if left ~= -2 then
     if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
-        return give(ARGV[1], math.max(lease, left), token_ttl, true)
+        return give(ARGV[1], whole(math.max(tonumber(ARGV[2]), left)), token_ttl, true)
     end
     local all = redis.call('hlen', KEYS[1]) == 1 and redis.call('hgetall', KEYS[1]) or { '', '' }
     if not string.match(all[2], '^[1-9]%d*$') or
@@ -38,8 +39,10 @@ if left ~= -2 then
 end
 local first, _, last = first_in_line()
 if left == -2 and (not first or first == ARGV[1]) then
-    local token = give(ARGV[1], lease, token_ttl)
-    keep_line()
+    local token = give(ARGV[1], ARGV[2], token_ttl)
+    if line then
+        keep_line()
+    end
     if ARGV[6] and type(token) == 'string' then
         tell(ARGV[7], ARGV[6], '0')
     end

@@ -29,41 +29,44 @@ local held = redis.call('hdel', KEYS[1], ARGV[1])
 local function told(field, message)
     return tell(ARGV[3], ARGV[2] .. field, message)
 end
+-- Who holds the lock is not in line.
 local function pass_on()
-    if redis.call('zscore', KEYS[3], ARGV[1]) or
-        redis.call('hexists', KEYS[4], ARGV[1]) == 1 then
+    if held == 0 then
         leave(ARGV[1])
     end
-    local clients = 0
+    if redis.call('zcard', KEYS[3]) == 0 then
+        look_at_line()
+        keep_line()
+        return 0
+    end
+    local first, wish, last
     if redis.call('exists', KEYS[1]) == 0 then
-        local first, wish, last = first_in_line()
-        local message = '0'
-        if wish then
-            local lease, try, token_ttl = string.match(wish, '^(%d+):%d+:(%d+):?(%d*)$')
-            lease = tonumber(lease)
-            local hears = told(first, '0:0') > 0
-            if not hears then
-                lease = math.min(lease, last - now)
-            end
-            local token = give(first, lease, token_ttl ~= '' and token_ttl)
-            if type(token) == 'string' then
-                message = (token ~= '' and token or '0') .. ':' .. whole(lease) .. ':' .. try
-                local next_one = not hears and first_in_line()
-                if next_one then
-                    told(next_one, '0')
-                end
-            end
+        first, wish, last = first_in_line()
+    end
+    if not first then
+        return 0
+    end
+    local message = '0'
+    if wish then
+        local lease, try, token_ttl = string.match(wish, '^(%d+):%d+:(%d+):?(%d*)$')
+        local hears = told(first, '0:0') > 0
+        if not hears then
+            lease = whole(math.min(tonumber(lease), last - now))
         end
-        if first then
-            clients = told(first, message)
+        local token = give(first, lease, token_ttl ~= '' and token_ttl)
+        if type(token) == 'string' then
+            message = (token ~= '' and token or '0') .. ':' .. lease .. ':' .. try
+            local next_one = not hears and first_in_line()
+            if next_one then
+                told(next_one, '0')
+            end
         end
     end
-    return clients
+    return told(first, message)
 end
-local done, clients = false, 0
-if pcall(look_at_line) then
+local done, clients = true, 0
+if line then
     done, clients = pcall(pass_on)
-    keep_line()
 end
 if ARGV[4] then
     told(ARGV[4], '0')
