@@ -90,8 +90,9 @@ public:
     auto operator()(Args&&... args) const
         -> boost::asio::awaitable<impl::call_result<Fn, Args...>> {
         mutex m = mutexes_.named(name_of(std::as_const(args)...));  // before they are moved
+        impl::section_terms terms = impl::section_guard::called_here(m, terms_);
         return impl::run_locked_section<impl::call_result<Fn, Args...>>(
-            std::move(m), terms_, impl::bind_call(fn_, std::forward<Args>(args)...));
+            std::move(m), std::move(terms), impl::bind_call(fn_, std::forward<Args>(args)...));
     }
 
 private:

@@ -48,7 +48,7 @@ auto with_lock(const mutex& m, const lock_options& options, Body&& body) {
                   "co_await with_lock(m, options, body); or std::ref(body) if it can't be copied");
     using result = impl::section_result<std::decay_t<Body>>;
     return impl::run_locked_section<result>(
-        m, impl::section_terms{options, nullptr, false},
+        m, impl::section_guard::called_here(m, {options, nullptr, false}),
         std::make_unique<impl::typed_body<result, std::decay_t<Body>>>(std::forward<Body>(body)));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <conch/impl/operation.hpp>
 
+#include "api/acting_for.hpp"
 #include "core/hold_view.hpp"
 #include "core/recycling.hpp"
 #include "core/time.hpp"
@@ -11,6 +12,7 @@
 #include <boost/asio/system_executor.hpp>
 
 #include <new>
+#include <utility>
 
 namespace conch::impl {
 namespace {
@@ -29,19 +31,28 @@ bool ends_hold(const operation& op) noexcept {
            (&op.what == &request::leave && core::lease_is_good(op.options.amount(), false));
 }
 
+thread_local const caller_context* acts_for = nullptr;
+
 // This is its thread; what begins the acquire may run on another one.
 void note_caller(operation& op) noexcept {
-    if (op.core) {
-        observer* const o = op.core->told();
-        if (o && !op.core->inherited()) {
-            if (caller_context c = o->caller_context()) {
-                op.caller.reset(new (std::nothrow) caller_context{std::move(c)});
-            }
-        }
+    if (caller_context c = acts_for ? *acts_for : present_caller(op.core)) {
+        op.caller.reset(new (std::nothrow) caller_context{std::move(c)});
     }
 }
 
 }  // namespace
+
+caller_context present_caller(const core_ptr& core) noexcept {
+    observer* const o = core ? core->told() : nullptr;
+    return o && !core->inherited() ? o->caller_context() : nullptr;
+}
+
+acting_for::acting_for(caller_context caller) noexcept
+    : caller_{std::move(caller)}, before_{acts_for} {
+    acts_for = &caller_;
+}
+
+acting_for::~acting_for() { acts_for = before_; }
 
 context_use::context_use(const core_ptr& core) noexcept
     : core_{core && core->enter_context() ? core : nullptr} {}

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "api/acting_for.hpp"
+
 #include <conch/guarded.hpp>
 #include <conch/impl/section_guard.hpp>
 
@@ -87,8 +89,16 @@ private:
 section_guard::section_guard(const mutex& m, section_terms terms, const asio::any_io_executor& ex)
     : strand_{asio::make_strand(ex)}, mutex_{m}, terms_{std::move(terms)} {}
 
+section_terms section_guard::called_here(const mutex& m, section_terms terms) {
+    terms.caller = present_caller(m.core_);
+    return terms;
+}
+
 void section_guard::start(asio::cancellation_slot callers) {
     began_at_ = clock::now();
+    if (!terms_.caller) {
+        terms_ = called_here(mutex_, std::move(terms_));
+    }
     const auto self = shared_from_this();
     if (callers.is_connected()) {
         callers.emplace<on_cancel>(self);
@@ -101,6 +111,7 @@ void section_guard::acquire() {
         complete(std::make_exception_ptr(system_error{asio::error::operation_aborted}));
         return;
     }
+    const acting_for caller{std::exchange(terms_.caller, nullptr)};
     mutex_.async_lock(
         terms_.lock,
         asio::bind_cancellation_slot(

@@ -2,8 +2,11 @@
 // Observer and log on a real client: what they may do in a call, and what they never get to see.
 #include "support/redis_test.hpp"
 
+#include <conch/guarded.hpp>
+#include <conch/leader.hpp>
 #include <conch/metrics.hpp>
 #include <conch/observer.hpp>
+#include <conch/once.hpp>
 
 #include <functional>
 #include <memory>
@@ -95,6 +98,63 @@ TEST_F(observer_test, knows_the_caller_of_a_wait_from_its_call_to_its_answer) {
     ASSERT_TRUE(run_until(io, [&] { return granted; }));
     EXPECT_EQ(callers->callers, (std::vector<std::thread::id>{there, there}));
     EXPECT_EQ(callers->context.use_count(), 1) << "it is kept for longer than the wait";
+}
+
+// What takes a lock for a body acquires it on a strand, when the caller has gone on.
+TEST_F(observer_test, knows_the_caller_of_whatever_runs_a_body_under_a_lock) {
+    const auto callers = std::make_shared<caller_observer>();
+    config c = settings();
+    c.observer = callers;
+    client redis{io, c};
+    const mutex m{redis, "lock"};
+    const once job{redis, "job", {.period = 1h}};
+    const leader lead{redis, "lead"};
+    int ended = 0;
+    const auto done = [&](const std::exception_ptr& e, auto&&...) { ended += e ? 0 : 1; };
+    const auto body = [](hold&) -> asio::awaitable<void> { co_return; };
+    auto update = guarded(redis, "update", []() -> asio::awaitable<void> { co_return; });
+    const auto start = [&](asio::awaitable<void> a) { asio::co_spawn(io, std::move(a), done); };
+    const std::vector<std::function<void()>> all{
+        [&] { start(with_lock(m, body)); },
+        [&] { start(update()); },
+        [&] { job.async_run(body, done); },
+        [&] { lead.async_lead(body, done); },
+    };
+    for (const auto& begin : all) {
+        callers->callers.clear();
+        std::thread caller{begin};
+        const std::thread::id there = caller.get_id();
+        caller.join();
+        const int before = ended;
+        ASSERT_TRUE(run_until(io, [&] { return ended == before + 1; }));
+        EXPECT_EQ(callers->callers, (std::vector<std::thread::id>{there, there}))
+            << &begin - all.data();
+    }
+}
+
+TEST_F(observer_test, the_later_campaigns_of_a_leader_have_no_caller) {
+    const auto callers = std::make_shared<caller_observer>();
+    config c = settings();
+    c.observer = callers;
+    client redis{io, c};
+    const leader lead{redis, "lead"};
+    int terms = 0;
+    bool ended = false;
+    lead.async_lead(
+        {.lease = 1s, .again = true},
+        [&]() -> asio::awaitable<void> {
+            if (++terms == 1) {
+                raw.must({"DEL", "lead"});
+                asio::steady_timer forever{io, asio::steady_timer::time_point::max()};
+                co_await forever.async_wait(asio::use_awaitable);
+            }
+        },
+        [&](const std::exception_ptr&) { ended = true; });
+    ASSERT_TRUE(run_until(io, [&] { return ended; }));
+    EXPECT_EQ(terms, 2);
+    const std::thread::id here = std::this_thread::get_id();
+    const std::thread::id none{};
+    EXPECT_EQ(callers->callers, (std::vector<std::thread::id>{here, here, none, none}));
 }
 
 TEST_F(observer_test, is_not_asked_for_a_caller_that_no_wait_would_know) {

@@ -23,6 +23,7 @@ struct section_terms {
     std::shared_ptr<const std::string> busy{};  ///< if set: the words of the `busy_error`
     bool keeps_lease = false;                   ///< detach, don't release
     bool again = false;  ///< after a loss, or a server that was away: from the beginning
+    std::shared_ptr<const void> caller{};  ///< `observer::caller_context`, for the first acquire
 };
 
 /// Acquires, starts the body, stops it if the hold is lost, releases, completes. All on one strand.
@@ -30,6 +31,9 @@ class section_guard : public std::enable_shared_from_this<section_guard> {
 public:
     section_guard(const section_guard&) = delete;
     section_guard& operator=(const section_guard&) = delete;
+
+    /// The terms of who calls on this thread now; without it, of who calls `start`.
+    static section_terms called_here(const mutex& m, section_terms terms);
 
     /// Begins, and listens to the caller's cancellation.
     void start(boost::asio::cancellation_slot callers);
