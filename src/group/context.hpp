@@ -12,11 +12,16 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 namespace conch::group {
+
+/// What a group knows by the time alone: it waits so long for its members to tell first, which know
+/// why.
+inline constexpr duration members_first = std::chrono::milliseconds{1};
 
 class holding;
 class members;

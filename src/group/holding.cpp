@@ -11,9 +11,6 @@
 namespace conch::group {
 namespace {
 
-/// For the members to tell first, which know why.
-constexpr duration tolerance = std::chrono::milliseconds{1};
-
 /// Counts who confirms it; those who join later are asked for as much.
 class extension final : public tally {
 public:
@@ -46,13 +43,7 @@ holding::holding(context& ctx, const lock_options& options)
 holding::~holding() = default;
 
 duration holding::remaining(std::size_t member) const noexcept {
-    const time_point end = std::min(impl::end_of(*view_->parts[member]), most());
-    return std::max(end - ctx_.now, duration::zero());
-}
-
-duration holding::beyond(std::size_t member) const noexcept {
-    const time_point end = impl::end_of(*view_->parts[member]);
-    return end > most() ? end - most() : duration::zero();
+    return std::max(impl::end_of(*view_->parts[member]) - ctx_.now, duration::zero());
 }
 
 void holding::put(std::size_t member, impl::view_ptr hold) {
@@ -112,7 +103,7 @@ void holding::note_end_of(std::size_t i) {
 void holding::note_deadline() {
     const time_point at = until();
     view_->valid_until.store(at.time_since_epoch().count(), std::memory_order_release);
-    ctx_.timers.set(deadline_, core::after(at, tolerance));
+    ctx_.timers.set(deadline_, core::after(at, members_first));
 }
 
 // Its members tell this themselves, unless their own event loops hang.
@@ -279,7 +270,7 @@ void holding::give_up(void* tag, Ask ask) {
     }
     // Its members say so themselves, unless their own event loops hang.
     const time_point patience =
-        core::after(core::after(ctx_.now, ctx_.settings.operation_timeout), tolerance);
+        core::after(core::after(ctx_.now, ctx_.settings.operation_timeout), members_first);
     const bool in_time = until() <= patience;
     task->expect_by(in_time ? until() : patience,
                     in_time ? errc::lease_expired : errc::not_connected);
@@ -334,11 +325,7 @@ void holding::wait_lost(void* tag, duration before) {
         w->end(errc::overloaded);
     } else {
         watches_.push_back(w);
-        for (std::size_t i = 0; i < members_.size(); ++i) {
-            if (has(i)) {
-                w->add(i);
-            }
-        }
+        w->begin();
     }
 }
 

@@ -58,10 +58,13 @@ public:
     }
     std::uint64_t serial_of(std::size_t member) const noexcept { return members_[member].serial; }
     const impl::view_ptr& member(std::size_t i) const noexcept { return view_->parts[i]; }
-    /// How long this member's is good for the hold, at least zero.
+    /// How long this member's is good, at least zero.
     duration remaining(std::size_t member) const noexcept;
-    /// How much longer than the hold this member's may last.
-    duration beyond(std::size_t member) const noexcept;
+    /// The hold ends then at the latest, whatever its members say.
+    time_point most() const noexcept { return *options_.renew ? most_ : std::min(most_, ends_); }
+    errc why_at_most() const noexcept {
+        return most() == most_ ? errc::max_hold_reached : errc::lease_expired;
+    }
     void remove(watch& w) noexcept;
 
     /// By one of its members: those who join later are asked for as much.
@@ -83,7 +86,6 @@ private:
     lock_options healing_options() const noexcept;
     void note_deadline();
     void note_end_of(std::size_t member);
-    time_point most() const noexcept { return *options_.renew ? most_ : std::min(most_, ends_); }
     /// Each member is asked to end its hold by `ask(member, id, hold)`; the task counts.
     template <typename Ask>
     void give_up(void* tag, Ask ask);

@@ -21,15 +21,49 @@ watch::watch(context& ctx, void* tag, std::shared_ptr<holding> of, duration befo
       of_{std::move(of)},
       before_{before},
       notices_(ctx.size),
-      again_{this, &watch::on_again} {}
+      again_{this, &watch::on_again},
+      most_{this, &watch::on_most} {}
 
-watch::~watch() { ctx().timers.cancel(again_); }
+watch::~watch() {
+    ctx().timers.cancel(again_);
+    ctx().timers.cancel(most_);
+}
+
+void watch::begin() {
+    for (std::size_t i = 0; i < notices_.size(); ++i) {
+        if (of_->has(i)) {
+            add(i);
+        }
+    }
+    set_most();
+}
+
+// Members may last longer than the hold, and come to do so at any time: those that joined later,
+// and those whose answer to an extension was lost.
+void watch::set_most() {
+    if (before_ > duration::zero() && of_->most() != core::never) {
+        const time_point at = std::max(of_->most() - before_, ctx().now);
+        ctx().timers.set(most_, core::after(at, members_first));
+    }
+}
+
+// Looks again when it fires: an extension doesn't move it.
+void watch::on_most(void* self_) {
+    auto& w = *static_cast<watch*>(self_);
+    if (core::after(w.ctx().now, w.before_) < w.of_->most()) {
+        w.set_most();
+        return;
+    }
+    const auto self = w.shared_from_this();
+    w.of_->remove(w);
+    w.end(w.of_->why_at_most());
+}
 
 void watch::add(std::size_t member) {
     const auto self = std::static_pointer_cast<watch>(shared_from_this());
     const std::uint64_t id = ctx().asked.add<&watch::heard>(self, member, of_->serial_of(member));
     notices_[member].asked = id;
-    ctx().all.wait_lost(member, id, of_->member(member), before_ + of_->beyond(member));
+    ctx().all.wait_lost(member, id, of_->member(member), before_);
 }
 
 void watch::heard(std::size_t member, std::uint64_t serial, reply& r) {
@@ -110,6 +144,7 @@ std::size_t watch::silent() const noexcept {
 void watch::end(error_code why) {
     const auto self = shared_from_this();
     ctx().timers.cancel(again_);
+    ctx().timers.cancel(most_);
     for (notice& n : notices_) {
         if (n.asked != 0) {
             ctx().all.withdraw(n.asked);

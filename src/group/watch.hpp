@@ -15,12 +15,15 @@ namespace conch::group {
 class holding;
 
 /// Waits for the end of a group's hold: for the same of each member; told when those that have not
-/// told of their end are no majority.
+/// told of their end are no majority. Ahead of an end that is set, whatever the members say, it
+/// tells by itself.
 class watch final : public task {
 public:
     watch(context& ctx, void* tag, std::shared_ptr<holding> of, duration before);
     ~watch() override;
 
+    /// Those that there are.
+    void begin();
     /// This member too, from now on.
     void add(std::size_t member);
     /// A member told of its end, or has no part in the hold any more: `why`.
@@ -42,12 +45,15 @@ private:
     void watch_renewed();
     void watch_later(std::size_t member, std::uint64_t serial);
     static void on_again(void* self);
+    void set_most();
+    static void on_most(void* self);
     std::size_t silent() const noexcept;
 
     const std::shared_ptr<holding> of_;
     const duration before_;
     std::vector<notice> notices_;
     core::timer again_;
+    core::timer most_;
 };
 
 }  // namespace conch::group

@@ -115,7 +115,12 @@ private:
         }
     }
 
+    // A forced release that nobody waits for any more may still be on its way to one server: it
+    // takes away whom it found there.
     bool lasts(const held& h, std::size_t i, impl::hold_view& part, const call& c) {
+        if (all_.forced(h.name, h.home->born(i, part))) {
+            return true;
+        }
         const instant passed = all_.the_world().now() - c.asked_at;
         return all_.locks().has(h.name, i, h.home->field_of(i, part)) &&
                all_.locks().left(h.name, i) + passed + 2 * millis >= c.lease.count();

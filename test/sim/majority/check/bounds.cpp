@@ -80,6 +80,7 @@ private:
         }
     }
 
+    // Whose process stood still while it was in line learns only then that nobody is there.
     bool is_unreached(const call& c) const {
         const auto found = unreached_since_.find(c.at);
         const duration t = all_.how().answer_timeout;
@@ -87,7 +88,8 @@ private:
         const duration patience = all_.how().settings.operation_timeout * 102 / 100;
         return found != unreached_since_.end() &&
                all_.the_world().now() >
-                   std::max(found->second, c.asked_at) + (patience + line + 6 * t + slack).count();
+                   std::max({found->second, c.asked_at, c.by->home().paused_until()}) +
+                       (patience + line + 6 * t + slack).count();
     }
 
     void needless(const call& c) {

@@ -68,8 +68,13 @@ private:
     }
 
     // By members that joined before this turn: one that came behind the word may have mended it.
+    // Where the end is set, its time has come by that alone: what members have confirmed of an
+    // extension moves it on when the group hears of it.
     bool lasts(const call& c) const {
         const process& home = c.by->home();
+        if (impl::end_of(*c.watches) <= home.local_now() + c.before) {
+            return false;
+        }
         const auto& parts = static_cast<const group::view&>(*c.watches).parts;
         const instant joined = all_.the_world().now() - 3 * all_.how().answer_timeout.count();
         std::size_t lasting = 0;
