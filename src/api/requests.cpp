@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How each kind of operation begins: in the engine of a client, or at a majority of servers.
+// How each kind of operation begins: in the engine of a client, or in a group of locks.
 #include "driver/client_core.hpp"
 #include "driver/group_core.hpp"
 

@@ -12,7 +12,7 @@
 namespace conch::cli {
 namespace {
 
-/// Of locks, as a client names them there.
+/// Of locks, as protocol/wait_record.cpp names them: both lists are to be alike.
 constexpr std::array<std::string_view, 6> kinds{"mutex", "token", "read",
                                                 "write", "fair",  "leader"};
 

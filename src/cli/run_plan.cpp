@@ -60,7 +60,7 @@ void read_lead(const po::variables_map& values, run_plan& plan) {
     plan.kind.fenced = true;
 }
 
-/// The lock is a plain mutex, beside which a note can be kept.
+/// The lock is one usual mutex, beside which a note can be kept.
 bool is_one_mutex(const run_plan& plan) {
     return !plan.leads && plan.server.kind == lock_kind::usual && plan.server.others.empty() &&
            plan.names.size() == 1;

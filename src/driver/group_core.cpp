@@ -151,7 +151,7 @@ void group_core::turn() {
 }
 
 void group_core::begin(operation& op) {
-    CONCH_CHECK(op.what.begin_in_group);  // no handle of a majority lock asks for more
+    CONCH_CHECK(op.what.begin_in_group);  // no handle of such a lock asks for more
     op.what.begin_in_group(*this, op);
 }
 

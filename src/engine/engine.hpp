@@ -54,8 +54,8 @@ public:
     void wait_lost(const impl::view_ptr& view, duration before, lock::caller from);
     void extend(const impl::view_ptr& view, duration lease, lock::caller from);
     void downgrade(const impl::view_ptr& view, lock::caller from);
-    /// Of a hold of the lock of this spec, for `conch::once`. Writes the answer to `*result`. In a
-    /// drain too: what was done to its end is not to be done again.
+    /// Of a hold of the lock of this spec, for `conch::once`. Writes the answer to `*result`. Also
+    /// in a drain: a job that is done must get its note.
     void note(const impl::view_ptr& view, const impl::spec_ptr& spec, const impl::once_note& what,
               lock::caller from, impl::once_answer* result) {
         if (!view) {

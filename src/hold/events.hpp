@@ -15,10 +15,11 @@ struct acquisition;
 struct hold_events {
     /// Whether enough replicas have the acquisition that was tried, and if not, why.
     void (*confirmed)(acquisition& a, errc why);
-    /// The last level was released. Whether a waiter got the acquisition as it is, with no word to
-    /// the server.
+    /// The last level was released: gives the acquisition as it is to a waiter, with no word to the
+    /// server. True if one took it.
     bool (*pass_on)(acquisition& a);
-    /// The release is to leave. Whether the acquire of a waiter leaves instead, and does it too.
+    /// The release is to leave: lets the acquire of a waiter, which does both, leave instead. True
+    /// if it does.
     bool (*hand_over)(acquisition& a);
     /// What admitted nobody else is the hold of a reader from now on; or not `done`: a writer's, as
     /// it was.

@@ -24,7 +24,7 @@ public:
     void start_release(acquisition& a, caller from = {});
     /// The lock stays for so long from now, and is not held any more.
     void start_leave(acquisition& a, duration lease, caller from);
-    /// A release of an acquire that nobody wants any more and that may have taken the lock.
+    /// Releases what an acquire may have taken that becomes no hold.
     void compensate(acquisition& a);
 
     /// From now on the acquire `taking` is to release what `leaving` would.

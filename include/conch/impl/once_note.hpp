@@ -15,7 +15,7 @@ struct once_note {
     std::optional<std::int64_t> done_ms{};  ///< when that was planned, since 1970; none: only asks
     std::int64_t period_ms = 1;             ///< of the schedule
     std::int64_t at_ms = 0;
-    time_point came{};  ///< who asks, before waiting for the lock
+    time_point came{};  ///< when the caller came, before it waited for the lock
 
     /// Lua counts in doubles.
     bool is_in_range() const noexcept {

@@ -40,7 +40,7 @@ class group_core;
 /// What an operation asks for, and how it begins.
 struct request {
     void (*begin)(client_core& c, operation& op);
-    /// Null: a majority of servers is never asked for it.
+    /// Null: a group of locks is never asked for it.
     void (*begin_in_group)(group_core& c, operation& op) = nullptr;
 
     static const request lock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whom a try is made for, and what becomes of one that nobody wants any more.
+// Whom a try is made for, and what follows where its answer helps nobody here.
 #include "wait/slot.hpp"
 #include "wait/slots.hpp"
 
