@@ -71,6 +71,7 @@ struct lock_entry {
     std::uint64_t fence = 0;                 ///< 0: none
     std::optional<duration> held{};          ///< for how long, by the fence
     std::optional<std::uint64_t> waiting{};  ///< clients, or places in line
+    std::optional<duration> longest_wait{};  ///< that a holder of another listed lock tells
     std::optional<std::int64_t> permits{};   ///< a counter's number; in all, of a semaphore
 
     // Where `conch who` asks.

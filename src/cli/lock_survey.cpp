@@ -2,6 +2,8 @@
 // The way over all keys, and to one.
 #include "cli/lock_survey.hpp"
 
+#include "cli/lock_waits.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -98,6 +100,7 @@ asio::awaitable<std::vector<lock_entry>> lock_survey::list(const survey_terms& t
     if (!found.empty()) {
         co_await learn_places(masters);
         locate(found);
+        note_longest_waits(found);
     }
     if (clustered_) {
         const std::vector<master> now = co_await find_masters();

@@ -34,6 +34,11 @@ std::string holders_text(const lock_entry& e) {
     return text;
 }
 
+std::string waiting_cell(const lock_entry& e) {
+    std::string text = known(e.waiting ? std::to_string(*e.waiting) : "");
+    return e.longest_wait ? text + " (" + compact_time(*e.longest_wait) + ')' : text;
+}
+
 cells cells_of(const lock_entry& e) {
     const bool placed = !e.holders.empty() && e.holders.front().place;
     return {printable(e.name),
@@ -43,7 +48,7 @@ cells cells_of(const lock_entry& e) {
             known(e.held ? compact_time(*e.held) : ""),
             e.ttl ? compact_time(*e.ttl) : "none",
             std::to_string(e.depth),
-            known(e.waiting ? std::to_string(*e.waiting) : ""),
+            waiting_cell(e),
             known(e.fence != 0 ? std::to_string(e.fence) : ""),
             known(waits_text(e))};
 }

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <unordered_map>
 
 namespace conch::cli {
 namespace {
@@ -69,6 +70,23 @@ std::vector<holder_wait> waits_in(std::string_view value, std::int64_t now_us) {
         }
     }
     return out;
+}
+
+void note_longest_waits(std::vector<lock_entry>& all) {
+    std::unordered_map<std::string_view, std::optional<duration>*> longest;
+    for (lock_entry& e : all) {
+        longest.emplace(e.name, &e.longest_wait);
+    }
+    for (const lock_entry& e : all) {
+        for (const lock_holder& h : e.holders) {
+            for (const holder_wait& w : h.waits) {
+                if (const auto wanted = longest.find(w.name); wanted != longest.end()) {
+                    std::optional<duration>& so_long = *wanted->second;
+                    so_long = std::max(so_long.value_or(w.so_long), w.so_long);
+                }
+            }
+        }
+    }
 }
 
 wait_paths::wait_paths(const lock_entry& from) : from_{from.name} { add(from.holders, none); }

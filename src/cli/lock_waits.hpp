@@ -20,6 +20,9 @@ inline constexpr const char* longest_waits = "16384";
 /// Those in such a value; empty if it is none. `now_us`: the server's clock.
 std::vector<holder_wait> waits_in(std::string_view value, std::int64_t now_us);
 
+/// Notes of each of these how long it is waited for, as far as holders of the others tell.
+void note_longest_waits(std::vector<lock_entry>& all);
+
 /// The way over what is waited for from a lock that is held: to a cycle, if one is found; else as
 /// far as it goes. Each step is looked at once.
 class wait_paths {

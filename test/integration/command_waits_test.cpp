@@ -145,6 +145,13 @@ TEST_F(waits_command_test, are_a_column_where_there_are_some) {
     expect_in("  c\n", table);
     raw.must({"SET", "conch_wait:{a}:" + one.id() + ":1", "1 1 1 - mutex 1 0 1 b mutex 2 0 1 c"});
     expect_in("  b +1\n", to_end({"ls"}).out);
+    const auto began = std::chrono::system_clock::now().time_since_epoch() - 5000s;
+    const auto began_ms = std::chrono::duration_cast<std::chrono::milliseconds>(began).count();
+    raw.must({"SET", "conch_wait:{a}:" + one.id() + ":1",
+              "1 1 1 - mutex 1 " + std::to_string(began_ms) + " 1 b"});
+    expect_in(" 1 (1h23m) ", to_end({"ls"}).out);
+    expect_in("\"longest_wait_ms\":500", to_end({"ls", "--json"}).out);
+    expect_in("\"longest_wait_ms\":null", to_end({"ls", "b", "--json"}).out);
     raw.must({"DEL", "a", "b"});
     const std::string without = to_end({"ls"}).out;
     EXPECT_EQ(without.find("WANTS"), std::string::npos) << without;

@@ -2,6 +2,7 @@
 // How locks are listed.
 #include "cli/lock_table.hpp"
 #include "cli/command_error.hpp"
+#include "cli/lock_waits.hpp"
 #include "cli/text.hpp"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,18 @@ TEST(lock_table, times_are_read_with_their_units) {
     for (const char* const bad : {"m", "5 m", "-5m", "5x", "1e9", "9999999", "5m5", ".", "5mm"}) {
         EXPECT_THROW(parse_time("--held-longer", bad), usage_error) << bad;
     }
+}
+
+TEST(lock_table, tells_the_longest_wait_that_a_holder_of_another_lock_tells) {
+    std::vector<lock_entry> all{lock_named("a"), lock_named("b"), lock_named("c")};
+    all[0].holders[0].waits = {{"c", 3s}, {"elsewhere", 9s}};
+    all[1].holders[0].waits = {{"c", 12s}, {"b", 1s}};
+    all[2].waiting = 2;
+    note_longest_waits(all);
+    EXPECT_EQ(all[0].longest_wait, std::nullopt);
+    EXPECT_EQ(all[1].longest_wait, 1s);
+    EXPECT_EQ(all[2].longest_wait, 12s);
+    EXPECT_NE(table_of(all, 0).find(" 2 (12s) "), std::string::npos) << table_of(all, 0);
 }
 
 TEST(lock_table, has_a_line_for_each_lock) {
