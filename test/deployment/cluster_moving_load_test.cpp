@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Clients that have only one thing on their mind, while its hash slot goes to and fro between two
-// nodes, and on each way connections break that have questions under way: what was done, and not
-// answered, is asked for again at another node, and not done again.
+// Permits, counts and locks that clients keep asking for, while their hash slot goes to and fro
+// between two nodes. Each time a node has done what it was asked for, and connections break before
+// it answers: the clients ask for it again, at the other node, and that must not do it again.
 #include "deployment/cluster_migration.hpp"
+#include "support/rights.hpp"
 
 #include <conch/counting_semaphore.hpp>
 #include <conch/fair_mutex.hpp>
@@ -21,7 +22,7 @@ using namespace conch::test;
 
 class cluster_moving_load : public cluster_migration {
 protected:
-    static constexpr int moves = 6;
+    static constexpr int moves = 10;
 
     /// `visit(client)` again and again, by three coroutines of two clients.
     template <typename Visit>
@@ -34,18 +35,23 @@ protected:
         for (int i = 0; i < moves; ++i) {
             co_await visited();
             const std::size_t next = owner == from ? to : from;
-            co_await break_connections(owner);
+            const bool at_once = i % 2 == 0;
+            if (at_once) {
+                co_await lose_answers(owner);
+            }
             group.begin_migration(slot, owner, next);
-            co_await break_connections(owner);
+            if (!at_once) {
+                co_await lose_answers(owner);
+            }
             group.move_keys(slot, owner, next);
             group.end_migration(slot, owner, next);
-            co_await break_connections(next);
             owner = next;
         }
         co_await visited();
         go_on = false;
         co_await visitors.join();
         EXPECT_TRUE(group.node(to).keys_in(slot).empty());
+        EXPECT_GE(sum(&stats::in_doubt), static_cast<std::uint64_t>(moves) / 2);
         for (const client* each : {&a, &b}) {
             const stats s = each->stats();
             EXPECT_EQ(s.lost_expired + s.lost_refused + s.lost_taken + s.permits_in_doubt, 0u);
@@ -66,6 +72,7 @@ private:
     template <typename Visit>
     asio::awaitable<void> repeat(const Visit& visit, client& each) {
         while (go_on) {
+            co_await pass(1ms);  // so that some are about to come, as others are about to go
             co_await visit(each);
             ++visits;
         }
@@ -75,19 +82,18 @@ private:
         const bool more = co_await when([&] { return visits >= before + 10; }, long_patience);
         EXPECT_TRUE(more) << "nobody comes in";
     }
-    std::uint64_t in_doubt() const { return a.stats().in_doubt + b.stats().in_doubt; }
-    /// Until one had a question under way.
-    asio::awaitable<void> break_connections(std::size_t node) const {
-        const std::uint64_t before = in_doubt();
-        raw_client raw = group.raw(node);
-        const bool broken = co_await when(
-            [&] {
-                raw.kill_connections("a");
-                raw.kill_connections("b");
-                return in_doubt() > before;
-            },
-            long_patience);
-        EXPECT_TRUE(broken) << "no question was under way";
+    std::uint64_t sum(std::uint64_t stats::* of) const { return a.stats().*of + b.stats().*of; }
+    /// Returns before a client has noticed.
+    asio::awaitable<void> lose_answers(std::size_t node) const {
+        raw_client busy = group.raw(node);
+        raw_client killer = group.raw(node);
+        const std::uint64_t before = sum(&stats::script_calls);
+        busy.send({"EVAL", "for i = 1, 2e7 do end", "0"});
+        const bool asked =
+            co_await when([&] { return sum(&stats::script_calls) > before; }, long_patience);
+        EXPECT_TRUE(asked) << "nobody asks for anything";
+        killer.must(
+            {"CLIENT", "KILL", "USER", std::string{conch_user}});  // behind what the clients sent
     }
 
     bool go_on = true;
