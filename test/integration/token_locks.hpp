@@ -62,6 +62,31 @@ struct try_lock_operation : acquiring<try_lock_operation> {
     }
 };
 
+/// For reading: a writer is the stranger that keeps it waiting.
+struct lock_shared_operation : acquiring<lock_shared_operation> {
+    static constexpr lock_kind kinds[] = {lock_kind::writer};
+    static constexpr char name[] = "async_lock_shared";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.shared.async_lock_shared(s.options, std::forward<Token>(token)...);
+    }
+    static void check(scene& s, hold& got) {
+        acquiring::check(s, got);
+        EXPECT_EQ(s.raw.hgetall("asked").at("mode"), "read");
+    }
+    static void fail_at_once(scene& s) { lock_operation::fail_at_once(s); }
+};
+
+struct try_lock_shared_operation : lock_shared_operation {
+    static constexpr char name[] = "async_try_lock_shared";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        s.options.wait = 60s;
+        return s.shared.async_try_lock_shared(s.options, std::forward<Token>(token)...);
+    }
+    static void fail_at_once(scene& s) { try_lock_operation::fail_at_once(s); }
+};
+
 /// Of a lock that a stranger holds.
 struct asking_of_lock : asking {
     static constexpr auto& kinds = all_kinds;

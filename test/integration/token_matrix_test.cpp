@@ -15,6 +15,7 @@ constexpr char id_of_stranger[] = "0123456789abcdef";
 std::string second_of(const std::string& name) { return name + "-too"; }
 std::string out_of(const std::string& name) { return '{' + name + "}:timeout"; }
 std::string line_of(const std::string& name) { return "redisson_lock_queue:{" + name + '}'; }
+std::string readers_of(const std::string& name) { return '{' + name + "}:*:rwlock_timeout:*"; }
 
 }  // namespace
 
@@ -44,6 +45,11 @@ mutex scene::lock_of(const std::string& name) const {
 }
 
 void scene::take_asked() {
+    if (kind == lock_kind::writer) {
+        raw.must({"HSET", "asked", "mode", "write", owner_of_redisson + ":write", "1"});
+        raw.must({"PEXPIRE", "asked", "30000"});
+        return;
+    }
     if (kind != lock_kind::permits) {
         take_as_stranger(raw, "asked");
         return;
@@ -53,6 +59,11 @@ void scene::take_asked() {
 }
 
 void scene::give_back_asked() {
+    if (kind == lock_kind::writer) {
+        raw.must({"DEL", "asked"});
+        raw.must({"PUBLISH", "redisson_rwlock:{asked}", "1"});
+        return;
+    }
     if (kind != lock_kind::permits) {
         redisson_release(raw, "asked");
         return;
@@ -69,7 +80,7 @@ std::string scene::holder() const {
 bool scene::free(const std::string& name) {
     const bool given_back = kind == lock_kind::permits ? raw.get(name) == "1" : !raw.exists(name);
     return given_back && !raw.exists(second_of(name)) && !raw.exists(out_of(name)) &&
-           !raw.exists(line_of(name));
+           !raw.exists(line_of(name)) && raw.must({"KEYS", readers_of(name)}).items.empty();
 }
 
 std::int64_t scene::lease_left(const std::string& name) {

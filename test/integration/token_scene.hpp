@@ -9,6 +9,7 @@
 #include <conch/latch.hpp>
 #include <conch/rate_limiter.hpp>
 #include <conch/semaphore.hpp>
+#include <conch/shared_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ struct scene {
     rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
     counting_semaphore counter{c, "asked"};
     semaphore leased{c, "asked"};
+    shared_mutex shared{c, "asked"};
     latch starting{c, "asked"};
     std::uint64_t permits = 1;
     lock_options options{};

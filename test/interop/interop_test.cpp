@@ -27,12 +27,6 @@ std::string build_driver() {
     return said.substr(said.rfind('\n') + 1);
 }
 
-config push_only(const std::string& socket_path) {
-    config c = settings_for(socket_path);
-    c.max_poll_interval = rare_poll;
-    return c;
-}
-
 std::string next_tag() {
     static int count = 0;
     return ::testing::UnitTest::GetInstance()->current_test_info()->name() +
@@ -79,10 +73,13 @@ std::unique_ptr<redisson> both_sides::java_at(const std::string& urls,
 }
 
 interop_test::interop_test()
-    : both{shared},
-      raw{both.server().socket_path()},
-      ours{push_only(both.server().socket_path())},
-      tag_{next_tag()} {}
+    : both{shared}, raw{both.server().socket_path()}, ours{ours_settings()}, tag_{next_tag()} {}
+
+config interop_test::ours_settings() const {
+    config c = settings_for(both.server().socket_path());
+    c.max_poll_interval = rare_poll;
+    return c;
+}
 
 std::vector<std::string> interop_test::fresh_names(int count) const {
     std::vector<std::string> out;

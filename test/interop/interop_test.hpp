@@ -105,10 +105,12 @@ protected:
         return run_until(io, condition);
     }
 
+    /// Of a client that polls so rarely that it is woken by messages, or not at all.
+    config ours_settings() const;
+
     both_sides& both;
     raw_client raw;
     asio::io_context io{};
-    /// Polls so rarely that it is woken by messages, or not at all.
     blocking_client ours;
 
 private:

@@ -172,6 +172,36 @@ TEST_F(redisson_read_write, the_watchdogs_of_readers_keep_writers_out_past_three
     java("a", "unlock", write);
 }
 
+TEST_F(redisson_read_write, the_watchdog_of_a_writer_keeps_readers_of_conch_out_past_three_leases) {
+    const std::chrono::milliseconds past_three = java_watchdog * 7 / 2;
+    blocking_client others{ours_settings()};
+    const shared_mutex of_others{others.async(), name};
+    java("writes", "lock", write);
+    std::future<hold> reads = m.async_lock_shared(unrenewed(long_lease), asio::use_future);
+    std::future<hold> reads_too =
+        of_others.async_lock_shared(unrenewed(long_lease), asio::use_future);
+    hold none = m.async_try_lock_shared({.wait = past_three}, asio::use_future).get();
+    EXPECT_FALSE(none);
+    EXPECT_EQ(java("writes", "isHeldByCurrentThread", write), "true");
+    for (std::future<hold>* each : {&reads, &reads_too}) {
+        EXPECT_EQ(each->wait_for(0s), std::future_status::timeout) << "it came to a writer";
+    }
+    const auto released = clock::now();
+    java("writes", "unlock", write);
+    hold h = granted(reads);
+    hold too = granted(reads_too);
+    expect_time("from Redisson's unlock() to readers of conch", clock::now() - released);
+    EXPECT_TRUE(h.owns_lock() && too.owns_lock()) << "they read together";
+    EXPECT_FALSE(java_gets(write));
+    EXPECT_TRUE(java_gets(read));
+    java("a", "unlock", read);
+    release(h);
+    EXPECT_FALSE(java_gets(write));
+    release(too);
+    EXPECT_TRUE(java_gets(write));
+    java("a", "unlock", write);
+}
+
 TEST_F(redisson_read_write, each_side_sees_who_has_it) {
     hold h = acquired(m.writer());
     EXPECT_EQ(java("a", "isLocked", write), "true");

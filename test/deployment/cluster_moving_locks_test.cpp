@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fair locks, and several locks as one, whose hash slot moves to another node while they are held
+// and waited for.
+#include "deployment/cluster_moving.hpp"
+
+#include <conch/fair_mutex.hpp>
+#include <conch/multi_lock.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class cluster_moving_fair : public cluster_moving {
+protected:
+    asio::awaitable<void> in_line(std::size_t node, std::int64_t n) {
+        const bool so_many = co_await when(
+            [&] { return group.raw(node).must({"LLEN", line}).number == n; }, long_patience);
+        EXPECT_TRUE(so_many) << n << " should stand in line";
+    }
+
+    const std::string name = named("fair");
+    const std::string line = "redisson_lock_queue:" + name;
+    const std::string places = "redisson_lock_timeout:" + name;
+    const std::string wishes = "conch_fair_lease:" + name;
+};
+
+INSTANTIATE_TEST_SUITE_P(after, cluster_moving_fair, each_way_to_move(), name_of_moved);
+
+TEST_P(cluster_moving_fair, slow_the_line_is_served_in_its_order) {
+    run([&]() -> asio::awaitable<void> {
+        const fair_mutex of_a{a, name};
+        hold h = co_await of_a.async_lock({.lease = 60s});
+        lock_attempt first = start_lock(fair_mutex{b, name}, {.lease = 60s});
+        co_await in_line(from, 1);
+        lock_attempt second = start_lock(fair_mutex{c, name}, {.lease = 60s});
+        co_await in_line(from, 2);
+        co_await heard(channel_of(name) + ':', 2);
+        co_await begin_moving(name, channel_of(name) + ':', 2);
+        co_await h.async_extend(longer);
+        EXPECT_GT(lease_left(name), longer / 2);
+        plain_attempt released = start_unlock(h);
+        co_await done(released, "all it needs is the key of the lock");
+        if (GetParam() != moved::everything) {
+            EXPECT_FALSE(first.done()) << "its line and its key are apart";
+            end();
+        }
+        co_await done(first, "the first in line");
+        EXPECT_FALSE(second.done()) << "two have the lock";
+        expect_at_new_node({name, line, places, wishes});
+        EXPECT_EQ(group.raw(to).hlen(name), 1);
+        EXPECT_EQ(group.raw(to).must({"LLEN", line}).number, 1);
+        const lock_status seen = co_await of_a.async_status();
+        EXPECT_TRUE(seen.holder.starts_with(b.id()));
+        co_await first.value().async_unlock();
+        co_await done(second, "the second in line");
+        EXPECT_EQ(group.raw(to).hlen(name), 1);
+        co_await second.value().async_unlock();
+        expect_at_new_node({});
+        EXPECT_TRUE(group.node(to).keys_in(slot).empty());
+    });
+    for (const client* each : {&a, &b, &c}) {
+        expect_no_loss(*each);
+        EXPECT_EQ(each->stats().wakes_by_poll, 0u);
+    }
+}
+
+// Each of them has one key: no script is refused, wherever that key is.
+class cluster_moving_several : public cluster_moving {
+protected:
+    multi_lock of(const client& each, bool other_way = false) const {
+        const mutex first{each, one};
+        const mutex second{each, two};
+        const mutex third{each, elsewhere};
+        return other_way ? multi_lock{third, second, first} : multi_lock{first, second, third};
+    }
+    /// The client `b` waits for the one that it found busy, at the node that serves that.
+    asio::awaitable<void> listens_to_one() const {
+        const bool heard = co_await when(
+            [&] {
+                return listeners(channel_of(one)) + listeners(channel_of(two)) +
+                           listeners(channel_of(elsewhere)) ==
+                       1;
+            },
+            long_patience);
+        EXPECT_TRUE(heard);
+    }
+    /// Who has all three, by the word of the nodes that serve them; "" if they are not one's.
+    std::string holder() {
+        std::string all;
+        for (const std::string& each : {one, two, elsewhere}) {
+            const std::size_t at = each == elsewhere ? 2 : to;
+            const auto fields = group.raw(at).hgetall(each);
+            const std::string id = fields.size() == 1 ? fields.begin()->first.substr(0, 36) : "";
+            if (id.empty() || (!all.empty() && all != id)) {
+                return {};
+            }
+            all = id;
+        }
+        return all;
+    }
+
+    const std::string one = named("one");
+    const std::string two = named("two");
+    const std::string elsewhere = group.name_in(2, "three");
+};
+
+INSTANTIATE_TEST_SUITE_P(after, cluster_moving_several, each_way_to_move(), name_of_moved);
+
+TEST_P(cluster_moving_several, slow_all_pass_from_one_client_to_the_other) {
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await of(a).async_lock({.lease = 60s});
+        lock_attempt waiting = start_lock(of(b, true), {.lease = 60s});
+        co_await listens_to_one();
+        if (GetParam() == moved::everything) {
+            group.migrate(slot, to);
+            co_await listens_to_one();
+        } else {
+            begin();
+        }
+        if (is_in_parts()) {
+            move(GetParam() == moved::one_key ? one : two);
+        }
+        co_await h.async_extend(longer);
+        EXPECT_GT(std::min(lease_left(one), lease_left(two)), longer / 2);
+        plain_attempt released = start_unlock(h);
+        co_await done(released, "each has one key");
+        end_if_begun();
+        co_await done(waiting, "all of them");
+        EXPECT_EQ(holder(), b.id());
+        expect_at_new_node({one, two});
+        co_await waiting.value().async_unlock();
+        EXPECT_TRUE(group.node(to).keys_in(slot).empty());
+        EXPECT_FALSE(group.raw(2).exists(elsewhere));
+    });
+    expect_no_loss(a);
+    expect_no_loss(b);
+}
+
+}  // namespace

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// A conch process that is killed, whatever it held: what it had comes to a thread of Redisson that
+// waits for it, when the lease ends, and not before.
+#include "interop_test.hpp"
+#include "support/program.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+/// What the conch process has, and what Redisson wants.
+struct left_behind {
+    const char* name;
+    std::vector<std::string> options;
+    const char* java;     ///< the kind of Redisson's lock
+    const char* channel;  ///< what the channel that its thread listens to begins with
+};
+
+void PrintTo(const left_behind& what, std::ostream* out) { *out << what.name; }
+
+class redisson_killed : public interop_test, public testing::WithParamInterface<left_behind> {
+protected:
+    bool permits() const { return std::string{GetParam().java} == "leased"; }
+    std::vector<std::string> command() const {
+        std::vector<std::string> words{CONCH_PROGRAM_PATH, "run", "--lease", "2"};
+        words.insert(words.end(), GetParam().options.begin(), GetParam().options.end());
+        for (const char* word : {name.c_str(), "--", "sh", "-c", "echo in; exec cat"}) {
+            words.emplace_back(word);
+        }
+        return words;
+    }
+    std::future<answer> start_waiting() {
+        return permits()
+                   ? start_java("waits", "leased", name, std::string{"acquire"}, 1, long_lease)
+                   : start_java("waits", "lock", theirs, long_lease);
+    }
+    /// Of the process' last renewal, by the server's word, which knows no less than a millisecond.
+    std::chrono::milliseconds lease_left() {
+        if (!permits()) {
+            return std::chrono::milliseconds{raw.pttl(name)};
+        }
+        const reply now = raw.must({"TIME"});
+        const std::string ends =
+            raw.must({"ZRANGE", '{' + name + "}:timeout", "0", "0", "WITHSCORES"}).items.at(1).text;
+        return std::chrono::milliseconds{std::stoll(ends) -
+                                         std::stoll(now.items.at(0).text) * 1000 -
+                                         std::stoll(now.items.at(1).text) / 1000};
+    }
+    bool somebody_listens() {
+        return eventually([&] {
+            return std::ranges::any_of(raw.channels(), [&](const std::string& each) {
+                return each.starts_with(GetParam().channel) &&
+                       each.find('{' + name + '}') != each.npos;
+            });
+        });
+    }
+
+    const std::string name = fresh();
+    const std::string theirs = std::string{GetParam().java} + ':' + name;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    after, redisson_killed,
+    testing::Values(left_behind{"a_writer_a_writer", {"--rw"}, "write", "redisson_rwlock:"},
+                    left_behind{"a_writer_a_reader", {"--rw"}, "read", "redisson_rwlock:"},
+                    left_behind{"a_reader_a_writer", {"--shared"}, "write", "redisson_rwlock:"},
+                    left_behind{
+                        "a_fair_lock_the_next", {"--fair"}, "fair", "redisson_lock__channel:"},
+                    left_behind{"permits_a_taker", {"--at-most", "1"}, "leased", "redisson_sc:"}),
+    [](const auto& which) { return std::string{which.param.name}; });
+
+TEST_P(redisson_killed, comes_in_when_the_lease_ends_and_not_before) {
+    program holder{command(), {{"CONCH_REDIS", both.server().url()}}};
+    holder.wait_for("in\n");
+    std::future<answer> waiting = start_waiting();
+    ASSERT_TRUE(somebody_listens());
+    const std::chrono::milliseconds before = lease_left();
+    ASSERT_TRUE(eventually([&] { return lease_left() > before; })) << "it is not renewed";
+    holder.signal(SIGKILL);
+    holder.wait_for_exit();
+    const auto killed = clock::now();
+    const std::chrono::milliseconds left = lease_left();
+    EXPECT_GT(left, 0ms);
+    const std::string got = value_of(waiting);
+    expect_time("from the kill of conch to Redisson's hold, of a lease", clock::now() - killed,
+                left - 2ms);
+    if (permits()) {
+        EXPECT_EQ(java("waits", "leased", name, std::string{"counts"}), "0 1 1");
+        java("waits", "leased", name, std::string{"release"}, got);
+        EXPECT_EQ(java("waits", "leased", name, std::string{"counts"}), "1 0 1");
+    } else {
+        EXPECT_EQ(got, "locked");
+        EXPECT_EQ(java("waits", "holdCount", theirs), "1");
+        java("waits", "unlock", theirs);
+        EXPECT_FALSE(raw.exists(name));
+    }
+}
+
+}  // namespace
