@@ -8,23 +8,17 @@
 
 namespace conch::wire {
 
-link::link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
-           const core::log& log, stats& counters, std::string& last_words, link_events events)
+link::link(connection& c, const duration& longest_pause, core::timer_heap& timers,
+           core::random& jitter, const core::log& log, stats& counters, link_events events)
     : counters_{counters},
       events_{events},
-      connection_{settings,
-                  std::move(to),
-                  timers,
-                  jitter,
-                  log,
-                  counters,
-                  last_words,
-                  {this, &link::on_ready, &link::on_said, &link::on_breaking, &link::on_broken,
-                   &link::on_lost, &link::on_address_needed, &link::on_changed}},
-      pipeline_{connection_.calls()},
-      delayed_{pipeline_, timers,           jitter, connection_.now(), settings.reconnect_delay_max,
-               this,      &link::on_resumed},
-      refusals_{log, timers, connection_.now()} {}
+      connection_{c},
+      pipeline_{c.calls()},
+      delayed_{pipeline_, timers, jitter, c.now(), longest_pause, this, &link::on_resumed},
+      refusals_{log, timers, c.now()} {
+    c.tell({this, &link::on_ready, &link::on_said, &link::on_breaking, &link::on_broken,
+            &link::on_lost, &link::on_address_needed, &link::on_changed});
+}
 
 void link::submit(call& c) {
     pipeline_.submit(c);

@@ -46,17 +46,15 @@ struct link_events {
     void (*changed)(void* owner, const connection_change& c) = nullptr;
 };
 
-/// The calls and listeners of one server, whatever its connection does.
+/// The calls and listeners of one server, whatever its connection does. That is there before and
+/// after it, and serves no other link.
 class link {
 public:
-    link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
-         const core::log& log, stats& counters, std::string& last_words, link_events events);
+    /// `longest_pause`: of what a server refuses for now.
+    link(connection& c, const duration& longest_pause, core::timer_heap& timers,
+         core::random& jitter, const core::log& log, stats& counters, link_events events);
     link(const link&) = delete;
     link& operator=(const link&) = delete;
-
-    /// For the driver.
-    wire::connection& connection() noexcept { return connection_; }
-    const wire::connection& connection() const noexcept { return connection_; }
 
     // For the locks.
 
@@ -172,7 +170,7 @@ private:
 
     stats& counters_;
     const link_events events_;
-    wire::connection connection_;
+    connection& connection_;
     pipeline& pipeline_;
     subscriptions channels_{pipeline_};
     delayed_calls delayed_;
