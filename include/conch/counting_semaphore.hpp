@@ -90,9 +90,9 @@ public:
     /// as `async_acquire`, but never `errc::timed_out`.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_try_acquire(Permits permits, Token&& token = Token{}) const {
-        return start<void(error_code, bool), impl::count_flag>(impl::request::try_acquire_counted,
-                                                               impl::number_from(1, permits),
-                                                               std::forward<Token>(token));
+        return start<void(error_code, bool), impl::count_verdict>(
+            impl::request::try_acquire_counted, impl::number_from(1, permits),
+            std::forward<Token>(token));
     }
 
     /// The same for one permit.
@@ -144,9 +144,9 @@ public:
     /// signature: `void(error_code, bool)`; false: it is there.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_try_set(Permits permits, Token&& token = Token{}) const {
-        return start<void(error_code, bool), impl::count_flag>(impl::request::try_set_counted,
-                                                               impl::number_from(0, permits),
-                                                               std::forward<Token>(token));
+        return start<void(error_code, bool), impl::count_verdict>(impl::request::try_set_counted,
+                                                                  impl::number_from(0, permits),
+                                                                  std::forward<Token>(token));
     }
 
     /// Takes all permits that are left. Completion signature: `void(error_code, std::int64_t)`: how

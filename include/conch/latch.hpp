@@ -49,7 +49,7 @@ public:
     /// zero. Cancellation (terminal, partial, total): `operation_aborted`; it may have been done.
     template <std::integral Count, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_try_set_count(Count count, Token&& token = Token{}) const {
-        return start<void(error_code, bool), impl::count_flag>(
+        return start<void(error_code, bool), impl::count_verdict>(
             impl::request::arm_counted, impl::number_from(0, count), std::forward<Token>(token));
     }
 

@@ -128,9 +128,9 @@ public:
     /// may have been done.
     template <std::integral Permits, typename Token = boost::asio::deferred_t>
     [[nodiscard]] auto async_try_set_permits(Permits permits, Token&& token = Token{}) const {
-        return start<void(error_code, bool), impl::count_flag>(impl::request::try_set_counted,
-                                                               impl::number_from(0, permits),
-                                                               std::forward<Token>(token));
+        return start<void(error_code, bool), impl::count_verdict>(impl::request::try_set_counted,
+                                                                  impl::number_from(0, permits),
+                                                                  std::forward<Token>(token));
     }
 
     /// The same whatever was set before. If that lowers the number, fewer than none may be left

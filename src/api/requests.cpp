@@ -19,7 +19,7 @@ void acquire(client_core& c, operation& op, bool try_only) {
 void ask_limit(client_core& c, operation& op, bool try_only) {
     auto& p = static_cast<permits_operation&>(op);
     c.engine().permits(p.limit, p.permits, p.options.amount(), try_only, caller_of(op), &p.verdict,
-                       p.flag);
+                       p.log_refusal);
 }
 
 void take_counted(client_core& c, operation& op, bool try_only) {

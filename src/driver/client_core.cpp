@@ -109,7 +109,7 @@ void client_core::cancel_running(operation& op) {
     if (op.running) {
         engine_.cancel(*op.running, asio::error::operation_aborted);
     } else if (std::erase(shutdowns_, &op) > 0) {
-        engine_.completions().push_back({&op, asio::error::operation_aborted, {}, false});
+        engine_.completions().push_back({&op, asio::error::operation_aborted, {}, {}});
     }
 }
 
@@ -137,7 +137,7 @@ void client_core::end_shutdown() {
 void client_core::deliver() {
     if (closed_) {
         for (operation* op : std::exchange(shutdowns_, {})) {
-            engine_.completions().push_back({op, {}, {}, false});
+            engine_.completions().push_back({op, {}, {}, {}});
         }
     }
     delivered_ = delivered_ || !engine_.completions().empty();

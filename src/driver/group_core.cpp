@@ -247,7 +247,7 @@ void group_core::take_answers() {
         const std::unique_ptr<question> q{static_cast<question*>(first)};
         first = q->next;
         open_.erase(q->id);
-        group_.told(q->id, {q->ec, std::move(q->view), q->flag, std::move(q->status)});
+        group_.told(q->id, {q->ec, std::move(q->view), q->said, std::move(q->status)});
     }
 }
 

@@ -152,7 +152,7 @@ void strand_core::deliver(std::vector<lock::completion>& ended) {
         op.core = self;
         op.ec = c.ec;
         op.view = std::move(c.view);
-        op.flag = c.flag;
+        op.said = c.said;
         op.caller.reset();
         if (op.ticket != 0) {
             cancellable_.erase(op.ticket);

@@ -75,7 +75,7 @@ public:
     /// `wait`: ignored by a try. Writes the answer to `*result`.
     void permits(const impl::rate_spec_ptr& spec, std::uint64_t permits, duration wait,
                  bool try_only, lock::caller from, rate_verdict* result, bool log_refusal = false);
-    /// `wait`: ignored by a try, whose completion's flag says whether the permits were granted.
+    /// `wait`: ignored by a try, whose completion's remark says whether the permits were granted.
     void acquire_permits(const impl::count_spec_ptr& spec, std::int64_t permits, duration wait,
                          bool try_only, lock::caller from);
     /// `permits`: may be negative where some are added. Writes how many were drained, or are

@@ -66,7 +66,7 @@ public:
     std::size_t open_questions() const noexcept { return ctx_.asked.size(); }
 
 private:
-    void complete(void* tag, error_code ec) { ctx_.completions.push_back({tag, ec, {}, false}); }
+    void complete(void* tag, error_code ec) { ctx_.completions.push_back({tag, ec, {}, {}}); }
 
     context ctx_;
 };

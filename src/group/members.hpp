@@ -4,6 +4,7 @@
 
 #include "group/view.hpp"
 
+#include <conch/impl/remark.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/options.hpp>
 
@@ -16,8 +17,7 @@ namespace conch::group {
 struct reply {
     error_code ec{};
     impl::view_ptr view{};  ///< the hold, where a try was granted
-    /// Of a refused try: no server was there to be asked. Of a forced release: there was a holder.
-    bool flag = false;
+    impl::remark said = impl::remark::none;
     lock_status status{};
 };
 

@@ -92,8 +92,10 @@ public:
 
 private:
     void ask(std::size_t i, std::uint64_t id) override { ctx().all.force_unlock(i, id); }
-    void answered(std::size_t, reply& r) override { done_ = done_ || (!r.ec && r.flag); }
-    void conclude() override { mark(done_); }
+    void answered(std::size_t, reply& r) override {
+        done_ = done_ || (!r.ec && r.said == impl::remark::done);
+    }
+    void conclude() override { say(impl::done_if(done_)); }
 
     bool done_ = false;
 };

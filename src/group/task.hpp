@@ -27,19 +27,19 @@ protected:
     context& ctx() const noexcept { return ctx_; }
     bool completed() const noexcept { return tag_ == nullptr; }
     /// What its completion says beside the error.
-    void mark(bool flag) noexcept { flag_ = flag; }
+    void say(impl::remark r) noexcept { said_ = r; }
     /// Once; the caller keeps this alive.
     void complete(error_code ec, impl::view_ptr view = nullptr) {
         if (void* const tag = std::exchange(tag_, nullptr)) {
             ctx_.tasks.erase(tag);
-            ctx_.completions.push_back({tag, ec, std::move(view), flag_});
+            ctx_.completions.push_back({tag, ec, std::move(view), said_});
         }
     }
 
 private:
     context& ctx_;
     void* tag_;
-    bool flag_ = false;
+    impl::remark said_ = impl::remark::none;
 };
 
 }  // namespace conch::group

@@ -53,7 +53,7 @@ void vote::stop() noexcept {
 // that is not connected: it may be dead, or about to be heard.
 void vote::told(std::size_t, std::uint64_t, reply& r) {
     id_ = 0;
-    if (by_ && r.flag) {
+    if (by_ && r.said == impl::remark::unasked) {
         const duration pause = std::min(ctx_.how.answer_timeout / 10, longest_pause);
         ctx_.timers.set(again_, core::after(ctx_.now, pause));
         return;

@@ -41,7 +41,7 @@ struct attempt : wire::call {
     bool gets_place() const noexcept;
 
     acquisition& of;
-    pending* by = nullptr;              ///< who wants it, while somebody does
+    pending* wanted_by = nullptr;       ///< who wants it, while somebody does
     time_point begun{};                 ///< when it was submitted
     duration max_hold{};                ///< of the hold that it makes
     duration waits_for{};               ///< for others; zero: it doesn't

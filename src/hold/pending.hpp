@@ -5,6 +5,7 @@
 #include "core/hold_view.hpp"
 
 #include <conch/error.hpp>
+#include <conch/impl/remark.hpp>
 
 #include <boost/intrusive/list.hpp>
 
@@ -77,7 +78,7 @@ struct completion {
     void* tag = nullptr;
     error_code ec{};
     impl::view_ptr view{};
-    bool flag = false;  ///< of a refused acquire: no server was there to be asked
+    impl::remark said = impl::remark::none;
 };
 
 /// Where callers' operations end, each exactly once.
@@ -86,13 +87,13 @@ public:
     /// One more is to be completed.
     void admit() noexcept { ++unanswered_; }
     /// Queues the completion of `p`; no-op if it was completed before.
-    void complete(pending& p, error_code ec, impl::view_ptr&& view = {}, bool flag = false) {
-        answer(std::exchange(p.from, {}), ec, std::move(view), flag);
+    void complete(pending& p, error_code ec, impl::view_ptr&& view = {}, impl::remark said = {}) {
+        answer(std::exchange(p.from, {}), ec, std::move(view), said);
     }
     /// The same at once, for a caller whose operation needs no object; no-op if there is none.
-    void answer(caller from, error_code ec, impl::view_ptr&& view = {}, bool flag = false);
+    void answer(caller from, error_code ec, impl::view_ptr&& view = {}, impl::remark said = {});
     /// Queues the completion of one that was not admitted.
-    void refuse(caller from, errc why) { queued_.push_back({from.tag, why, {}, false}); }
+    void refuse(caller from, errc why) { queued_.push_back({from.tag, why, {}, {}}); }
 
     /// What the observer knows of who waits for `p`; null: nothing.
     const void* context_of(const pending& p) const noexcept {

@@ -105,9 +105,9 @@ void queries::next_step(query& q, const wire::call_type& step) {
     servers_.submit(q, q.spec->hash_slot());
 }
 
-void queries::end_query(query& q, error_code ec, bool flag) {
+void queries::end_query(query& q, error_code ec, bool released) {
     env_.timers.cancel(q.patience);
-    done_.complete(q, ec, {}, flag);
+    done_.complete(q, ec, {}, impl::done_if(released));
     pool_.free(q);
 }
 

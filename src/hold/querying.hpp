@@ -53,7 +53,7 @@ public:
     /// The status is known, but for the extras: completes with them.
     void add_clients(const impl::spec_ptr& spec, lock_status&& known, caller from,
                      lock_status* result);
-    /// Reads the holder, then releases exactly that holder; the completion's flag says whether
+    /// Reads the holder, then releases exactly that holder; the completion's remark says whether
     /// there was one.
     void force_unlock(const impl::spec_ptr& spec, caller from);
     /// The caller gives up; the query itself runs to its end.
@@ -67,7 +67,7 @@ public:
 
     /// Sends the next command.
     void next_step(query& q, const wire::call_type& step);
-    void end_query(query& q, error_code ec, bool flag = false);
+    void end_query(query& q, error_code ec, bool released = false);
     /// This client's holds of its lock may be gone.
     void check_holds(const query& q) const { held_.check_holds(*q.spec); }
     bool sharded() const noexcept { return servers_.sharded(); }

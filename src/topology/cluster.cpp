@@ -51,13 +51,19 @@ cluster::cluster(const config& settings, core::timer_heap& timers, core::random&
       nodes_{options_.addresses},
       sharded_{options_.sharded == sharded_messages::on},
       sharded_known_{options_.sharded != sharded_messages::automatic},
-      link_{timeouts_.settings(),
-            {nodes_.asked(), wire::role::discovery},
+      connection_{timeouts_.settings(),
+                  {nodes_.asked(), wire::role::discovery},
+                  timers,
+                  jitter,
+                  log,
+                  ignored_,
+                  words_},
+      link_{connection_,
+            timeouts_.settings().reconnect_delay_max,
             timers,
             jitter,
             log,
             ignored_,
-            words_,
             {this, &cluster::on_ready, [](void*, errc) {}, &cluster::on_address_needed}} {}
 
 cluster::~cluster() { timers_.cancel(poll_); }

@@ -6,6 +6,7 @@
 #include "topology/discovery_timeouts.hpp"
 #include "topology/node_list.hpp"
 #include "topology/slot_map.hpp"
+#include "wire/connection.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -64,8 +65,7 @@ public:
     std::optional<wire::address> reached(const wire::address& told, const wire::address& by) const;
     /// Release messages go by SPUBLISH. Known when `learned` is called.
     bool sharded() const noexcept { return sharded_; }
-    wire::link& link() noexcept { return link_; }
-    const wire::link& link() const noexcept { return link_; }
+    wire::connection& connection() noexcept { return connection_; }
     void close();
 
 private:
@@ -126,6 +126,7 @@ private:
     question slots_{slots_type, *this};
     question shards_{sharded_type, *this};
     core::timer poll_{this, &cluster::on_poll};
+    wire::connection connection_;
     wire::link link_;
 };
 

@@ -59,13 +59,19 @@ sentinel::sentinel(const config& settings, core::timer_heap& timers, core::rando
                    },
                    log.wants(log_level::debug) ? log_level::debug : log_level::warning},
       belief_{options_.addresses.size()},
-      link_{timeouts_.settings(),
-            {address_of(0), wire::role::sentinel},
+      connection_{timeouts_.settings(),
+                  {address_of(0), wire::role::sentinel},
+                  timers,
+                  jitter,
+                  log_of_link_,
+                  ignored_,
+                  words_},
+      link_{connection_,
+            timeouts_.settings().reconnect_delay_max,
             timers,
             jitter,
             log_of_link_,
             ignored_,
-            words_,
             {this, &sentinel::on_ready, [](void*, errc) {}, &sentinel::on_address_needed}} {}
 
 sentinel::~sentinel() { timers_.cancel(poll_); }

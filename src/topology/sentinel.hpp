@@ -6,6 +6,7 @@
 #include "core/repeated_log.hpp"
 #include "topology/discovery_timeouts.hpp"
 #include "topology/master_belief.hpp"
+#include "wire/connection.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -47,8 +48,7 @@ public:
         belief_.met();
     }
     /// The connection to the sentinel that is asked at present.
-    wire::link& link() noexcept { return link_; }
-    const wire::link& link() const noexcept { return link_; }
+    wire::connection& connection() noexcept { return connection_; }
     void close();
 
 private:
@@ -109,6 +109,7 @@ private:
     wire::listener listener_{this, &sentinel::on_news};
     core::timer poll_{this, &sentinel::on_poll};
     std::string words_{};
+    wire::connection connection_;
     wire::link link_;
 };
 

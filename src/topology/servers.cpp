@@ -21,20 +21,26 @@ bool has_guide(const config& c) noexcept { return c.sentinel || c.cluster; }
 servers::server_link::server_link(servers& s, wire::address at, bool d)
     : home{s},
       durable{d},
-      link{s.settings_,
-           {std::move(at), has_guide(s.settings_) ? wire::role::master : wire::role::any},
+      connection{s.settings_,
+                 {std::move(at), has_guide(s.settings_) ? wire::role::master : wire::role::any},
+                 s.timers_,
+                 s.jitter_,
+                 s.log_,
+                 s.counters_,
+                 s.last_words_},
+      link{connection,
+           s.settings_.reconnect_delay_max,
            s.timers_,
            s.jitter_,
            s.log_,
            s.counters_,
-           s.last_words_,
            {this, &servers::on_ready, &servers::on_lost, &servers::on_address_needed,
             s.clustered() ? &servers::on_redirected : nullptr,
             s.clustered() ? &servers::on_resumed : nullptr,
             s.clustered() ? nullptr : &servers::on_hash_slots_crossed, &servers::on_changed}} {
     s.server_links_.push_back(this);
-    s.connections_.push_back(&link.connection());
-    link.connection().set_now(s.now_);
+    s.connections_.push_back(&connection);
+    connection.set_now(s.now_);
     link.channels().shard(s.sharded_);
     if (s.fewest_joined_ != 0) {
         link.join_from(s.fewest_joined_);
@@ -57,12 +63,12 @@ servers::servers(const config& settings, core::timer_heap& timers, core::random&
     if (settings.sentinel) {
         sentinel_.emplace(settings, timers, jitter, log, now, main(), link_of(first, true),
                           wire::link_events{this, nullptr, &servers::on_lost_discovery});
-        connections_.insert(connections_.begin() + 1, &sentinel_->link().connection());
+        connections_.insert(connections_.begin() + 1, &sentinel_->connection());
     } else if (settings.cluster) {
         cluster_.emplace(settings, timers, jitter, log, now, last_words_,
                          cluster_events{this, &servers::on_learned, &servers::on_lost_discovery,
                                         &servers::on_put_off});
-        connections_.insert(connections_.begin() + 1, &cluster_->link().connection());
+        connections_.insert(connections_.begin() + 1, &cluster_->connection());
     }
 }
 

@@ -5,6 +5,7 @@
 #include "topology/cluster.hpp"
 #include "topology/sentinel.hpp"
 #include "topology/slot_map.hpp"
+#include "wire/connection.hpp"
 #include "wire/link.hpp"
 
 #include <conch/config.hpp>
@@ -90,6 +91,7 @@ private:
         server_link(servers& s, wire::address at, bool d);
         servers& home;
         const bool durable;
+        wire::connection connection;
         wire::link link;
     };
     /// One server with locks.

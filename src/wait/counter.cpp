@@ -231,7 +231,7 @@ void counter::end(counter_waiter& w, error_code why, bool granted) {
         }
     }
     all.env.telemetry.counters.permits_granted += granted ? 1 : 0;
-    all.done.complete(w, why, {}, granted);
+    all.done.complete(w, why, {}, impl::done_if(granted));
     all.waiters.free(w);
     left();
 }

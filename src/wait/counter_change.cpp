@@ -178,8 +178,8 @@ std::optional<std::int64_t> counter_change::read_look(const resp::value& reply) 
                                        : counts->left;
 }
 
-void counter_change::end(error_code why, bool flag) {
-    of.all.done.complete(*this, why, {}, flag);
+void counter_change::end(error_code why, bool is_done) {
+    of.all.done.complete(*this, why, {}, impl::done_if(is_done));
     of.all.ended(*this);
 }
 

@@ -67,7 +67,7 @@ private:
     static void on_overdue(void* self);
 
     void answered(const resp::value& reply);
-    void end(error_code why, bool flag = false);
+    void end(error_code why, bool is_done = false);
     /// The error of a caller to whom it is unknown whether it was done.
     error_code why_in_doubt(error_code why) const noexcept;
     bool is_owed() const noexcept { return kind_ == kind::add || kind_ == kind::count_down; }

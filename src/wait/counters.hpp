@@ -27,8 +27,8 @@ public:
         : env{e}, done{d}, servers{s}, request_prefix{prefix} {}
     ~counters();
 
-    /// Queues the caller; a try's completion says by its flag whether the permits were granted. Of
-    /// a latch: until it is open, whatever `permits` says.
+    /// Queues the caller; a try's completion says by its remark whether the permits were granted.
+    /// Of a latch: until it is open, whatever `permits` says.
     void acquire(const impl::count_spec_ptr& spec, std::int64_t permits, duration wait,
                  bool try_only, caller from);
     /// `result`: as of `counter_change`.

@@ -101,7 +101,7 @@ void deadlocks::look(hunt& h) {
 void deadlocks::ask(hunt& h, const wire::call_type& what) {
     h.type = &what;
     h.by_body = false;
-    h.lingers = false;
+    h.was_unsent = false;
     submit(h, *h.looked_at().wanted);
 }
 
@@ -132,7 +132,7 @@ void deadlocks::read_holders(hunt& h, const resp::value& reply) {
 // Of a server that is not there, nothing is known: the look goes on elsewhere.
 void deadlocks::give_up_on_silent_server(hunt& h) {
     const bool is_unsent = h.where == wire::call::state::waiting;
-    if (!is_unsent || !std::exchange(h.lingers, true)) {
+    if (!is_unsent || !std::exchange(h.was_unsent, true)) {
         return;
     }
     all_.servers.withdraw(h);

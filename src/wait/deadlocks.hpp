@@ -94,7 +94,7 @@ struct hunt : wire::call, hunt_hook {
     party& by;
     const protocol::told_wait wait;
     bool looks = false;        ///< a look is not at its end yet
-    bool lingers = false;      ///< its question was not sent yet at the last tick
+    bool was_unsent = false;   ///< its question was not sent yet at the last tick
     bool may_repeat = false;   ///< one more look may follow at once
     std::uint8_t in_vain = 0;  ///< so many looks in a row found no cycle
     bool pauses = false;       ///< the next tick passes without a look

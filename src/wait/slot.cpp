@@ -57,7 +57,7 @@ void slot::acquire(waiter& w, duration wait) {
                 .memo = &spec->memo()};
     });
     if (w.no_wait && is_busy_for(w)) {
-        leave(w, errc::timed_out, !link().ready());
+        leave(w, errc::timed_out, link().ready() ? impl::remark::none : impl::remark::unasked);
         return;
     }
     w.queued = protocol::takes_permits(*spec) ? contending_ && has_waiters()
@@ -82,12 +82,12 @@ void slot::acquire(waiter& w, duration wait) {
     }
 }
 
-void slot::leave(waiter& w, error_code why, bool unheard) {
+void slot::leave(waiter& w, error_code why, impl::remark said) {
     left(w, why, nullptr);
     if (why == errc::timed_out && w.try_only) {
         why = {};
     }
-    all().done.complete(w, why, {}, unheard);
+    all().done.complete(w, why, {}, said);
     all().waiters.free(w);
 }
 

@@ -96,9 +96,8 @@ private:
     // Waiters.
     /// The waiter has a public hold of it.
     void grant(acquisition& a, waiter& w);
-    /// The waiter has none. `unheard`: refused by what is known here, of a server that is not
-    /// connected.
-    void leave(waiter& w, error_code why, bool unheard = false);
+    /// The waiter has none.
+    void leave(waiter& w, error_code why, impl::remark said = {});
     void left(waiter& w, error_code why, const acquisition* granted_);
     void end_tries(std::uint32_t permits);
     void others_left(bool head_too);

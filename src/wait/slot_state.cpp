@@ -46,7 +46,7 @@ waiter* slot_state::next_to_try() noexcept {
 
 void slot_state::make_for(waiter& w, acquisition& a) noexcept {
     w.trying = &a;
-    a.acquiring->by = &w;
+    a.acquiring->wanted_by = &w;
     last_tried_ = &w;
 }
 
@@ -54,7 +54,7 @@ acquisition& slot_state::take_try(waiter& w) noexcept {
     if (last_tried_ == &w) {
         last_tried_ = queue_.before(w);
     }
-    w.trying->acquiring->by = nullptr;
+    w.trying->acquiring->wanted_by = nullptr;
     return *std::exchange(w.trying, nullptr);
 }
 

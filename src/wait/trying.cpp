@@ -64,7 +64,7 @@ protocol::acquire_request slot::request_of(const attempt& t) {
         r.from = field_of(t.replaces->of);
     }
     if (last_tried_ != &queue_.head()) {
-        const waiter* const front = queue_.before(static_cast<waiter&>(*t.by));
+        const waiter* const front = queue_.before(static_cast<waiter&>(*t.wanted_by));
         r.behind = front ? front->trying->number : 0;
     }
     return r;
@@ -127,7 +127,7 @@ void slot::try_now(waiter& w, release* leaving) {
 // server that drops each connection doesn't prolong this for ever.
 time_point slot::patience_with(const acquisition& a) const noexcept {
     const duration timeout = env().settings.operation_timeout;
-    const waiter& w = static_cast<const waiter&>(*a.acquiring->by);
+    const waiter& w = static_cast<const waiter&>(*a.acquiring->wanted_by);
     const time_point until = core::after(w.since, timeout);
     if (a.acquiring->where != wire::call::state::written && !is_unconfirmed(*a.acquiring)) {
         return until;
@@ -140,7 +140,7 @@ time_point slot::patience_with(const acquisition& a) const noexcept {
 void slot::on_patience_over(void* acquisition_) {
     auto& a = *static_cast<acquisition*>(acquisition_);
     slot& s = slot_of(*a.acquiring);
-    auto& w = static_cast<waiter&>(*a.acquiring->by);
+    auto& w = static_cast<waiter&>(*a.acquiring->wanted_by);
     CONCH_CHECK(w.trying == &a);
     const time_point until = s.patience_with(a);
     if (until > s.env().now) {

@@ -28,13 +28,12 @@ resp::limits limits_of(role expected) noexcept {
 
 connection::connection(const config& settings, destination to, core::timer_heap& timers,
                        core::random& jitter, const core::log& log, stats& counters,
-                       std::string& last_words, connection_events events)
+                       std::string& last_words)
     : settings_{settings},
       timers_{timers},
       jitter_{jitter},
       log_{log},
       counters_{counters},
-      events_{events},
       target_{std::move(to.at)},
       expected_{to.expected},
       last_words_{last_words},

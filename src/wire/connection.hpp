@@ -58,14 +58,16 @@ struct connection_events {
 class connection {
 public:
     connection(const config& settings, destination to, core::timer_heap& timers,
-               core::random& jitter, const core::log& log, stats& counters, std::string& last_words,
-               connection_events events);
+               core::random& jitter, const core::log& log, stats& counters,
+               std::string& last_words);
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
     ~connection() { timers_.cancel(timer_); }
 
     // For its link.
 
+    /// Whom it tells what happens; said before it is used.
+    void tell(const connection_events& e) noexcept { events_ = e; }
     pipeline& calls() noexcept { return pipeline_; }
     /// Connects, if nothing called for that before.
     void use();
@@ -169,7 +171,7 @@ private:
     core::random& jitter_;
     const core::log& log_;
     stats& counters_;
-    const connection_events events_;
+    connection_events events_{};
     address target_;
     const role expected_;
 

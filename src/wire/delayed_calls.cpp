@@ -30,7 +30,10 @@ delayed_calls::delayed_calls(pipeline& p, core::timer_heap& timers, core::random
       owner_{owner},
       resumed_{resumed} {}
 
-void delayed_calls::add(call& c) {
+// By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
+void delayed_calls::add(call& c, errc trouble) {
+    c.ask = call::asking::no;
+    c.trouble = trouble;
     c.where = call::state::waiting;
     calls_.push_back(c);
     if (!timer_.armed()) {

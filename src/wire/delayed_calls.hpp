@@ -24,8 +24,8 @@ public:
     delayed_calls(const delayed_calls&) = delete;
     delayed_calls& operator=(const delayed_calls&) = delete;
 
-    /// Precondition: it is nowhere else.
-    void add(call& c);
+    /// Precondition: it is nowhere else. `trouble`: what it waits for to pass.
+    void add(call& c, errc trouble);
     /// All are sent again, in the order that they had.
     void resume() noexcept;
     /// Moves calls to `gone`, in their order, where `leaves` says so.

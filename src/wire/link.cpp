@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "wire/link.hpp"
 
-#include "wire/server_error.hpp"
-
 #include <algorithm>
-#include <utility>
 
 namespace conch::wire {
 
-link::link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
-           const core::log& log, stats& counters, std::string& last_words, link_events events)
-    : counters_{counters},
-      events_{events},
-      connection_{settings,
-                  std::move(to),
-                  timers,
-                  jitter,
-                  log,
-                  counters,
-                  last_words,
-                  {this, &link::on_ready, &link::on_said, &link::on_breaking, &link::on_broken,
-                   &link::on_lost, &link::on_address_needed, &link::on_changed}},
-      pipeline_{connection_.calls()},
-      delayed_{pipeline_, timers,           jitter, connection_.now(), settings.reconnect_delay_max,
-               this,      &link::on_resumed},
-      refusals_{log, timers, connection_.now()} {}
+link::link(connection& c, const duration& longest_pause, core::timer_heap& timers,
+           core::random& jitter, const core::log& log, stats& counters, link_events events)
+    : events_{events},
+      connection_{c},
+      pipeline_{c.calls()},
+      delayed_{pipeline_, timers, jitter, c.now(), longest_pause, this, &link::on_resumed},
+      replies_{*this, c, channels_, delayed_, events_, timers, log, counters} {
+    c.tell({this, &link::on_ready, &link::on_said, &link::on_breaking, &link::on_broken,
+            &link::on_lost, &link::on_address_needed, &link::on_changed});
+}
 
 void link::submit(call& c) {
     pipeline_.submit(c);
@@ -48,13 +38,6 @@ void link::adopt(call& c) {
     use();
 }
 
-// By then the key of one that was sent on may be anywhere: it is asked for without ASKING.
-void link::retry_later(call& c, errc trouble) {
-    c.ask = call::asking::no;
-    c.trouble = trouble;
-    delayed_.add(c);
-}
-
 void link::begin_anew_at(const address& to, bool at_once) {
     connection_.forget_failures();
     move_to(to, at_once);
@@ -72,7 +55,7 @@ void link::took(duration d) noexcept {
 }
 
 void link::close() {
-    refusals_.close();
+    replies_.close();
     connection_.close();
 }
 
@@ -80,6 +63,10 @@ void link::on_ready(void* self) {
     link& l = *static_cast<link*>(self);
     l.events_.ready(l.events_.owner);
     l.channels_.connection_ready();
+}
+
+void link::on_said(void* self, const resp::value& message) {
+    static_cast<link*>(self)->replies_.said(message);
 }
 
 void link::on_breaking(void* self) { static_cast<link*>(self)->delayed_.resume(); }
@@ -92,7 +79,7 @@ void link::on_lost(void* self, errc lasting_reason) {
 }
 
 void link::on_address_needed(void* self, bool was_ready) {
-    static_cast<link*>(self)->ask_for_address(was_ready);
+    static_cast<const link*>(self)->events_.ask_for_address(was_ready);
 }
 
 void link::on_changed(void* self, const connection_change& c) {
@@ -102,46 +89,11 @@ void link::on_changed(void* self, const connection_change& c) {
     }
 }
 
-void link::ask_for_address(bool was_ready) {
-    if (events_.needs_address) {
-        events_.needs_address(events_.owner, was_ready);
-    }
-}
-
 void link::on_resumed(void* self) {
     link& l = *static_cast<link*>(self);
     if (l.events_.resumed) {
         l.events_.resumed(l.events_.owner);
     }
-}
-
-// Where a master is wanted, a replica answers that it may not write: what was asked is asked again
-// of the one that took its place.
-bool link::demoted(std::string_view words) {
-    const bool of_replica = to_errc(words) == errc::read_only || words.starts_with("MASTERDOWN");
-    if (connection_.expected() != role::master || !of_replica) {
-        return false;
-    }
-    if (ready()) {
-        connection_.leave("the server became a replica");
-    }
-    return true;
-}
-
-bool link::part_refused(std::string_view words) {
-    connection_.remember_words(words);
-    return demoted(words);
-}
-
-std::string link::refused_for_now() const {
-    return "refused for now by " + connection_.target().text() + ": ";
-}
-
-// What a server refuses for now, it refuses to all.
-void link::log_refusal(std::string_view words) {
-    const std::string kind = refused_for_now();
-    refusals_(log_level::warning, kind + std::string{reason_of(words)},
-              std::string{kind}.append(words));
 }
 
 }  // namespace conch::wire

@@ -4,15 +4,15 @@
 
 #include "core/log.hpp"
 #include "core/random.hpp"
-#include "core/repeated_log.hpp"
 #include "core/timer_heap.hpp"
 #include "wire/connection.hpp"
 #include "wire/delayed_calls.hpp"
+#include "wire/link_events.hpp"
 #include "wire/pipeline.hpp"
-#include "wire/redirection.hpp"
+#include "wire/reply_router.hpp"
 #include "wire/subscriptions.hpp"
 
-#include <conch/config.hpp>
+#include <conch/observer.hpp>
 #include <conch/stats.hpp>
 
 #include <cstddef>
@@ -22,41 +22,15 @@
 
 namespace conch::wire {
 
-/// What the locks hear of their link.
-struct link_events {
-    void* owner = nullptr;
-    /// A new connection is ready; nothing has been written on it but the greeting, and the
-    /// command that fences the old connection.
-    void (*ready)(void* owner) = nullptr;
-    /// The connection broke, or an attempt to connect failed for a reason that will not pass.
-    void (*lost)(void* owner, errc lasting_reason) = nullptr;
-    /// It doesn't know where to connect, or is not connected any more (`was_ready`), or could not
-    /// be: who knows better may say so with `move_to()`.
-    void (*needs_address)(void* owner, bool was_ready) = nullptr;
-    /// The server sends a call elsewhere: `adopt()`s it where it belongs, or delays it here. Null:
-    /// there is nowhere else.
-    void (*redirected)(void* owner, call& c, const redirection& to) = nullptr;
-    /// Calls that were delayed are about to be sent again: takes what belongs elsewhere by now.
-    /// Null: there is nowhere else.
-    void (*resumed)(void* owner) = nullptr;
-    /// The server takes no script with keys of several hash slots. Null: it gets none.
-    void (*hash_slots_crossed)(void* owner) = nullptr;
-    /// The connection is up, down or unused, and was not. Must not change anything. Null: nobody
-    /// wants to know.
-    void (*changed)(void* owner, const connection_change& c) = nullptr;
-};
-
-/// The calls and listeners of one server, whatever its connection does.
+/// The calls and listeners of one server, whatever its connection does. That is there before and
+/// after it, and serves no other link.
 class link {
 public:
-    link(const config& settings, destination to, core::timer_heap& timers, core::random& jitter,
-         const core::log& log, stats& counters, std::string& last_words, link_events events);
+    /// `longest_pause`: of what a server refuses for now.
+    link(connection& c, const duration& longest_pause, core::timer_heap& timers,
+         core::random& jitter, const core::log& log, stats& counters, link_events events);
     link(const link&) = delete;
     link& operator=(const link&) = delete;
-
-    /// For the driver.
-    wire::connection& connection() noexcept { return connection_; }
-    const wire::connection& connection() const noexcept { return connection_; }
 
     // For the locks.
 
@@ -94,7 +68,7 @@ public:
     }
     /// An answer to a part of a call was this error. True if a replica gave it where a master is
     /// wanted: the connection is left, and what was asked may be asked again on the next.
-    bool part_refused(std::string_view words);
+    bool part_refused(std::string_view words) { return replies_.part_refused(words); }
     /// A command took so long. What took much longer than the others says little of the next one.
     void took(duration d) noexcept;
     /// About how long a command takes, there and back; a second at most, zero before the first.
@@ -134,7 +108,7 @@ public:
     /// Takes a call of another link, as it is.
     void adopt(call& c);
     /// Asks again after a pause; the call is nowhere.
-    void retry_later(call& c, errc trouble);
+    void retry_later(call& c, errc trouble) { delayed_.add(c, trouble); }
     /// Moves what waits to `gone`, in its order, where `leaves` says so.
     template <typename Predicate>
     void take_waiting(call_list& gone, Predicate leaves) noexcept {
@@ -158,25 +132,12 @@ private:
     static void on_changed(void* self, const connection_change& c);
     static void on_resumed(void* self);
 
-    void ask_for_address(bool was_ready);
-    bool demoted(std::string_view words);
-    std::string refused_for_now() const;
-    void log_refusal(std::string_view words);
-    void handle_push(const resp::value& push);
-    bool is_misdirected(const call* c, const resp::value& reply);
-    void answer(call& c, const resp::value& reply);
-    void answer_joined(std::size_t count, const resp::value& replies);
-    void refused_together(std::size_t count, const resp::value& reply);
-    bool redirect(call& c, std::string_view words);
-    bool moved_away(call& c, std::string_view words);
-
-    stats& counters_;
     const link_events events_;
-    wire::connection connection_;
+    connection& connection_;
     pipeline& pipeline_;
     subscriptions channels_{pipeline_};
     delayed_calls delayed_;
-    core::repeated_log refusals_;
+    reply_router replies_;
     duration round_trip_{};
 };
 

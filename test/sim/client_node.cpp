@@ -193,7 +193,7 @@ void client_node::hand_out() {
         ++of.completions;
         of.ec = c.ec;
         of.view = std::move(c.view);
-        of.flag = c.flag;
+        of.said = c.said;
         of.ended_at = world_.now();
         of.connects = engine_.counters().connects;
         of.number = of.view && lock::level_of(*of.view) ? lock::level_of(*of.view)->of->number : 0;

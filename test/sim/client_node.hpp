@@ -52,7 +52,7 @@ struct call {
     int completions = 0;
     error_code ec{};
     impl::view_ptr view{};
-    bool flag = false;
+    impl::remark said = impl::remark::none;
     bool was_expired = false;  ///< when it was granted
     std::uint64_t number = 0;  ///< of the acquisition, if it was granted one
     std::uint64_t client = 0;

@@ -214,7 +214,7 @@ void user::ended(call& c) {
     } else if (&c == waiting_for_) {
         waiting_for_ = nullptr;
         if (c.forces) {
-            feel(c.flag ? forcing_ : nullptr);
+            feel(c.said == impl::remark::done ? forcing_ : nullptr);
             all_.end_force(name_, client_);
         }
         plan(soon());

@@ -18,7 +18,7 @@ ABOVE = {'cli', 'opentelemetry', 'prometheus'}
 # Public headers of plain values and text, for every layer.
 VOCABULARY = {'clock.hpp', 'error.hpp', 'config.hpp', 'options.hpp', 'owner.hpp',
               'lock_status.hpp', 'observer.hpp', 'printable.hpp', 'rate.hpp', 'server_reply.hpp',
-              'stats.hpp', 'tls.hpp', 'impl/once_note.hpp'}
+              'stats.hpp', 'tls.hpp', 'impl/once_note.hpp', 'impl/remark.hpp'}
 # Public headers that reach Asio, for the driver.
 FOR_THE_DRIVER = {'impl/fwd.hpp', 'impl/operation.hpp', 'impl/tracked.hpp'}
 

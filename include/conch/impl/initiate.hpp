@@ -23,9 +23,11 @@ struct no_result {
     using operation_type = operation;
     static std::tuple<error_code> take(operation& op) { return {op.ec}; }
 };
-struct flag_result {
+struct done_result {
     using operation_type = operation;
-    static std::tuple<error_code, bool> take(operation& op) { return {op.ec, bool{op.flag}}; }
+    static std::tuple<error_code, bool> take(operation& op) {
+        return {op.ec, op.said == remark::done};
+    }
 };
 struct status_result {
     using operation_type = status_operation;
@@ -96,7 +98,7 @@ auto async_status(core_ptr core, spec_ptr spec, const status_options& options, T
 
 template <typename Token>
 auto async_force_unlock(core_ptr core, spec_ptr spec, Token&& token) {
-    return start<void(error_code, bool), flag_result, Token>(
+    return start<void(error_code, bool), done_result, Token>(
         {request::force_unlock, std::move(core), std::move(spec), nullptr}, token);
 }
 

@@ -22,10 +22,10 @@ struct count_done {
     using operation_type = count_operation;
     static std::tuple<error_code> take(count_operation& op) { return {op.ec}; }
 };
-struct count_flag {
+struct count_verdict {
     using operation_type = count_operation;
     static std::tuple<error_code, bool> take(count_operation& op) {
-        return {op.ec, !op.ec && op.flag};
+        return {op.ec, !op.ec && op.said == remark::done};
     }
 };
 struct count_number {

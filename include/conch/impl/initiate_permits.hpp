@@ -44,7 +44,7 @@ public:
         op->limit = std::move(spec_);
         op->permits = permits;
         op->options = asked_options{wait};
-        op->flag = log_refusal;
+        op->log_refusal = log_refusal;
         submit(*op, this_build{});
     }
 

@@ -7,6 +7,7 @@
 #include <conch/impl/fwd.hpp>
 #include <conch/impl/once_note.hpp>
 #include <conch/impl/operation_memory.hpp>
+#include <conch/impl/remark.hpp>
 #include <conch/impl/tracked.hpp>
 #include <conch/lock_status.hpp>
 #include <conch/rate.hpp>
@@ -71,7 +72,7 @@ struct request {
     static const request shutdown;
 };
 
-inline constexpr std::uint64_t last_ticket = ~std::uint64_t{0} >> 1;
+inline constexpr std::uint64_t last_ticket = ~std::uint64_t{0} >> 2;
 
 /// What `observer::caller_context` gave.
 using caller_context = std::shared_ptr<const void>;
@@ -94,8 +95,8 @@ struct operation {
         asked_options options{};
         posting_memory posting;  ///< once it has ended
     };
-    std::uint64_t ticket : 63 = 0;  ///< 0: can't be cancelled
-    bool flag : 1 = false;
+    std::uint64_t ticket : 62 = 0;  ///< 0: can't be cancelled
+    remark said : 2 = remark::none;
     union {
         operation* next = nullptr;  ///< in the client's inbox
         lock::pending* running;     ///< what the engine knows it by, from then on
@@ -122,6 +123,7 @@ struct permits_operation : operation {
 
     rate_spec_ptr limit{};
     std::uint64_t permits = 0;
+    bool log_refusal = false;
     rate_verdict verdict{};
 };
 

@@ -72,7 +72,8 @@ void simulation::judge_rest() {
 
 // Whoever waits in front, of the same client, has it first.
 void simulation::judge_order(const permit_call& c) {
-    const bool took = !c.ec && (c.what == kind::acquire || (c.what == kind::try_acquire && c.flag));
+    const bool took = !c.ec && (c.what == kind::acquire ||
+                                (c.what == kind::try_acquire && c.said == impl::remark::done));
     if (!took || is_latch(c.name)) {
         return;
     }

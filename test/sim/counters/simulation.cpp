@@ -32,8 +32,9 @@ permit_call& simulation::begin(taker& by, permit_call::kind what, std::int64_t p
 
 void simulation::ended(std::uint64_t, call& of) {
     auto& c = static_cast<permit_call&>(of);
-    world_.note("ended", static_cast<std::uint64_t>(c.what),
-                static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.flag ? 1 : 0));
+    world_.note(
+        "ended", static_cast<std::uint64_t>(c.what),
+        static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.said == impl::remark::done ? 1 : 0));
     outcome_.permits += c.what == kind::acquire && !c.ec ? 1 : 0;
     if (c.ec == errc::outcome_unknown && c.what != kind::release) {  // that goes on
         unknown_[c.name] += c.what == kind::drain ? total_ : c.permits;

@@ -86,7 +86,7 @@ void taker::send(want& w) {
 void taker::ended(permit_call& c) {
     asked_ = nullptr;
     const bool took = (c.what == kind::acquire && !c.ec && !all_.is_latch(c.name)) ||
-                      (c.what == kind::try_acquire && !c.ec && c.flag);
+                      (c.what == kind::try_acquire && !c.ec && c.said == impl::remark::done);
     const bool goes_on = c.given_up || c.ec == errc::client_closed;
     if (took) {
         has_ += c.permits;

@@ -124,7 +124,7 @@ void group_node::hand_out() {
         ++of.completions;
         of.ec = c.ec;
         of.view = std::move(c.view);
-        of.flag = c.flag;
+        of.said = c.said;
         home_.all().completed(of);
         ended_.push_back(&of);
         // The user's executor is busy now and then.

@@ -43,7 +43,7 @@ struct call {
     int completions = 0;
     error_code ec{};
     impl::view_ptr view{};
-    bool flag = false;
+    impl::remark said = impl::remark::none;
     lock_status status{};
     bool given_up = false;  ///< its user cancelled it
 };

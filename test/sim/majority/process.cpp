@@ -222,7 +222,7 @@ void process::answered(sim::call& c) {
     if (c.view) {
         born_.emplace(std::pair{q.place, c.number}, birth{q.asked_at, all_.the_world().now()});
     }
-    q.by->answered(q.id, {c.ec, std::move(c.view), c.flag, std::move(c.status)});
+    q.by->answered(q.id, {c.ec, std::move(c.view), c.said, std::move(c.status)});
 }
 
 }  // namespace conch::sim::majority

@@ -134,7 +134,7 @@ TEST_F(engine_fair, a_lock_whose_line_is_at_another_server_just_now_is_taken_awa
     EXPECT_EQ(h.sent(), lines{"release a x:7 redisson_lock__channel:{a}"});
     h.reply(integer(0));
     EXPECT_TRUE(forced.ended({}));
-    EXPECT_TRUE(forced.flag);
+    EXPECT_TRUE(forced.did());
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void engine_harness::collect() {
         ++o.completions;
         o.ec = c.ec;
         o.view = std::move(c.view);
-        o.flag = c.flag;
+        o.said = c.said;
         o.at = now_;
     }
     engine.completions().clear();

@@ -22,13 +22,15 @@ struct operation {
     int completions = 0;
     error_code ec{};
     impl::view_ptr view{};
-    bool flag = false;
+    impl::remark said = impl::remark::none;
     rate_verdict verdict{};
     std::int64_t number = 0;  ///< of a semaphore
     time_point at{};  ///< when it was completed
 
     bool done() const noexcept { return completions > 0; }
     bool ended(error_code with) const noexcept { return completions == 1 && ec == with; }
+    bool did() const noexcept { return said == impl::remark::done; }
+    bool unasked() const noexcept { return said == impl::remark::unasked; }
     bool granted() const noexcept { return completions == 1 && !ec && view; }
 };
 

@@ -37,7 +37,7 @@ TEST_F(engine_latch, it_is_set_and_counted_down_by_scripts_with_request_keys) {
     EXPECT_EQ(h.sent(),
               (lines{latch_change_of(1, "arm", 2), latch_change_of(2, "count_down", 1), "GET l"}));
     h.reply(changed(1, 0), changed(1, 2), bulk("1"));
-    EXPECT_TRUE(set.ended({}) && set.flag && down.ended({}) && look.ended({}));
+    EXPECT_TRUE(set.ended({}) && set.did() && down.ended({}) && look.ended({}));
     EXPECT_EQ(look.number, 1);
 }
 
@@ -45,7 +45,7 @@ TEST_F(engine_latch, it_is_not_set_again_while_its_count_is_above_zero) {
     operation& set = h.change(l, kind::arm, 2);
     h.reply(changed(0, 1));
     EXPECT_TRUE(set.ended({}));
-    EXPECT_FALSE(set.flag);
+    EXPECT_FALSE(set.did());
 }
 
 TEST_F(engine_latch, one_that_is_not_set_is_open) {

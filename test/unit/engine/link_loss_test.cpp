@@ -264,7 +264,7 @@ TEST(engine_query, a_forced_unlock_names_the_holder_that_was_read) {
     EXPECT_EQ(h.sent(), lines{join("release a x:9 ", channel_of("a"))});
     h.reply(integer(0));
     EXPECT_TRUE(op.ended({}));
-    EXPECT_TRUE(op.flag);
+    EXPECT_TRUE(op.did());
 }
 
 TEST(engine_query, a_forced_unlock_of_a_free_lock_sends_no_release) {
@@ -274,7 +274,7 @@ TEST(engine_query, a_forced_unlock_of_a_free_lock_sends_no_release) {
     h.sent();
     h.reply(array(integer(-2), bulk("")));
     EXPECT_TRUE(op.ended({}));
-    EXPECT_FALSE(op.flag);
+    EXPECT_FALSE(op.did());
     EXPECT_EQ(h.sent(), lines{});
 }
 
@@ -285,7 +285,7 @@ TEST(engine_query, a_forced_unlock_is_confirmed_by_a_number_only) {
     h.reply(array(integer(1500), bulk(""), bulk("x:9"), bulk("1")));
     h.reply(ok());
     EXPECT_TRUE(op.ended(errc::protocol_error));
-    EXPECT_FALSE(op.flag);
+    EXPECT_FALSE(op.did());
 }
 
 TEST(engine_query, a_forced_unlock_of_ones_own_hold_is_found_out_at_once) {

@@ -31,11 +31,11 @@ TEST_F(engine_semaphore, callers_of_one_turn_share_a_call_in_their_order) {
     h.reply(integer(1));
     EXPECT_TRUE(ops[0]->ended({}));
     EXPECT_TRUE(ops[1]->ended({}));
-    EXPECT_FALSE(ops[1]->flag);
+    EXPECT_FALSE(ops[1]->did());
     EXPECT_FALSE(ops[2]->done()) << "it may fit now";
     EXPECT_EQ(h.sent(), lines{take_of(2, "1")});
     h.reply(integer(1));
-    EXPECT_TRUE(ops[2]->flag);
+    EXPECT_TRUE(ops[2]->did());
 }
 
 TEST_F(engine_semaphore, tries_that_want_as_much_as_a_refused_one_are_refused_with_it) {
@@ -48,7 +48,7 @@ TEST_F(engine_semaphore, tries_that_want_as_much_as_a_refused_one_are_refused_wi
     h.sent();
     h.reply(integer(0));
     for (operation* op : ops) {
-        EXPECT_TRUE(op->ended({}) && !op->flag);
+        EXPECT_TRUE(op->ended({}) && !op->did());
     }
     EXPECT_EQ(h.sent(), lines{}) << "and nobody listens";
     EXPECT_EQ(h.counters().permits_refused, 3u);
@@ -77,7 +77,7 @@ TEST_F(engine_semaphore, a_try_behind_more_waiters_than_a_call_has_room_for_is_r
     h.sent();
     h.reply(integer(0));
     EXPECT_TRUE(last->ended({}));
-    EXPECT_FALSE(last->flag);
+    EXPECT_FALSE(last->did());
 }
 
 TEST_F(engine_semaphore, a_message_makes_a_waiter_ask_again) {
@@ -117,7 +117,7 @@ TEST_F(engine_semaphore, a_large_request_is_not_overtaken) {
     operation& large = refused(5);
     operation& small = h.take(s, 1);
     operation& once = h.try_take(s, 1);
-    EXPECT_TRUE(once.ended({}) && !once.flag) << "with no word to the server";
+    EXPECT_TRUE(once.ended({}) && !once.did()) << "with no word to the server";
     EXPECT_EQ(h.sent(), lines{});
     h.reply(permits_told(3));
     EXPECT_EQ(h.sent(), lines{take_of(3, "5 1")});
@@ -163,7 +163,7 @@ TEST_F(engine_semaphore, changes_are_scripts_with_request_keys) {
     for (operation* op : {&add, &set, &first, &drain, &look}) {
         EXPECT_TRUE(op->ended({}));
     }
-    EXPECT_FALSE(first.flag);
+    EXPECT_FALSE(first.did());
     EXPECT_EQ(drain.number, 3);
     EXPECT_EQ(look.number, -7);
 }

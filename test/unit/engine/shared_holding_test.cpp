@@ -183,7 +183,7 @@ TEST_F(engine_shared, a_forced_release_is_that_of_all_readers) {
     EXPECT_EQ(h.sent(), lines{"shared_release a " + rw_channel + " publish x:1 y:2"});
     h.reply(integer(3));
     EXPECT_TRUE(op.ended({}));
-    EXPECT_TRUE(op.flag);
+    EXPECT_TRUE(op.did());
 }
 
 }  // namespace

@@ -282,15 +282,15 @@ TEST(engine_refusal, says_whether_a_server_was_there_to_be_asked) {
     h.lock("a");
     const operation& unheard = h.try_lock("a");
     EXPECT_TRUE(unheard.ended({}));
-    EXPECT_TRUE(unheard.flag);
+    EXPECT_TRUE(unheard.unasked());
     h.connect();
     const operation& heard = h.try_lock("a");
     EXPECT_TRUE(heard.ended({}));
-    EXPECT_FALSE(heard.flag);
+    EXPECT_FALSE(heard.unasked());
     h.reply(granted());
     const operation& behind = h.try_lock("a");
     EXPECT_TRUE(behind.ended({}));
-    EXPECT_FALSE(behind.flag);
+    EXPECT_FALSE(behind.unasked());
 }
 
 }  // namespace

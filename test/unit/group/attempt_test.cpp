@@ -187,7 +187,7 @@ TEST_F(group_attempt_test, bad_options_are_refused_before_anything_is_asked) {
 TEST_F(group_attempt_test, nobody_there_to_be_asked_is_no_refusal) {
     caller a;
     try_lock(a);
-    EXPECT_EQ(answer("try", 0, {.flag = true}), nothing);
+    EXPECT_EQ(answer("try", 0, {.said = impl::remark::unasked}), nothing);
     EXPECT_EQ(pass(patience / 10), (words{"try 0"}));
     grant(0);
     grant(1);

@@ -83,7 +83,7 @@ protected:
         bool done = false;
         error_code ec{};
         impl::view_ptr hold{};
-        bool flag = false;
+        impl::remark said = impl::remark::none;
         lock_status status{};
     };
     words lock(caller& c, const lock_options& o = {}) {
@@ -212,7 +212,7 @@ protected:
             to.done = true;
             to.ec = c.ec;
             to.hold = std::move(c.view);
-            to.flag = c.flag;
+            to.said = c.said;
         }
         under_test->completions().clear();
     }

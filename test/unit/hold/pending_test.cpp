@@ -39,9 +39,9 @@ TEST_F(completions, a_caller_that_nobody_is_needs_no_answer) {
 
 TEST_F(completions, an_answer_needs_no_object) {
     done.admit();
-    done.answer(from, {}, {}, true);
+    done.answer(from, {}, {}, impl::remark::done);
     ASSERT_EQ(done.queued().size(), 1u);
-    EXPECT_TRUE(done.queued().front().flag);
+    EXPECT_EQ(done.queued().front().said, impl::remark::done);
     EXPECT_EQ(done.unanswered(), 0u);
 }
 

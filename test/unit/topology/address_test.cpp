@@ -116,7 +116,7 @@ TEST_F(topology_mapped, a_function_that_gives_no_address_is_told_of_and_the_own_
         tell(array(part_of(0, 16383, host)));
         EXPECT_EQ(serving(7), host + ":7000");
         EXPECT_TRUE(any_has(logged, "cluster.map_address")) << others;
-        servers.main().connection().broken("reset");
+        servers.connection(main_link).broken("reset");
         EXPECT_EQ(sent(asked), lines{"CLUSTER SLOTS"});
     }
 }
@@ -147,11 +147,11 @@ TEST_F(topology_mapped_sentinel, one_that_names_a_dead_master_again_makes_way_fo
     map_by(&outside);
     submit(a);
     just_find_master("m1");
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     advance(1s);
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379");

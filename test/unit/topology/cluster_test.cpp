@@ -57,7 +57,7 @@ TEST_F(topology_cluster, a_master_that_took_the_place_of_another_takes_its_link)
     meet(main_link);
     EXPECT_EQ(sent(main_link), lines{"a"});
     const auto moves = servers.main().moves();
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), next_question);
     tell(thirds("r1", "m2", "m3"));
     EXPECT_EQ(target(main_link), "r1:7000");
@@ -211,7 +211,7 @@ TEST_F(topology_cluster, what_a_broken_connection_had_goes_to_the_present_master
     advance(2s);
     sent(asked);
     tell(array(part_of(0, 6, "m1"), part_of(7, 10922, "m2"), part_of(10923, 16383, "m3")));
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     meet(place_of("m2:7000"));
     EXPECT_EQ(sent(place_of("m2:7000")), lines{"a"});
 }
@@ -374,12 +374,12 @@ TEST_F(topology_impatient_cluster, a_whole_round_of_the_nodes_is_one_attempt) {
 TEST_F(topology_impatient_cluster, a_server_counts_for_itself) {
     submit(a, 7);
     learn_three();
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     news.clear();
     EXPECT_EQ(sent(asked), next_question);
     tell(thirds("m4", "m2", "m3"));
     EXPECT_EQ(target(main_link), "m4:7000");
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     EXPECT_EQ(news, lines{}) << "the first of two attempts";
 }
 

@@ -55,7 +55,7 @@ TEST_F(topology_durable, is_not_made_for_a_move) {
 TEST_F(topology_durable, pauses_where_the_master_that_is_named_refuses_it) {
     submit_durable(a);
     find_master("m1");
-    durable().connection().broken("refused");
+    servers.connection(durable_link).broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1"));
     EXPECT_FALSE(wanted(durable_link)) << "the same: after its pause";

@@ -31,16 +31,16 @@ struct topology_lone_sentinel : topology_sentinel {
 
 TEST_F(topology_lone_sentinel, that_names_a_dead_master_is_left_for_another) {
     begin("m1", 1);
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     answer("m1", 1);
     advance(100ms);
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     answer("m1", 1);
     EXPECT_TRUE(servers.connection(asked).ready()) << "it may not know yet";
     advance(1s);
     ASSERT_TRUE(wanted(main_link));
     sent(asked);
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     reply(asked, names("m1", 1));
     ASSERT_FALSE(servers.connection(asked).ready());
     EXPECT_FALSE(wanted(asked)) << "after a pause";
@@ -52,7 +52,7 @@ TEST_F(topology_lone_sentinel, that_names_a_dead_master_is_left_for_another) {
 
 TEST_F(topology_lone_sentinel, that_knows_less_is_left_for_another) {
     begin("m2", 2);
-    const auto connection = servers.main().connection().wanted();
+    const auto connection = servers.connection(main_link).wanted();
     next_one_names("m1", 1);
     EXPECT_TRUE(servers.connection(asked).ready());
     advance(1s);
@@ -60,7 +60,7 @@ TEST_F(topology_lone_sentinel, that_knows_less_is_left_for_another) {
     next_one_names("m2", 2);
     advance(1s);
     EXPECT_TRUE(servers.connection(asked).ready()) << "it is kept";
-    EXPECT_EQ(servers.main().connection().wanted(), connection);
+    EXPECT_EQ(servers.connection(main_link).wanted(), connection);
 }
 
 TEST_F(topology_lone_sentinel, that_knows_less_is_not_believed_before_its_third_look) {

@@ -25,12 +25,12 @@ TEST_F(topology_sentinel, a_silent_sentinel_has_a_second) {
 TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_next) {
     submit(a);
     just_find_master("m1");
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s1:26379") << "it may not know yet";
     advance(1s);
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379");
@@ -42,7 +42,7 @@ TEST_F(topology_sentinel, one_that_names_a_dead_master_again_makes_way_for_the_n
 TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_left_at_once) {
     submit(a);
     just_find_master("m1");
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     advance(500ms);
@@ -50,7 +50,7 @@ TEST_F(topology_sentinel, one_that_names_a_master_that_dies_once_more_is_not_lef
     advance(1s);
     sent(asked);
     reply(asked, just_names("m1"));
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s1:26379") << "it may not know yet";
@@ -77,7 +77,7 @@ TEST_F(topology_sentinel, what_was_a_replica_may_be_a_dead_master) {
     just_find_master("m1");
     advance(1s);
     ASSERT_TRUE(wanted(main_link));
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     sent(asked);
     reply(asked, just_names("m1"));
     EXPECT_EQ(target(asked), "s2:26379") << "a second more";
@@ -255,13 +255,13 @@ TEST_F(topology_impatient_sentinel, a_master_is_not_counted_for_its_successor) {
     note other{plain_note, "b"};
     submit_durable(other);
     find_master("m1", 1);
-    servers.main().connection().broken("refused");
-    durable().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
+    servers.connection(durable_link).broken("refused");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 2));
     ASSERT_TRUE(wanted(main_link));
-    servers.main().connection().broken("refused");
-    durable().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
+    servers.connection(durable_link).broken("refused");
     EXPECT_EQ(news, lines{}) << "the first attempt there";
     EXPECT_EQ(durable_news, lines{});
     durable().withdraw(other);

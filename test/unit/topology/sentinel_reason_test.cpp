@@ -72,13 +72,13 @@ TEST_F(topology_sentinel_reason, is_none_once_the_master_is_known) {
     advance(100ms);
     find_master("m1");
     EXPECT_EQ(servers.main().why_down(), errc::not_connected);
-    servers.main().connection().broken("no route");
+    servers.connection(main_link).broken("no route");
     EXPECT_EQ(servers.last_words(), "no route");
 }
 
 TEST_F(topology_sentinel_reason, of_the_master_is_not_the_sentinels_fault) {
     meet_in_vain([&] {
-        servers.main().connection().connected();
+        servers.connection(main_link).connected();
         sent(main_link);
         reply(main_link, error("WRONGPASS invalid username-password pair"));
     });
@@ -88,7 +88,7 @@ TEST_F(topology_sentinel_reason, of_the_master_is_not_the_sentinels_fault) {
 
 TEST_F(topology_sentinel_reason, is_not_the_sentinels_fault_where_the_master_is_not_trusted) {
     meet_in_vain(
-        [&] { servers.main().connection().broken("host name mismatch", errc::tls_failed); });
+        [&] { servers.connection(main_link).broken("host name mismatch", errc::tls_failed); });
     EXPECT_EQ(target(asked), "s1:26379");
     EXPECT_TRUE(servers.connection(asked).ready());
 }

@@ -46,7 +46,7 @@ TEST_F(topology_sentinel, a_replica_is_left_and_the_sentinel_asked_again) {
 TEST_F(topology_sentinel, who_may_not_ask_for_the_role_goes_on) {
     submit(a);
     find_master("m1");
-    servers.main().connection().connected();
+    servers.connection(main_link).connected();
     sent(main_link);
     std::string answers = hello(7) + ok() + error("NOPERM no INFO") + info("1111");
     for (std::size_t i = 0; i < conch::wire::preloaded_scripts; ++i) {
@@ -89,11 +89,11 @@ TEST_F(topology_sentinel, the_same_answer_changes_nothing) {
     submit(a);
     find_master("m1");
     meet_master();
-    const auto connection = servers.main().connection().wanted();
+    const auto connection = servers.connection(main_link).wanted();
     reply(asked, message("+switch-master", "other m1 6379 m2 6379"));
     sent(asked);
     reply(asked, names("m1"));
-    EXPECT_EQ(servers.main().connection().wanted(), connection);
+    EXPECT_EQ(servers.connection(main_link).wanted(), connection);
 }
 
 TEST_F(topology_sentinel, it_asks_the_next_one_from_time_to_time) {
@@ -124,7 +124,7 @@ TEST_F(topology_sentinel, a_lost_master_is_asked_for_at_once) {
     submit(a);
     find_master("m1");
     meet_master();
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1"));
     EXPECT_FALSE(wanted(main_link)) << "the same: after its pause";

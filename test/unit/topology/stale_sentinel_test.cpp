@@ -100,20 +100,20 @@ TEST_F(topology_stale_sentinel, is_left_with_its_master_as_soon_as_another_knows
 
 TEST_F(topology_stale_sentinel, is_not_believed_by_who_knows_more) {
     begin("m2", 2);
-    const auto connection = servers.main().connection().wanted();
+    const auto connection = servers.connection(main_link).wanted();
     for (int round = 0; round < 5; ++round) {
         look("s2", "m1", 1);
         EXPECT_EQ(target(asked), "s2:26379");
         look("s3", "m2", 2);
         look("s1", "m2", 2);
     }
-    EXPECT_EQ(servers.main().connection().wanted(), connection);
+    EXPECT_EQ(servers.connection(main_link).wanted(), connection);
 }
 
 TEST_F(topology_stale_sentinel, is_not_believed_though_the_new_master_is_away) {
     begin("m2", 2);
     look("s2", "m1", 1);
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1", 1));
     EXPECT_EQ(target(main_link), "m2:6379");
@@ -142,7 +142,7 @@ TEST_F(topology_stale_sentinel, is_none_where_a_whole_round_of_them_agrees) {
 TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached) {
     settings.sentinel->scan_interval = 1h;
     begin("m1", 5);
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 0));
     look("s2", "m2", 0);
@@ -153,7 +153,7 @@ TEST_F(topology_stale_sentinel, is_none_soon_where_no_master_is_reached) {
 
 TEST_F(topology_stale_sentinel, makes_way_in_time_however_often_it_is_asked) {
     begin("m1", 5);
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m2", 0));
     for (int i = 0; i < 9; ++i) {
@@ -179,12 +179,12 @@ TEST_F(topology_stale_sentinel, that_is_dead_is_left_out_of_the_round) {
 
 TEST_F(topology_stale_sentinel, alone_does_not_outvote_a_master_that_is_reached) {
     begin("m2", 2);
-    const auto connection = servers.main().connection().wanted();
+    const auto connection = servers.connection(main_link).wanted();
     for (int round = 0; round < 5; ++round) {
         look_at_the_only_one_alive("m1", 1);
     }
-    EXPECT_EQ(servers.main().connection().wanted(), connection);
-    servers.main().connection().broken("reset");
+    EXPECT_EQ(servers.connection(main_link).wanted(), connection);
+    servers.connection(main_link).broken("reset");
     EXPECT_EQ(sent(asked), asked_again);
     reply(asked, names("m1", 1));
     hear_again_and_again("m1", 1);
@@ -197,19 +197,19 @@ TEST_F(topology_stale_sentinel, alone_does_not_outvote_a_master_that_is_reached)
 
 TEST_F(topology_stale_sentinel, may_be_of_the_same_configuration_and_is_not_followed_to_and_fro) {
     begin("m1", 0);
-    const auto connection = servers.main().connection().wanted();
+    const auto connection = servers.connection(main_link).wanted();
     for (int round = 0; round < 5; ++round) {
         look("s2", "m2", 0);
         look("s3", "m1", 0);
         look("s1", "m1", 0);
     }
-    EXPECT_EQ(servers.main().connection().wanted(), connection);
+    EXPECT_EQ(servers.connection(main_link).wanted(), connection);
 }
 
 TEST_F(topology_stale_sentinel, may_be_of_the_same_and_is_believed_where_nothing_is_reached) {
     submit(a);
     find_master("m1", 0);
-    servers.main().connection().broken("refused");
+    servers.connection(main_link).broken("refused");
     sent(asked);
     reply(asked, names("m1", 0));
     look("s2", "m2", 0);
@@ -254,7 +254,7 @@ TEST_F(topology_stale_sentinel, that_leads_to_a_master_ends_those_pauses) {
     meet_replicas_for(1500ms);
     ASSERT_TRUE(wanted(main_link) || wait_for_master());
     meet_master();
-    servers.main().connection().broken("reset");
+    servers.connection(main_link).broken("reset");
     hear("m8", 1);
     EXPECT_EQ(target(main_link), "m8:6379");
 }

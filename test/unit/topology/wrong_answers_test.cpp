@@ -43,7 +43,7 @@ struct topology_wrong_roles : topology_sentinel, ::testing::WithParamInterface<s
 TEST_P(topology_wrong_roles, are_no_role) {
     submit(a);
     find_master("m1");
-    servers.main().connection().connected();
+    servers.connection(main_link).connected();
     sent(main_link);
     reply(main_link, hello(7) + ok() + GetParam());
     EXPECT_FALSE(wanted(main_link));

@@ -27,19 +27,19 @@ struct wire_connection : testing::Test {
 TEST_F(wire_connection, a_connection_that_is_not_made_in_time_is_given_up) {
     h.submit(a);
     h.advance(4999ms);
-    EXPECT_NE(h.link.connection().wanted(), 0u);
+    EXPECT_NE(h.connection.wanted(), 0u);
     h.advance(1ms);
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    EXPECT_EQ(h.connection.wanted(), 0u);
 }
 
 TEST_F(wire_connection, the_greeting_counts_into_that_time) {
     h.submit(a);
     h.advance(4s);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(hello(1));
     h.advance(1s);
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    EXPECT_EQ(h.connection.wanted(), 0u);
 }
 
 TEST_F(wire_connection, failures_in_turn_are_logged_once_each_then_counted_and_told_to_be_over) {
@@ -47,7 +47,7 @@ TEST_F(wire_connection, failures_in_turn_are_logged_once_each_then_counted_and_t
     h.submit(a);
     for (int i = 0; i < 20; ++i) {
         h.wait_for_attempt();
-        h.link.connection().broken(i % 2 == 0 ? "refused" : "unreachable");
+        h.connection.broken(i % 2 == 0 ? "refused" : "unreachable");
         if (i == 1) {
             EXPECT_EQ(h.logged, (lines{none + "refused", none + "unreachable"}));
         }
@@ -65,7 +65,7 @@ TEST_F(wire_connection, a_server_that_ends_each_connection_at_once_does_not_fill
     h.submit(a);
     for (int i = 0; i < 20; ++i) {
         h.connect();
-        h.link.connection().broken("end of file");
+        h.connection.broken("end of file");
     }
     EXPECT_LE(h.logged.size(), 2u);
 }
@@ -74,13 +74,13 @@ TEST_F(wire_connection, what_the_server_said_stays_until_it_serves_or_says_somet
     h.submit(a);
     const auto end_of_file = [&] {
         h.wait_for_attempt();
-        h.link.connection().connected();
-        h.link.connection().broken("end of file");
+        h.connection.connected();
+        h.connection.broken("end of file");
         return h.words;
     };
     EXPECT_EQ(end_of_file(), "end of file");
     h.wait_for_attempt();
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(error("ERR max number of clients reached"));
     EXPECT_EQ(end_of_file(), "ERR max number of clients reached");
@@ -88,7 +88,7 @@ TEST_F(wire_connection, what_the_server_said_stays_until_it_serves_or_says_somet
     h.connect();
     h.sent();
     h.reply(ok());
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     EXPECT_EQ(end_of_file(), "end of file");
 }
 
@@ -171,7 +171,7 @@ TEST_F(wire_connection, the_pause_grows_is_jittered_and_has_a_limit) {
     h.submit(a);
     std::vector<conch::duration> pauses;
     for (int i = 0; i < 40; ++i) {
-        h.link.connection().broken("refused");
+        h.connection.broken("refused");
         pauses.push_back(h.wait_for_attempt());
     }
     for (std::size_t i = 0; i < pauses.size(); ++i) {
@@ -186,13 +186,13 @@ TEST_F(wire_connection, the_pause_grows_is_jittered_and_has_a_limit) {
 TEST_F(wire_connection, after_a_success_the_pause_is_short_again) {
     h.submit(a);
     for (int i = 0; i < 10; ++i) {
-        h.link.connection().broken("refused");
+        h.connection.broken("refused");
         h.wait_for_attempt();
     }
     h.connect();
     h.sent();
     h.reply(ok());
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     EXPECT_LE(h.wait_for_attempt(), 20ms);
 }
 
@@ -201,9 +201,9 @@ TEST_F(wire_connection, it_tells_since_when_it_is_down) {
     EXPECT_EQ(h.link.down_since(h.now), h.now);
     h.advance(1s);
     const auto broke = h.now;
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.advance(3s);
-    h.link.connection().broken("refused");
+    h.connection.broken("refused");
     EXPECT_EQ(h.link.down_since(h.now), broke);
 }
 

@@ -23,11 +23,11 @@ errc failure_after(const std::string& answer) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(answer);
     EXPECT_FALSE(h.link.ready());
-    EXPECT_EQ(h.link.connection().wanted(), 0u) << "that connection is given up";
+    EXPECT_EQ(h.connection.wanted(), 0u) << "that connection is given up";
     h.link.close();
     return h.news.empty() ? errc{} : static_cast<errc>(std::stoi(h.news.back().substr(5)));
 }
@@ -66,12 +66,12 @@ TEST(wire_handshake, each_connection_may_be_anothers) {
     link_harness h{{.client_name = ""}};
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().log_in_as({"u", "first"});
+    h.connection.log_in_as({"u", "first"});
     EXPECT_EQ(h.connect(), with_loads({"HELLO 3 AUTH u first", "INFO replication", "INFO server"}));
     h.sent();
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.wait_for_attempt();
-    h.link.connection().log_in_as({"", "second"});
+    h.connection.log_in_as({"", "second"});
     EXPECT_EQ(h.connect(),
               with_loads({"HELLO 3 AUTH default second", "INFO replication", "INFO server"}));
     h.link.close();
@@ -88,7 +88,7 @@ TEST(wire_handshake, a_password_that_an_old_server_repeats_is_not_told) {
     link_harness h{{.username = "u", .password = "s3cret"}};
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(
         error("ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `u`, "
@@ -132,7 +132,7 @@ TEST(wire_handshake, a_refused_database_fails) {
     link_harness h{{.database = 99}};
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(hello(1) + error("ERR DB index is out of range"));
     EXPECT_FALSE(h.link.ready());
@@ -145,7 +145,7 @@ TEST(wire_handshake, a_lasting_failure_is_told_and_connecting_goes_on) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(error("WRONGPASS no"));
     EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::authentication_failed))});
@@ -158,7 +158,7 @@ TEST(wire_handshake, what_info_or_script_load_refuse_is_no_failure) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(hello(1) + error("NOPERM no 'info'") + error("NOPERM no 'info'"));
     for (std::size_t i = 0; i < loads.size(); ++i) {
@@ -175,7 +175,7 @@ TEST(wire_handshake, without_a_run_id_nothing_is_fenced) {
     h.submit(n);
     h.connect(1, "");
     h.sent();
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(2, "");
     EXPECT_EQ(h.sent(), lines{"x"});
     h.link.close();
@@ -188,7 +188,7 @@ TEST(wire_handshake, a_run_id_without_bounds_is_taken_for_none) {
         h.submit(n);
         h.connect(1, std::string(size, '1'));
         h.sent();
-        h.link.connection().broken("reset");
+        h.connection.broken("reset");
         h.connect(2, std::string(size, '1'));
         EXPECT_EQ(h.sent().size(), size > 64 ? 1u : 2u) << "a known server's connection is ended";
         h.link.close();
@@ -199,7 +199,7 @@ TEST(wire_handshake, each_byte_of_it_may_come_alone) {
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     for (const char byte : greeting(1, "1111")) {
         EXPECT_FALSE(h.link.ready());

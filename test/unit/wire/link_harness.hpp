@@ -74,48 +74,48 @@ struct link_harness {
     explicit link_harness(config c = {}, wire::role expects = wire::role::any,
                           bool in_cluster = false)
         : settings{std::move(c)}, expected{expects}, clustered{in_cluster} {
-        link.connection().set_now(now);
+        connection.set_now(now);
     }
 
     void advance(duration d) {
         const time_point until = now + d;
         while (timers.next() <= until) {
             now = std::max(now, timers.next());
-            link.connection().set_now(now);
+            connection.set_now(now);
             while (core::timer* t = timers.pop_due(now)) {
                 t->fire(t->owner);
             }
         }
         now = until;
-        link.connection().set_now(now);
+        connection.set_now(now);
     }
     /// Until a connection is wanted; how long that took.
     duration wait_for_attempt() {
         const time_point from = now;
-        while (link.connection().wanted() == 0 && now - from < std::chrono::minutes{1}) {
+        while (connection.wanted() == 0 && now - from < std::chrono::minutes{1}) {
             advance(timers.next() - now);
         }
         return now - from;
     }
     lines sent() {
         std::string out;
-        while (link.connection().has_output()) {
+        while (connection.has_output()) {
             std::string piece;
-            link.connection().stage(piece);
+            connection.stage(piece);
             out += piece;
         }
         return texts(read_commands(out));
     }
     void reply(const std::string& bytes) {
-        const auto room = link.connection().input().prepare(bytes.size());
+        const auto room = connection.input().prepare(bytes.size());
         std::copy(bytes.begin(), bytes.end(), room.begin());
-        link.connection().input().commit(bytes.size());
-        link.connection().received();
+        connection.input().commit(bytes.size());
+        connection.received();
     }
     /// Connects and answers the greeting; what the greeting was.
     lines connect(std::int64_t client_id = 1, std::string_view run = "1111") {
         wait_for_attempt();
-        link.connection().connected();
+        connection.connected();
         lines greeting_sent = sent();
         reply(greeting(client_id, run, settings.database != 0));
         return greeting_sent;
@@ -154,7 +154,9 @@ struct link_harness {
     std::string words{};
     wire::link_events events{this, &on_ready, &on_lost, &on_address_needed,
                              clustered ? &on_redirected : nullptr};
-    wire::link link{settings, to, timers, jitter, log, counters, words, events};
+    wire::connection connection{settings, to, timers, jitter, log, counters, words};
+    wire::link link{connection, settings.reconnect_delay_max, timers, jitter, log, counters,
+                    events};
 };
 
 }  // namespace conch::test

@@ -17,7 +17,7 @@ constexpr conch::wire::joint_script together{
 constexpr conch::wire::joint_form joint{
     .script = [](const conch::wire::call&) { return together; },
     .keys = [](const conch::wire::call& c,
-              conch::resp::writer& w) { w.arg(static_cast<const note&>(c).text); },
+               conch::resp::writer& w) { w.arg(static_cast<const note&>(c).text); },
     .args = [](const conch::wire::call&, conch::resp::writer&) {}};
 constexpr conch::wire::call_type joint_note{.name = "joint",
                                             .after_loss = conch::wire::retry::replay,
@@ -35,7 +35,7 @@ struct wire_link_role : testing::Test {
     /// Connects, and answers as a master with data of this history.
     void connect(std::int64_t id = 1, std::string_view data = "data") {
         h.wait_for_attempt();
-        h.link.connection().connected();
+        h.connection.connected();
         h.sent();
         std::string answers =
             hello(id) + replication("master", data) + info("run " + std::to_string(id));
@@ -57,7 +57,7 @@ TEST_F(wire_link_role, calls_that_a_replica_refuses_together_leave_together_agai
     EXPECT_EQ(h.sent(), lines{"release_many a b c 3"});
     b.abandon();
     h.reply(read_only);
-    EXPECT_EQ(h.link.connection().wanted(), 0u) << "left";
+    EXPECT_EQ(h.connection.wanted(), 0u) << "left";
     EXPECT_EQ(b.ends.size(), 1u) << "never sent again";
     connect(2);
     EXPECT_EQ(h.sent(), lines{"release_many a c 2"});
@@ -72,7 +72,7 @@ TEST_F(wire_link_role, each_of_them_may_be_refused_by_itself) {
     connect();
     h.sent();
     h.reply(array(read_only, read_only));
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    EXPECT_EQ(h.connection.wanted(), 0u);
     connect(2);
     EXPECT_EQ(h.sent(), lines{"release_many a b 2"}) << "in their order";
 }
@@ -84,7 +84,7 @@ TEST_F(wire_link_role, a_replica_without_its_master_is_left_too) {
     h.sent();
     h.reply(
         error("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."));
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    EXPECT_EQ(h.connection.wanted(), 0u);
     EXPECT_EQ(h.astray, 1);
     connect(2);
     EXPECT_EQ(h.sent(), lines{"a"});
@@ -103,7 +103,7 @@ TEST_F(wire_link_role, a_subscription_that_is_refused_as_a_write_ends_with_its_c
         h.link.channels().remove(ear);
         EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE channel"});
         h.reply(error(words));
-        h.link.connection().broken("reset");
+        h.connection.broken("reset");
         EXPECT_EQ(h.link.channels().size(), 0u);
     }
 }
@@ -133,7 +133,7 @@ TEST_F(wire_link_role, moves_to_other_data_are_counted_when_they_are_met) {
     h.link.move_to({"other", 1, {}});
     connect(3, "other data");
     EXPECT_EQ(h.link.moves(), 1);
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     connect(4, "other data");
     EXPECT_EQ(h.link.moves(), 1);
 }
@@ -144,10 +144,10 @@ TEST_F(wire_link_role, a_server_that_was_a_replica_meanwhile_is_another_one) {
     note a{plain_note, "a"};
     h.submit(a);
     connect();
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     connect(2);
     EXPECT_EQ(h.link.moves(), 0);
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     connect(3, "since its promotion");
     EXPECT_EQ(h.link.moves(), 1);
 }
@@ -157,7 +157,7 @@ TEST_F(wire_link_role, a_server_that_does_not_tell_of_its_data_is_another_one) {
     h.submit(a);
     connect(1, "");
     for (std::int64_t id = 2; id < 4; ++id) {
-        h.link.connection().broken("reset");
+        h.connection.broken("reset");
         connect(id, "");
         EXPECT_EQ(h.link.moves(), id - 1);
     }

@@ -44,15 +44,15 @@ struct wire_link : testing::Test {
 };
 
 TEST_F(wire_link, it_connects_on_first_use) {
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    EXPECT_EQ(h.connection.wanted(), 0u);
     EXPECT_EQ(h.timers.next(), conch::core::never);
     h.submit(a);
-    EXPECT_NE(h.link.connection().wanted(), 0u);
+    EXPECT_NE(h.connection.wanted(), 0u);
 }
 
 TEST_F(wire_link, the_greeting_comes_before_anything_else) {
     h.submit(a);
-    h.link.connection().connected();
+    h.connection.connected();
     EXPECT_EQ(h.sent().front(), "HELLO 3 SETNAME conch");
     EXPECT_EQ(h.sent(), lines{}) << "not before the greeting was answered";
     h.reply(greeting(1, "1111"));
@@ -80,23 +80,23 @@ TEST_F(wire_link, what_is_too_much_for_one_turn_is_handled_in_later_ones) {
     const auto before = h.counters.bytes_received;
     h.reply(answers);
     EXPECT_EQ(answered(), one_turn);
-    EXPECT_TRUE(h.link.connection().halted());
-    h.link.connection().go_on();
+    EXPECT_TRUE(h.connection.halted());
+    h.connection.go_on();
     EXPECT_EQ(answered(), 2 * one_turn);
-    EXPECT_TRUE(h.link.connection().halted());
-    h.link.connection().go_on();
+    EXPECT_TRUE(h.connection.halted());
+    h.connection.go_on();
     EXPECT_EQ(answered(), 2 * one_turn + 1);
-    EXPECT_FALSE(h.link.connection().halted());
+    EXPECT_FALSE(h.connection.halted());
     EXPECT_EQ(h.counters.bytes_received - before, answers.size());
 }
 
 TEST_F(wire_link, what_was_not_handled_is_gone_with_its_connection) {
     ready();
     h.reply(ask(one_turn + 1));
-    h.link.connection().broken("reset");
-    EXPECT_FALSE(h.link.connection().halted());
+    h.connection.broken("reset");
+    EXPECT_FALSE(h.connection.halted());
     h.connect(2, "other process");
-    EXPECT_FALSE(h.link.connection().halted());
+    EXPECT_FALSE(h.connection.halted());
     EXPECT_EQ(h.sent(), lines{"n"}) << "the one whose answer was not looked at";
     h.reply(integer(2));
     EXPECT_EQ(notes.back().ends, lines{":2"});
@@ -106,17 +106,17 @@ TEST_F(wire_link, a_turn_that_handles_all_there_is_does_not_make_another) {
     ready();
     h.reply(ask(one_turn));
     EXPECT_EQ(notes.back().ends, lines{":1"});
-    EXPECT_FALSE(h.link.connection().halted());
+    EXPECT_FALSE(h.connection.halted());
 }
 
 TEST_F(wire_link, a_client_that_is_slow_to_look_does_not_take_the_server_for_silent) {
     ready();
     h.reply(ask(one_turn + 1));
-    ASSERT_TRUE(h.link.connection().halted());
-    const auto connection = h.link.connection().wanted();
+    ASSERT_TRUE(h.connection.halted());
+    const auto connection = h.connection.wanted();
     h.advance(1min);
-    EXPECT_EQ(h.link.connection().wanted(), connection);
-    h.link.connection().go_on();
+    EXPECT_EQ(h.connection.wanted(), connection);
+    h.connection.go_on();
     EXPECT_EQ(notes.back().ends, lines{":1"});
 }
 
@@ -129,12 +129,12 @@ TEST_F(wire_link, a_flood_without_the_answer_does_not_hide_that_the_server_is_si
         flood += ">2\r\n+invalidate\r\n*0\r\n";
     }
     h.reply(flood);
-    ASSERT_TRUE(h.link.connection().halted());
-    const auto connection = h.link.connection().wanted();
+    ASSERT_TRUE(h.connection.halted());
+    const auto connection = h.connection.wanted();
     h.advance(h.settings.response_timeout);
-    EXPECT_EQ(h.link.connection().wanted(), connection) << "the answer may be there";
-    h.link.connection().go_on();
-    EXPECT_EQ(h.link.connection().wanted(), 0U) << "it was not";
+    EXPECT_EQ(h.connection.wanted(), connection) << "the answer may be there";
+    h.connection.go_on();
+    EXPECT_EQ(h.connection.wanted(), 0U) << "it was not";
     h.connect(2, "other process");
     EXPECT_EQ(h.sent(), lines{"a"});
     h.reply(ok());
@@ -145,8 +145,8 @@ TEST_F(wire_link, written_calls_are_replayed_in_order_on_the_next_connection) {
     h.submit(a);
     h.submit(b);
     h.sent();
-    h.link.connection().broken("reset");
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    h.connection.broken("reset");
+    EXPECT_EQ(h.connection.wanted(), 0u);
     h.connect(2, "other process");
     EXPECT_EQ(h.sent(), (lines{"a", "b"}));
     EXPECT_EQ(a.ends, lines{});
@@ -154,10 +154,10 @@ TEST_F(wire_link, written_calls_are_replayed_in_order_on_the_next_connection) {
 
 TEST_F(wire_link, each_connection_has_a_number_of_its_own) {
     h.submit(a);
-    const auto first = h.link.connection().wanted();
-    h.link.connection().broken("refused");
+    const auto first = h.connection.wanted();
+    h.connection.broken("refused");
     h.wait_for_attempt();
-    EXPECT_GT(h.link.connection().wanted(), first);
+    EXPECT_GT(h.connection.wanted(), first);
 }
 
 TEST_F(wire_link, noscript_leads_to_eval_once) {
@@ -303,7 +303,7 @@ TEST_F(wire_link, closing_ends_every_call_as_lost) {
     h.link.close();
     EXPECT_EQ(a.ends, lines{"lost"});
     EXPECT_EQ(b.ends, lines{"lost"});
-    EXPECT_EQ(h.link.connection().wanted(), 0u);
+    EXPECT_EQ(h.connection.wanted(), 0u);
     EXPECT_EQ(h.timers.next(), conch::core::never);
 }
 
@@ -311,7 +311,7 @@ TEST(wire_link_tls, a_failure_that_will_not_pass_is_told_and_connecting_goes_on)
     link_harness h;
     note n{plain_note, "x"};
     h.submit(n);
-    h.link.connection().broken("a certificate", errc::tls_failed);
+    h.connection.broken("a certificate", errc::tls_failed);
     EXPECT_EQ(h.news, lines{join("lost ", static_cast<int>(errc::tls_failed))});
     EXPECT_EQ(h.words, "a certificate");
     EXPECT_EQ(h.link.why_down(), errc::tls_failed);

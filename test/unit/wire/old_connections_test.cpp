@@ -32,7 +32,7 @@ TEST_F(wire_old_connections, the_old_connection_of_the_same_process_is_ended_bef
     ready();
     h.submit(a);
     h.sent();
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(2);
     EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", "a"}));
     EXPECT_TRUE(any_may_still_run());
@@ -44,7 +44,7 @@ TEST_F(wire_old_connections, the_old_connection_of_the_same_process_is_ended_bef
 TEST_F(wire_old_connections, the_id_is_not_killed_in_another_process) {
     ready();
     h.submit(a);
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(2, "2222");
     EXPECT_EQ(h.sent(), lines{"a"});
     EXPECT_FALSE(any_may_still_run()) << "that process is gone";
@@ -77,7 +77,7 @@ TEST_F(wire_old_connections, a_process_that_took_the_place_of_another_ends_the_d
     ready();
     h.link.move_to({"other", 1, {}});
     h.wait_for_attempt();
-    h.link.connection().broken("refused");
+    h.connection.broken("refused");
     EXPECT_TRUE(any_may_still_run());
     h.link.move_to(conch::wire::address::of(h.settings));
     h.connect(8, "3333");
@@ -89,7 +89,7 @@ TEST_F(wire_old_connections, of_very_many_the_oldest_are_never_known_to_be_ended
     ready();
     const time_point first = h.now;
     for (int n = 0; n < 65; ++n) {
-        h.link.connection().broken("reset");
+        h.connection.broken("reset");
         h.connect(n + 2);
     }
     EXPECT_EQ(h.sent().size(), 64u);
@@ -103,7 +103,7 @@ TEST_F(wire_old_connections, of_very_many_the_oldest_are_never_known_to_be_ended
 TEST_F(wire_old_connections, where_the_server_refuses_to_kill_it_goes_on) {
     ready();
     h.submit(a);
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(2);
     h.sent();
     h.reply(error("NOPERM this user has no permissions to run the 'client|kill' command") + ok());
@@ -114,10 +114,10 @@ TEST_F(wire_old_connections, where_the_server_refuses_to_kill_it_goes_on) {
 
 TEST_F(wire_old_connections, a_connection_that_was_never_ready_is_not_killed) {
     h.submit(a);
-    h.link.connection().connected();
+    h.connection.connected();
     h.sent();
     h.reply(hello(7));
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(8);
     EXPECT_EQ(h.sent(), lines{"a"});
 }

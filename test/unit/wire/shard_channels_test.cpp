@@ -34,7 +34,7 @@ struct wire_shard_channels : testing::Test {
         EXPECT_EQ(h.sent(), lines{"SSUBSCRIBE " + channel});
         h.reply(push("ssubscribe", channel, integer(1)));
         free_lock.hash_slot = held_lock.hash_slot = hash_slot_of("y");
-        epoch = h.link.connection().wanted();
+        epoch = h.connection.wanted();
     }
     ~wire_shard_channels() override {
         h.link.channels().remove(ear);
@@ -48,7 +48,7 @@ struct wire_shard_channels : testing::Test {
         h.submit(held_lock);
         EXPECT_EQ(h.sent().size(), 3u);
     }
-    bool same_connection() const { return h.link.connection().wanted() == epoch; }
+    bool same_connection() const { return h.connection.wanted() == epoch; }
     std::string moved(std::uint16_t slot) const {
         return error("MOVED " + std::to_string(slot) + " 127.0.0.1:7001");
     }
@@ -93,7 +93,7 @@ TEST_F(wire_shard_channels, a_part_that_left_before_leaves_no_reply_to_another_c
         h.link.channels().add(ear, channel);
         h.sent();
         h.reply(push("ssubscribe", channel, integer(1)));
-        epoch = h.link.connection().wanted();
+        epoch = h.connection.wanted();
     }
     EXPECT_EQ(h.redirected, 0);
 }

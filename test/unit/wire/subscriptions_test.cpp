@@ -88,21 +88,21 @@ TEST_F(wire_subscriptions, the_last_listener_to_leave_ends_it) {
 }
 
 TEST_F(wire_subscriptions, nobody_waits_for_its_end_alone) {
-    EXPECT_FALSE(h.link.connection().hurries());
+    EXPECT_FALSE(h.connection.hurries());
     subs.add(first.at, channel);
-    EXPECT_TRUE(h.link.connection().hurries());
+    EXPECT_TRUE(h.connection.hurries());
     h.sent();
     h.reply(subscribed("x"));
     subs.remove(first.at);
-    EXPECT_TRUE(h.link.connection().has_output());
-    EXPECT_FALSE(h.link.connection().hurries());
+    EXPECT_TRUE(h.connection.has_output());
+    EXPECT_FALSE(h.connection.hurries());
     note b{plain_note, "b"};
     h.submit(b);
-    EXPECT_TRUE(h.link.connection().hurries());
+    EXPECT_TRUE(h.connection.hurries());
     EXPECT_EQ(h.sent(), (lines{unsubscribe_of("x"), "b"}));
     h.reply(unsubscribed("x") + ok());
     subs.add(first.at, channel);
-    EXPECT_TRUE(h.link.connection().hurries()) << "it begins anew";
+    EXPECT_TRUE(h.connection.hurries()) << "it begins anew";
     h.sent();
     h.reply(subscribed("x"));
 }
@@ -122,7 +122,7 @@ TEST_F(wire_subscriptions, a_refused_one_is_tried_again_on_the_next_connection) 
     subs.add(first.at, channel);
     h.sent();
     h.reply(error("NOPERM no"));
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(2, "other process");
     EXPECT_EQ(h.sent(), lines{subscribe_of("x")});
 }
@@ -139,7 +139,7 @@ TEST_F(wire_subscriptions, after_a_reconnect_it_is_subscribed_again_before_any_r
     subscribe();
     h.submit(a);
     h.sent();
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     h.connect(2);
     EXPECT_EQ(h.sent(), (lines{"CLIENT KILL ID 1", subscribe_of("x"), "a"}));
     h.reply(integer(1) + subscribed("x"));
@@ -228,7 +228,7 @@ TEST_F(wire_subscriptions, one_without_listeners_is_forgotten_when_the_connectio
     subscribe();
     subs.remove(first.at);
     h.sent();
-    h.link.connection().broken("reset");
+    h.connection.broken("reset");
     EXPECT_EQ(subs.size(), 0u);
     h.connect(2, "other process");
     EXPECT_EQ(h.sent(), lines{});

@@ -1,43 +1,55 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a server says on a link's connection: answers to calls, and messages.
-#include "wire/link.hpp"
+#include "wire/reply_router.hpp"
+
 #include "wire/server_error.hpp"
 
 #include <array>
+#include <string>
 #include <utility>
 
 namespace conch::wire {
 
-void link::on_said(void* self, const resp::value& message) {
-    link& l = *static_cast<link*>(self);
+reply_router::reply_router(link& of, connection& c, subscriptions& channels, delayed_calls& delayed,
+                           const link_events& events, core::timer_heap& timers,
+                           const core::log& log, stats& counters)
+    : of_{of},
+      connection_{c},
+      pipeline_{c.calls()},
+      channels_{channels},
+      delayed_{delayed},
+      events_{events},
+      counters_{counters},
+      refusals_{log, timers, c.now()} {}
+
+void reply_router::said(const resp::value& message) {
     if (message.type() == resp::kind::push) {
-        l.handle_push(message);
+        handle_push(message);
         return;
     }
-    call* const c = l.pipeline_.next_answered();
-    if (l.is_misdirected(c, message)) {
+    call* const c = pipeline_.next_answered();
+    if (is_misdirected(c, message)) {
         return;
     }
-    l.connection_.heard();
-    if (message.is_error() && l.events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
-        l.events_.hash_slots_crossed(l.events_.owner);
+    connection_.heard();
+    if (message.is_error() && events_.hash_slots_crossed && crosses_hash_slots(message.text())) {
+        events_.hash_slots_crossed(events_.owner);
     }
     if (c->ask == call::asking::awaited) {
         c->ask = call::asking::answered;  // whatever it was: the answer to the call itself tells
     } else if (c->joined > 0) {
-        l.connection_.handled(c->joined);
-        l.answer_joined(c->joined + std::size_t{1}, message);
+        connection_.handled(c->joined);
+        answer_joined(c->joined + std::size_t{1}, message);
     } else {
-        l.answer(*l.pipeline_.take_answered(), message);
+        answer(*pipeline_.take_answered(), message);
     }
 }
 
-void link::handle_push(const resp::value& push) {
+void reply_router::handle_push(const resp::value& push) {
     call* const c = pipeline_.next_answered();
     if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
         connection_.heard();
         pipeline_.take_answered();
-        c->end({outcome::kind::answered, push, this});
+        c->end({outcome::kind::answered, push, &of_});
         return;
     }
     if (!c) {
@@ -48,7 +60,7 @@ void link::handle_push(const resp::value& push) {
     }
 }
 
-void link::answer(call& c, const resp::value& reply) {
+void reply_router::answer(call& c, const resp::value& reply) {
     if (!reply.is_error()) {
         if (std::exchange(c.trouble, errc{}) != errc{}) {
             refusals_.over(refused_for_now());
@@ -57,7 +69,7 @@ void link::answer(call& c, const resp::value& reply) {
             delayed_.answered();
             connection_.serves();
         }
-        c.end({outcome::kind::answered, reply, this});
+        c.end({outcome::kind::answered, reply, &of_});
         return;
     }
     const std::string_view words = reply.text();
@@ -89,16 +101,16 @@ void link::answer(call& c, const resp::value& reply) {
                 }
                 c.history.not_run();
                 log_refusal(words);
-                retry_later(c, to_errc(words));
+                delayed_.add(c, to_errc(words));
                 return;
             case refusal::lasting: break;
         }
     }
-    c.end({outcome::kind::refused, reply, this});
+    c.end({outcome::kind::refused, reply, &of_});
 }
 
 // As if each had left by itself. An answer may end the connection, and with it the others.
-void link::answer_joined(std::size_t count, const resp::value& replies) {
+void reply_router::answer_joined(std::size_t count, const resp::value& replies) {
     if (replies.is_error()) {
         refused_together(count, replies);
         return;
@@ -115,7 +127,7 @@ void link::answer_joined(std::size_t count, const resp::value& replies) {
 
 // None of them ran. What is wrong with one of them, such as a name that this user may not use,
 // is no reason to refuse the others.
-void link::refused_together(std::size_t count, const resp::value& reply) {
+void reply_router::refused_together(std::size_t count, const resp::value& reply) {
     const bool divided = is_divided(reply.text());
     const refusal why = divided ? refusal::lasting : classify(reply.text());
     connection_.remember_words(reply.text());
@@ -144,6 +156,35 @@ void link::refused_together(std::size_t count, const resp::value& reply) {
         again[size++] = &c;
     }
     pipeline_.submit_again({again.data(), size});
+}
+
+// Where a master is wanted, a replica answers that it may not write: what was asked is asked again
+// of the one that took its place.
+bool reply_router::demoted(std::string_view words) {
+    const bool of_replica = to_errc(words) == errc::read_only || words.starts_with("MASTERDOWN");
+    if (connection_.expected() != role::master || !of_replica) {
+        return false;
+    }
+    if (connection_.ready()) {
+        connection_.leave("the server became a replica");
+    }
+    return true;
+}
+
+bool reply_router::part_refused(std::string_view words) {
+    connection_.remember_words(words);
+    return demoted(words);
+}
+
+std::string reply_router::refused_for_now() const {
+    return "refused for now by " + connection_.target().text() + ": ";
+}
+
+// What a server refuses for now, it refuses to all.
+void reply_router::log_refusal(std::string_view words) {
+    const std::string kind = refused_for_now();
+    refusals_(log_level::warning, kind + std::string{reason_of(words)},
+              std::string{kind}.append(words));
 }
 
 }  // namespace conch::wire

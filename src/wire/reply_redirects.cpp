@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls that go from one link to another, as the hash slots of a cluster do.
 #include "wire/hash_slot.hpp"
-#include "wire/link.hpp"
+#include "wire/reply_router.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ bool is_of_another(const call& c, std::string_view words) {
 // A reply that isn't that of the oldest call: the replies that follow would be taken for answers to
 // the wrong calls, too. (A server that loses a hash slot says so of each channel, in the form of
 // the answer to SUNSUBSCRIBE. Then it refuses the SUNSUBSCRIBE that it had not read yet.)
-bool link::is_misdirected(const call* c, const resp::value& reply) {
+bool reply_router::is_misdirected(const call* c, const resp::value& reply) {
     auto& doubtful = channels_.doubtful();
     if (reply.is_error()) {
         const auto of = std::find_if(doubtful.begin(), doubtful.end(), [&](std::uint16_t slot) {
@@ -76,7 +76,7 @@ bool link::is_misdirected(const call* c, const resp::value& reply) {
 }
 
 // It did not run. Where it belongs is for the topology to say.
-bool link::redirect(call& c, std::string_view words) {
+bool reply_router::redirect(call& c, std::string_view words) {
     if (!events_.redirected || c.abandoned() || c.hash_slot == no_hash_slot ||
         (c.type->divisible && is_divided(words))) {
         return false;
@@ -92,13 +92,13 @@ bool link::redirect(call& c, std::string_view words) {
 
 // A subscription to a channel that another server has. Its listeners go there when the topology
 // knows; till then, as the server may be the one that is to have it, it is asked for here again.
-bool link::moved_away(call& c, std::string_view words) {
+bool reply_router::moved_away(call& c, std::string_view words) {
     if (!events_.redirected || !c.type->answered_by_push ||
         !static_cast<const subscription&>(c).begins() || !read_redirection(words)) {
         return false;
     }
-    retry_later(c, errc::server_unavailable);
-    ask_for_address(true);
+    delayed_.add(c, errc::server_unavailable);
+    events_.ask_for_address(true);
     return true;
 }
 
