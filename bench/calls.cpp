@@ -121,21 +121,6 @@ std::vector<slot_command> commands_of(called what, bool sharded) {
     return {};
 }
 
-/// All of both sides: of a counter also what tells a repeated request, which stays for a minute.
-void remove_all(connection& control) {
-    const std::string all{tag};
-    for (const std::string& pattern : {all + '*', "conch_once:" + all + '*'}) {
-        control.command({"EVAL",
-                         "local at = '0' "
-                         "repeat "
-                         "local found = redis.call('scan', at, 'match', ARGV[1], 'count', 1000) "
-                         "at = found[1] "
-                         "for _, key in ipairs(found[2]) do redis.call('unlink', key) end "
-                         "until at == '0' return 'OK'",
-                         "0", pattern});
-    }
-}
-
 report run(const server_choice& where, const arguments& how) {
     const server redis{where};
     const std::size_t coroutines = how.count("coroutines");
@@ -157,7 +142,9 @@ report run(const server_choice& where, const arguments& how) {
     take_turns(
         how.count("rounds"), [&] { ours.add(own.run(length)); },
         [&] { theirs.add(raw.run(length)); });
-    remove_all(control);
+    // Of a counter also what tells a repeated request, which stays for a minute.
+    control.unlink_all(std::string{tag} + '*');
+    control.unlink_all("conch_once:" + std::string{tag} + '*');
 
     report r;
     r.add_count("coroutines", coroutines);

@@ -137,6 +137,17 @@ message connection::read(bool nested) {
     return out;
 }
 
+void connection::unlink_all(std::string_view pattern) {
+    command({"EVAL",
+             "local at = '0' "
+             "repeat "
+             "local found = redis.call('scan', at, 'match', ARGV[1], 'count', 1000) "
+             "at = found[1] "
+             "for _, key in ipairs(found[2]) do redis.call('unlink', key) end "
+             "until at == '0' return 'OK'",
+             "0", pattern});
+}
+
 std::string_view connection::line() {
     std::size_t end = 0;
     while ((end = buffer_.find("\r\n", begin_)) == std::string::npos) {

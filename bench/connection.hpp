@@ -49,6 +49,8 @@ public:
     std::uint64_t calls(std::string_view command_name);
     std::uint64_t connections_named(std::string_view client_name);
     void kill_connections_named(std::string_view client_name);
+    /// All keys that match.
+    void unlink_all(std::string_view pattern);
 
 private:
     std::vector<std::string> ids_named(std::string_view client_name);

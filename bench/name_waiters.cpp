@@ -7,18 +7,14 @@
 namespace conch::bench {
 
 name_waiters::name_waiters(event_loop& loop, const config& server, std::string prefix,
-                           std::size_t count, bool fair)
-    : loop_{loop},
-      client_{loop.context(), server},
-      prefix_{std::move(prefix)},
-      fair_{fair},
-      holds_(count) {}
+                           std::size_t count)
+    : loop_{loop}, client_{loop.context(), server}, prefix_{std::move(prefix)}, holds_(count) {}
 
 void name_waiters::ask_for_all() {
     granted_ = 0;
     for (std::size_t i = 0; i < holds_.size(); ++i) {
         const std::string name = prefix_ + std::to_string(i);
-        const mutex m = fair_ ? fair_mutex{client_, name} : mutex{client_, name};
+        const mutex m{client_, name};
         m.async_lock([this, i](error_code ec, hold h) {
             if (ec) {
                 throw std::runtime_error{ec.message()};
@@ -35,11 +31,6 @@ void name_waiters::park_all() {
     const std::uint64_t before = client_.stats().busy;
     ask_for_all();
     loop_.run_until([&] { return client_.stats().busy - before >= 2 * holds_.size(); });
-}
-
-void name_waiters::take_all() {
-    ask_for_all();
-    await_grants();
 }
 
 void name_waiters::await_grants() { loop_.run(); }

@@ -17,22 +17,18 @@ namespace conch::bench {
 /// so that nothing but conch's own memory grows with the number of waiters.
 class name_waiters {
 public:
-    /// The names are `prefix` and a number; `fair`: of fair locks. `server.max_poll_interval` must
-    /// be longer than all of it takes: tries are counted to know when each waiter waits.
-    name_waiters(event_loop& loop, const config& server, std::string prefix, std::size_t count,
-                 bool fair = false);
+    /// The names are `prefix` and a number. `server.max_poll_interval` must be longer than all of
+    /// it takes: tries are counted to know when each waiter waits.
+    name_waiters(event_loop& loop, const config& server, std::string prefix, std::size_t count);
 
     /// Asks for all locks; returns when each was asked for twice in vain, the second time after its
     /// subscription.
     void park_all();
-    /// Asks for all locks, which are free; returns when all are granted.
-    void take_all();
     /// Waits until all are granted.
     void await_grants();
     void release_all();
 
     const client& redis() const noexcept { return client_; }
-    std::size_t granted() const noexcept { return granted_; }
 
 private:
     void ask_for_all();
@@ -40,7 +36,6 @@ private:
     event_loop& loop_;
     client client_;
     std::string prefix_;
-    bool fair_;
     std::vector<hold> holds_;
     std::size_t granted_ = 0;
 };

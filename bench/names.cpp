@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "commands.hpp"
 #include "connection.hpp"
+#include "kind_names.hpp"
 #include "name_waiters.hpp"
 #include "raw_names.hpp"
 #include "rounds.hpp"
@@ -128,38 +129,37 @@ idleness idle(const config& server, blocker& other, std::size_t count) {
     return found;
 }
 
-/// Of fair locks, whose holder is a client, too: who releases them gives them to the waiters.
-report run_fair(const config& settings, std::size_t count) {
+/// Of one kind, held by another client of the same process.
+report run_kind(const config& settings, std::size_t count, name_kind kind) {
     config of_holder = settings;
     of_holder.client_name.clear();
     connection control{settings};
+    const std::string all = std::string{"*"} + prefix + '*';
+    const auto channels = [&] { return control.command({"PUBSUB", "CHANNELS", all}).parts.size(); };
     event_loop loop;
-    name_waiters holder{loop, of_holder, prefix, count, true};
-    name_waiters waiters{loop, settings, prefix, count, true};
-    holder.take_all();
+    kind_names holder{loop, of_holder, prefix, count, kind};
+    kind_names waiters{loop, settings, prefix, count, kind};
+    holder.block_all();
     const std::size_t before = heap_bytes();
-    const auto asked = steady::now();
-    waiters.park_all();
-    const double parked = per_second(count, asked);
-    const double bytes = static_cast<double>(heap_bytes() - before) / static_cast<double>(count);
-    const std::string pattern = std::string{"redisson_lock__channel:{"} + prefix + '*';
-    const std::size_t channels = control.command({"PUBSUB", "CHANNELS", pattern}).parts.size();
-    const auto released = steady::now();
-    holder.release_all();
-    if (waiters.granted() < count) {
-        waiters.await_grants();
+    waiters.ask_for_all();
+    while (channels() < count) {
+        loop.run_until(steady::now() + std::chrono::milliseconds{20});
     }
-    const double granted = per_second(count, released);
-
+    // Each asks once more when it listens.
+    loop.run_until(steady::now() + std::chrono::milliseconds{300});
+    const double bytes = static_cast<double>(heap_bytes() - before) / static_cast<double>(count);
     report r;
     r.add_count("names", count);
-    r.add_count("fair", 1);
+    r.add_count("kind", static_cast<std::size_t>(kind));
     r.add_count("connections", control.connections_named(client_name));
-    r.add_count("subscriptions", channels);
+    r.add_count("subscriptions", channels());
     r.add("bytes_per_waiter", bytes, "bytes", 0);
-    r.add("parked_per_s", parked, "/s", 0);
-    r.add("granted_per_s", granted, "/s", 0);
+    const auto released = steady::now();
+    holder.let_all_go();
+    waiters.await_grants();
+    r.add("granted_per_s", per_second(count, released), "/s", 0);
     waiters.release_all();
+    control.unlink_all(all);
     return r;
 }
 
@@ -169,8 +169,8 @@ report run(const server_choice& where, const arguments& how) {
     config settings = redis.settings();
     settings.client_name = client_name;
     settings.max_poll_interval = std::chrono::hours{1};
-    if (how.count("fair") != 0) {
-        return run_fair(settings, count);
+    if (const auto kind = static_cast<name_kind>(how.count("kind")); kind != name_kind::mutex) {
+        return run_kind(settings, count, kind);
     }
 
     figures f;
@@ -212,8 +212,10 @@ sub_command names_command() {
         "config::max_poll_interval is 1 h: nobody tries by the clock, as the tries are counted to\n"
         "know when all wait. Then all wait once more, with the default of 1 s, for some seconds.\n"
         "\n"
-        "With --fair 1 they are fair locks, which another client of the same process holds and\n"
-        "releases: once, and without the limit and the seconds that follow.\n"
+        "With --kind 1 they are fair locks, 2: read-write locks that are written, for reading,\n"
+        "3: semaphores with leases, 4: counting semaphores, 5: latches, 6: multi_locks of two, of\n"
+        "which one is held. Another client of the same process holds them and lets them go: once,\n"
+        "and without the limit and the seconds that follow.\n"
         "\n"
         "connections        of the client, by CLIENT LIST\n"
         "subscriptions      by PUBSUB CHANNELS, when all wait\n"
@@ -224,7 +226,7 @@ sub_command names_command() {
         "idle_polls_per_s   tries by the clock while no lock is released\n"
         "idle_cpu           what the client uses of a CPU meanwhile\n",
         {{"names", "locks, each with one waiter", 10'000, 1, 100'000},
-         {"fair", "1: fair locks", 0, 0, 1},
+         {"kind", "what is waited for; 0: mutexes", 0, 0, name_kinds - 1},
          {"rounds", "of both sides", least_rounds, least_rounds, 10'001}},
         &run};
 }

@@ -4,6 +4,7 @@
 #include "direct_access.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 namespace conch::bench {
@@ -12,12 +13,30 @@ std::string own_name(std::size_t coroutine) {
     return std::string{tag} + ":own:" + std::to_string(coroutine);
 }
 
-pair_loop::pair_loop(const config& server, std::size_t coroutines, std::size_t permits)
+namespace {
+
+mutex lock_of_all(const client& redis, const std::string& name, std::size_t count) {
+    std::vector<mutex> locks;
+    for (std::size_t k = 0; k < count; ++k) {
+        locks.emplace_back(redis, name + ':' + std::to_string(k));
+    }
+    const std::vector<std::reference_wrapper<const mutex>> all{locks.begin(), locks.end()};
+    return multi_lock{all};
+}
+
+}  // namespace
+
+pair_loop::pair_loop(const config& server, std::size_t coroutines, const own_locks& each)
     : client_{loop_.context(), server} {
     for (std::size_t i = 0; i < coroutines; ++i) {
-        locks_.emplace_back(permits == 0 ? mutex{client_, own_name(i)}
-                                         : semaphore{client_, own_name(i)}.permits(
-                                               static_cast<std::int64_t>(permits)));
+        const std::string name = own_name(i);
+        if (each.permits != 0) {
+            locks_.emplace_back(
+                semaphore{client_, name}.permits(static_cast<std::int64_t>(each.permits)));
+        } else {
+            locks_.emplace_back(each.locks == 1 ? mutex{client_, name}
+                                                : lock_of_all(client_, name, each.locks));
+        }
     }
 }
 

@@ -17,11 +17,16 @@ namespace conch::bench {
 /// The name of the lock of a coroutine.
 std::string own_name(std::size_t coroutine);
 
+/// What each coroutine has of its own, and takes whole.
+struct own_locks {
+    std::size_t permits = 0;  ///< of a semaphore; 0: mutexes
+    std::size_t locks = 1;    ///< mutexes at once
+};
+
 /// conch's side: one client, one thread, and coroutines that lock and unlock as fast as they can.
 class pair_loop {
 public:
-    /// Each coroutine has a lock of its own, or takes so many permits of a semaphore of its own.
-    pair_loop(const config& server, std::size_t coroutines, std::size_t permits = 0);
+    pair_loop(const config& server, std::size_t coroutines, const own_locks& each = {});
     /// All want this lock: a mutex, or a read-write lock that is only read in so many cases of a
     /// hundred.
     pair_loop(const config& server, std::size_t coroutines, const std::string& name,

@@ -26,11 +26,21 @@ void count_up(char* digit) {
 
 std::string raw_name(std::size_t slot) { return std::string{tag} + ":raw:" + std::to_string(slot); }
 
-std::vector<slot_command> lock_commands(bool sharded) {
-    return {[](std::string& out, std::size_t i) { append_acquire(out, raw_name(i), field_of(i)); },
-            [=](std::string& out, std::size_t i) {
-                append_release(out, raw_name(i), field_of(i), channel_of(raw_name(i)), sharded);
-            }};
+std::vector<slot_command> lock_commands(bool sharded, std::size_t locks) {
+    std::vector<slot_command> all;
+    const auto name = [](std::size_t i, std::size_t k) {
+        return k == 0 ? raw_name(i) : raw_name(i) + ':' + std::to_string(k);
+    };
+    for (std::size_t k = 0; k < locks; ++k) {
+        all.emplace_back(
+            [=](std::string& out, std::size_t i) { append_acquire(out, name(i, k), field_of(i)); });
+    }
+    for (std::size_t k = 0; k < locks; ++k) {
+        all.emplace_back([=](std::string& out, std::size_t i) {
+            append_release(out, name(i, k), field_of(i), channel_of(name(i, k)), sharded);
+        });
+    }
+    return all;
 }
 
 std::vector<slot_command> permit_commands(std::size_t permits, bool sharded) {

@@ -24,7 +24,7 @@ std::string raw_name(std::size_t slot);
 using slot_command = std::function<void(std::string& out, std::size_t slot)>;
 
 /// What a slot asks for, again and again, in this order: a lock, and its release.
-std::vector<slot_command> lock_commands(bool sharded);
+std::vector<slot_command> lock_commands(bool sharded, std::size_t locks = 1);
 /// So many permits of a semaphore, and their release.
 std::vector<slot_command> permit_commands(std::size_t permits, bool sharded);
 /// One permit of this rate, by `rate_algorithm::gcra`.

@@ -61,8 +61,10 @@ ROWS = [
     Row('allocations of a pair, 1 coroutine', 'uncontended-1', 'allocations_per_pair'),
     *(Row(f'the same, {n:,} coroutines', f'uncontended-{n}', 'allocations_per_pair')
       for n in (128, 1024, 10000)),
-    Row('permits of semaphores, 128 coroutines: pairs', 'permits-128', 'pairs_per_s', '/s',
-        'raw_pairs_per_s', 'ratio', optional=True),
+    *(Row(f'{title}, 128 coroutines: pairs', file, 'pairs_per_s', '/s', 'raw_pairs_per_s', 'ratio',
+          optional=True)
+      for title, file in (('permits of semaphores', 'permits-128'),
+                          ('two locks at once, as a multi_lock', 'several-128'))),
     *(Row(f'{title}, 128 coroutines', file, 'calls_per_s', '/s', 'raw_calls_per_s', 'ratio',
           optional=True)
       for title, file in (
@@ -103,8 +105,11 @@ ROWS = [
     Row('the same, memory of a hold', 'holds-100000', 'bytes_per_hold', 'bytes'),
     Row('10,000 contended names: connections', 'names-10000', 'connections'),
     Row('the same, memory of a waiter', 'names-10000', 'bytes_per_waiter', 'bytes'),
-    Row('10,000 contended fair locks: memory of a waiter', 'names-fair-10000', 'bytes_per_waiter',
-        'bytes', optional=True),
+    *(Row(f'10,000 contended {what}: memory of a waiter', f'names-{file}-10000',
+          'bytes_per_waiter', 'bytes', optional=True)
+      for what, file in (('fair locks', 'fair'), ('read-write locks, for reading', 'readers'),
+                         ('semaphores', 'permits'), ('counting semaphores', 'counters'),
+                         ('latches', 'latches'), ('multi_locks of two', 'several'))),
     Row('restart of the server to the first grant', 'reconnect-10000', 'first_grant_ms', 'ms',
         'raw_first_grant_ms'),
     Row('restart until 10,000 holds and 10,000 waiters work again', 'reconnect-10000', 'whole_ms',

@@ -132,6 +132,7 @@ for coroutines in 1 16 128 1024 10000; do
 done
 run uncontended-1-pinned uncontended --coroutines 1 --pin 1
 run permits-128 uncontended --coroutines 128 --permits 1
+run several-128 uncontended --coroutines 128 --locks 2
 run calls-verdicts-128 calls --coroutines 128
 run calls-latch-128 calls --coroutines 128 --latch 1
 run calls-permits-128 calls --coroutines 128 --permits 1
@@ -157,7 +158,9 @@ for holds in 1000 10000 100000; do
 done
 topologies
 run names-10000 names --names 10000
-run names-fair-10000 names --names 10000 --fair 1
+for kind in 1:fair 2:readers 3:permits 4:counters 5:latches 6:several; do
+    run "names-${kind#*:}-10000" names --names 10000 --kind "${kind%:*}"
+done
 run reconnect-10000 reconnect --holds 10000
 for coroutines in 1 128; do
     run "instructions-$coroutines" instructions --coroutines "$coroutines"

@@ -60,14 +60,18 @@ report run(const server_choice& where, const arguments& how) {
         }
         all.emplace(servers.direct()->home, coroutines, permits);
     }
-    pair_loop own{servers.settings(), coroutines, permits};
+    const std::size_t locks = how.count("locks");
+    if (permits != 0 && locks != 1) {
+        throw usage_error{"--permits and --locks exclude each other"};
+    }
+    pair_loop own{servers.settings(), coroutines, {.permits = permits, .locks = locks}};
     std::optional<raw_baseline> raw;
     round_trips trips{servers};
     own.run(length);
     if (const auto& to = servers.direct()) {
-        raw.emplace(
-            to->home, coroutines,
-            permits == 0 ? lock_commands(to->sharded) : permit_commands(permits, to->sharded));
+        raw.emplace(to->home, coroutines,
+                    permits == 0 ? lock_commands(to->sharded, locks)
+                                 : permit_commands(permits, to->sharded));
         raw->run(length);
     }
 
@@ -89,6 +93,7 @@ report run(const server_choice& where, const arguments& how) {
     servers.describe(r);
     r.add_count("coroutines", coroutines);
     r.add_count("permits", permits);
+    r.add_count("locks", locks);
     r.add_count("pinned", pinned ? 1 : 0);
     r.add_median("pairs_per_s", ours.rates, "/s", 0);
     r.add_median("raw_pairs_per_s", theirs.rates, "/s", 0);
@@ -124,7 +129,8 @@ sub_command uncontended_command() {
         "the most part, how long a CPU takes to wake another, and from which call.\n"
         "\n"
         "With --permits N each coroutine takes the N permits of a semaphore of its own, and gives\n"
-        "them back.\n"
+        "them back. With --locks N it takes N locks of its own as one multi_lock; the limit asks\n"
+        "for them one after the other.\n"
         "\n"
         "topology, limit                what was measured with; whether the limit reached it as\n"
         "                               conch did, without TLS, or not at all, where there is TLS\n"
@@ -148,6 +154,7 @@ sub_command uncontended_command() {
          {"seconds", "length of one slice of one side, in s", 0.5, 0.001, 20,
           parameter::kind::real},
          {"permits", "so many of a semaphore at a time; 0: a mutex", 0, 0, 1'000},
+         {"locks", "so many at once, as a multi_lock", 1, 1, 31},
          {"pin", "1: all on one CPU; 0: they run anywhere", 0, 0, 1},
          {"rounds", "slices of each side; one more goes first and doesn't count", least_rounds,
           least_rounds, 10'001}},

@@ -57,6 +57,16 @@ TEST(bench, uncontended_tells_rates_latencies_and_costs_of_both_sides) {
     EXPECT_EQ(o.at("ratios").as_array().size(), 11u);
 }
 
+TEST(bench, uncontended_takes_several_locks_at_once) {
+    const cli::private_redis server;
+    const auto o = figures_of("uncontended", {"--locks", "2", "--redis", server.url()});
+    EXPECT_EQ(number(o, "locks"), 2);
+    expect_positive(o, {"pairs_per_s", "raw_pairs_per_s", "ratio"});
+    // Two acquires and two releases; the first slices also load scripts.
+    EXPECT_GE(number(o, "round_trips_per_pair"), 4);
+    EXPECT_LT(number(o, "round_trips_per_pair"), 5);
+}
+
 TEST(bench, uncontended_takes_permits_of_semaphores_that_it_sets_and_removes) {
     const cli::private_redis server;
     const auto o = figures_of("uncontended", {"--permits", "3", "--redis", server.url()});
@@ -175,13 +185,16 @@ TEST(bench, names_has_one_connection_and_a_subscription_for_each_name) {
                         "raw_granted_per_s", "parked_ratio", "granted_ratio"});
 }
 
-TEST(bench, names_of_fair_locks_are_waited_for_and_given) {
-    const cli::private_redis server;
-    const auto o = figures_of("names", {"--fair", "1", "--redis", server.url()});
-    EXPECT_EQ(number(o, "connections"), 1);
-    EXPECT_EQ(number(o, "subscriptions"), 20);
-    expect_positive(o, {"bytes_per_waiter", "parked_per_s", "granted_per_s"});
-    EXPECT_EQ(raw_client{server.socket_path()}.dbsize(), 0);
+TEST(bench, names_of_each_kind_are_waited_for_and_given) {
+    for (const char* const kind : {"1", "2", "3", "4", "5", "6"}) {
+        const cli::private_redis server;
+        const auto o = figures_of("names", {"--kind", kind, "--redis", server.url()});
+        EXPECT_EQ(number(o, "connections"), 1) << kind;
+        EXPECT_EQ(number(o, "subscriptions"), 20) << kind;
+        expect_positive(o, {"bytes_per_waiter", "granted_per_s"});
+        raw_client raw{server.socket_path()};
+        EXPECT_EQ(raw.must({"KEYS", "*:name:*"}).items.size(), 0) << kind;
+    }
 }
 
 TEST(bench, a_hold_takes_less_than_512_bytes) {
@@ -211,7 +224,7 @@ TEST(bench, a_waiter_for_a_fair_lock_takes_less_than_1600_bytes) {
         GTEST_SKIP() << "such a build keeps books of its own in the heap";
     }
     const double bytes =
-        figure_of({"names", "--names", "10000", "--fair", "1"}, "bytes_per_waiter");
+        figure_of({"names", "--names", "10000", "--kind", "1"}, "bytes_per_waiter");
     EXPECT_GT(bytes, 600);
     EXPECT_LT(bytes, 1600);
 }
