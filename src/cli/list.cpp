@@ -89,7 +89,7 @@ int ls(const word_list& words) {
     auto add = options.add_options();
     add("json", "one JSON object a line instead of a table");
     add("held-longer", po::value<std::string>()->value_name("TIME"),
-        "only those that are known to be held for longer: 90, 5m, 2h");
+        "only those that are known to be held for longer: 90 (seconds), 5m, 2h");
     add_survey_options(options, column::name);
     add_server_options(options);
     add("help,h", "show this");
@@ -115,7 +115,13 @@ int ls(const word_list& words) {
     sort_by(plan.by, found);
     if (plan.json) {
         for (const lock_entry& e : found) {
-            std::cout << printable_json(boost::json::serialize(json_of(e))) << '\n';
+            boost::json::object o = json_of(e);
+            o["longest_wait_ms"] = nullptr;
+            if (e.longest_wait) {
+                o["longest_wait_ms"] =
+                    std::chrono::floor<std::chrono::milliseconds>(*e.longest_wait).count();
+            }
+            std::cout << printable_json(boost::json::serialize(o)) << '\n';
         }
     } else if (!found.empty()) {
         std::cout << table_of(found, terminal_width());

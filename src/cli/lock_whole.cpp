@@ -243,7 +243,6 @@ boost::json::object json_of(const lock_entry& e) {
     if (e.waiting) {
         o["waiting"] = *e.waiting;
     }
-    o["longest_wait_ms"] = millis(e.longest_wait);
     if (e.permits) {
         o["permits"] = *e.permits;
     }

@@ -32,7 +32,7 @@ constexpr const char* help_end =
     "COMMAND finds $CONCH_NAME, $CONCH_OWNER and, with --fenced or --lead, $CONCH_FENCE;\n"
     "with --progress-within, $CONCH_PROGRESS_FD: \"echo >&$CONCH_PROGRESS_FD\" reports progress.\n"
     "A \"conch run\" of the same NAME inside it would wait for itself.\n"
-    "Redis knows the connection as conch:HOST:PID (\"redis-cli client list\").\n"
+    "Redis knows the connection as conch:HOST:PID:ID (\"redis-cli client list\").\n"
     "\n"
     "Exit status: that of COMMAND, 128+N if signal N ended it (or ended the waiting), and\n"
     "   1  the lock is held by someone else (-n, -w); see -E\n"

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 
 namespace conch::cli {
 namespace {
@@ -74,43 +74,52 @@ std::string short_time(duration d) {
     return decimal(us / 1e6, 2, "s");
 }
 
+namespace {
+
+using real_seconds = std::chrono::duration<double>;
+
+/// "90", "500ms", "1.5h"; none: it is no time.
+std::optional<real_seconds> time_in(const std::string& text) {
+    using namespace std::chrono_literals;
+    struct unit {
+        std::string_view name;
+        real_seconds length;
+    };
+    constexpr unit units[]{{"", 1s}, {"ms", 1ms}, {"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+    double value = 0;
+    const char* const end = text.data() + digits;
+    const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+    for (const unit& u : units) {
+        if (u.name == text.substr(digits) && error == std::errc{} && stop == end) {
+            return u.length * value;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 duration parse_seconds(std::string_view option, const std::string& text, duration least,
                        duration most) {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-    const std::chrono::duration<double> seconds{value};
-    const bool sane = error == std::errc{} && stop == end && std::isfinite(value);
-    if (!sane || seconds < least || seconds > most) {
+    const auto time = time_in(text);
+    if (!time || *time < least || *time > most) {
         throw usage_error(std::string{option} + " must be a number of seconds from " +
                           seconds_text(least) + " to " + seconds_text(most) + ", not " +
                           in_quotes(text));
     }
-    return std::chrono::duration_cast<duration>(seconds);
+    return std::chrono::duration_cast<duration>(*time);
 }
 
 duration parse_time(std::string_view option, const std::string& text) {
-    using namespace std::chrono_literals;
-    struct unit {
-        std::string_view name;
-        duration length;
-    };
-    constexpr unit units[]{{"", 1s}, {"ms", 1ms}, {"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
-    constexpr double longest = 1e6;
-    const std::size_t digits = text.find_first_not_of("0123456789.");
-    const std::string number = text.substr(0, digits);
-    const std::string_view rest = digits == text.npos ? "" : std::string_view{text}.substr(digits);
-    double value = 0;
-    const char* const end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data(), end, value, std::chars_format::fixed);
-    for (const unit& u : units) {
-        if (u.name == rest && error == std::errc{} && stop == end && value <= longest) {
-            return std::chrono::duration_cast<duration>(std::chrono::duration<double>{u.length} *
-                                                        value);
-        }
+    constexpr real_seconds longest = std::chrono::hours{24} * 3660;
+    const auto time = time_in(text);
+    if (!time || *time > longest) {
+        throw usage_error(std::string{option} +
+                          " must be a time such as 90, 500ms, 5m, 2h or 1d, not " +
+                          in_quotes(text));
     }
-    throw usage_error(std::string{option} +
-                      " must be a time such as 90, 500ms, 5m, 2h or 1d, not " + in_quotes(text));
+    return std::chrono::duration_cast<duration>(*time);
 }
 
 duration parse_time_of_day(std::string_view option, const std::string& text) {

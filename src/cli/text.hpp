@@ -22,7 +22,7 @@ std::string grouped(std::uint64_t number);
 /// A duration in the unit that suits it: "870 us", "12.3 ms", "4.50 s".
 std::string short_time(duration d);
 
-/// "--lease must be …" as `usage_error`s. Seconds may have a fraction.
+/// "--lease must be …" as `usage_error`s. Seconds may have a fraction, or be a time with a unit.
 duration parse_seconds(std::string_view option, const std::string& text, duration least,
                        duration most);
 /// A time with a unit: "90" or "90s", "500ms", "5m", "2h", "1d".

@@ -58,8 +58,9 @@ int who(const word_list& words) {
                      "whatever kind:\nwho holds it, from where, and who waits.\n\n"
                   << options
                   << "\nHow long it has been held is known of a lock with a fence of conch.\n"
-                     "Exit status: 0 somebody holds it, 1 nobody does, 64 wrong command line, 69 "
-                     "no Redis, or\nthe key is no lock.\n";
+                     "Exit status: 0 somebody holds it, or it is a counter or a rate limit; 1 "
+                     "nobody does; 64 wrong\ncommand line; 69 no Redis, or it refuses, or the key "
+                     "is no lock.\n";
         return exit_code::ok;
     }
     const std::string name = lock_name(values);

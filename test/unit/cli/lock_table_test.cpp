@@ -49,7 +49,12 @@ TEST(lock_table, times_are_read_with_their_units) {
     EXPECT_EQ(parse_time("--held-longer", "500ms"), 500ms);
     EXPECT_EQ(parse_time("--held-longer", "1.5h"), 90min);
     EXPECT_EQ(parse_time("--held-longer", "2d"), 48h);
-    for (const char* const bad : {"m", "5 m", "-5m", "5x", "1e9", "9999999", "5m5", ".", "5mm"}) {
+    EXPECT_EQ(parse_seconds("--wait", "0.25", 0s, 24h), 250ms);
+    EXPECT_EQ(parse_seconds("--wait", "20h", 0s, 24h), 20h);
+    EXPECT_THROW(parse_seconds("--wait", "25h", 0s, 24h), usage_error);
+    EXPECT_THROW(parse_seconds("--wait", "5x", 0s, 24h), usage_error);
+    for (const char* const bad :
+         {"m", "5 m", "-5m", "5x", "1e9", "9999999999", "99999d", "5m5", ".", "5mm"}) {
         EXPECT_THROW(parse_time("--held-longer", bad), usage_error) << bad;
     }
 }
