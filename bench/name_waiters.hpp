@@ -29,6 +29,7 @@ public:
     void release_all();
 
     const client& redis() const noexcept { return client_; }
+    std::size_t granted() const noexcept { return granted_; }
 
 private:
     void ask_for_all();
