@@ -78,12 +78,12 @@ BOUNDS = [
     *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 512) for n in (10000, 100000)),
     Bound('names-10000', 'bytes_per_waiter', '<', 1024),
     Bound('names-10000', 'connections', '<=', 1),
-    *(Bound(f'names-{kind}-10000', 'bytes_per_waiter', '<', most)
+    *(Bound(f'waiters-{kind}', 'bytes_per_waiter', '<', most)
       for kind, most in (('readers', 1024), ('permits', 1024), ('counters', 1400),
                          ('latches', 1450))),
     # It has its place at the server all the while, which may give it the lock unasked.
-    Bound('names-fair-10000', 'bytes_per_waiter', '<', 1600),
-    Bound('names-fair-10000', 'connections', '<=', 1),
+    Bound('waiters-fair', 'bytes_per_waiter', '<', 1600),
+    Bound('waiters-fair', 'connections', '<=', 1),
 ]
 # `local`: how many times as fast as the best peer.
 LEAST_LEAD = 50

@@ -8,7 +8,7 @@ from typing import Dict, Set
 
 # What bench/run.sh --NAME measures, by how the names of its files begin: they may be of another
 # commit than the others.
-PARTIAL = {'peers': 'peers.', 'topologies': 'topology-'}
+PARTIAL = {'peers': 'peers.', 'topologies': 'topology-', 'waiters': 'waiters-'}
 
 
 class Missing(Exception):

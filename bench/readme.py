@@ -105,7 +105,7 @@ ROWS = [
     Row('the same, memory of a hold', 'holds-100000', 'bytes_per_hold', 'bytes'),
     Row('10,000 contended names: connections', 'names-10000', 'connections'),
     Row('the same, memory of a waiter', 'names-10000', 'bytes_per_waiter', 'bytes'),
-    *(Row(f'10,000 contended {what}: memory of a waiter', f'names-{file}-10000',
+    *(Row(f'10,000 contended {what}: memory of a waiter', f'waiters-{file}',
           'bytes_per_waiter', 'bytes', optional=True)
       for what, file in (('fair locks', 'fair'), ('read-write locks, for reading', 'readers'),
                          ('semaphores', 'permits'), ('counting semaphores', 'counters'),

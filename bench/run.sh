@@ -7,6 +7,7 @@
 #   bash bench/run.sh [RESULTS]             takes about thirteen minutes; RESULTS: another folder
 #   bash bench/run.sh --topologies [RESULTS]
 #                                           only one server, TLS, Sentinel and Cluster: two minutes
+#   bash bench/run.sh --waiters [RESULTS]   only what a waiter takes of memory: half a minute
 #   bash bench/run.sh --peers [RESULTS]     instead conch beside other libraries, by turns, in one
 #                                           table and in peers.json: about as long. Installs them
 #                                           into the build folder, from where pip, npm, Maven and
@@ -21,13 +22,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 what=all
 case ${1:-} in
-    --peers | --topologies)
+    --peers | --topologies | --waiters)
         what=${1#--}
         shift
         ;;
 esac
 if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
-    sed -n '3,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '3,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
 fi
 results=${1:-bench/results}
@@ -118,8 +119,16 @@ finish() {
     fi
 }
 
-if [ "$what" = topologies ]; then
-    topologies
+# waiters: what one takes of memory, for each kind of lock but a mutex
+waiters() {
+    local kind
+    for kind in 1:fair 2:readers 3:permits 4:counters 5:latches 6:several; do
+        run "waiters-${kind#*:}" names --names 10000 --kind "${kind%:*}"
+    done
+}
+
+if [ "$what" != all ]; then
+    "$what"
     finish
     exit
 fi
@@ -158,9 +167,7 @@ for holds in 1000 10000 100000; do
 done
 topologies
 run names-10000 names --names 10000
-for kind in 1:fair 2:readers 3:permits 4:counters 5:latches 6:several; do
-    run "names-${kind#*:}-10000" names --names 10000 --kind "${kind%:*}"
-done
+waiters
 run reconnect-10000 reconnect --holds 10000
 for coroutines in 1 128; do
     run "instructions-$coroutines" instructions --coroutines "$coroutines"

@@ -286,7 +286,7 @@ class Bounds(unittest.TestCase):
                 ('calls-verdicts-128', 'ratio', 0.85, 'ratio is 0.85, not >= 0.9'),
                 ('calls-latch-128', 'ratio', 0.8, 'ratio is 0.8, not >= 0.85'),
                 ('calls-permits-128', 'ratio', 0.8, 'ratio is 0.8, not >= 0.85'),
-                ('names-fair-10000', 'bytes_per_waiter', 1700.0,
+                ('waiters-fair', 'bytes_per_waiter', 1700.0,
                  'bytes_per_waiter is 1700, not < 1600'),
                 ('holds-100000', 'lost', 1, 'lost is 1, not <= 0'),
                 ('contended-8-64', 'jain_index', 0.5, 'jain_index is 0.5, not >= 0.9'),
