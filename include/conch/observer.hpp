@@ -135,8 +135,9 @@ public:
     /// What the spans of an acquire are to know of its caller, such as the trace that it is part
     /// of: kept until the acquire is answered, and given to `wait_began` and `waited`. Called on
     /// the caller's thread, in the call that starts the acquire, perhaps by several threads at
-    /// once; for the first acquire of `with_lock` and `guarded` in their call, whenever the result
-    /// is awaited, and for that of `once` and `leader` as they begin.
+    /// once. For the first acquire of `with_lock` and `guarded` it is called in their call, and if
+    /// that gave null, once more when the result is awaited; for that of `once` and `leader`, as
+    /// they begin.
     /// A `quorum_mutex` and a `multi_lock` acquire their members later, without this.
     virtual std::shared_ptr<const void> caller_context() noexcept { return nullptr; }
     /// An acquire began: its name and `began` are known.

@@ -61,11 +61,12 @@ public:
 
 class observer_test : public redis_test {
 protected:
-    config observed() {
+    config observed_by(std::shared_ptr<observer> o) {
         config c = settings();
-        c.observer = told;
+        c.observer = std::move(o);
         return c;
     }
+    config observed() { return observed_by(told); }
     std::shared_ptr<busy_observer> told = std::make_shared<busy_observer>();
 };
 
@@ -86,9 +87,7 @@ TEST_F(observer_test, may_start_operations) {
 
 TEST_F(observer_test, knows_the_caller_of_a_wait_from_its_call_to_its_answer) {
     const auto callers = std::make_shared<caller_observer>();
-    config c = settings();
-    c.observer = callers;
-    client redis{io, c};
+    client redis{io, observed_by(callers)};
     const mutex m{redis, "lock"};
     bool granted = false;
     std::thread caller{[&] { m.async_lock([&](error_code, hold) { granted = true; }); }};
@@ -103,9 +102,7 @@ TEST_F(observer_test, knows_the_caller_of_a_wait_from_its_call_to_its_answer) {
 // What takes a lock for a body acquires it on a strand, when the caller has gone on.
 TEST_F(observer_test, knows_the_caller_of_whatever_runs_a_body_under_a_lock) {
     const auto callers = std::make_shared<caller_observer>();
-    config c = settings();
-    c.observer = callers;
-    client redis{io, c};
+    client redis{io, observed_by(callers)};
     const mutex m{redis, "lock"};
     const once job{redis, "job", {.period = 1h}};
     const leader lead{redis, "lead"};
@@ -134,9 +131,7 @@ TEST_F(observer_test, knows_the_caller_of_whatever_runs_a_body_under_a_lock) {
 
 TEST_F(observer_test, the_later_campaigns_of_a_leader_have_no_caller) {
     const auto callers = std::make_shared<caller_observer>();
-    config c = settings();
-    c.observer = callers;
-    client redis{io, c};
+    client redis{io, observed_by(callers)};
     const leader lead{redis, "lead"};
     int terms = 0;
     bool ended = false;
@@ -159,9 +154,7 @@ TEST_F(observer_test, the_later_campaigns_of_a_leader_have_no_caller) {
 
 TEST_F(observer_test, is_not_asked_for_a_caller_that_no_wait_would_know) {
     const auto callers = std::make_shared<caller_observer>();
-    config c = settings();
-    c.observer = callers;
-    client redis{io, c};
+    client redis{io, observed_by(callers)};
     const quorum_mutex m{std::vector{std::cref(redis)}, "lock"};
     run([&]() -> asio::awaitable<void> { const hold h = co_await m.async_lock(); });
     EXPECT_EQ(callers->context, nullptr);
