@@ -228,7 +228,7 @@ TEST_F(demo_test, bad_numbers_are_64_and_one_line) {
                                                       {"--seconds", "-1"},
                                                       {"--seconds", "nan"},
                                                       {"--seconds", "inf"},
-                                                      {"--seconds", "1s"},
+                                                      {"--seconds", "1x"},
                                                       {"--seconds", "86401"},
                                                       {"--seconds"},
                                                       {"--hours", "1"},
