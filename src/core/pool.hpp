@@ -8,7 +8,6 @@
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace conch::core {
 
@@ -16,24 +15,18 @@ namespace conch::core {
 template <typename T>
 class pool {
 public:
-    pool() { free_.reserve(kept); }
+    pool() = default;
     pool(const pool&) = delete;
     pool& operator=(const pool&) = delete;
     ~pool() {
-        for (void* p : free_) {
-            ::operator delete(p, std::align_val_t{alignof(T)});
+        while (top_) {
+            give_back(std::exchange(top_, top_->next));
         }
     }
 
     template <typename... Args>
     T& make(Args&&... args) {
-        void* p = nullptr;
-        if (free_.empty()) {
-            p = ::operator new(sizeof(T), std::align_val_t{alignof(T)});
-        } else {
-            p = free_.back();
-            free_.pop_back();
-        }
+        void* const p = top_ ? take() : ::operator new(sizeof(T), std::align_val_t{alignof(T)});
         ++live_;
         return *::new (p) T(std::forward<Args>(args)...);
     }
@@ -41,19 +34,33 @@ public:
     void free(T& object) noexcept {
         std::destroy_at(&object);
         --live_;
-        if (free_.size() < kept) {
-            free_.push_back(&object);
+        if (kept_ < most_kept) {
+            top_ = ::new (static_cast<void*>(&object)) block{top_};
+            ++kept_;
         } else {
-            ::operator delete(static_cast<void*>(&object), std::align_val_t{alignof(T)});
+            give_back(&object);
         }
     }
 
     std::size_t live() const noexcept { return live_; }
 
 private:
-    static constexpr std::size_t kept = address_sanitizer ? 0 : 256;
+    struct block {
+        block* next;
+    };
+    static constexpr std::size_t most_kept = address_sanitizer ? 0 : 1'024;
 
-    std::vector<void*> free_;
+    void* take() noexcept {
+        --kept_;
+        return std::exchange(top_, top_->next);
+    }
+    static void give_back(void* p) noexcept {
+        static_assert(sizeof(T) >= sizeof(block) && alignof(T) >= alignof(block));
+        ::operator delete(p, std::align_val_t{alignof(T)});
+    }
+
+    block* top_ = nullptr;
+    std::size_t kept_ = 0;
     std::size_t live_ = 0;
 };
 

@@ -18,21 +18,10 @@ std::string derived(std::string_view prefix, std::string_view name) {
     return has_brace ? all : all + "}";
 }
 
-// That of a latch is always a hash tag, which a brace in it ends too soon.
-std::string channel_of(count_spec::kind what, std::string_view name) {
-    return what == count_spec::kind::latch
-               ? "redisson_countdownlatch__channel__{" + std::string{name} + '}'
-               : derived("redisson_sc", name);
-}
-
 }  // namespace
 
 count_spec::count_spec(kind what, std::string_view name, bool clustered)
-    : what_{what},
-      name_{name},
-      channel_{channel_of(what, name)},
-      request_prefix_{derived("conch_once", name) + ":"},
-      hash_slot_{wire::hash_slot_of(name)} {
+    : what_{what}, hash_slot_{wire::hash_slot_of(name)}, name_{name} {
     const auto refuse = [&](const char* why) {
         const char* const of = what == kind::latch     ? "conch::latch: "
                                : what == kind::permits ? "conch::semaphore: "
@@ -45,8 +34,8 @@ count_spec::count_spec(kind what, std::string_view name, bool clustered)
     if (name.size() > lock_spec::longest_name) {
         refuse("the name is longer than 64 KiB");
     }
-    if (clustered && (wire::hash_slot_of(channel_) != hash_slot_ ||
-                      wire::hash_slot_of(request_prefix_) != hash_slot_)) {
+    if (clustered && (wire::hash_slot_of(channel()) != hash_slot_ ||
+                      wire::hash_slot_of(request_prefix()) != hash_slot_)) {
         refuse(what == kind::latch
                    ? "a latch in a cluster can't have a name with a brace: its channel, which "
                      "is Redisson's, would be in another hash slot"
@@ -54,6 +43,14 @@ count_spec::count_spec(kind what, std::string_view name, bool clustered)
                      "that a cluster can't keep what belongs to it in one place");
     }
 }
+
+// The name of a latch is always a hash tag, which a brace in it ends too soon.
+std::string count_spec::channel() const {
+    return what_ == kind::latch ? "redisson_countdownlatch__channel__{" + name_ + '}'
+                                : derived("redisson_sc", name_);
+}
+
+std::string count_spec::request_prefix() const { return derived("conch_once", name_) + ":"; }
 
 void intrusive_ptr_add_ref(const count_spec* s) noexcept {
     s->references_.fetch_add(1, std::memory_order_relaxed);

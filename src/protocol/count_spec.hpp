@@ -28,9 +28,9 @@ public:
 
     kind what() const noexcept { return what_; }
     const std::string& name() const noexcept { return name_; }
-    const std::string& channel() const noexcept { return channel_; }
+    std::string channel() const;
     /// A key begins with it that keeps what one request did; what follows is never used again.
-    const std::string& request_prefix() const noexcept { return request_prefix_; }
+    std::string request_prefix() const;
     /// That of its keys.
     std::uint16_t hash_slot() const noexcept { return hash_slot_; }
 
@@ -43,11 +43,9 @@ private:
     friend void intrusive_ptr_release(const count_spec*) noexcept;
 
     kind what_;
-    std::string name_;
-    std::string channel_;
-    std::string request_prefix_;
     std::uint16_t hash_slot_;
     mutable std::atomic<std::uint32_t> references_{0};
+    std::string name_;
 };
 
 void intrusive_ptr_add_ref(const count_spec* s) noexcept;
