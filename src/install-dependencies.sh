@@ -5,8 +5,8 @@
 #
 #   bash src/install-dependencies.sh [--tests] [--deep]
 #
-# --tests: also what the tests need, and a JDK, Maven, Python's venv, valgrind, prometheus-cpp and
-#   (where apt has it) opentelemetry-cpp, without which some are skipped.
+# --tests: also what the tests need, and a JDK, Maven, Python's venv, valgrind, prometheus-cpp,
+#   promtool and (where apt has it) opentelemetry-cpp, without which some are skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -240,6 +240,22 @@ link_redis_server() {
     fi
 }
 
+# promtool alone, of a package that would add a system service to it.
+unpack_promtool() {
+    local folder status=0
+    echo "conch: unpacking promtool of the package prometheus to /usr/local/bin (no service is" \
+        "started)"
+    folder=$(mktemp -d)
+    (
+        cd "$folder" && as_root apt-get update &&
+            apt-get -o APT::Sandbox::User=root download prometheus &&
+            dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool &&
+            as_root install -D -t /usr/local/bin usr/bin/promtool
+    ) || status=1
+    rm -rf "$folder"
+    return "$status"
+}
+
 mapfile -t missing < <(missing_packages)
 if [ "${#missing[@]}" -gt 0 ]; then
     if ! has apt-get; then
@@ -262,6 +278,11 @@ if [ "${#options[@]}" -gt 0 ]; then
         install_packages "${options[@]}"
     ); then
         echo "conch: going on without: ${options[*]}" >&2
+    fi
+fi
+if [ "$with_tests" = yes ] && ! has promtool; then
+    if ! has apt-get || ! unpack_promtool; then
+        echo "conch: going on without: promtool" >&2
     fi
 fi
 link_redis_server

@@ -45,6 +45,7 @@ constexpr std::string_view overview =
     "release)\n"
     "  --lock NAME    this lock too: all, or none     (run, hold)\n"
     "\n"
+    "SECS are seconds, or a time with a unit: 500ms, 90s, 5m, 1.5h or 2d.\n"
     "The Redis server: --redis URL, else $CONCH_REDIS, else redis://127.0.0.1:6379.\n"
     "URLs: redis://[user:password@]host[:port][/db], unix://[:password@]/path[?db=N],\n"
     "redis+sentinel://[user:password@]host[:port],.../master[/db] or\n"

@@ -19,33 +19,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// All that can be caught, but for those that tell of a fault in this process.
-///
-/// SIGTTOU, SIGTTIN and SIGPIPE are watched only to be blocked: a message of ours from the
-/// background, with `stty tostop`, or to a pipe that nobody reads any more would stop or end this
-/// process, and with it the renewals.
-std::vector<int> signals_of_a_run() {
-    std::vector<int> all;
-    for (int number = 1; number <= SIGRTMAX; ++number) {
-        switch (number) {
-            case SIGKILL:
-            case SIGSTOP:
-            case SIGABRT:
-            case SIGBUS:
-            case SIGFPE:
-            case SIGILL:
-            case SIGSEGV:
-            case SIGSYS:
-            case SIGTRAP: break;
-            default:
-                if (number < 32 || number >= SIGRTMIN) {  // between them are those of the C library
-                    all.push_back(number);
-                }
-        }
-    }
-    return all;
-}
-
 /// It passes by itself, once the server is back, or another in its place.
 bool is_passing(error_code ec) noexcept {
     return ec == errc::not_connected || ec == errc::server_unavailable || ec == errc::read_only ||
@@ -82,8 +55,11 @@ std::string note_key(const std::string& name) {
 
 }  // namespace
 
+// SIGTTOU, SIGTTIN and SIGPIPE are watched only to be blocked: a message of ours from the
+// background, with `stty tostop`, or to a pipe that nobody reads any more would stop or end this
+// process, and with it the renewals.
 run_session::run_session(const run_plan& plan, progress_pipe* progress)
-    : lock_session{plan, "conch run", signals_of_a_run(), "; nothing was run"},
+    : lock_session{plan, "conch run", signals_without_faults(), "; nothing was run"},
       run_plan_{plan},
       child_event_{io_, asio::steady_timer::time_point::max()},
       progress_{progress},

@@ -10,6 +10,28 @@
 
 namespace conch::cli {
 
+std::vector<int> signals_without_faults() {
+    std::vector<int> all;
+    for (int number = 1; number <= SIGRTMAX; ++number) {
+        switch (number) {
+            case SIGKILL:
+            case SIGSTOP:
+            case SIGABRT:
+            case SIGBUS:
+            case SIGFPE:
+            case SIGILL:
+            case SIGSEGV:
+            case SIGSYS:
+            case SIGTRAP: break;
+            default:
+                if (number < 32 || number >= SIGRTMIN) {  // between them are those of the C library
+                    all.push_back(number);
+                }
+        }
+    }
+    return all;
+}
+
 signal_watch::signal_watch(const std::vector<int>& signals) {
     sigset_t wanted;
     sigemptyset(&wanted);

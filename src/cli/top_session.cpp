@@ -22,6 +22,16 @@ using namespace std::chrono_literals;
 constexpr auto when_done = asio::as_tuple(asio::use_awaitable);
 constexpr duration between_looks = 250ms;
 
+/// All that could end the program with the terminal as it is now. SIGTTIN and SIGTTOU are to stop
+/// it in the background; SIGCHLD and SIGURG do nothing.
+std::vector<int> signals_of_top() {
+    std::vector<int> all = signals_without_faults();
+    std::erase_if(all, [](int number) {
+        return number == SIGTTIN || number == SIGTTOU || number == SIGCHLD || number == SIGURG;
+    });
+    return all;
+}
+
 std::string top_title(const top_plan& plan) {
     std::string text = "conch top, " + server_label(plan.server);
     if (plan.terms.pattern != "*") {
@@ -34,7 +44,7 @@ std::string top_title(const top_plan& plan) {
 
 top_session::top_session(const top_plan& plan)
     : plan_{plan},
-      signals_{{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGWINCH}},
+      signals_{signals_of_top()},
       the_{plan.server},
       redis_{the_.redis},
       signal_stream_{the_.io, signals_.duplicate()},

@@ -17,7 +17,10 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / 'src' / 'doc' / 'recipes.md'
+COMMAND = PAGE.with_name('command.md')
 RECIPES = HERE / 'recipes'
+# A file of /etc/cron.d: five words of time, and a user.
+NIGHTLY = (RECIPES / 'nightly.cron').read_text(), 6
 PATIENCE = 20
 SHELLS = [shell for shell in ('dash', 'bash') if shutil.which(shell)]
 TELLS_OF_TERM = "trap 'echo term; exit 5' TERM\n"
@@ -25,7 +28,7 @@ TELLS_OF_TERM = "trap 'echo term; exit 5' TERM\n"
 
 class Page(unittest.TestCase):
     def test_it_shows_each_script(self):
-        text = PAGE.read_text() + PAGE.with_name('command.md').read_text()
+        text = PAGE.read_text() + COMMAND.read_text()
         shown = re.findall(r'^```\w*\n(.*?)^```', text, re.S | re.M)
         for script in sorted(RECIPES.iterdir()):
             with self.subTest(script.name):
@@ -63,9 +66,9 @@ class Recipes(unittest.TestCase):
         file.chmod(0o755)
 
     def start(self, *words, **options):
-        process = subprocess.Popen(words, env=self.environment, cwd=RECIPES, text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, **options)
+        process = subprocess.Popen(words, cwd=RECIPES, text=True, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   **{'env': self.environment, **options})
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
@@ -209,18 +212,36 @@ class Recipes(unittest.TestCase):
                                           shell, 'import.sh', 'a', 'b'),
                                  (0, 'imports a\nimports b\n'))
 
-    def cron_runs(self):
-        last = (RECIPES / 'nightly.cron').read_text().splitlines()[-1]
-        return self.ran('sh', '-c', last.split('reporter', 1)[1])
+    def start_by_cron(self, table, words_before):
+        """The job of a crontab, as cron starts it: with the table's own settings, and no other.
+        The test's folder stands in for /usr/local/bin, its server for that of the table."""
+        lines = table.replace('/usr/local/bin', str(self.folder)).splitlines()
+        settings = dict(line.split('=', 1) for line in lines if re.match(r'\w+=', line))
+        self.assertIn('CONCH_REDIS', settings)
+        settings['CONCH_REDIS'] = self.environment['CONCH_REDIS']
+        job = lines[-1].split(None, words_before)[words_before]
+        return self.start('sh', '-c', job, env={'PATH': '/usr/bin:/bin', **settings})
+
+    def cron_runs(self, *table):
+        process = self.start_by_cron(*table)
+        output, _ = process.communicate(timeout=PATIENCE)
+        return process.returncode, output
 
     def test_the_job_of_cron_runs_on_the_first_host_alone(self):
-        self.assertEqual(self.cron_runs(), (0, 'reports\n'))
-        self.assertEqual(self.cron_runs(), (0, ''))
+        self.assertEqual(self.cron_runs(*NIGHTLY), (0, 'reports\n'))
+        self.assertEqual(self.cron_runs(*NIGHTLY), (0, ''))
 
     def test_the_job_of_cron_does_not_overlap_with_the_last_one(self):
         last = self.hold('report')
-        line = (RECIPES / 'nightly.cron').read_text().splitlines()[-1].split('reporter', 1)[1]
-        self.expect_to_wait('report', last, self.start('sh', '-c', line), 'reports\n')
+        self.expect_to_wait('report', last, self.start_by_cron(*NIGHTLY), 'reports\n')
+
+    def test_the_job_of_the_page_on_the_command_runs_once(self):
+        self.script('report', 'echo reports')
+        table = re.search(r'^```crontab\n(.*?)```', COMMAND.read_text(), re.S | re.M)[1], 5
+        self.assertEqual(self.cron_runs(*table), (0, 'reports\n'))
+        status, said = self.cron_runs(*table)
+        self.assertEqual(status, 0)
+        self.assertIn('is done, or a later one is; nothing was run', said)
 
     def test_the_job_of_kubernetes_is_that_of_cron(self):
         shown = re.search(r'^ +command: (\[.*?\])$', PAGE.read_text(), re.S | re.M)[1]

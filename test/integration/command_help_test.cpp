@@ -148,6 +148,12 @@ TEST(help_command_test, help_needs_no_server) {
     EXPECT_EQ(p.finish().status, 0);
 }
 
+TEST(help_command_test, units_of_time_are_told_in_help_and_manual_page) {
+    static const std::regex units{"a time with a unit: 500ms, 90s, 5m,\\s1\\.5h or 2d\\."};
+    EXPECT_TRUE(std::regex_search(to_end({"help"}).out, units));
+    EXPECT_TRUE(std::regex_search(source("conch.1"), units));
+}
+
 TEST(help_command_test, the_version_is_told) {
     EXPECT_TRUE(
         std::regex_match(to_end({"--version"}).out, std::regex{"conch \\d+\\.\\d+\\.\\d+\n"}));

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <deque>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -344,49 +343,6 @@ TEST_F(list_command_test, locks_are_found_among_twenty_thousand_strangers) {
     EXPECT_LE(raw.calls("hscan"), 1u);
     EXPECT_EQ(raw.calls("type"), 0u);
     EXPECT_EQ(raw.must({"SLOWLOG", "LEN"}).number, 0);
-}
-
-/// Seconds of a processor that the server has used.
-double processor_time(raw_client& raw) {
-    const std::string text = raw.must({"INFO", "cpu"}).text;
-    double sum = 0;
-    for (const std::string name : {"used_cpu_user:", "used_cpu_sys:"}) {
-        sum += std::stod(text.substr(text.find(name) + name.size()));
-    }
-    return sum;
-}
-
-// What it costs a server that has much else; `--gtest_filter=*million*` tells it.
-TEST_F(list_command_test, slow_ten_thousand_locks_among_a_million_strangers) {
-    raw.must({"CONFIG", "SET", "slowlog-max-len", "10000"});
-    for (int i = 0; i < 10; ++i) {
-        const std::string from = std::to_string(i * 100'000);
-        raw.must({"EVAL",
-                  "for i = ARGV[1] + 1, ARGV[1] + 80000 do redis.call('set', 'k' .. i, i) end "
-                  "for i = ARGV[1] + 80001, ARGV[1] + 100000 do "
-                  "redis.call('hset', 'h' .. i, 'name', i, 'mode', 'x') end "
-                  "for i = ARGV[1] + 1, ARGV[1] + 1000 do redis.call('hset', 'lock:' .. i, "
-                  "'5c1e0a8e-0000-4000-8000-000000000001:' .. i, 1) "
-                  "redis.call('pexpire', 'lock:' .. i, 600000) end",
-                  "0", from});
-    }
-    raw.must({"EVAL", "for i = 1, 1000000 do redis.call('hset', 'huge', 'f' .. i, i) end", "0"});
-    raw.must({"CONFIG", "SET", "slowlog-log-slower-than", "1000"});
-    raw.must({"SLOWLOG", "RESET"});
-    const double used = processor_time(raw);
-    const auto start = clock::now();
-    const ended end = to_end({"ls"});
-    const std::chrono::duration<double> took = clock::now() - start;
-    const double cost = processor_time(raw) - used;
-    EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 10'001);
-    std::int64_t longest = 0;
-    for (const reply& entry : raw.must({"SLOWLOG", "GET", "10000"}).items) {
-        const bool ours = entry.items.at(3).items.at(0).text != "INFO";
-        longest = std::max(longest, ours ? entry.items.at(2).number : 0);
-    }
-    std::cout << "conch ls: " << took.count() << " s; the server's processor: " << cost
-              << " s; its longest command (1 ms and more): " << longest << " us\n";
-    EXPECT_LT(cost, took.count());
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
 
 namespace {
 
@@ -32,9 +35,13 @@ protected:
     terminal_session top() const {
         return terminal_session{
             {"/bin/bash", "-c",
-             "echo \"modes<$(stty -g)>\"; $conch top --interval 0.5; echo \"st<$?>\"; "
+             "trap : QUIT; echo \"modes<$(stty -g)>\"; $conch top --interval 0.5; echo \"st<$?>\"; "
              "echo \"modes<$(stty -g)>\""},
             variables()};
+    }
+    static pid_t top_in(const terminal_session& t) {
+        const pid_t found = child_named(t.pid(), "conch");
+        return found > 0 ? found : throw std::runtime_error{"conch top is not there"};
     }
     static std::string modes(terminal_session& t) {
         t.wait_for("modes<");
@@ -72,22 +79,45 @@ TEST_F(top_command_test, draws_the_locks_obeys_keys_and_the_size_and_leaves_all_
 }
 
 TEST_F(top_command_test, leaves_all_as_it_was_when_a_signal_ends_it) {
-    for (const int signal : {SIGINT, SIGTERM}) {
+    const std::map<int, std::string> typed{{SIGINT, "\x03"}, {SIGQUIT, "\x1c"}};
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE,
+                             SIGXCPU, SIGRTMIN, SIGRTMAX}) {
+        SCOPED_TRACE(signal);
         terminal_session t = top();
         const std::string before = modes(t);
         t.wait_for(entered);
-        if (signal == SIGINT) {
-            t.type("\x03");
+        if (const auto keys = typed.find(signal); keys != typed.end()) {
+            t.type(keys->second);
         } else {
-            const pid_t program = child_named(t.pid(), "conch");
-            ASSERT_GT(program, 0);
-            ::kill(program, signal);
+            ASSERT_EQ(::kill(top_in(t), signal), 0);
         }
         t.wait_for(left);
         t.wait_for("st<" + std::to_string(128 + signal) + '>');
         EXPECT_EQ(modes(t), before);
         t.finish();
     }
+}
+
+TEST_F(top_command_test, goes_on_at_signals_that_end_nothing) {
+    terminal_session t = top();
+    t.wait_for(entered);
+    for (const int signal : {SIGCHLD, SIGURG, SIGCONT, SIGWINCH}) {
+        ASSERT_EQ(::kill(top_in(t), signal), 0);
+    }
+    t.wait_for(entered);  // at SIGCONT
+    t.type("q");
+    t.wait_for("st<0>");
+    t.finish();
+}
+
+TEST_F(top_command_test, ends_with_its_terminal) {
+    pid_t program = -1;
+    {
+        terminal_session t = top();
+        t.wait_for(entered);
+        program = top_in(t);
+    }
+    EXPECT_TRUE(has_ended(program));
 }
 
 TEST_F(top_command_test, ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_back) {
