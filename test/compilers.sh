@@ -81,7 +81,7 @@ check() {
     local folder=$1 libraries not
     libraries=$(libraries "$3")
     # These build the whole library once more in another way, or no program at all.
-    not='add_subdirectory|without_tls|fetch_content|shared_program'
+    not='add_subdirectory|fetch_content|shared_program'
     not+='|compile_time|debian_package|docs'
     if [ ! -e "$libraries/libboost_url.a" ]; then
         not+='|pkg_config_static'

@@ -143,15 +143,6 @@ add_subdirectory() {
     runs "$folder/consumer_20" "$folder/consumer_23"
 }
 
-# without_tls: needs no OpenSSL, and says so to who wants TLS
-without_tls() {
-    local folder="$CONCH_WORK/without_tls"
-    builds "$here/without_tls" "$folder" "-DCONCH_SOURCE=$CONCH_SOURCE" "${unity[@]}" \
-        -DCONCH_TLS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
-    readelf -d "$folder/without_tls" | grep -q 'NEEDED.*lib\(ssl\|crypto\)' && fail "it has OpenSSL"
-    "$folder/without_tls" || fail "TLS is not refused"
-}
-
 # old_opentelemetry: one that conch::opentelemetry does not compile with is left out
 old_opentelemetry() {
     local folder="$CONCH_WORK/old_opentelemetry" version
@@ -172,13 +163,16 @@ old_opentelemetry() {
     return 0
 }
 
-# fetch_content: shared, in unity
+# fetch_content: shared, in unity, without TLS: needs no OpenSSL, and says so to who wants TLS
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"
     builds "$here/fetch_content" "$folder" "-DFETCHCONTENT_SOURCE_DIR_CONCH=$CONCH_SOURCE" \
-        -DBUILD_SHARED_LIBS=ON "${unity[@]}"
+        -DBUILD_SHARED_LIBS=ON "${unity[@]}" \
+        -DCONCH_TLS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
     uses "$folder/consumer_20" shared
     runs "$folder/consumer_20" "$folder/consumer_23"
+    ldd "$folder/without_tls" | grep -q 'lib\(ssl\|crypto\)' && fail "it has OpenSSL"
+    "$folder/without_tls" || fail "TLS is not refused"
 }
 
 # archive: has no debug information, and is not too large
