@@ -122,7 +122,8 @@ def check_lead(lead: Lead, folder: Path) -> Iterator[Broken]:
     entries = {b['name']: b['participants'] for b in peers['benchmarks']}
     if lead.optional and lead.benchmark not in entries:
         return
-    shares = [e['ratios']['acquisitions_per_s'] for name, e in entries.get(lead.benchmark, {}).items()
+    there = entries.get(lead.benchmark, {})
+    shares = [e['ratios']['acquisitions_per_s'] for name, e in there.items()
               if name != peers['reference'] and e.get('ratios')]
     if not shares:
         raise Missing(f'peers.json: no peer was measured, {lead.benchmark}')
