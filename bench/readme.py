@@ -15,10 +15,11 @@ from typing import Dict, List, NamedTuple, Optional
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'bench' / 'peers'))
 
-from benchmarks import FIGURES  # noqa: E402
+from benchmarks import FIGURES, Benchmark, all_benchmarks  # noqa: E402
 from figures import Missing, commits, read  # noqa: E402
 from table import NOT_MEASURED, number, reasons  # noqa: E402
 
+NO_SUCH_LOCK = '–'
 BEGIN = '<!-- {}: written by bench/readme.py -->'
 END = '<!-- end of {} -->'
 
@@ -174,7 +175,9 @@ def measured(path: Path) -> Dict:
     return read(path) if path.exists() else {}
 
 
-def peer_cell(entry: Dict, figure: str, is_reference: bool) -> str:
+def peer_cell(entry: Optional[Dict], figure: str, is_reference: bool) -> str:
+    if entry is None:
+        return NO_SUCH_LOCK
     if 'not_measured' in entry:
         return NOT_MEASURED
     ratio = entry['ratios'].get(figure)
@@ -182,16 +185,25 @@ def peer_cell(entry: Dict, figure: str, is_reference: bool) -> str:
     return value if is_reference or ratio is None else f'{value} ({number(ratio)})'
 
 
+def not_measured(b: Benchmark, names: List[str]) -> Dict:
+    """As its results, where there are none."""
+    return {'title': b.title, 'figures': b.figures,
+            'participants': {name: {'not_measured': ''} for name in names if b.has(name)}}
+
+
 def peers(results: Path) -> str:
     found = read(results / 'peers.json')
     names = list(found['benchmarks'][0]['participants'])
     rows = [['', *(found['versions'].get(name, name) for name in names)]]
-    for b in found['benchmarks']:
+    results_of = {b['name']: b for b in found['benchmarks']}
+    sizes = (found['settings'][name] for name in ('passes', 'processes', 'workers'))
+    for benchmark in all_benchmarks(*sizes):
+        b = results_of.get(benchmark.name) or not_measured(benchmark, names)
         for figure in b['figures']:
             label, unit = FIGURES[figure]
             rows.append([f'{b["title"]}: {label}{", " if unit else ""}{unit}',
-                         *(peer_cell(b['participants'][name], figure, name == found['reference'])
-                           for name in names)])
+                         *(peer_cell(b['participants'].get(name), figure,
+                                     name == found['reference']) for name in names)])
     notes = [f'* {reason}' for reason in reasons(found)]
     return '\n'.join([markdown(rows), *([''] if notes else []), *notes])
 

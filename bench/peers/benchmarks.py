@@ -27,6 +27,7 @@ class Figure(NamedTuple):
 FIGURES = {
     'pairs_per_s': Figure('lock + unlock pairs', '/s'),
     'acquisitions_per_s': Figure('acquisitions', '/s'),
+    'count_downs_per_s': Figure('count-downs', '/s'),
     'p50_us': Figure('p50', 'us'),
     'p99_us': Figure('p99', 'us'),
     'longest_wait_ms': Figure('longest wait', 'ms'),
@@ -48,19 +49,18 @@ def jain_index(got: List[int]) -> float:
 
 
 class Benchmark:
-    """`name` is for programs, `title` for people; each participant has so many processes."""
+    """`name` is for programs, `title` for people; each participant has so many processes. The
+    participants that have what it takes; none named: all."""
 
-    # Who has the kind of lock that it takes; none named: all.
-    participants: Sequence[str] = ()
-    what = ''
-
-    def __init__(self, name: str, title: str, processes: int, figures: List[str]):
+    def __init__(self, name: str, title: str, processes: int, figures: List[str],
+                 participants: Sequence[str] = ()):
         self.name, self.title = name, title
         self.processes = processes
         self.figures = figures
+        self._participants = participants
 
     def has(self, participant: str) -> bool:
-        return not self.participants or participant in self.participants
+        return not self._participants or participant in self._participants
 
     def slice(self, drivers: List[Driver], seconds: float) -> Figures:
         raise NotImplementedError
@@ -79,11 +79,11 @@ def _ratio(one: float, other: float) -> float:
 
 
 class Loop(Benchmark):
-    """Workers of each process lock and unlock, each an own lock or all the same."""
+    """Workers of each process lock and unlock, as the word `locks` of driver.py says."""
 
     def __init__(self, name: str, title: str, processes: int, workers: int, locks: str,
-                 figures: List[str]):
-        super().__init__(name, title, processes, figures)
+                 figures: List[str], participants: Sequence[str] = ()):
+        super().__init__(name, title, processes, figures, participants)
         self._workers = workers
         self._locks = locks
 
@@ -97,8 +97,8 @@ class Loop(Benchmark):
         if not any(got):
             raise DriverFailed('not one pair within a slice')
         all_figures = {
-            'pairs_per_s': sum(got) / seconds,
-            'acquisitions_per_s': sum(got) / seconds,
+            **dict.fromkeys(('pairs_per_s', 'acquisitions_per_s', 'count_downs_per_s'),
+                            sum(got) / seconds),
             'p50_us': answers[0]['p50_us'],
             'p99_us': answers[0]['p99_us'],
             'longest_wait_ms': max(a['longest_wait_us'] for a in answers) / 1e3,
@@ -112,22 +112,14 @@ class Loop(Benchmark):
         return {**super().summary(rounds), **({'left_waiting': left} if left else {})}
 
 
-class Readers(Loop):
-    """Workers that read-lock one lock, and write-lock it each hundredth time."""
-
-    participants = 'conch', 'redisson'
-    what = 'read-write lock'
-
-    def __init__(self, title: str, processes: int, workers: int, figures: List[str]):
-        super().__init__('readers', title, processes, workers, 'readers', figures)
-
-
 class HandOff(Benchmark):
     """Two processes pass one lock to and fro: from the start of the unlock in one to the grant in
-    the other, which waits."""
+    the other, which waits. `lock` is what they are asked for it."""
 
-    def __init__(self, passes: int, hold_s=HOLD_S):
-        super().__init__('handoff', 'hand-off', 2, ['p50_us', 'p99_us'])
+    def __init__(self, name: str, title: str, lock: str, passes: int,
+                 participants: Sequence[str] = (), hold_s=HOLD_S):
+        super().__init__(name, title, 2, ['p50_us', 'p99_us'], participants)
+        self._lock = lock
         self._passes = passes
         self._hold_s = hold_s
         self._random = random.Random(1)
@@ -135,10 +127,10 @@ class HandOff(Benchmark):
     def slice(self, drivers: List[Driver], seconds: float) -> Figures:
         del seconds  # as long as the passes take
         holder, waiter = drivers
-        _at(holder, 'lock')
+        _at(holder, self._lock)
         passes_us = []
         for _ in range(self._passes):
-            waiter.ask('lock')
+            waiter.ask(self._lock)
             time.sleep(self._random.uniform(*self._hold_s))
             holder.ask('unlock')
             # First that of the waiter: until it is granted, nothing else wakes up.
@@ -171,13 +163,20 @@ def _at(driver: Driver, what: str) -> int:
 
 def all_benchmarks(passes: int, processes: int, workers: int) -> List[Benchmark]:
     shared = ['acquisitions_per_s', 'jain_index', 'longest_wait_ms']
+    family = 'conch', 'redisson'
     return [
         Loop('uncontended-1', 'uncontended, 1 worker', 1, 1, 'own', ['pairs_per_s', 'p50_us']),
         Loop('uncontended-128', 'uncontended, 128 workers', 1, 128, 'own', ['pairs_per_s']),
-        HandOff(passes),
+        HandOff('handoff', 'hand-off', 'lock', passes),
+        HandOff('handoff-fair', 'hand-off of a fair lock', 'lock fair', passes, family),
         Loop('contended', f'contended, {processes} processes of {workers} workers', processes,
              workers, 'shared', shared),
         Loop('local', 'local, 128 workers', 1, 128, 'shared', shared),
-        Readers(f'read-write lock, {processes} processes of {workers} workers, 1 % write',
-                processes, workers, ['acquisitions_per_s', 'longest_wait_ms']),
+        Loop('readers', f'read-write lock, {processes} processes of {workers} workers, 1 % write',
+             processes, workers, 'readers', ['acquisitions_per_s', 'longest_wait_ms'], family),
+        Loop('permits', 'leased permits of semaphores, 128 workers', 1, 128, 'permits',
+             ['acquisitions_per_s'], [*family, 'redis-semaphore']),
+        Loop('counters', 'counting semaphores, 128 workers', 1, 128, 'counters',
+             ['acquisitions_per_s'], family),
+        Loop('latches', 'latches, 128 workers', 1, 128, 'latches', ['count_downs_per_s'], family),
     ]

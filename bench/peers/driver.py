@@ -6,14 +6,22 @@ of a machine share. It writes one JSON object a line: first {"driver": NAME AND 
 answer to each line that it reads:
 
     lock        waits for one lock, and holds it: {"at": WHEN IT WAS GRANTED}
+    lock fair   the same with a fair lock
     unlock      releases that: {"at": WHEN THE CALL BEGAN}
-    loop WORKERS own|shared|readers BEGIN END
-                so many workers at a time lock and unlock from BEGIN to END, each a lock of its own
-                or all the same, or read-lock one, and write-lock it each hundredth time:
+    loop WORKERS LOCKS BEGIN END
+                so many workers at a time lock and unlock from BEGIN to END:
                 {"got": [PAIRS OF EACH THAT ENDED BY END], "p50_us": of a pair, "p99_us": ...,
                 "longest_wait_us": for a grant}. A worker that waits at END waits on;
-                "left_waiting": those that were given up, with nobody to wait for.
+                "left_waiting": those that were given up, with nobody to wait for. LOCKS:
+                own         each worker has a lock of its own
+                shared      all have the same
+                readers     all read-lock the same, and write-lock it each hundredth time
+                permits     each takes and gives back the one permit of its own semaphore, for a
+                            lease that ends
+                counters    the same of its own counting semaphore, without a lease
+                latches     each counts its own latch down, which doesn't open: that is a pair
 
+Those of the last four lines that a library hasn't got, its driver needn't understand.
 It ends with its input, or with a line on standard error and a status that is not 0.
 """
 

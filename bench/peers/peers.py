@@ -139,7 +139,9 @@ def measure(given: argparse.Namespace) -> Dict:
         for benchmark in all_benchmarks(given.passes, given.processes, given.workers):
             print(benchmark.title, file=sys.stderr, flush=True)
             server.call('FLUSHALL')
-            contest = Contest(benchmark, commands, server.url, Path(folder))
+            theirs = {name: command for name, command in commands.items()
+                      if name not in PEERS or benchmark.has(name)}
+            contest = Contest(benchmark, theirs, server.url, Path(folder))
             contest.run(given)
             results['versions'].update(contest.versions)
             results['benchmarks'].append(contest.outcome())

@@ -5,7 +5,8 @@ is told, and it can misbehave.
     fake_driver.py [--rate PAIRS_PER_S] [--left N] [--fails-at WHAT [--times N]] [--grants-early]
                    [--stops-at WHAT [--tells FIFO]] --lock FILE URL
 
-It fails when it reads WHAT for the Nth time, the first if not said otherwise.
+It fails when it reads a line that begins with the words WHAT for the Nth time, the first if not
+said otherwise.
 """
 
 import argparse
@@ -25,7 +26,7 @@ class Fake:
         self.file = open(given.lock, 'w')
 
     def obey(self, what, *words):
-        self.given.times -= what == self.given.fails_at
+        self.given.times -= ' '.join((what, *words, '')).startswith(f'{self.given.fails_at} ')
         if self.given.times == 0:
             sys.exit('first\nbroken on purpose')
         if what == self.given.stops_at:

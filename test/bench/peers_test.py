@@ -31,7 +31,8 @@ from private_server import PrivateServer  # noqa: E402
 
 SMALL = ['--rounds', '3', '--seconds', '0.01', '--warm-up', '0', '--passes', '2', '--processes',
          '2', '--workers', '2']
-LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'readers']
+LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'readers', 'permits', 'counters',
+         'latches']
 
 
 class Case(unittest.TestCase):
@@ -67,9 +68,10 @@ class Figures(Case):
     def test_each_benchmark_has_figures_and_their_ratios_to_conch(self):
         found = self.run_peers('--only', 'conch,half', *self.fake('conch'),
                                *self.fake('half', '--rate', '64000'))
-        self.assertEqual(set(found), {*LOOPS, 'handoff'})
+        self.assertEqual(set(found), {*LOOPS, 'handoff', 'handoff-fair'})
         for name, figure in (('uncontended-1', 'pairs_per_s'), ('uncontended-128', 'pairs_per_s'),
-                             ('local', 'acquisitions_per_s')):
+                             ('local', 'acquisitions_per_s'), ('permits', 'acquisitions_per_s'),
+                             ('counters', 'acquisitions_per_s'), ('latches', 'count_downs_per_s')):
             self.assertAlmostEqual(found[name]['conch'][figure], 128_000, delta=1)
             self.assertAlmostEqual(found[name]['half'][figure], 64_000, delta=1)
             self.assertAlmostEqual(found[name]['half']['ratios'][figure], 0.5)
@@ -80,17 +82,28 @@ class Figures(Case):
         self.assertAlmostEqual(contended['longest_wait_ms'], 4e3 / 64_000)
 
     def test_a_hand_off_lasts_from_the_unlock_to_the_grant(self):
-        entry = self.run_peers('--only', 'conch', *self.fake('conch'))['handoff']['conch']
-        self.assertGreater(entry['p50_us'], 0)
-        self.assertLessEqual(entry['p50_us'], entry['p99_us'])
-        self.assertEqual(len(entry['percentiles_us']), 100)
+        found = self.run_peers('--only', 'conch', *self.fake('conch'))
+        for entry in (found[name]['conch'] for name in ('handoff', 'handoff-fair')):
+            self.assertGreater(entry['p50_us'], 0)
+            self.assertLessEqual(entry['p50_us'], entry['p99_us'])
+            self.assertEqual(len(entry['percentiles_us']), 100)
+
+    def test_each_kind_of_lock_is_asked_for_by_its_name(self):
+        lines = {'handoff-fair': 'lock fair', 'readers': 'loop 2 readers',
+                 **{kind: f'loop 128 {kind}' for kind in ('permits', 'counters', 'latches')}}
+        fakes = (self.fake(f'bad-{name}', '--fails-at', line) for name, line in lines.items())
+        found = self.run_peers('--only', ','.join(['conch', *(f'bad-{name}' for name in lines)]),
+                               *self.fake('conch'), *(word for words in fakes for word in words))
+        for name, participants in found.items():
+            failed = [who for who, entry in participants.items() if 'not_measured' in entry]
+            self.assertEqual(failed, [f'bad-{name}'] if name in lines else [], name)
 
     def test_the_table_has_a_row_for_each_participant_of_each_figure(self):
         self.run_peers('--only', 'conch,half', *self.fake('conch'),
                        *self.fake('half', '--rate', '64000'))
         rows = [line.split() for line in self.table.splitlines()]
         for name in ('fake 128000', 'fake 64000'):
-            self.assertEqual(sum(name in ' '.join(row) for row in rows), 13)
+            self.assertEqual(sum(name in ' '.join(row) for row in rows), 18)
         self.assertIn(['fake', '64000', '64,000', '/s', '0.50'], rows)
 
     def test_waits_that_were_given_up_are_told(self):
@@ -101,12 +114,15 @@ class Figures(Case):
 
 
 class NotMeasured(Case):
-    def test_who_has_no_such_lock_is_not_measured_there(self):
-        found = self.run_peers('--only', 'conch,redlock', *self.fake('conch'),
-                               *self.fake('redlock'))
-        self.assertEqual(found['readers']['redlock'],
-                         {'not_measured': 'it has no read-write lock'})
-        self.assertIn('acquisitions_per_s', found['local']['redlock'])
+    def test_who_has_no_such_lock_is_not_asked_for_it(self):
+        names = ['redisson', 'redlock', 'redis-semaphore']
+        found = self.run_peers('--only', ','.join(['conch', *names]), *self.fake('conch'),
+                               *(word for name in names for word in self.fake(name)))
+        for benchmark, participants in found.items():
+            there = {'permits': ['redisson', 'redis-semaphore'],
+                     **dict.fromkeys(['handoff-fair', 'readers', 'counters', 'latches'],
+                                     ['redisson'])}.get(benchmark, names)
+            self.assertEqual(list(participants), ['conch', *there], benchmark)
 
     def test_a_driver_that_fails_has_no_figure_there_but_its_last_words(self):
         found = self.run_peers('--only', 'conch,bad', *self.fake('conch'),
@@ -263,7 +279,7 @@ class Numbers(unittest.TestCase):
 
     def test_a_p99_of_hand_offs_is_that_of_all_rounds(self):
         rounds = [{'p50_us': 1, 'passes_us': [1] * 50}, {'p50_us': 3, 'passes_us': [3] * 50}]
-        summary = benchmarks.HandOff(50).summary(rounds)
+        summary = benchmarks.HandOff('x', 'x', 'lock', 50).summary(rounds)
         self.assertEqual((summary['p50_us'], summary['p99_us']), (2, 3))
         self.assertEqual(summary['percentiles_us'], [1] * 50 + [3] * 50)
 
@@ -292,6 +308,8 @@ class RealDrivers(Case):
                                '--seconds', '0.3', '--warm-up', '0.3', *driver)
         for name in ('conch', *REAL_PEERS):
             for benchmark, participants in found.items():
+                if name not in participants:
+                    continue
                 entry = participants[name]
                 # On a busy machine the first slices of a JVM may be too short: it has answered.
                 if entry.get('not_measured') in ('not installed', 'not one pair within a slice'):

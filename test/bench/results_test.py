@@ -26,10 +26,12 @@ PLOTS = {'throughput.svg', 'handoff.svg', 'holds.svg'}
 ENTRY = {'p50_us': 250, 'p99_us': 400, 'percentiles_us': list(range(101, 201)),
          'ratios': {'p50_us': 1, 'p99_us': 1}}
 PEERS_RESULTS = {
-    'reference': 'conch', 'versions': {'conch': 'conch 9', 'other': 'other 7'}, 'benchmarks': [
+    'reference': 'conch', 'settings': {'passes': 10, 'processes': 4, 'workers': 16},
+    'versions': {'conch': 'conch 9', 'other': 'other 7'}, 'benchmarks': [
         {'name': 'handoff', 'title': 'hand-off', 'figures': ['p50_us', 'p99_us'], 'participants': {
             'conch': ENTRY, 'other': {**ENTRY, 'p50_us': 500, 'ratios': {'p50_us': 2}},
             'gone': {'not_measured': 'no go in PATH'}}}]}
+PEERS_FIGURES = sum(len(b.figures) for b in readme.all_benchmarks(10, 4, 16))
 
 
 class Case(unittest.TestCase):
@@ -182,7 +184,7 @@ class Tables(Case):
         self.assertIn('| the same, lost | 0.25 |  |  |\n', text)
         self.assertNotIn('not measured |  |', text)
         self.assertEqual(len(re.findall(r'(?m)^\| .*\|$', text)),
-                         len(readme.ROWS) + len(readme.TOPOLOGIES) + 8)
+                         len(readme.ROWS) + len(readme.TOPOLOGIES) + 6 + PEERS_FIGURES)
 
     def test_permits_verdicts_and_count_downs_stand_beside_their_limits(self):
         self.change('permits-128', pairs_per_s=45_000, raw_pairs_per_s=50_000, ratio=0.91)
@@ -200,6 +202,20 @@ class Tables(Case):
         self.assertIn('|  | conch 9 | other 7 | gone |\n', text)
         self.assertIn('| hand-off: p50, us | 250 | 500 (2.00) | not measured |\n', text)
         self.assertIn('* gone: not measured: no go in PATH\n', text)
+
+    def test_what_peers_were_not_yet_measured_at_has_a_row_without_numbers(self):
+        text, _ = self.write()
+        self.assertIn('| uncontended, 1 worker: p50, us |' + ' not measured |' * 3 + '\n', text)
+        self.assertIn('| hand-off of a fair lock: p50, us | not measured | – | – |\n', text)
+        self.assertRegex(text, r'\| read-write lock, 4 processes of 16 workers.* not measured \|')
+
+    def test_a_peer_without_such_a_lock_has_a_dash(self):
+        found = json.loads(json.dumps(PEERS_RESULTS))
+        found['benchmarks'].append({
+            'name': 'handoff-fair', 'title': 'fair hand-off', 'figures': ['p50_us'],
+            'participants': {'conch': ENTRY, 'other': {'p50_us': 750, 'ratios': {'p50_us': 3}}}})
+        self.change('peers', **found)
+        self.assertIn('| fair hand-off: p50, us | 250 | 750 (3.00) | – |\n', self.write()[0])
 
     def test_each_topology_has_its_rate_its_ratio_its_round_trips_and_its_hand_off(self):
         self.change('topology-uncontended-cluster', limit='as conch', pairs_per_s=5000.0,
@@ -304,13 +320,26 @@ class Bounds(unittest.TestCase):
         (self.folder / 'uncontended-1.json').unlink()
         self.assertEqual(self.broken()[0], f'no {self.folder / "uncontended-1.json"}')
 
+    def with_peers(self, benchmark, **shares):
+        """The results, in which these peers have such a share of conch's rate there."""
+        found = json.loads((bounds.RESULTS / 'peers.json').read_text())
+        others = [b for b in found['benchmarks'] if b['name'] != benchmark]
+        entries = {name: {'ratios': {'acquisitions_per_s': share}} if share else
+                   {'not_measured': 'it failed'} for name, share in shares.items()}
+        found['benchmarks'] = [*others, {'name': benchmark, 'participants': {
+            'conch': {'ratios': {'acquisitions_per_s': 1}}, **entries}}]
+        return self.broken('peers', **found)
+
     def test_the_best_peer_counts(self):
-        path = self.folder / 'peers.json'
-        found = json.loads(path.read_text())
-        entries = found['benchmarks'][-1]['participants']
-        entries['redis-py'] = {**entries['redis-py'], 'ratios': {'acquisitions_per_s': 0.03}}
-        path.write_text(json.dumps(found))
-        self.assertEqual(self.broken(), ['peers.json: conch / best peer is 33.3333, not >= 50'])
+        for name in ('local', 'readers'):
+            self.assertEqual(self.with_peers(name, redisson=0.019, other=0.01), [])
+            self.assertEqual(self.with_peers(name, redisson=0.021, other=0.01),
+                             [f'peers.json: conch / best peer, {name}, is 47.619, not >= 50'])
+
+    def test_a_benchmark_without_a_peer_is_named(self):
+        for name in ('local', 'readers'):
+            self.assertEqual(self.with_peers(name, redisson=None),
+                             [f'peers.json: no peer was measured, {name}'])
 
     def test_the_passes_are_those_of_run_sh(self):
         words = re.findall(r'^run (handoff\S*) handoff --passes (\d+)',

@@ -19,6 +19,8 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <limits>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -81,7 +83,9 @@ private:
         std::string what;
         words >> what;
         if (what == "lock") {
-            hold_ = co_await passed_.async_lock();
+            std::string kind;
+            words >> kind;
+            hold_ = co_await passed(kind).async_lock();
             answer_time(steady::now());
         } else if (what == "unlock") {
             const auto begin = steady::now();
@@ -98,12 +102,53 @@ private:
         }
     }
 
+    conch::mutex passed(const std::string& kind) const {
+        if (kind == "fair") {
+            return conch::fair_mutex{client_, name_ + ":passed:fair"};
+        }
+        return {client_, name_ + ":passed"};
+    }
+
+    std::string own_name(const std::string& locks, std::size_t worker) const {
+        return name_ + ':' + locks + ':' + std::to_string(worker);
+    }
+
     lock_mix choice(const std::string& locks, std::size_t worker) const {
         if (locks == "readers") {
             return {conch::shared_mutex{client_, name_ + ":readers"}, 99, worker};
         }
-        return lock_mix{conch::mutex{
-            client_, name_ + (locks == "shared" ? ":shared" : ":" + std::to_string(worker))}};
+        if (locks == "permits") {
+            return lock_mix{conch::semaphore{client_, own_name(locks, worker)}.permits(1)};
+        }
+        return lock_mix{
+            conch::mutex{client_, locks == "shared" ? name_ + ":shared" : own_name(locks, worker)}};
+    }
+
+    /// Sets the numbers of what has some, the first time.
+    asio::awaitable<void> prepare(std::string locks, std::size_t workers) {
+        for (std::size_t& i = prepared_[locks]; i < workers; ++i) {
+            const std::string own = own_name(locks, i);
+            if (locks == "permits") {
+                const conch::semaphore one{client_, own};
+                co_await one.async_try_set_permits(1);
+            } else if (locks == "counters") {
+                const conch::counting_semaphore one{client_, own};
+                co_await one.async_try_set(1);
+            } else if (locks == "latches") {
+                const conch::latch one{client_, own};
+                co_await one.async_try_set_count(std::numeric_limits<std::int32_t>::max());
+            }
+        }
+    }
+
+    asio::awaitable<void> worker(const std::string& locks, std::size_t i, std::uint64_t& got) {
+        if (locks == "counters") {
+            return take(conch::counting_semaphore{client_, own_name(locks, i)}, got);
+        }
+        if (locks == "latches") {
+            return count_down(conch::latch{client_, own_name(locks, i)}, got);
+        }
+        return work(choice(locks, i), got);
     }
 
     asio::awaitable<void> loop(std::size_t workers, std::string locks, steady::time_point begin,
@@ -113,11 +158,12 @@ private:
         longest_wait_us_ = 0;
         end_ = end;
         left_ = workers;
+        co_await prepare(locks, workers);
         timer_.expires_at(begin);
         co_await timer_.async_wait(asio::use_awaitable);
         timer_.expires_at(steady::time_point::max());
         for (std::size_t i = 0; i < workers; ++i) {
-            asio::co_spawn(context_, work(choice(locks, i), got[i]),
+            asio::co_spawn(context_, worker(locks, i, got[i]),
                            [this](const std::exception_ptr& failure) {
                                if (failure) {
                                    std::rethrow_exception(failure);
@@ -145,20 +191,42 @@ private:
             conch::hold h = co_await locks.next().async_lock();
             const auto granted = steady::now();
             co_await h.async_unlock();
-            const auto released = steady::now();
-            longest_wait_us_ = std::max(longest_wait_us_, microseconds(granted - asked));
-            pairs_us_.push_back(microseconds(released - asked));
-            got += released <= end_ ? 1 : 0;
-            asked = released;
+            asked = released(asked, granted, got);
         }
+    }
+    asio::awaitable<void> take(conch::counting_semaphore one, std::uint64_t& got) {
+        auto asked = steady::now();
+        while (asked < end_) {
+            co_await one.async_acquire();
+            const auto granted = steady::now();
+            co_await one.async_release();
+            asked = released(asked, granted, got);
+        }
+    }
+    asio::awaitable<void> count_down(conch::latch one, std::uint64_t& got) {
+        auto asked = steady::now();
+        while (asked < end_) {
+            co_await one.async_count_down();
+            asked = released(asked, asked, got);
+        }
+    }
+
+    /// When that is.
+    steady::time_point released(steady::time_point asked, steady::time_point granted,
+                                std::uint64_t& got) {
+        const auto now = steady::now();
+        longest_wait_us_ = std::max(longest_wait_us_, microseconds(granted - asked));
+        pairs_us_.push_back(microseconds(now - asked));
+        got += now <= end_ ? 1 : 0;
+        return now;
     }
 
     const std::string name_ = "conch-peers:conch";
     asio::io_context context_{1};
     asio::posix::stream_descriptor input_;
     conch::client client_;
-    conch::mutex passed_{client_, name_ + ":passed"};
     conch::hold hold_;
+    std::map<std::string, std::size_t> prepared_;
     asio::steady_timer timer_{context_};
     steady::time_point end_{};
     std::size_t left_ = 0;

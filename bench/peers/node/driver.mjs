@@ -24,13 +24,17 @@ async function makeRedlock() {
 }
 
 async function makeSemaphore() {
-  const { Mutex } = await import("redis-semaphore");
-  return (name) => {
-    const mutex = new Mutex(client, name, { acquireTimeout: Infinity });
+  const { Mutex, Semaphore } = await import("redis-semaphore");
+  return (name, locks) => {
+    const options = { acquireTimeout: Infinity };
+    const lock =
+      locks === "permits"
+        ? new Semaphore(client, name, 1, options)
+        : new Mutex(client, name, options);
     return {
       acquire: async () => {
-        await mutex.acquire();
-        return mutex;
+        await lock.acquire();
+        return lock;
       },
     };
   };
@@ -40,12 +44,12 @@ function percentile(sorted, p) {
   return sorted.length ? sorted[Math.max(0, Math.ceil((p * sorted.length) / 100) - 1)] : 0;
 }
 
-async function loop(workers, shared, begin, end) {
+async function loop(workers, locks, begin, end) {
   const got = new Array(workers).fill(0);
   const pairs = [];
   let longest = 0n;
   const work = async (i) => {
-    const lock = makeLock(`conch-peers:${library}:${shared ? "shared" : i}`);
+    const lock = makeLock(`conch-peers:${library}:${locks === "shared" ? locks : i}`, locks);
     let asked = now();
     while (asked < end) {
       const held = await lock.acquire();
@@ -90,7 +94,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     answer({ at: Number(begin) });
   } else if (what === "loop") {
     const [workers, locks, begin, end] = words;
-    answer(await loop(Number(workers), locks === "shared", BigInt(begin), BigInt(end)));
+    answer(await loop(Number(workers), locks, BigInt(begin), BigInt(end)));
   } else {
     throw new Error(`not understood: ${what}`);
   }

@@ -5,27 +5,39 @@ import java.io.InputStreamReader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.redisson.Redisson;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RReadWriteLock;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * Redisson's RLock behind the lines of bench/peers/driver.py, with its default options: a lease of
- * 30 s that the watchdog renews, up to 64 connections. A thread for each worker.
+ * Redisson behind the lines of bench/peers/driver.py, with its default options: a lease of 30 s that
+ * the watchdog renews, up to 64 connections, 16 threads and 32 of Netty. A thread for each worker.
  */
 public final class Driver {
-    private static final String NAME = "conch-peers:redisson";
+    private static final String NAME = "conch-peers:redisson:";
+    /** Of a permit, which no watchdog renews. */
+    private static final long LEASE_S = 30;
+    /** So high that no latch opens. */
+    private static final long HIGHEST_COUNT = Integer.MAX_VALUE;
 
     private final RedissonClient redisson;
+    /** What each worker takes again and again, and how it gives that back. */
+    private final Map<String, Callable<Runnable>> choices = new HashMap<>();
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
     /** What one thread did. */
@@ -76,11 +88,13 @@ public final class Driver {
     }
 
     private void serve() throws Exception {
-        RLock passed = redisson.getLock(NAME + ":passed");
+        RLock passed = null;
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ");
             if (words[0].equals("lock")) {
+                passed = words.length > 1 ? redisson.getFairLock(NAME + "passed:fair")
+                    : redisson.getLock(NAME + "passed");
                 passed.lock();
                 answer("{\"at\":" + System.nanoTime() + "}");
             } else if (words[0].equals("unlock")) {
@@ -96,23 +110,55 @@ public final class Driver {
         }
     }
 
-    /** The locks that a worker wants, one after the other. */
-    private Supplier<RLock> choice(String locks, int worker) {
-        if (locks.equals("readers")) {
-            RReadWriteLock both = redisson.getReadWriteLock(NAME + ":readers");
-            RLock reader = both.readLock();
-            RLock writer = both.writeLock();
-            int[] turn = {worker * 37};
-            return () -> ++turn[0] % 100 == 0 ? writer : reader;
+    private static Runnable locked(RLock lock) {
+        lock.lock();
+        return lock::unlock;
+    }
+
+    private Callable<Runnable> choice(String locks, int worker) {
+        String own = NAME + locks + ':' + worker;
+        switch (locks) {
+            case "own":
+                RLock alone = redisson.getLock(own);
+                return () -> locked(alone);
+            case "shared":
+                RLock shared = redisson.getLock(NAME + locks);
+                return () -> locked(shared);
+            case "readers":
+                RReadWriteLock both = redisson.getReadWriteLock(NAME + locks);
+                RLock reader = both.readLock();
+                RLock writer = both.writeLock();
+                int[] turn = {worker * 37};
+                return () -> locked(++turn[0] % 100 == 0 ? writer : reader);
+            case "permits":
+                RPermitExpirableSemaphore permits = redisson.getPermitExpirableSemaphore(own);
+                permits.trySetPermits(1);
+                return () -> {
+                    String id = permits.acquire(LEASE_S, TimeUnit.SECONDS);
+                    return () -> permits.release(id);
+                };
+            case "counters":
+                RSemaphore counter = redisson.getSemaphore(own);
+                counter.trySetPermits(1);
+                return () -> {
+                    counter.acquire();
+                    return counter::release;
+                };
+            case "latches":
+                RCountDownLatch latch = redisson.getCountDownLatch(own);
+                latch.trySetCount(HIGHEST_COUNT);
+                return () -> latch::countDown;
+            default:
+                throw new IllegalArgumentException("not understood: " + locks);
         }
-        RLock lock = redisson.getLock(NAME + (locks.equals("shared") ? ":shared" : ":" + worker));
-        return () -> lock;
     }
 
     private String loop(int workers, String locks, long begin, long end) throws Exception {
         List<Future<Outcome>> running = new ArrayList<>();
         for (int i = 0; i < workers; i++) {
-            Supplier<RLock> next = choice(locks, i);
+            int worker = i;
+            Callable<Runnable> next =
+                choices.computeIfAbsent(locks + i, unused -> choice(locks, worker));
             running.add(threads.submit(() -> work(next, begin, end)));
         }
         List<Outcome> outcomes = new ArrayList<>();
@@ -129,17 +175,17 @@ public final class Driver {
             + percentile(pairs, 99) + ",\"longest_wait_us\":" + longest / 1e3 + "}";
     }
 
-    private static Outcome work(Supplier<RLock> next, long begin, long end) {
+    private static Outcome work(Callable<Runnable> next, long begin, long end)
+            throws Exception {
         Outcome o = new Outcome();
         while (System.nanoTime() < begin) {
             LockSupport.parkNanos(begin - System.nanoTime());
         }
         long asked = System.nanoTime();
         while (asked < end) {
-            RLock lock = next.get();
-            lock.lock();
+            Runnable release = next.call();
             long granted = System.nanoTime();
-            lock.unlock();
+            release.run();
             long released = System.nanoTime();
             o.longestWait = Math.max(o.longestWait, granted - asked);
             o.add(released - asked);
