@@ -6,7 +6,7 @@
 #   bash src/install-dependencies.sh [--tests] [--deep]
 #
 # --tests: also what the tests need, and a JDK, Maven, Python's venv, valgrind, prometheus-cpp,
-#   promtool and (where apt has it) opentelemetry-cpp, without which some are skipped.
+#   Prometheus and (where apt has it) opentelemetry-cpp, without which some are skipped.
 # --deep: for the tests that need Clang and its libFuzzer.
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
@@ -240,17 +240,16 @@ link_redis_server() {
     fi
 }
 
-# promtool alone, of a package that would add a system service to it.
-unpack_promtool() {
+# The programs alone, of a package that would add a system service to them.
+unpack_prometheus() {
     local folder status=0
-    echo "conch: unpacking promtool of the package prometheus to /usr/local/bin (no service is" \
-        "started)"
+    echo "conch: unpacking prometheus and promtool to /usr/local/bin (no service is started)"
     folder=$(mktemp -d)
     (
         cd "$folder" && as_root apt-get update &&
             apt-get -o APT::Sandbox::User=root download prometheus &&
-            dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool &&
-            as_root install -D -t /usr/local/bin usr/bin/promtool
+            dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/prom{etheus,tool} &&
+            as_root install -D -t /usr/local/bin usr/bin/prom{etheus,tool}
     ) || status=1
     rm -rf "$folder"
     return "$status"
@@ -280,9 +279,9 @@ if [ "${#options[@]}" -gt 0 ]; then
         echo "conch: going on without: ${options[*]}" >&2
     fi
 fi
-if [ "$with_tests" = yes ] && ! has promtool; then
-    if ! has apt-get || ! unpack_promtool; then
-        echo "conch: going on without: promtool" >&2
+if [ "$with_tests" = yes ] && ! has prometheus; then
+    if ! has apt-get || ! unpack_prometheus; then
+        echo "conch: going on without: prometheus, promtool" >&2
     fi
 fi
 link_redis_server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What Prometheus gets over HTTP of the locks of a program.
+// What Prometheus gets over HTTP of the locks of a program, and the dashboard makes of it.
 #include "support/program.hpp"
 #include "support/redis_test.hpp"
 
@@ -10,10 +10,22 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/json.hpp>
+#include <boost/url/encode.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
+#include <regex>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -22,12 +34,12 @@ using namespace conch::test;
 using namespace std::chrono_literals;
 using asio::ip::tcp;
 
-/// What a server of this machine answers to GET /metrics.
-std::string scrape(unsigned short port) {
+/// What a server of this machine answers to GET.
+std::string get(unsigned short port, const std::string& path) {
     asio::io_context io;
     tcp::socket s{io};
     s.connect({asio::ip::address_v4::loopback(), port});
-    const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
     asio::write(s, asio::buffer(request));
     std::string answer;
     error_code ec;
@@ -35,10 +47,16 @@ std::string scrape(unsigned short port) {
     return answer;
 }
 
+/// The port at the end of `text`.
+unsigned short port_in(const std::string& text) {
+    return static_cast<unsigned short>(std::stoul(text.substr(text.rfind(':') + 1)));
+}
+
 struct prometheus_test : redis_test {
-    std::string scraped() const {
-        return scrape(static_cast<unsigned short>(exposer.GetListeningPorts().at(0)));
+    unsigned short port() const {
+        return static_cast<unsigned short>(exposer.GetListeningPorts().at(0));
     }
+    std::string scraped() const { return get(port(), "/metrics"); }
     void has(const std::string& answer, const std::string& line) const {
         EXPECT_NE(answer.find("\n" + line + "\n"), std::string::npos) << line << " is not in:\n"
                                                                       << answer;
@@ -108,9 +126,117 @@ TEST_F(prometheus_test, there_must_be_metrics) {
 TEST_F(prometheus_test, the_example_is_scraped) {
     program example{{std::string{EXAMPLES_FOLDER} + "/example_prometheus", url(), "127.0.0.1:0"}};
     const std::string where = example.wait_for("/metrics\n");
-    const auto port = static_cast<unsigned short>(std::stoul(where.substr(where.rfind(':') + 1)));
     const std::string granted = R"(conch_lock_wait_seconds_count{lock="orders",outcome="granted"})";
-    EXPECT_TRUE(run_until(io, [&] { return scrape(port).find(granted) != std::string::npos; }));
+    EXPECT_TRUE(run_until(
+        io, [&] { return get(port_in(where), "/metrics").find(granted) != std::string::npos; }));
+}
+
+/// A real Prometheus that scrapes a program twice a second.
+class real_prometheus {
+public:
+    explicit real_prometheus(unsigned short scraped) {
+        const std::string file = folder_.path() + "/prometheus.yml";
+        std::ofstream{file} << "global: {scrape_interval: 500ms}\n"
+                               "scrape_configs:\n"
+                               "  - {job_name: billing, static_configs: [{targets: ['127.0.0.1:"
+                            << scraped << "']}]}\n";
+        program_.emplace(std::vector<std::string>{"/bin/sh", "-c",
+                                                  "exec prometheus --config.file=" + file +
+                                                      " --storage.tsdb.path=" + folder_.path() +
+                                                      "/data --web.listen-address=127.0.0.1:0"});
+        const std::string listens = "msg=\"Listening on\" address=";
+        std::string said = program_->wait_for_error("msg=\"TLS is disabled.\"");
+        said = said.substr(said.find(listens) + listens.size());
+        port_ = port_in(said.substr(0, said.find_first_of(" \n")));
+    }
+
+    /// The values of an expression, by the labels of each as JSON.
+    std::map<std::string, double> ask(const std::string& expression) const {
+        const std::string answer =
+            get(port_, "/api/v1/query?query=" +
+                           boost::urls::encode(expression, boost::urls::unreserved_chars));
+        const boost::json::value said = boost::json::parse(answer.substr(answer.find("\r\n\r\n")));
+        std::map<std::string, double> values;
+        for (const auto& one : said.at_pointer("/data/result").as_array()) {
+            values[boost::json::serialize(one.at("metric"))] =
+                std::stod(std::string{one.at("value").as_array().at(1).as_string()});
+        }
+        return values;
+    }
+
+private:
+    temporary_folder folder_;
+    std::optional<program> program_;
+    unsigned short port_ = 0;
+};
+
+/// What the panels of the dashboard ask for, by their titles, with all that can be chosen.
+std::map<std::string, std::string> panels() {
+    std::ifstream file{CONCH_PAGES "/grafana.json"};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    const boost::json::value dashboard = boost::json::parse(text);
+    std::map<std::string, std::string> asked;
+    for (const auto& panel : dashboard.at("panels").as_array()) {
+        int number = 0;
+        for (const auto& target : panel.at("targets").as_array()) {
+            std::string expression{target.at("expr").as_string()};
+            expression = std::regex_replace(expression, std::regex{R"(\$__rate_interval)"}, "5m");
+            expression = std::regex_replace(expression, std::regex{R"("\$[a-z]+")"}, "\".*\"");
+            asked[std::string{panel.at("title").as_string()} + ' ' + std::to_string(++number)] =
+                expression;
+        }
+    }
+    return asked;
+}
+
+TEST_F(prometheus_test, each_panel_of_the_dashboard_shows_something_in_a_real_prometheus) {
+    if (std::system("command -v prometheus >/dev/null") != 0) {
+        GTEST_SKIP() << "no prometheus";
+    }
+    exposer.RegisterCollectable(shown);
+    client redis{io, observed()};
+    const mutex orders{redis, "orders:7"};
+    const mutex users{redis, "users:7"};
+    const rate_limiter calls{redis, "calls:out", {.limit = 1'000, .window = 1min}};
+    hold kept;
+    run([&]() -> asio::awaitable<void> {
+        const mutex other{redis, "users:8"};
+        kept = co_await other.async_lock({.lease = 600ms});
+    });
+    const real_prometheus shows{port()};
+
+    std::map<std::string, std::map<std::string, double>> seen;
+    const auto shows_all = [&] {
+        run([&]() -> asio::awaitable<void> {
+            hold h = co_await orders.async_lock();
+            const hold none = co_await orders.async_try_lock();
+            EXPECT_FALSE(none);
+            co_await h.async_unlock();
+            co_await calls.async_try_acquire();
+            const hold lost = co_await users.async_lock({.lease = 600ms});
+            raw.must({"DEL", "users:7"});
+            co_await lost.async_wait_lost(asio::as_tuple(asio::use_awaitable));
+        });
+        bool all = true;
+        for (const auto& [title, expression] : panels()) {
+            seen[title] = shows.ask(expression);
+            all = all && !seen[title].empty() &&
+                  std::none_of(seen[title].begin(), seen[title].end(),
+                               [](const auto& one) { return std::isnan(one.second); });
+        }
+        return all;
+    };
+    EXPECT_TRUE(run_until(io, shows_all, 60s));
+    EXPECT_GE(seen["Held now 1"][R"({})"], 1);
+    EXPECT_EQ(seen["Waiting now 1"][R"({})"], 0);
+    EXPECT_GT(seen["Lost in an hour 1"][R"({})"], 0);
+    EXPECT_GT(seen["Locks lost by reason 1"][R"({"reason":"lock_lost"})"], 0);
+    EXPECT_GT(seen["Acquires by outcome 1"][R"({"outcome":"busy"})"], 0);
+    EXPECT_GT(seen["Wait p99 by class 1"][R"({"lock":"orders"})"], 0);
+    EXPECT_GT(seen["Renewal lateness 1"][R"({})"], 0);
+    EXPECT_EQ(seen["Held beyond an hour 1"][R"({})"], 0);
+    EXPECT_GT(seen["Permits of rate limits 1"][R"({"limit":"calls","outcome":"granted"})"], 0);
+    EXPECT_EQ(seen["Connections to servers 1"][R"({})"], 1);
 }
 
 }  // namespace
