@@ -27,6 +27,9 @@ FORBIDDEN_BELOW = re.compile(
     r'boost/asio\b.*|thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|random'
     r'|ctime|time\.h|unistd\.h|poll\.h|netdb\.h|sys/.*|netinet/.*|arpa/.*')
 
+# Libraries that one layer, and the public header of its name, may need; nothing else does.
+OPTIONAL = ('opentelemetry', 'prometheus')
+
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
 
@@ -45,6 +48,9 @@ def check(f: SourceFile) -> Iterator[Finding]:
 
 
 def _objection(f: SourceFile, quoted: bool, target: str) -> str:
+    library = target.split('/')[0]
+    if library in OPTIONAL and not quoted and library not in (f.layer, f.parts[-1][:-4]):
+        return f'only conch::{library} needs {library}-cpp'
     if f.parts[0] == 'include':
         return 'a public header includes public headers only' if quoted else ''
     if target.startswith('conch/'):

@@ -60,6 +60,16 @@ class Layering(Case):
             self.finds('layering', 'src/cli/a.cpp', f'#include <conch/impl/{name}.hpp>\n')
         self.finds('layering', 'src/driver/a.cpp', '#include <conch/impl/initiate.hpp>\n')
 
+    def test_an_optional_library_is_for_its_adapter_alone(self):
+        for name in ('prometheus', 'opentelemetry'):
+            include = f'#include <{name}/a.h>\n'
+            self.accepts(f'src/{name}/a.cpp', include)
+            self.accepts(f'include/conch/{name}.hpp', header(f'CONCH_{name.upper()}_HPP', include))
+            for file in ('src/api/a.cpp', 'src/engine/a.cpp', 'src/cli/a.cpp'):
+                self.finds('layering', file, include)
+            text = header('CONCH_METRICS_HPP', include)
+            self.finds('layering', 'include/conch/metrics.hpp', text, line=4)
+
     def test_no_system_below_the_sans_io_line(self):
         for name in ('boost/asio.hpp', 'boost/asio/post.hpp', 'thread', 'mutex', 'random', 'ctime',
                      'unistd.h', 'sys/socket.h'):
