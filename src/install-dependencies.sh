@@ -242,14 +242,18 @@ link_redis_server() {
 
 # The programs alone, of a package that would add a system service to them.
 unpack_prometheus() {
-    local folder status=0
+    local folder package status=0
     echo "conch: unpacking prometheus and promtool to /usr/local/bin (no service is started)"
     folder=$(mktemp -d)
     (
-        cd "$folder" && as_root apt-get update &&
-            apt-get -o APT::Sandbox::User=root download prometheus &&
-            dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/prom{etheus,tool} &&
-            as_root install -D -t /usr/local/bin usr/bin/prom{etheus,tool}
+        cd "$folder" && as_root apt-get update || exit
+        apt-get -o APT::Sandbox::User=root download prometheus || exit
+        # Since Debian 13 that is a package of its own.
+        apt-get -o APT::Sandbox::User=root download promtool 2>/dev/null || true
+        for package in ./*.deb; do
+            dpkg-deb --fsys-tarfile "$package" | tar -x --wildcards './usr/bin/prom*' || exit
+        done
+        as_root install -D -t /usr/local/bin usr/bin/prom{etheus,tool}
     ) || status=1
     rm -rf "$folder"
     return "$status"

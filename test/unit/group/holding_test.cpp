@@ -24,7 +24,7 @@ struct group_holding_test : group_test {
         lose(member, why);
         return answer("watch", member, {.ec = why});
     }
-    words release() {
+    words release_hold() {
         return turn([&] { under_test->release(*owner.hold); });
     }
     int reason() const { return owner.hold->lost.load(); }
@@ -204,7 +204,7 @@ TEST_F(group_holding_test, a_release_gives_all_back_and_asks_for_nothing_more) {
     take();
     caller watcher;
     watch(watcher, owner.hold);
-    const words done = release();
+    const words done = release_hold();
     EXPECT_EQ(words(done.begin(), done.begin() + 3),
               (words{"release 0", "release 1", "release 2"}));
     ASSERT_TRUE(ended(watcher));
@@ -218,7 +218,7 @@ TEST_F(group_holding_test, a_release_withdraws_what_it_still_asks_for) {
     grant(0);
     grant(1);
     ASSERT_TRUE(ended(owner));
-    const words done = release();
+    const words done = release_hold();
     EXPECT_EQ(done.front(), "withdraw try 2");
     EXPECT_EQ(grant(2), (words{"release 2"}));
 }

@@ -16,7 +16,7 @@ struct group_watch_test : group_test {
         ASSERT_TRUE(ended(owner) && owner.hold);
         ASSERT_EQ(watch(told, owner.hold, 2s), (words{"tell 0", "tell 1", "tell 2"}));
     }
-    void extend(duration lease) {
+    void extend_hold(duration lease) {
         turn([&] { under_test->extend(owner.hold, lease, &extended); });
     }
     bool is_lost() const { return owner.hold->lost.load() != 0; }
@@ -28,7 +28,7 @@ struct group_watch_test : group_test {
 
 TEST_F(group_watch_test, a_fixed_lease_is_told_in_time_though_members_last_longer_meanwhile) {
     take({.lease = 10s, .renew = false}, 10s);
-    extend(60s);
+    extend_hold(60s);
     pass(settings.operation_timeout);
     ASSERT_TRUE(ended(extended));
     ASSERT_EQ(extended.ec, errc::not_connected);
@@ -61,7 +61,7 @@ TEST_F(group_watch_test, max_hold_is_told_in_time_though_members_last_longer_mea
 TEST_F(group_watch_test, what_members_told_before_an_extension_is_none) {
     take({.lease = 10s, .renew = false}, 10s);
     now += 8s;
-    extend(60s);
+    extend_hold(60s);
     renew(0, 60s);
     renew(1, 60s);
     answer("tell", 0, {.ec = errc::lease_expired});
