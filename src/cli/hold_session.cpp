@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <iostream>
+#include <vector>
 
 namespace conch::cli {
 
@@ -48,15 +49,22 @@ input read_input(int descriptor) noexcept {
                           : input::is_none;
 }
 
+/// All that could end this process without a release. SIGTTIN, SIGTTOU and SIGPIPE are among them
+/// only to be blocked: a message from the background, or to a pipe that nobody reads any more,
+/// would stop or end it. SIGTSTP is to stop it; the others do nothing, or let it go on.
+std::vector<int> signals_of_hold() {
+    std::vector<int> all = signals_without_faults();
+    std::erase_if(all, [](int number) {
+        return number == SIGTSTP || number == SIGCONT || number == SIGCHLD || number == SIGURG ||
+               number == SIGWINCH;
+    });
+    return all;
+}
+
 }  // namespace
 
-// SIGTTIN, SIGTTOU and SIGPIPE are watched only to be blocked: a message from the background, or to
-// a pipe that nobody reads any more, would stop or end this process.
 hold_session::hold_session(const hold_plan& plan, const caller& whose, background* place)
-    : lock_session{plan,
-                   "conch hold",
-                   {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGTTIN, SIGTTOU},
-                   "; nothing is held"},
+    : lock_session{plan, "conch hold", signals_of_hold(), "; nothing is held"},
       caller_{whose},
       background_{place},
       kills_{plan.kills},
@@ -246,7 +254,8 @@ void hold_session::end_hold() {
 
 void hold_session::on_signal(const signalfd_siginfo& signal) {
     const auto number = static_cast<int>(signal.ssi_signo);
-    if (number == SIGTTIN || number == SIGTTOU || number == SIGPIPE) {
+    const bool is_blocked = number == SIGTTIN || number == SIGTTOU || number == SIGPIPE;
+    if (is_blocked || (background_ != nullptr && phase_ != phase::waiting)) {
         return;
     }
     switch (phase_) {
@@ -255,7 +264,7 @@ void hold_session::on_signal(const signalfd_siginfo& signal) {
             give_up(number);
             break;
         case phase::holding:
-            if (background_ == nullptr && !(kills_ && in_danger_) && !is_for_caller(signal)) {
+            if (!(kills_ && in_danger_) && !is_for_caller(signal)) {
                 exit_status_ = in_danger_ ? exit_status_ : exit_code::by_signal + number;
                 interrupted_ = number == SIGINT && from_terminal(signal);
                 end_hold();
@@ -268,7 +277,8 @@ void hold_session::on_signal(const signalfd_siginfo& signal) {
 // The lock is held for as long as the caller works, so it is for the caller to end by that. But a
 // caller that lets this process read the terminal may wait for its end, as bash does after Ctrl-C.
 bool hold_session::is_for_caller(const signalfd_siginfo& signal) const noexcept {
-    return signal.ssi_code == SI_KERNEL && caller_.beside() && ::isatty(STDIN_FILENO) == 0 &&
+    const bool hangs_up = signal.ssi_signo == SIGHUP && signal.ssi_code == SI_KERNEL;
+    return (from_terminal(signal) || hangs_up) && caller_.beside() && ::isatty(STDIN_FILENO) == 0 &&
            !process_has_ended(caller_.descriptor());
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch hold`: which signals it heeds, what frees its lock, and its exit statuses. Its caller is a
+// shell, so that no test's own process gets the SIGTERM of a guardian.
+#include "support/command_fixture.hpp"
+
+#include <csignal>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+class hold_command_test : public command_fixture {
+protected:
+    /// A shell that runs this; "$conch" is the program.
+    program shell(const std::string& text) const {
+        return program{{"/bin/sh", "-c", text},
+                       {{"CONCH_REDIS", url()}, {"conch", CONCH_PROGRAM_PATH}}};
+    }
+    /// `conch hold` in the foreground, and then its exit status.
+    program caller_of(const std::string& words) const {
+        return shell("trap : TERM; \"$conch\" hold " + words + "; echo \"status<$?>\"");
+    }
+    static pid_t hold_of(const program& caller) {
+        const pid_t found = child_named(caller.pid(), "conch");
+        return found > 0 ? found : throw std::runtime_error{"conch hold is not there"};
+    }
+    /// The process of the only client that is connected.
+    pid_t client() {
+        const std::string clients = raw.must({"CLIENT", "LIST"}).text;
+        const std::string start = "name=conch:";  // "name=conch:HOST:PID:ID"
+        const std::size_t at = clients.find(start);
+        const std::size_t host_end = clients.find(':', at + start.size());
+        return at == std::string::npos ? -1 : std::stoi(clients.substr(host_end + 1));
+    }
+};
+
+const std::vector<int> that_end_processes{SIGHUP,    SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                          SIGUSR2,   SIGALRM, SIGIO,   SIGPROF, SIGVTALRM,
+                                          SIGSTKFLT, SIGPWR,  SIGXCPU, SIGXFSZ};
+
+TEST_F(hold_command_test, in_the_background_heeds_no_signal) {
+    program caller = shell("\"$conch\" hold -b --lease 1 lock && echo in; read x");
+    caller.wait_for("in\n");
+    const pid_t holder = client();
+    ASSERT_GT(holder, 0);
+    std::vector<int> all = that_end_processes;
+    all.insert(all.end(), {SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD, SIGURG, SIGCONT, SIGWINCH});
+    for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) {
+        all.push_back(number);
+    }
+    for (const int number : all) {
+        EXPECT_EQ(::kill(holder, number), 0) << number;
+    }
+    EXPECT_TRUE(lease_passes(io, raw, 1s));
+    EXPECT_TRUE(raw.exists("lock"));
+    EXPECT_TRUE(is_alive(holder));
+    caller.end_input();
+    EXPECT_EQ(caller.finish().err, "");
+    EXPECT_TRUE(has_ended(holder));
+    EXPECT_FALSE(raw.exists("lock"));
+}
+
+TEST_F(hold_command_test, in_the_foreground_releases_the_lock_at_each_signal_that_ends_it) {
+    std::vector<int> all = that_end_processes;
+    all.insert(all.end(), {SIGRTMIN, SIGRTMAX});
+    for (const int number : all) {
+        SCOPED_TRACE(number);
+        program caller = caller_of("lock");
+        caller.wait_for("held lock\n");
+        ASSERT_EQ(::kill(hold_of(caller), number), 0);
+        caller.wait_for("status<" + std::to_string(128 + number) + ">\n");
+        EXPECT_FALSE(raw.exists("lock"));
+        caller.finish();
+    }
+}
+
+TEST_F(hold_command_test, in_the_foreground_stops_and_goes_on_and_heeds_nothing_that_ends_nobody) {
+    program caller = caller_of("lock");
+    caller.wait_for("held lock\n");
+    const pid_t hold = hold_of(caller);
+    for (const int number : {SIGCHLD, SIGURG, SIGWINCH, SIGPIPE, SIGTTIN, SIGTTOU, SIGTSTP}) {
+        ASSERT_EQ(::kill(hold, number), 0);
+    }
+    EXPECT_TRUE(run_until(io, [&] { return process_state(hold) == 'T'; }));
+    ASSERT_EQ(::kill(hold, SIGCONT), 0);
+    EXPECT_TRUE(run_until(io, [&] { return process_state(hold) == 'S'; }));
+    EXPECT_TRUE(raw.exists("lock"));
+    caller.end_input();
+    caller.wait_for("status<0>\n");
+}
+
+// The kernel sends it, but not to the caller.
+TEST_F(hold_command_test, ends_at_an_alarm_that_was_set_before_it_began) {
+    program caller =
+        shell("perl -e 'alarm 1; exec @ARGV' \"$conch\" hold lock; echo \"status<$?>\"");
+    caller.wait_for("status<142>\n");
+    EXPECT_FALSE(raw.exists("lock"));
+}
+
+}  // namespace
