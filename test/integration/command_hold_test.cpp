@@ -100,4 +100,83 @@ TEST_F(hold_command_test, ends_at_an_alarm_that_was_set_before_it_began) {
     EXPECT_FALSE(raw.exists("lock"));
 }
 
+TEST_F(hold_command_test, releases_the_lock_of_a_killed_caller_whose_input_is_open) {
+    program caller = shell("\"$conch\" hold --lease 600 lock; :");
+    caller.wait_for("held lock\n");
+    caller.signal(SIGKILL);
+    EXPECT_TRUE(run_until(io, [&] { return !raw.exists("lock"); }));
+}
+
+TEST_F(hold_command_test, while_it_is_stopped_its_guardian_warns_the_caller) {
+    program caller = shell(
+        "trap 'echo term; exit 5' TERM; \"$conch\" hold -b --lease 4.5 --grace 2 lock && echo in; "
+        "read x");
+    caller.wait_for("in\n");
+    const pid_t holder = client();
+    ASSERT_GT(holder, 0);
+    ASSERT_EQ(::kill(holder, SIGSTOP), 0);
+    caller.wait_for("term\n");
+    EXPECT_TRUE(raw.exists("lock")) << "it comes before the lease ends";
+    ASSERT_EQ(::kill(holder, SIGCONT), 0);
+    EXPECT_EQ(caller.finish().status, 5);
+    EXPECT_TRUE(has_ended(holder));
+}
+
+TEST_F(hold_command_test, a_lost_lock_is_75) {
+    program taken = caller_of("--lease 3 lock");
+    taken.wait_for("held lock\n");
+    EXPECT_EQ(to_end({"release", "--force", "lock"}).status, 0);
+    taken.wait_for("status<75>\n");
+    expect_in("was lost", taken.finish().err);
+    program over = caller_of("--lease 1 --max-hold 1 lock");
+    over.wait_for("status<75>\n");
+    expect_in("--max-hold is reached", over.finish().err);
+    expect_free();
+}
+
+TEST_F(hold_command_test, a_caller_that_cannot_be_watched_is_71) {
+    program caller = shell("ulimit -n 4; \"$conch\" hold lock; echo \"status<$?>\"");
+    caller.wait_for("status<71>\n");
+    const ended& end = caller.finish();
+    expect_one_line(end.err);
+    expect_in("cannot watch the process", end.err);
+    expect_free();
+}
+
+TEST_F(hold_command_test, an_output_that_cannot_be_written_is_74) {
+    program caller = shell("\"$conch\" hold lock >/dev/full; echo \"status<$?>\"");
+    caller.wait_for("status<74>\n");
+    expect_free();
+}
+
+TEST_F(hold_command_test, a_signal_while_it_waits_is_told_by_the_status) {
+    take_as_stranger(raw, "lock");
+    for (const int number : {SIGTERM, SIGINT, SIGALRM, SIGRTMIN}) {
+        SCOPED_TRACE(number);
+        program caller = caller_of("lock");
+        ASSERT_TRUE(waiter_listens());
+        ASSERT_EQ(::kill(hold_of(caller), number), 0);
+        caller.wait_for("status<" + std::to_string(128 + number) + ">\n");
+        caller.finish();
+    }
+}
+
+TEST_F(hold_command_test, an_input_that_ends_while_it_waits_is_129) {
+    take_as_stranger(raw, "lock");
+    program caller = caller_of("lock");
+    ASSERT_TRUE(waiter_listens());
+    caller.end_input();
+    EXPECT_EQ(caller.finish().out, "status<129>\n");
+}
+
+TEST_F(hold_command_test, a_caller_that_is_killed_while_it_waits_is_waited_for_no_more) {
+    take_as_stranger(raw, "lock");
+    for (const char* const options : {"", "-b "}) {
+        program caller = shell(std::string{"\"$conch\" hold "} + options + "lock; :");
+        ASSERT_TRUE(waiter_listens());
+        caller.signal(SIGKILL);
+        EXPECT_TRUE(run_until(io, [&] { return listening("lock", 0); })) << options;
+    }
+}
+
 }  // namespace
