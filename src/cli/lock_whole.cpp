@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <string>
+#include <string_view>
 
 namespace conch::cli {
 namespace {
@@ -44,6 +46,21 @@ const char* option_of(entry_kind kind) noexcept {
         case entry_kind::rate_limit: break;
     }
     return nullptr;
+}
+
+/// As a shell has to read it behind the options.
+std::string shell_word(const std::string& name) {
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.,:/@%+=";
+    std::string out{name.starts_with('-') ? "-- " : ""};
+    if (name.find_first_not_of(plain) == name.npos) {
+        return out + name;
+    }
+    out += '\'';
+    for (const char c : printable(name)) {
+        out += c == '\'' ? "'\\''" : std::string{c};
+    }
+    return out + '\'';
 }
 
 /// "  holder    ...": a line.
@@ -108,7 +125,7 @@ std::string forced_release_text(const lock_entry& e) {
         return "";
     }
     const std::string command =
-        std::string{"\"conch release --force "} + option + printable(e.name) + '"';
+        std::string{"\"conch release --force "} + option + shell_word(e.name) + '"';
     const std::string what = e.kind == entry_kind::semaphore
                                  ? "takes these permits from their holders"
                              : e.kind == entry_kind::reading ? "takes it from all readers"

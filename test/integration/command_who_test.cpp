@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+// `conch who`: the connections of who holds and who waits, and what a release by force would do.
+#include "support/command_fixture.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <deque>
+#include <regex>
+#include <sstream>
+
+namespace {
+
+using namespace conch;
+using namespace conch::test;
+
+/// A client as CLIENT LIST tells it.
+struct connected_client {
+    std::string name{};
+    std::string address{};
+    std::int64_t age_s = -1;
+    std::int64_t idle_s = -1;
+};
+
+class who_command_test : public command_fixture {
+protected:
+    static words run_of(const words& options, const std::string& name) {
+        words all = conch({"run"});
+        all.insert(all.end(), options.begin(), options.end());
+        all.insert(all.end(), {name, "--"});
+        all.insert(all.end(), until_end_of_input.begin(), until_end_of_input.end());
+        return all;
+    }
+    connected_client client_of(pid_t pid) {
+        std::istringstream lines{raw.must({"CLIENT", "LIST"}).text};
+        const std::regex form{R"(addr=(\S+) .*name=(conch:\S*:(\d+):\w{8}) age=(\d+) idle=(\d+) )"};
+        connected_client found;
+        for (std::string line; std::getline(lines, line);) {
+            std::smatch m;
+            if (std::regex_search(line, m, form) && std::stoi(m[3]) == pid) {
+                found = {m[2], m[1], std::stoll(m[4]), std::stoll(m[5])};
+            }
+        }
+        return found;
+    }
+    static void expect_match(const std::string& form, const std::string& text) {
+        EXPECT_TRUE(std::regex_search(text, std::regex{form})) << form << "\nis not in: " << text;
+    }
+    static void expect_place(const connected_client& c, pid_t pid, const boost::json::value& told) {
+        EXPECT_EQ(told.at("pid").as_int64(), pid);
+        EXPECT_EQ(told.at("connection").as_string(), c.name);
+        EXPECT_EQ(told.at("address").as_string(), c.address);
+        EXPECT_GE(told.at("connected_s").as_int64(), c.age_s);
+        EXPECT_GE(told.at("idle_s").as_int64(), 0);
+        EXPECT_LE(told.at("idle_s").as_int64(), told.at("connected_s").as_int64());
+    }
+    /// Runs, in a shell, the command that `conch who NAME` shows; returns what `who` wrote.
+    std::string obey(const std::string& name) const {
+        const ended who = to_end({"who", "--", name});
+        std::smatch m;
+        const bool shown = std::regex_search(
+            who.out, m, std::regex{"\n  by force    \"(conch release --force .*)\" takes "});
+        if (!shown) {
+            ADD_FAILURE() << who.out << who.err;
+            return "";
+        }
+        program shell{{"/bin/sh", "-c", "conch() { \"$program\" \"$@\"; }; " + m[1].str()},
+                      {{"CONCH_REDIS", url()}, {"program", CONCH_PROGRAM_PATH}}};
+        const ended& end = shell.finish();
+        EXPECT_EQ(end.status, 0) << end.err;
+        expect_in(": released", end.out);
+        return who.out;
+    }
+    /// The command that it shows frees the lock of so many holders, and they hear of it.
+    void expect_freed(const words& options, const std::string& name, const std::string& what,
+                      int so_many = 1) {
+        SCOPED_TRACE(what);
+        std::deque<program> holders;
+        for (int i = 0; i < so_many; ++i) {
+            words all{"--lease", "3"};
+            all.insert(all.end(), options.begin(), options.end());
+            holders.emplace_back(run_of(all, name), here());
+            holders.back().wait_for("in\n");
+        }
+        const std::string told = obey(name);
+        expect_in(what + ", who may be at work:\n", told);
+        const bool fenced = std::find(options.begin(), options.end(), "--fenced") != options.end();
+        expect_in(fenced ? "\n              the next holder gets a greater fence\n"
+                         : "\n              it has no fence, so nothing else stops that work\n",
+                  told);
+        expect_in("a conch client hears of it when it next renews, within a third of its lease\n",
+                  told);
+        const ended after = to_end({"who", name});
+        EXPECT_EQ(after.out.find("by force"), std::string::npos) << after.out;
+        for (program& holder : holders) {
+            const ended& end = holder.finish();
+            EXPECT_EQ(end.status, 75);
+            expect_in("was lost", end.err);
+        }
+    }
+};
+
+TEST_F(who_command_test, tells_the_connection_of_the_holder_and_of_each_in_line_in_order) {
+    std::deque<program> all;
+    for (const std::string service : {"billing", "mails", "shop"}) {
+        all.emplace_back(run_of({"--fair", "--lease", "600", "--service", service}, "till"),
+                         here());
+        const auto before = static_cast<std::int64_t>(all.size()) - 1;
+        ASSERT_TRUE(run_until(io, [&] {
+            return before == 0 ? raw.exists("till")
+                               : raw.must({"LLEN", "redisson_lock_queue:{till}"}).number == before;
+        }));
+    }
+    // Longer than a second ago, to be told apart from nothing.
+    ASSERT_TRUE(run_until(io, [&] {
+        return client_of(all[0].pid()).idle_s > 0 && client_of(all[2].pid()).age_s > 0;
+    }));
+    std::vector<connected_client> clients;
+    for (const program& p : all) {
+        clients.push_back(client_of(p.pid()));
+    }
+    const std::string json = to_end({"who", "--json", "till"}).out;
+    const std::string text = to_end({"who", "till"}).out;
+    const boost::json::object o = boost::json::parse(json).as_object();
+    expect_place(clients[0], all[0].pid(), o.at("holders").as_array().at(0));
+    EXPECT_GE(o.at("holders").as_array().at(0).at("idle_s").as_int64(), clients[0].idle_s);
+    ASSERT_EQ(o.at("line").as_array().size(), 2u);
+    expect_place(clients[1], all[1].pid(), o.at("line").as_array()[0]);
+    expect_place(clients[2], all[2].pid(), o.at("line").as_array()[1]);
+    const std::string times = ", connected for [0-9]+m?s, idle for [0-9]+m?s\n";
+    const auto process = [&](std::size_t i, const std::string& service) {
+        return "process " + std::to_string(all[i].pid()) + " on [^\n]*, service " + service + "\n";
+    };
+    expect_match("\n  holder      \\S+\n {14}" + process(0, "billing") + "  connection  " +
+                     clients[0].name + times,
+                 text);
+    expect_match("\n  waiting     2 in line\n {14}1\\. \\S+\n {17}" + process(1, "mails") +
+                     " {17}" + clients[1].name + times + " {14}2\\. \\S+\n {17}" +
+                     process(2, "shop") + " {17}" + clients[2].name + times,
+                 text);
+}
+
+TEST_F(who_command_test, shows_what_frees_a_lock_of_each_kind) {
+    expect_freed({}, "lock", "takes it from this holder");
+    expect_freed({"--fair"}, "till", "takes it from this holder");
+    expect_freed({"--rw"}, "prices", "takes it from this holder");
+    expect_freed({"--shared"}, "prices", "takes it from all readers", 2);
+    expect_freed({"--at-most", "3"}, "crawler", "takes these permits from their holders", 2);
+}
+
+TEST_F(who_command_test, shows_it_of_a_plain_lock) {
+    expect_freed({"--plain"}, "job", "takes it from this holder");
+}
+
+TEST_F(who_command_test, shows_it_so_that_a_shell_understands_it) {
+    for (const char* const name : {"orders of 7", "it's $HOME; `x` *"}) {
+        expect_freed({}, name, "takes it from this holder");
+    }
+    for (const char* const name : {"-n", "--fair"}) {
+        take_as_stranger(raw, name);
+        obey(name);
+        EXPECT_FALSE(raw.exists(name));
+    }
+}
+
+TEST_F(who_command_test, the_next_holder_has_a_greater_fence) {
+    expect_freed({"--fenced"}, "lock", "takes it from this holder");
+    const std::int64_t before = std::stoll(raw.must({"GET", fence_key_of("lock")}).text);
+    program next{conch({"run", "--fenced", "lock", "--", "sh", "-c", "echo $CONCH_FENCE"}), here()};
+    EXPECT_GT(std::stoll(next.finish().out), before);
+}
+
+}  // namespace
