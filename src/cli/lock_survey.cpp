@@ -227,6 +227,7 @@ asio::awaitable<lock_survey::entries> lock_survey::find(const std::string& name)
     }
     const master at{{}, inspector::hash_slot_of(name), {}};
     const std::string& type = types[0].reply.text;
+    const std::size_t forbidden = forbidden_;
     entries found;
     names key{name};
     if (type == "hash" || type == "string") {
@@ -249,7 +250,10 @@ asio::awaitable<lock_survey::entries> lock_survey::find(const std::string& name)
             found = std::move(semaphore);
         }
     }
-    stranger_ = found.empty() && type != "none" && forbidden_ == 0;
+    if (found.empty() && forbidden_ != forbidden) {
+        throw system_error{make_error_code(errc::permission_denied)};
+    }
+    stranger_ = found.empty() && type != "none";
     co_return found;
 }
 

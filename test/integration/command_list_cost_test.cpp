@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What `conch ls` costs a server that has much else, and those who use it meanwhile: the table of
-// the page on operations. `conch_integration --gtest_filter=*million*` tells it.
+// What `conch ls` costs a server: the commands of each lock, and among much else, with those who
+// use the server meanwhile. The tables of the page on operations. `conch_integration
+// --gtest_filter=*million*` tells it.
+#include "integration/list_rights.hpp"
 #include "support/command_fixture.hpp"
 
 #include <algorithm>
@@ -8,8 +10,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <future>
+#include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -137,6 +141,40 @@ protected:
         std::fflush(stdout);
     }
 };
+
+using counts = std::map<std::string, std::uint64_t>;
+
+TEST_F(list_cost_test, each_lock_costs_the_commands_that_the_page_tells) {
+    const std::vector<std::pair<counts, words>> all{
+        {{{"hscan", 1},
+          {"hlen", 1},
+          {"hget", 1},
+          {"pttl", 1},
+          {"get", 1},
+          {"llen", 1},
+          {"getrange", 1}},
+         {"ls", "lock"}},
+        {{{"zrange", 1}, {"zrangebyscore", 1}, {"zcount", 2}, {"get", 1}}, {"ls", "permits"}},
+        {{{"strlen", 1}, {"get", 2}, {"pttl", 1}, {"getrange", 1}}, {"ls", "--plain", "plain"}}};
+    take_as_stranger(raw, "lock");
+    raw.must({"SET", "plain", "0f3a9b1c2d4e5f60718293a4b5c6d7e8", "PX", "600000"});
+    for (auto [expected, line] : all) {
+        SCOPED_TRACE(line.back());
+        if (line.back() == "permits") {
+            raw.must({"ZADD", "{permits}:timeout", "99999999999998", "ABCDEFGHIJKLMNOP",
+                      "99999999999999", "abcdefghijklmnop"});
+        }
+        raw.reset_calls();
+        EXPECT_EQ(to_end(line).status, 0);
+        expected["time"] = 2;  // the first one at the start, to reach the server
+        expected[command_of("pubsub|numsub")] = 1;
+        for (const std::string& name : list_commands_of_page()) {
+            if (name != "scan" && name != command_of("client|list")) {
+                EXPECT_EQ(raw.calls(name), expected[name]) << name;
+            }
+        }
+    }
+}
 
 TEST_F(list_cost_test, slow_ten_thousand_locks_among_a_million_strangers) {
     fill();

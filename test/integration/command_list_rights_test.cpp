@@ -99,6 +99,34 @@ TEST_F(list_rights_test, are_each_needed) {
     EXPECT_EQ(told(), all);
 }
 
+TEST_F(list_rights_test, without_that_of_get_it_is_not_said_that_a_string_is_free) {
+    put_all_kinds();
+    raw.must({"ACL", "SETUSER", "conch-ls", "-get"});
+    for (const char* const name : {"plain", "counter"}) {
+        const ended end = to_end({"who", name}, as_reader());
+        EXPECT_EQ(end.status, 69) << end.out;
+        expect_one_line(end.err);
+    }
+    EXPECT_EQ(to_end({"ls", "--plain", "*"}, as_reader()).out, "");
+    expect_in("\n  waiting     2 in line\n", to_end({"who", "fair"}, as_reader()).out);
+    expect_in("semaphore, 1 permits are out\n", to_end({"who", "permits"}, as_reader()).out);
+    EXPECT_EQ(to_end({"who", "mutex"}, as_reader()).out.find("fence  "), std::string::npos);
+}
+
+// After ten seconds, so that it is known that the server is there.
+TEST_F(list_rights_test, slow_allow_the_ping_of_an_idle_connection) {
+    if (!terminal_session::possible()) {
+        GTEST_SKIP() << "no pseudo-terminals here";
+    }
+    terminal_session t{conch({"top", "--interval", "60"}),
+                       {{"CONCH_REDIS", as_reader()}, {"TERM", "xterm"}}};
+    t.wait_for("0 locks");
+    raw.reset_calls();
+    EXPECT_TRUE(run_until(io, [&] { return raw.calls("ping") > 0; }));
+    t.type("q");
+    t.finish();
+}
+
 TEST_F(list_rights_test, tell_where_a_living_holder_is) {
     program holder{run_words({"--fenced"}, until_end_of_input), here()};
     holder.wait_for("in\n");
