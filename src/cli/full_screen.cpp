@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 namespace conch::cli {
@@ -39,6 +40,20 @@ int open_terminal() noexcept {
     constexpr int how = O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
     const int fd = ::open("/dev/tty", how);
     return fd >= 0 ? fd : ::open("/proc/self/fd/1", how);
+}
+
+full_screen* shown = nullptr;  ///< that of this process
+std::terminate_handler former_end = nullptr;
+
+/// No destructor runs then: where memory is short, say.
+[[noreturn]] void leave_and_end() noexcept {
+    if (shown != nullptr) {
+        shown->leave();
+    }
+    if (former_end != nullptr) {
+        former_end();  // tells why
+    }
+    std::abort();
 }
 
 /// Blocks a signal for as long as it lives.
@@ -75,10 +90,14 @@ full_screen::full_screen() {
         ::close(fd_);
         throw os_failure("cannot open the terminal", error);
     }
+    shown = this;
+    former_end = std::set_terminate(leave_and_end);
 }
 
 full_screen::~full_screen() {
     leave();
+    std::set_terminate(former_end);
+    shown = nullptr;
     ::close(fd_);
 }
 

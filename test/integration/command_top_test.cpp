@@ -5,12 +5,21 @@
 #include "support/terminal_session.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CONCH_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CONCH_TEST_SANITIZED 1
+#endif
+#endif
 
 namespace {
 
@@ -98,6 +107,27 @@ TEST_F(top_command_test, leaves_all_as_it_was_when_a_signal_ends_it) {
         EXPECT_EQ(modes(t), before);
         t.finish();
     }
+}
+
+TEST_F(top_command_test, leaves_all_as_it_was_when_its_memory_is_over) {
+#ifdef CONCH_TEST_SANITIZED
+    GTEST_SKIP() << "a sanitizer has memory of its own";
+#endif
+    terminal_session t = top();
+    const std::string before = modes(t);
+    t.wait_for("0 locks");
+    const rlimit no_more_memory{1, 1};
+    ASSERT_EQ(::prlimit(top_in(t), RLIMIT_AS, &no_more_memory, nullptr), 0);
+    raw.must({"EVAL",
+              "for i = 1, 20000 do redis.call('hset', 'lock:' .. i, ARGV[1], 1) "
+              "redis.call('pexpire', 'lock:' .. i, 600000) end",
+              "0", owner_of_redisson});
+    t.wait_for(left);
+    t.wait_for("st<");
+    const std::string status = t.wait_for(">");
+    EXPECT_TRUE(status == "70" || status == "134") << status;
+    EXPECT_EQ(modes(t), before);
+    t.finish();
 }
 
 TEST_F(top_command_test, goes_on_at_signals_that_end_nothing) {

@@ -165,6 +165,9 @@ TEST_F(waits_command_test, stand_in_the_list_of_top) {
     t.wait_for("WANTS");
     t.type("n\n");
     t.wait_for("waits for   b for ");
+    close_circle();
+    t.wait_for("a for ");
+    t.wait_for(": this is a cycle");
     t.type("q");
     t.finish();
 }
