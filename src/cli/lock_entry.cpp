@@ -29,6 +29,26 @@ std::string_view text_of(entry_kind kind) noexcept {
     return "";
 }
 
+std::string headline_of(entry_kind kind, std::uint64_t held_by,
+                        std::optional<std::int64_t> permits) {
+    const std::string so_many = std::to_string(held_by);
+    switch (kind) {
+        case entry_kind::mutex: return "mutex, locked";
+        case entry_kind::fair: return "fair mutex, locked";
+        case entry_kind::reading: return "read-write lock, read by " + so_many;
+        case entry_kind::writing: return "read-write lock, written";
+        case entry_kind::semaphore:
+            return "semaphore, " + so_many + (permits ? " of " + std::to_string(*permits) : "") +
+                   " permits are out";
+        case entry_kind::plain: return "plain lock, locked";
+        case entry_kind::counter:
+            return "at " + std::to_string(permits.value_or(0)) +
+                   ": a counting semaphore, a latch, or a semaphore of which no permit is out";
+        case entry_kind::rate_limit: return "rate limit, in use";
+    }
+    return "";
+}
+
 bool is_lock_field(std::string_view text) noexcept {
     constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx:";
     if (text.size() <= shape.size()) {

@@ -29,6 +29,10 @@ enum class entry_kind : std::uint8_t {
 
 /// "mutex", "rw read" and so on.
 std::string_view text_of(entry_kind kind) noexcept;
+/// In words, that somebody holds it: "fair mutex, locked", "read-write lock, read by 2". `held_by`:
+/// how many do. `permits`: a counter's number; in all, of a semaphore.
+std::string headline_of(entry_kind kind, std::uint64_t held_by,
+                        std::optional<std::int64_t> permits);
 
 /// What a holder waits for.
 struct holder_wait {

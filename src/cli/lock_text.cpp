@@ -12,28 +12,29 @@
 namespace conch::cli {
 namespace {
 
-std::string_view kind_text(lock_kind kind, const lock_status& s) {
+entry_kind entry_kind_of(lock_kind kind, const lock_status& s) {
     switch (kind) {
-        case lock_kind::plain: return text_of(entry_kind::plain);
+        case lock_kind::plain: return entry_kind::plain;
         case lock_kind::fair:
-        case lock_kind::leader: return text_of(entry_kind::fair);
-        case lock_kind::semaphore: return text_of(entry_kind::semaphore);
+        case lock_kind::leader: return entry_kind::fair;
+        case lock_kind::semaphore: return entry_kind::semaphore;
         case lock_kind::reader:
-        case lock_kind::writer:
-            return text_of(s.shared ? entry_kind::reading : entry_kind::writing);
+        case lock_kind::writer: return s.shared ? entry_kind::reading : entry_kind::writing;
         case lock_kind::usual: break;
     }
-    return text_of(entry_kind::mutex);
+    return entry_kind::mutex;
+}
+
+std::string_view kind_text(lock_kind kind, const lock_status& s) {
+    return text_of(entry_kind_of(kind, s));
 }
 
 boost::json::array all_holders(const lock_status& status) {
     boost::json::array holders;
-    for (std::string_view left = status.holder; !left.empty();) {
-        const std::size_t end = status.shared || status.permits ? left.find(' ') : left.npos;
+    for (const std::string_view one : each_holder(status)) {
         boost::json::object holder;
-        holder["holder"] = valid_utf8(left.substr(0, end));
+        holder["holder"] = valid_utf8(one);
         holders.push_back(std::move(holder));
-        left.remove_prefix(end == left.npos ? left.size() : end + 1);
     }
     return holders;
 }
@@ -80,6 +81,22 @@ std::string_view pattern_note(std::string_view name) {
 std::string freedom_of(std::string_view name) {
     const std::string_view note = pattern_note(name);
     return note.empty() ? "free" : std::string{"no lock has this very name"}.append(note);
+}
+
+std::string headline_of(std::string_view name, lock_kind kind, const lock_status& status) {
+    return status.locked || status.permits
+               ? headline_of(entry_kind_of(kind, status), status.depth, status.permits)
+               : freedom_of(name);
+}
+
+std::vector<std::string_view> each_holder(const lock_status& status) {
+    std::vector<std::string_view> all;
+    for (std::string_view left = status.holder; !left.empty();) {
+        const std::size_t end = status.shared || status.permits ? left.find(' ') : left.npos;
+        all.push_back(left.substr(0, end));
+        left.remove_prefix(end == left.npos ? left.size() : end + 1);
+    }
+    return all;
 }
 
 std::string permits_of(const lock_status& status) {

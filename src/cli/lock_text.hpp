@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace conch::cli {
 
@@ -25,6 +26,10 @@ std::string_view pattern_note(std::string_view name);
 /// "free", as far as the name is one.
 std::string freedom_of(std::string_view name);
 
+/// "read-write lock, read by 2"; "free".
+std::string headline_of(std::string_view name, lock_kind kind, const lock_status& status);
+/// Each of them; of very many permits that are out, some.
+std::vector<std::string_view> each_holder(const lock_status& status);
 /// Of a semaphore: "2 of 3 permits", which are out.
 std::string permits_of(const lock_status& status);
 /// All of them, with blanks between; of permits that are out, some.

@@ -14,25 +14,6 @@
 namespace conch::cli {
 namespace {
 
-std::string headline(const lock_entry& e) {
-    const std::string so_many = std::to_string(e.held_by);
-    switch (e.kind) {
-        case entry_kind::mutex: return "mutex, locked";
-        case entry_kind::fair: return "fair mutex, locked";
-        case entry_kind::reading: return "read-write lock, read by " + so_many;
-        case entry_kind::writing: return "read-write lock, written";
-        case entry_kind::semaphore:
-            return "semaphore, " + so_many +
-                   (e.permits ? " of " + std::to_string(*e.permits) : "") + " permits are out";
-        case entry_kind::plain: return "plain lock, locked";
-        case entry_kind::counter:
-            return "at " + std::to_string(e.permits.value_or(0)) +
-                   ": a counting semaphore, a latch, or a semaphore of which no permit is out";
-        case entry_kind::rate_limit: return "rate limit, in use";
-    }
-    return "";
-}
-
 /// For `conch release --force` and its kin; null: nothing is released by force.
 const char* option_of(entry_kind kind) noexcept {
     switch (kind) {
@@ -215,7 +196,7 @@ boost::json::value millis(const std::optional<duration>& d) {
 }  // namespace
 
 std::string whole_text(const lock_entry& e, bool clients_known) {
-    std::string out = printable(e.name) + ": " + headline(e) + '\n';
+    std::string out = printable(e.name) + ": " + headline_of(e.kind, e.held_by, e.permits) + '\n';
     if (!option_of(e.kind)) {
         return out;
     }

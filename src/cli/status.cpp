@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "cli/asking.hpp"
 #include "cli/commands.hpp"
 #include "cli/lock_survey.hpp"
 #include "cli/lock_table.hpp"
@@ -11,6 +12,8 @@
 
 #include <iostream>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace conch::cli {
 namespace {
@@ -39,17 +42,23 @@ std::string waiting(const lock_status& s) {
     return "  waiting " + std::to_string(n) + (n == 1 ? " client\n" : " clients\n");
 }
 
-void print_text(const std::string& name, const lock_status& s) {
-    std::cout << printable(name) << ": "
-              << (s.permits   ? permits_of(s) + " are out"
-                  : !s.locked ? freedom_of(name)
-                  : s.shared  ? "locked for reading"
-                              : "locked")
-              << '\n';
+std::string holder_lines(const lock_status& s) {
+    if (s.permits) {
+        return "  ids     " + holders_of(s) + '\n';
+    }
+    std::string out;
+    for (const std::string_view one : each_holder(s)) {
+        const bool is_first = out.empty();
+        out += "  holder  " + printable(one) + '\n' + (is_first ? place_of(s) : "");
+    }
+    return out;
+}
+
+void print_text(const std::string& name, lock_kind kind, const lock_status& s) {
+    std::cout << printable(name) << ": " << headline_of(name, kind, s) << '\n';
     if (s.locked) {
-        std::cout << (s.permits ? "  ids     " : "  holder  ") << holders_of(s) << '\n'
-                  << place_of(s);
-        if (!s.permits) {
+        std::cout << holder_lines(s);
+        if (!s.permits && !s.shared) {
             std::cout << "  depth   " << s.depth << '\n';
         }
         std::cout << (s.permits ? "  next    " : "  lease   ") << ending_of(s) << '\n';
@@ -72,8 +81,18 @@ boost::asio::awaitable<void> look_at_other(one_lock& the, const std::string& nam
     }
 }
 
-boost::asio::awaitable<void> ask(one_lock& the, const std::string& name, lock_status& result,
-                                 std::optional<lock_entry>& other, bool& clients_known) {
+/// The keys of a fair lock are those of a mutex, but for the line of those who wait.
+boost::asio::awaitable<bool> has_line(one_lock& the, const std::string& name) {
+    const inspector asked{the.redis};
+    std::vector<question> one;
+    one.push_back(about_key({"LLEN", derived_key("redisson_lock_queue", name)}));
+    const std::vector<answer> length = co_await ask_all(asked, std::move(one));
+    co_return length.front().is_number() && length.front().reply.number > 0;
+}
+
+boost::asio::awaitable<void> ask(one_lock& the, const std::string& name, lock_kind& kind,
+                                 lock_status& result, std::optional<lock_entry>& other,
+                                 bool& clients_known) {
     auto [ec, answer] = co_await the.contact.ask(the.lock, {.clients = true});
     const bool any_kind = the.server.kind == lock_kind::usual && the.server.others.empty();
     if (ec == errc::wrong_type && any_kind) {
@@ -83,6 +102,10 @@ boost::asio::awaitable<void> ask(one_lock& the, const std::string& name, lock_st
         throw the.failure(ec);
     }
     result = std::move(answer);
+    if (any_kind && result.locked) {
+        const bool is_fair = co_await has_line(the, name);
+        kind = is_fair ? lock_kind::fair : kind;
+    }
 }
 
 }  // namespace
@@ -98,8 +121,8 @@ int status(const word_list& words) {
         std::cout
             << "conch status [OPTION...] NAME: tells who holds the lock NAME.\n\n"
             << options
-            << "\nJSON: name, kind, locked, holder, holders, depth, ttl_ms (null: none), fence, of "
-               "a "
+            << "\nA fair lock that nobody waits for looks like a mutex, unless --fair is given.\n"
+               "JSON: name, kind, locked, holder, holders, depth, ttl_ms (null: none), fence, of a "
                "semaphore\npermits; also host, pid and address of the holder, and waiting "
                "(clients); null if unknown.\nOf a NAME of another kind than was asked for it is "
                "that of \"conch who --json\".\n"
@@ -113,17 +136,18 @@ int status(const word_list& words) {
     lock_status answer;
     std::optional<lock_entry> other;
     bool other_clients_known = false;
-    the.run(ask(the, name, answer, other, other_clients_known));
+    lock_kind kind = server.kind;
+    the.run(ask(the, name, kind, answer, other, other_clients_known));
     if (other && values.count("json") == 0) {
         std::cout << whole_text(*other, other_clients_known);
     } else if (values.count("json") != 0) {
-        boost::json::object o = other ? json_of(*other) : json_of(name, server.kind, answer);
+        boost::json::object o = other ? json_of(*other) : json_of(name, kind, answer);
         if (!other) {
             add_clients(o, answer);
         }
         std::cout << printable_json(boost::json::serialize(o)) << '\n';
     } else {
-        print_text(name, answer);
+        print_text(name, kind, answer);
     }
     return exit_code::ok;
 }

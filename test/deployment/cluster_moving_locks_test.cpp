@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fair locks, and several locks as one, whose hash slot moves to another node while they are held
-// and waited for.
+// Fair locks, readers, and several locks as one, whose hash slot moves to another node while they
+// are held and waited for.
 #include "deployment/cluster_moving.hpp"
 
 #include <conch/fair_mutex.hpp>
 #include <conch/multi_lock.hpp>
+#include <conch/shared_mutex.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -67,6 +68,62 @@ TEST_P(cluster_moving_fair, slow_the_line_is_served_in_its_order) {
     for (const client* each : {&a, &b, &c}) {
         expect_no_loss(*each);
         EXPECT_EQ(each->stats().wakes_by_poll, 0u);
+    }
+}
+
+class cluster_moving_reader : public cluster_moving {
+protected:
+    /// Of the only reader, by the word of the node that has it.
+    std::string timeout_key() {
+        for (const std::size_t node : {from, to}) {
+            for (const std::string& key : group.node(node).keys_in(slot)) {
+                if (key.find(":rwlock_timeout:") != key.npos) {
+                    return key;
+                }
+            }
+        }
+        return {};
+    }
+
+    const std::string name = named("rw");
+    const std::string channel = "redisson_rwlock:" + name;
+};
+
+INSTANTIATE_TEST_SUITE_P(after, cluster_moving_reader, each_way_to_move(), name_of_moved);
+
+TEST_P(cluster_moving_reader, slow_is_extended_and_keeps_a_writer_out_until_it_goes) {
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await shared_mutex{a, name}.async_lock_shared({.lease = 60s});
+        const std::string deadline = timeout_key();
+        EXPECT_FALSE(deadline.empty());
+        lock_attempt waiting = start_lock(shared_mutex{b, name}.writer(), {.lease = 60s});
+        co_await heard(channel);
+        co_await begin_moving(name, channel);
+        co_await h.async_extend(longer);
+        EXPECT_GT(lease_left(name), longer / 2);
+        EXPECT_GT(lease_left(deadline), longer / 2);
+        EXPECT_FALSE(waiting.done()) << "a writer came to a reader";
+        plain_attempt released = start_unlock(h);
+        co_await done(released, "all it needs is the key of the lock");
+        if (GetParam() != moved::everything) {
+            EXPECT_FALSE(waiting.done()) << "its keys are new, and may not come meanwhile";
+            end();
+        }
+        co_await done(waiting, "the writer");
+        expect_at_new_node({name});
+        const auto fields = group.raw(to).hgetall(name);
+        EXPECT_EQ(fields.size(), 2u);
+        EXPECT_EQ(fields.count("mode") == 1 ? fields.at("mode") : "", "write");
+        const hold none = co_await shared_mutex{c, name}.async_try_lock_shared();
+        EXPECT_FALSE(none);
+        co_await waiting.value().async_unlock();
+        EXPECT_FALSE(group.raw(to).exists(name));
+        hold again = co_await shared_mutex{c, name}.async_lock_shared();
+        EXPECT_TRUE(again);
+        co_await again.async_unlock();
+    });
+    for (const client* each : {&a, &b, &c}) {
+        expect_no_loss(*each);
     }
 }
 

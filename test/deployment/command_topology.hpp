@@ -56,7 +56,8 @@ private:
         program holder{conch({"run", "lock", "--", "sh", "-c", "echo in; exec cat"}), here()};
         holder.wait_for("in\n");
         const ended status = to_end({"status", "lock"});
-        EXPECT_TRUE(status.out.starts_with("lock: locked\n")) << testing::PrintToString(status);
+        EXPECT_TRUE(status.out.starts_with("lock: mutex, locked\n"))
+            << testing::PrintToString(status);
         expect_a_list(holder.pid());
         const ended other = to_end({"run", "--wait", "0", "lock", "--", "echo", "ran"});
         EXPECT_EQ(other.status, 1) << testing::PrintToString(other);

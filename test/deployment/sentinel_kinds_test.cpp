@@ -96,6 +96,11 @@ TEST_F(sentinel_kinds, slow_counters_keep_what_was_counted) {
         const bool armed = co_await latch_of_a.async_try_set_count(2);
         EXPECT_TRUE(armed);
         co_await latch_of_a.async_count_down();
+        const rate paced{.limit = 2, .window = 1h};
+        const rate_limiter paced_of_a{a, "paced", paced, rate_algorithm::gcra};
+        const rate_limiter paced_of_b{b, "paced", paced, rate_algorithm::gcra};
+        rate_verdict asked = co_await paced_of_a.async_try_acquire();
+        EXPECT_EQ(asked.remaining, 1u);
         bool open = false;
         latch_of_b.async_wait([&](error_code ec) {
             EXPECT_FALSE(ec) << ec.message();
@@ -110,6 +115,14 @@ TEST_F(sentinel_kinds, slow_counters_keep_what_was_counted) {
         co_await of_a.async_release();
         const bool some = co_await of_b.async_try_acquire(2);
         EXPECT_TRUE(some);
+        asked = co_await paced_of_b.async_try_acquire(2);
+        EXPECT_FALSE(asked.allowed) << "one of them is not back";
+        EXPECT_GT(asked.retry_after, 20min);
+        asked = co_await paced_of_b.async_try_acquire();
+        EXPECT_TRUE(asked.allowed);
+        EXPECT_EQ(asked.remaining, 0u);
+        asked = co_await paced_of_a.async_try_acquire();
+        EXPECT_FALSE(asked.allowed);
         EXPECT_FALSE(open);
         co_await latch_of_a.async_count_down();
         const bool opened = co_await when([&] { return open; }, long_patience);

@@ -4,11 +4,15 @@
 
 #include "support/redis_test.hpp"
 
+#include <conch/conch.hpp>
+
 #include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::test {
@@ -63,6 +67,35 @@ protected:
     }
 
     rights_list rights = conch_rights();
+};
+
+/// Uses of each kind by two clients, and whether something was refused.
+class acl_use_test : public acl_test {
+protected:
+    /// `use` by two new clients.
+    template <typename Use>
+    void try_out(Use use) {
+        refused = false;
+        run([&]() -> asio::awaitable<void> {
+            client one{io, settings("one")};
+            client other{io, settings("other")};
+            co_await use(one, other);
+            co_await one.async_shutdown();
+            co_await other.async_shutdown();
+        });
+    }
+    void note(const error_code& ec) { refused = refused || ec == errc::permission_denied; }
+
+    /// Two wait for a holder, have it one after the other, and give it back at once.
+    asio::awaitable<void> pass_on(mutex of_one, mutex of_other);
+    /// A reader keeps a writer out; then a writer becomes a reader, beside another one.
+    asio::awaitable<void> read_and_write(shared_mutex of_one, shared_mutex of_other);
+    asio::awaitable<void> take_and_give(counting_semaphore of_one, counting_semaphore of_other);
+    asio::awaitable<void> count_to_zero(latch of_one, latch of_other);
+    /// So many stand in line, or, of what has none, listen.
+    std::size_t wait_now(std::string_view name);
+
+    bool refused = false;
 };
 
 inline constexpr lock_options brief{.wait = 100ms, .lease = 200ms, .renew = false};

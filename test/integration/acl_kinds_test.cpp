@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which rights a fair lock needs, and which one a semaphore whose permits have leases: without any
-// one of them something is refused, and without any other nothing is, as the page on security says.
+// Which rights a fair lock needs, which a read-write lock, and which each counter: without any one
+// of them something is refused, and without any other nothing is, as the page on security says.
 #include "integration/acl_fixture.hpp"
 
 #include <cstddef>
@@ -36,7 +36,7 @@ rights_list rights_of_kinds() {
     return {std::find(all.begin(), all.end(), "+unsubscribe") + 1, all.end()};
 }
 
-class acl_kinds_test : public acl_test {
+class acl_kinds_test : public acl_use_test {
 protected:
     /// Those without which `use` is refused something.
     template <typename Use>
@@ -47,59 +47,13 @@ protected:
             std::erase(fewer, right);
             raw.must({"FLUSHALL"});
             give(fewer);
-            refused = false;
-            run([&]() -> asio::awaitable<void> {
-                client one{io, settings("one")};
-                client other{io, settings("other")};
-                co_await use(one, other);
-                co_await one.async_shutdown();
-                co_await other.async_shutdown();
-            });
+            try_out(use);
             if (refused) {
                 out.push_back(right);
             }
         }
         return sorted(out);
     }
-    void note(const error_code& ec) { refused = refused || ec == errc::permission_denied; }
-
-    /// Two wait for a holder, have it one after the other, and give it back at once.
-    asio::awaitable<void> pass_on(mutex of_one, mutex of_other) {
-        auto [ec, h] = co_await of_one.async_lock(as_result);
-        note(ec);
-        const auto [extended] = co_await h.async_extend(60s, as_result);
-        note(extended);
-        const auto [looked, s] = co_await of_other.async_status(as_result);
-        note(looked);
-        if (refused) {
-            co_return;  // the others might wait in vain
-        }
-        std::size_t waiting = 0;
-        std::size_t ended = 0;
-        for (const mutex* m : {&of_other, &of_one}) {
-            ++waiting;
-            m->async_lock({.wait = 5s}, [&](error_code why, const hold&) {
-                note(why);
-                ++ended;
-            });
-            co_await when([&] { return ended > 0 || wait_now(of_one.name()) == waiting; });
-        }
-        const auto [unlocked] = co_await h.async_unlock(as_result);
-        note(unlocked);
-        co_await when([&] { return ended == waiting; });
-        const auto [tried, last] = co_await of_one.async_try_lock(as_result);
-        note(tried);
-        const auto [forced, had] = co_await of_one.async_force_unlock(as_result);
-        note(forced);
-    }
-    /// So many stand in line, or, of permits, listen.
-    std::size_t wait_now(std::string_view name) {
-        const std::string tag = '{' + std::string{name} + '}';
-        return static_cast<std::size_t>(raw.subscribers("redisson_sc:" + tag) +
-                                        raw.must({"LLEN", "redisson_lock_queue:" + tag}).number);
-    }
-
-    bool refused = false;
 };
 
 // Someone who is not of conch stands in front, and has given up.
@@ -126,6 +80,38 @@ TEST_F(acl_kinds_test, leased_permits_need_what_the_page_says) {
         note(looked);
     });
     EXPECT_EQ(found, rights_of_row("no semaphores whose permits have leases"));
+}
+
+TEST_F(acl_kinds_test, a_read_write_lock_needs_what_the_page_says) {
+    const rights_list found = needed([&](client& one, client& other) -> asio::awaitable<void> {
+        const shared_mutex of_one{one, "lock"};
+        const shared_mutex of_other{other, "lock"};
+        co_await read_and_write(of_one, of_other);
+        if (!refused) {
+            co_await pass_on(of_one.writer(), of_other.reader());
+        }
+    });
+    EXPECT_EQ(found, rights_of_row("no read-write locks"));
+}
+
+TEST_F(acl_kinds_test, a_counting_semaphore_needs_what_the_page_says) {
+    const rights_list found = needed([&](client& one, client& other) -> asio::awaitable<void> {
+        const counting_semaphore of_one{one, "permits"};
+        const counting_semaphore of_other{other, "permits"};
+        co_await take_and_give(of_one, of_other);
+    });
+    EXPECT_EQ(found, rights_of_row("no rate limits of the kind `fixed_window`"));
+}
+
+TEST_F(acl_kinds_test, a_latch_needs_what_the_page_says) {
+    const rights_list found = needed([&](client& one, client& other) -> asio::awaitable<void> {
+        const latch of_one{one, "latch"};
+        const latch of_other{other, "latch"};
+        co_await count_to_zero(of_one, of_other);
+    });
+    rights_list expected = rights_of_row("no rate limits of the kind `fixed_window`");
+    expected.emplace_back("+del");
+    EXPECT_EQ(found, sorted(expected)) << "(these also need `+del`)";
 }
 
 }  // namespace

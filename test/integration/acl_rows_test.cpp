@@ -15,6 +15,7 @@ struct row {
     bool status = true;
     bool plain = true;
     bool shared = true;
+    bool writers = true;  ///< past readers
     bool windows = true;
     bool logs = true;
     bool times = true;  ///< of `gcra`
@@ -48,6 +49,7 @@ std::vector<row> rows() {
     all.push_back({.what = "logs",
                    .missing = {"+exists", "+unlink", "+zadd", "+zscore", "+zrange",
                                "+zrangebyscore", "+zremrangebyscore"},
+                   .writers = false,
                    .logs = false});
     all.push_back({.what = "loading", .missing = {"+script|load"}});
     all.push_back({.what = "databases", .missing = {"+select"}});
@@ -139,6 +141,7 @@ TEST_P(acl_row_test, the_rest_is_granted_or_refused_as_the_table_says) {
 TEST_P(acl_row_test, so_are_read_write_locks) {
     client one{io, settings()};
     client other{io, settings("other")};
+    client writing{io, of_poller("writing")};
     run([&]() -> asio::awaitable<void> {
         hold holds[2];
         error_code error;
@@ -147,6 +150,11 @@ TEST_P(acl_row_test, so_are_read_write_locks) {
             auto [ec, h] = co_await m.async_lock_shared({}, as_result);
             error = ec;
             holds[i] = std::move(h);
+        }
+        if (!error) {
+            const shared_mutex m{writing, "shared"};
+            const auto [ec, none] = co_await m.async_lock({.wait = 300ms}, as_result);
+            EXPECT_EQ(ec, GetParam().writers ? make_error_code(errc::timed_out) : expected(false));
         }
         for (std::size_t i = 0; i < 2 && !error; ++i) {
             const auto [ec] = co_await holds[i].async_unlock(as_result);

@@ -5,7 +5,10 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
+#include <utility>
 
 namespace {
 
@@ -17,6 +20,9 @@ struct kind_row {
     words taken;       ///< the options of its first holder
     const char* asked;
 };
+
+const kind_row readers{"rw read", {"--shared"}, "--rw"};
+const kind_row two_permits{"semaphore", {"--at-most", "2"}, "--semaphore"};
 
 const std::vector<kind_row> kinds{{"fair", {"--fair"}, "--fair"},
                                   {"rw read", {"--shared"}, "--rw"},
@@ -104,9 +110,77 @@ TEST_F(kinds_command_test, release_takes_each_away_and_tells_it) {
     }
 }
 
+TEST_F(kinds_command_test, status_tells_each) {
+    const std::pair<const char*, const char*> lines[]{{"fair", "fair mutex, locked"},
+                                                      {"rw read", "read-write lock, read by 1"},
+                                                      {"rw write", "read-write lock, written"},
+                                                      {"semaphore", "semaphore, 1 of 1 permits"},
+                                                      {"plain", "plain lock, locked"}};
+    for (const kind_row& k : kinds) {
+        SCOPED_TRACE(k.kind);
+        program holder{run_of(k.taken, k.kind), here()};
+        holder.wait_for("in\n");
+        const auto told_line = std::find_if(std::begin(lines), std::end(lines), [&](const auto& l) {
+            return std::string_view{l.first} == k.kind;
+        });
+        expect_in(std::string{k.kind} + ": " + told_line->second,
+                  to_end({"status", k.asked, k.kind}).out);
+        EXPECT_EQ(told({"status", "--json", k.asked, k.kind}).at("kind"), k.kind);
+        holder.end_input();
+        holder.finish();
+    }
+}
+
+// Asked for by its name alone, too: two holders of each that can have them.
+TEST_F(kinds_command_test, status_tells_all_holders_whether_asked_for_the_kind_or_not) {
+    const std::pair<kind_row, const char*> rows[]{{readers, ": read-write lock, read by 2\n"},
+                                                  {two_permits, ": semaphore, 2 of 2 permits"}};
+    for (const auto& [k, line] : rows) {
+        SCOPED_TRACE(k.kind);
+        program one{run_of(k.taken, k.kind), here()};
+        one.wait_for("in\n");
+        program two{run_of(k.taken, k.kind), here()};
+        two.wait_for("in\n");
+        const words both = holders_in(watched(k));
+        EXPECT_EQ(both.size(), 2u);
+        for (const words& asked : {words{k.kind}, words{k.asked, k.kind}}) {
+            words text{"status"};
+            text.insert(text.end(), asked.begin(), asked.end());
+            const ended end = to_end(text);
+            EXPECT_EQ(end.status, 0) << end.err;
+            expect_in(k.kind + std::string{line}, end.out);
+            for (const std::string& holder : both) {
+                expect_in(holder, end.out);
+            }
+            text.emplace_back("--json");
+            const auto o = told(text);
+            EXPECT_EQ(o.at("kind"), k.kind);
+            words seen = holders_in(o);
+            std::sort(seen.begin(), seen.end());
+            words expected = both;
+            std::sort(expected.begin(), expected.end());
+            EXPECT_EQ(seen, expected);
+        }
+    }
+}
+
+TEST_F(kinds_command_test, status_knows_a_fair_lock_by_its_line) {
+    program holder{run_of({"--fair"}, "lock"), here()};
+    holder.wait_for("in\n");
+    expect_in("lock: mutex, locked\n", to_end({"status", "lock"}).out);
+    program waiter{run_of({"--fair"}, "lock"), here()};
+    EXPECT_TRUE(run_until(
+        io, [&] { return raw.must({"LLEN", "redisson_lock_queue:{lock}"}).number == 1; }));
+    expect_in("lock: fair mutex, locked\n", to_end({"status", "lock"}).out);
+    EXPECT_EQ(told({"status", "--json", "lock"}).at("kind"), "fair");
+    holder.end_input();
+    waiter.wait_for("in\n");
+    waiter.end_input();
+    EXPECT_EQ(waiter.finish().status, 0);
+}
+
 TEST_F(kinds_command_test, watch_and_release_tell_all_holders) {
-    for (const kind_row& k : {kind_row{"rw read", {"--shared"}, "--rw"},
-                              kind_row{"semaphore", {"--at-most", "2"}, "--semaphore"}}) {
+    for (const kind_row& k : {readers, two_permits}) {
         SCOPED_TRACE(k.kind);
         program one{run_of(k.taken, k.kind), here()};
         one.wait_for("in\n");

@@ -64,13 +64,13 @@ TEST_F(options_command_test, readers_share_a_lock_and_a_writer_has_it_alone) {
         one.wait_for("in\n");
         EXPECT_EQ(run_to_end({option, "-n"}, {"echo", "beside"}).out, "beside\n");
         EXPECT_EQ(run_to_end({"--rw", "-n"}, {"true"}).status, 1);
-        expect_in("lock: locked for reading\n", to_end({"status", "--rw", "lock"}).out);
+        expect_in("lock: read-write lock, read by 1\n", to_end({"status", "--rw", "lock"}).out);
         one.end_input();
         EXPECT_EQ(one.finish().status, 0);
         program writer{run_words({"--rw"}, until_end_of_input), here()};
         writer.wait_for("in\n");
         EXPECT_EQ(run_to_end({option, "-n"}, {"true"}).status, 1);
-        expect_in("lock: locked\n", to_end({"status", "--rw", "lock"}).out);
+        expect_in("lock: read-write lock, written\n", to_end({"status", "--rw", "lock"}).out);
         writer.end_input();
         EXPECT_EQ(writer.finish().status, 0);
     }

@@ -52,7 +52,7 @@ TEST_F(quorum_command_test, runs_a_command_while_a_majority_is_there) {
     EXPECT_EQ(to_the_end(all_servers("run", {"-n"}, {"true"})).status, 1);
     const ended status = to_the_end(all_servers("status", {}, {}));
     EXPECT_EQ(status.status, 0);
-    expect_in("lock: locked", status.out);
+    expect_in("lock: mutex, locked\n", status.out);
     p.end_input();
     EXPECT_EQ(p.finish().status, 0);
     EXPECT_EQ(locked(), 0u);
@@ -78,7 +78,7 @@ TEST_F(quorum_command_test, the_environment_may_name_them_all) {
     p.wait_for("in\n");
     EXPECT_EQ(locked(), 3u);
     EXPECT_EQ(to_end({"run", "-n", "lock", "true"}, urls).status, 1);
-    expect_in("lock: locked", to_end({"status", "lock"}, urls).out);
+    expect_in("lock: mutex, locked\n", to_end({"status", "lock"}, urls).out);
     p.end_input();
     EXPECT_EQ(p.finish().status, 0);
     const ended one_only = to_end({"watch", "lock"}, urls);

@@ -39,7 +39,7 @@ TEST_F(status_command_test, a_held_lock_is_told_in_text_with_its_holder) {
     take_as_stranger(raw, "lock");
     const ended end = to_end({"status", "lock"});
     EXPECT_EQ(end.status, 0);
-    expect_in("lock: locked\n", end.out);
+    expect_in("lock: mutex, locked\n", end.out);
     expect_in(raw.hgetall("lock").begin()->first, end.out);
 }
 
@@ -53,7 +53,7 @@ TEST_F(status_command_test, a_pattern_is_not_taken_for_a_free_lock) {
     EXPECT_EQ(released.err,
               "conch release: nobody holds \"orders:*\" (a pattern is not looked up)\n");
     take_as_stranger(raw, "orders:*");
-    expect_in("orders:*: locked\n", to_end({"status", "orders:*"}).out);
+    expect_in("orders:*: mutex, locked\n", to_end({"status", "orders:*"}).out);
 }
 
 TEST_F(status_command_test, a_free_lock_in_json) {

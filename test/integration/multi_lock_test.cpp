@@ -9,7 +9,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -113,6 +115,80 @@ TEST_F(multi_lock_test, a_try_that_meets_a_busy_lock_keeps_none) {
         co_await other.async_unlock();
         none = co_await multi_lock{a, b, c}.async_try_lock();
         EXPECT_TRUE(none);
+    });
+}
+
+// As one write, and as one script.
+TEST_F(multi_lock_test, a_key_of_another_kind_is_an_error_and_the_others_are_given_back) {
+    raw.must({"SET", "text", "a value"});
+    raw.must({"RPUSH", "list", "a", "b"});
+    const mutex text{one, "text"};
+    const mutex list{one, "list"};
+    std::vector<mutex> more;
+    for (int i = 0; i < 8; ++i) {
+        more.emplace_back(one, "l" + std::to_string(i));
+    }
+    run([&]() -> asio::awaitable<void> {
+        for (const mutex* other : {&text, &list}) {
+            std::vector<std::reference_wrapper<const mutex>> nine{more.begin(), more.end()};
+            nine.insert(nine.begin() + 4, std::cref(*other));
+            const multi_lock three{a, *other, c};
+            const multi_lock many{nine};
+            for (const multi_lock* all : {&three, &many}) {
+                const auto [ec, h] = co_await all->async_lock({.wait = 10s}, as_result);
+                EXPECT_EQ(ec, errc::wrong_type) << ec.message();
+                EXPECT_FALSE(h);
+                const auto [tried, none] = co_await all->async_try_lock(as_result);
+                EXPECT_EQ(tried, errc::wrong_type) << tried.message();
+                EXPECT_FALSE(none);
+                co_await expect([&] { return raw.dbsize() == 2; }, "the others are given back");
+            }
+        }
+    });
+    EXPECT_EQ(raw.get("text"), "a value");
+    EXPECT_EQ(raw.must({"LLEN", "list"}).number, 2);
+    EXPECT_EQ(raw.pttl("text"), -1);
+    EXPECT_EQ(raw.pttl("list"), -1);
+}
+
+TEST_F(multi_lock_test, a_fair_lock_and_a_permit_are_held_with_a_plain_mutex) {
+    run([&]() -> asio::awaitable<void> {
+        const fair_mutex fair{one, "fair"};
+        const semaphore leased{one, "leased"};
+        co_await leased.async_set_permits(1);
+        const multi_lock all{fair, a, leased.permits(1)};
+        hold permit = co_await semaphore{two, "leased"}.async_acquire({.lease = 60s});
+        hold h;
+        start(all, h, {.lease = 60s});
+        const auto waits = [&] { return raw.subscribers("redisson_sc:{leased}") == 1; };
+        co_await expect(waits, "it waits for the permit");
+        hold free = co_await a.async_try_lock();
+        EXPECT_TRUE(free) << "who waits for one is in nobody's way at the others";
+        co_await free.async_unlock();
+        hold first = co_await fair_mutex{two, "fair"}.async_lock({.wait = 10s, .lease = 60s});
+        co_await permit.async_unlock();
+        const auto in_line = [&] {
+            return raw.must({"LLEN", "redisson_lock_queue:{fair}"}).number == 1;
+        };
+        co_await expect(in_line, "it waits for the fair lock");
+        EXPECT_FALSE(h);
+        co_await first.async_unlock();
+        co_await expect([&] { return h.owns_lock(); }, "it has all");
+
+        hold none = co_await fair_mutex{two, "fair"}.async_try_lock();
+        EXPECT_FALSE(none);
+        none = co_await mutex{two, "a"}.async_try_lock();
+        EXPECT_FALSE(none);
+        none = co_await semaphore{two, "leased"}.async_try_acquire();
+        EXPECT_FALSE(none);
+        const std::int64_t out = co_await leased.async_acquired();
+        EXPECT_EQ(out, 1);
+        co_await h.async_extend(10min);
+        EXPECT_GT(std::min(raw.pttl("fair"), raw.pttl("a")), 300'000);
+        co_await h.async_unlock();
+        EXPECT_FALSE(raw.exists("fair") || raw.exists("a"));
+        EXPECT_FALSE(raw.exists("redisson_lock_queue:{fair}"));
+        EXPECT_EQ(raw.get("leased"), "1");
     });
 }
 

@@ -93,18 +93,47 @@ struct acquire_operation : try_acquire_operation {
     }
 };
 
+/// The same of the kind `gcra`, whose key is another.
+struct try_acquire_paced_operation : try_acquire_operation {
+    static constexpr char name[] = "gcra_async_try_acquire";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.paced.async_try_acquire(s.permits, std::forward<Token>(token)...);
+    }
+    static void check(scene& s, rate_verdict& got) {
+        EXPECT_TRUE(got.allowed);
+        EXPECT_EQ(got.remaining, 0u);
+        EXPECT_TRUE(s.raw.get("asked").value_or("").ends_with(":1:60000:1"));
+    }
+};
+
+struct acquire_paced_operation : acquire_operation {
+    static constexpr char name[] = "gcra_async_acquire";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        return s.paced.async_acquire(s.permits, {}, std::forward<Token>(token)...);
+    }
+    static void check(scene& s, rate_verdict& got) { try_acquire_paced_operation::check(s, got); }
+    static void park(scene& s) {
+        const std::string in_a_minute =
+            std::to_string(std::stoll(s.raw.must({"TIME"}).items.at(0).text) + 60) + "000000";
+        s.raw.must({"SET", "asked", in_a_minute + ":0:1:60000:1", "PX", "60000"});
+    }
+};
+
 /// A new operation gets its struct, and its name here.
 using all_operations =
     std::tuple<lock_operation, try_lock_operation, lock_shared_operation, try_lock_shared_operation,
                status_operation, force_unlock_operation, unlock_operation, extend_operation,
                downgrade_operation, wait_lost_operation, wait_lost_before_operation,
                shutdown_operation, drain_operation, try_acquire_operation, acquire_operation,
-               acquire_permits_operation, try_acquire_permits_operation, release_operation,
-               add_operation, set_operation, try_set_operation, drain_permits_operation,
-               available_operation, count_down_operation, try_set_count_operation, count_operation,
-               wait_operation, acquire_leased_operation, try_acquire_leased_operation,
-               try_set_leased_operation, set_leased_operation, add_leased_operation,
-               available_leased_operation, acquired_leased_operation, total_leased_operation>;
+               try_acquire_paced_operation, acquire_paced_operation, acquire_permits_operation,
+               try_acquire_permits_operation, release_operation, add_operation, set_operation,
+               try_set_operation, drain_permits_operation, available_operation,
+               count_down_operation, try_set_count_operation, count_operation, wait_operation,
+               acquire_leased_operation, try_acquire_leased_operation, try_set_leased_operation,
+               set_leased_operation, add_leased_operation, available_leased_operation,
+               acquired_leased_operation, total_leased_operation>;
 
 template <typename Operation>
 using outcome_of = outcome<typename Operation::value>;

@@ -51,6 +51,7 @@ struct scene {
     const lock_kind kind;
     mutex m;  ///< "asked"
     rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
+    rate_limiter paced{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::gcra};
     counting_semaphore counter{c, "asked"};
     semaphore leased{c, "asked"};
     shared_mutex shared{c, "asked"};

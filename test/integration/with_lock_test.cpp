@@ -2,11 +2,14 @@
 // with_lock: released on every way out.
 #include "integration/with_lock_fixture.hpp"
 
+#include <conch/fair_mutex.hpp>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -42,6 +45,41 @@ TEST_F(with_lock_test, a_body_without_argument_and_result_will_do) {
         EXPECT_TRUE(ran);
         EXPECT_FALSE(locked());
     });
+}
+
+TEST_F(with_lock_test, bodies_under_a_fair_lock_run_in_the_order_in_which_they_came) {
+    client other{io, settings("other")};
+    const fair_mutex of_one{redis, "lock", {.fenced = true}};
+    const fair_mutex of_other{other, "lock", {.fenced = true}};
+    std::vector<int> order;
+    std::uint64_t last_fence = 0;
+    const auto stands = [&](const mutex& fair, int i) -> asio::awaitable<void> {
+        const int answer = co_await with_lock(fair, {}, [&](hold& h) -> asio::awaitable<int> {
+            EXPECT_TRUE(h.owns_lock() && locked());
+            EXPECT_GT(h.fence(), last_fence);
+            last_fence = h.fence();
+            order.push_back(i);
+            co_return i;
+        });
+        EXPECT_EQ(answer, i);
+    };
+    run([&]() -> asio::awaitable<void> {
+        hold first = co_await of_one.async_lock();
+        task_group group{io.get_executor()};
+        for (int i = 0; i < 4; ++i) {
+            const mutex& fair = i % 2 == 0 ? of_other : of_one;
+            group.spawn(stands(fair, i));
+            const bool in_line = co_await when(
+                [&] { return raw.must({"LLEN", "redisson_lock_queue:{lock}"}).number == i + 1; });
+            EXPECT_TRUE(in_line) << i;
+        }
+        EXPECT_TRUE(order.empty());
+        co_await first.async_unlock();
+        co_await group.join();
+    });
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+    EXPECT_FALSE(locked());
+    EXPECT_FALSE(raw.exists("redisson_lock_queue:{lock}"));
 }
 
 TEST_F(with_lock_test, a_body_with_a_name_is_copied_and_its_captures_live_as_long_as_it_runs) {

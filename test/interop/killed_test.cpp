@@ -6,7 +6,12 @@
 
 #include <signal.h>
 
+#include <boost/asio/use_future.hpp>
+
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <future>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -103,6 +108,67 @@ TEST_P(redisson_killed, comes_in_when_the_lease_ends_and_not_before) {
         java("waits", "unlock", theirs);
         EXPECT_FALSE(raw.exists(name));
     }
+}
+
+/// A conch process that is killed while it stands in the line of a fair lock: it has its place for
+/// three of its polls, of a second each, and who stands behind it comes in when that is over.
+class redisson_killed_in_line : public interop_test {
+protected:
+    static constexpr std::chrono::seconds place{3};
+
+    void in_line(std::int64_t n) {
+        const std::string line = "redisson_lock_queue:{" + name + '}';
+        ASSERT_TRUE(eventually([&] { return raw.must({"LLEN", line}).number == n; }));
+    }
+    program waiting_process() const {
+        return program{{CONCH_PROGRAM_PATH, "run", "--fair", name, "--", "echo", "in"},
+                       {{"CONCH_REDIS", both.server().url()}}};
+    }
+    /// Kills it where it stands, then gives the lock back.
+    template <typename Behind>
+    void kill_and_release(program& doomed, hold& h, const Behind& behind) {
+        doomed.signal(SIGKILL);
+        const auto killed = clock::now();
+        const std::string its_connections = ':' + std::to_string(doomed.pid()) + ':';
+        ASSERT_TRUE(eventually([&] {
+            return raw.must({"CLIENT", "LIST"}).text.find(its_connections) == std::string::npos;
+        })) << "the lock would be given to it";
+        EXPECT_EQ(behind.wait_for(0s), std::future_status::timeout) << "the lock is held";
+        h.async_unlock(asio::use_future).get();
+        EXPECT_TRUE(behind.wait_for(place + soon) == std::future_status::ready);
+        expect_time("from the kill of a waiter to the hold of the next", clock::now() - killed);
+        EXPECT_EQ(doomed.finish().out, "");
+    }
+
+    const std::string name = fresh();
+    const std::string fair = "fair:" + name;
+    const fair_mutex m{ours.async(), name};
+    hold held = m.async_lock(unrenewed(long_lease), asio::use_future).get();
+};
+
+TEST_F(redisson_killed_in_line, is_passed_by_a_waiter_of_conch_behind_it) {
+    program doomed = waiting_process();
+    in_line(1);
+    std::future<hold> next = m.async_lock(unrenewed(long_lease), asio::use_future);
+    in_line(2);
+    kill_and_release(doomed, held, next);
+    hold h = granted(next);
+    EXPECT_TRUE(h);
+    h.async_unlock(asio::use_future).get();
+    EXPECT_FALSE(raw.exists(name));
+    in_line(0);
+}
+
+TEST_F(redisson_killed_in_line, is_passed_by_a_waiter_of_java_behind_it) {
+    program doomed = waiting_process();
+    in_line(1);
+    std::future<answer> next = start_java("next", "lock", fair, long_lease);
+    in_line(2);
+    kill_and_release(doomed, held, next);
+    EXPECT_EQ(value_of(next), "locked");
+    java("next", "unlock", fair);
+    EXPECT_FALSE(raw.exists(name));
+    in_line(0);
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 // What Redisson has more kinds of than conch: each keeps the keys of one that conch has.
 #include "interop_test.hpp"
 #include "support/program.hpp"
+#include "support/thrown.hpp"
 
 #include <boost/asio/use_future.hpp>
 
 #include <signal.h>
 
 #include <future>
+#include <map>
 #include <string>
 
 namespace {
@@ -31,6 +33,12 @@ protected:
             h.async_unlock(asio::use_future).get();
         }
         return was;
+    }
+    static error_code refusal(const mutex& m) {
+        return thrown([&] {
+            const hold h = m.async_lock({.wait = 5s}, asio::use_future).get();
+            EXPECT_FALSE(h);
+        });
     }
     void expect_exclusion(const mutex& m, const std::string& theirs) {
         SCOPED_TRACE(theirs);
@@ -78,6 +86,68 @@ TEST_F(redisson_kinds, conch_finds_the_release_of_a_spin_lock_at_its_poll) {
     ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(name)) == 1; }));
     java("a", "unlock", "spin:" + name);
     EXPECT_TRUE(granted(asked));
+}
+
+// The page for those who come from Redisson warns of this.
+TEST_F(redisson_kinds, a_read_write_lock_of_java_on_the_name_of_a_mutex_excludes_nobody) {
+    for (const bool reads : {true, false}) {
+        SCOPED_TRACE(reads ? "read" : "write");
+        const std::string theirs = (reads ? "read:" : "write:") + name;
+        hold h = m.async_lock(unrenewed(long_lease), asio::use_future).get();
+        EXPECT_TRUE(java("a", "tryLock", theirs, 0, long_lease).starts_with("true"));
+        EXPECT_EQ(raw.hlen(name), 3) << "conch's field, Java's, and its mode";
+        java("a", "unlock", theirs);
+        EXPECT_EQ(raw.exists(name), !reads) << "that of the read lock deletes conch's";
+        const error_code ec = thrown([&] { h.async_unlock(asio::use_future).get(); });
+        EXPECT_EQ(ec, reads ? make_error_code(errc::lock_lost) : error_code{}) << ec.message();
+        if (!reads) {
+            EXPECT_EQ(raw.hgetall(name), (std::map<std::string, std::string>{{"mode", "read"}}));
+            EXPECT_EQ(refusal(m), errc::wrong_type) << "until that ends";
+            EXPECT_GT(raw.pttl(name), 0);
+        }
+    }
+}
+
+TEST_F(redisson_kinds, a_mutex_on_the_name_of_a_read_write_lock_of_java_is_an_error) {
+    for (const char* const side : {"read:", "write:"}) {
+        SCOPED_TRACE(side);
+        java("a", "lock", side + name, long_lease);
+        const auto before = raw.hgetall(name);
+        for (const mutex& each : {m, mutex{fair_mutex{ours.async(), name}}}) {
+            const error_code ec = refusal(each);
+            EXPECT_EQ(ec, errc::wrong_type) << ec.message();
+        }
+        EXPECT_EQ(raw.hgetall(name), before);
+        EXPECT_EQ(java("a", "isHeldByCurrentThread", side + name), "true");
+        java("a", "unlock", side + name);
+        EXPECT_TRUE(is_free(m));
+    }
+}
+
+TEST_F(redisson_kinds, a_read_write_lock_of_conch_on_the_name_of_a_mutex_of_java_is_an_error) {
+    const shared_mutex rw{ours.async(), name};
+    java("a", "lock", name, long_lease);
+    const auto before = raw.hgetall(name);
+    for (const mutex& each : {rw.reader(), rw.writer()}) {
+        const error_code ec = refusal(each);
+        EXPECT_EQ(ec, errc::wrong_type) << ec.message();
+    }
+    EXPECT_EQ(raw.hgetall(name), before);
+    java("a", "unlock", name);
+    EXPECT_FALSE(raw.exists(name));
+}
+
+// What Redisson does with its own locks of two kinds, it does with those of conch.
+TEST_F(redisson_kinds, a_lock_of_java_on_the_name_of_a_read_write_lock_is_kept_out) {
+    const shared_mutex rw{ours.async(), name};
+    for (const mutex& each : {rw.reader(), rw.writer()}) {
+        hold h = each.async_lock(unrenewed(long_lease), asio::use_future).get();
+        EXPECT_FALSE(theirs_is_free(name));
+        EXPECT_FALSE(theirs_is_free("fair:" + name));
+        EXPECT_TRUE(h.owns_lock());
+        h.async_unlock(asio::use_future).get();
+        EXPECT_FALSE(raw.exists(name));
+    }
 }
 
 class redisson_several : public redisson_kinds {

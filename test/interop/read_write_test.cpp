@@ -202,6 +202,22 @@ TEST_F(redisson_read_write, the_watchdog_of_a_writer_keeps_readers_of_conch_out_
     java("a", "unlock", write);
 }
 
+TEST_F(redisson_read_write, the_watchdog_of_a_writer_keeps_both_of_java_out_past_three_leases) {
+    const std::chrono::milliseconds past_three = java_watchdog * 7 / 2;
+    hold h = m.async_lock({.lease = java_watchdog}, asio::use_future).get();
+    std::future<answer> writes = start_java("writes", "tryLock", write, past_three, long_lease);
+    std::future<answer> reads = start_java("reads", "tryLock", read, past_three, long_lease);
+    EXPECT_TRUE(value_of(writes).starts_with("false"));
+    EXPECT_TRUE(value_of(reads).starts_with("false"));
+    EXPECT_TRUE(h.owns_lock());
+    EXPECT_GE(ours.stats().renewals, 3u) << "its lease was longer than the waits";
+    release(h);
+    EXPECT_TRUE(java_gets(read));
+    java("a", "unlock", read);
+    EXPECT_TRUE(java_gets(write));
+    java("a", "unlock", write);
+}
+
 TEST_F(redisson_read_write, each_side_sees_who_has_it) {
     hold h = acquired(m.writer());
     EXPECT_EQ(java("a", "isLocked", write), "true");
