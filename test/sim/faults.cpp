@@ -23,18 +23,17 @@ const char* words_of(fault refusal) noexcept {
                : "NOPERM this user has no permissions to run the 'evalsha' command";
 }
 
-/// Those that a client gets over at once, connected as it is.
-bool goes_on(fault f) noexcept {
-    return f == fault::persist || f == fault::unsubscribed || f == fault::deletion;
-}
-
 /// Those that don't happen here: users bring them about, or they are there all the time.
 bool by_others(fault f) noexcept {
     return f == fault::cancel || f == fault::drop || f == fault::force || f == fault::no_kill ||
-           f == fault::cut_off;
+           f == fault::cut_off || f == fault::resize;
 }
 
 }  // namespace
+
+bool goes_on(fault f) noexcept {
+    return f == fault::persist || f == fault::unsubscribed || f == fault::deletion;
+}
 
 fault_injector::fault_injector(simulation& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
@@ -140,6 +139,7 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
         case fault::force:
         case fault::no_kill:
         case fault::cut_off:
+        case fault::resize:
         case fault::count: return;
     }
 }

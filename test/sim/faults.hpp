@@ -14,6 +14,9 @@ namespace conch::sim {
 
 class simulation;
 
+/// Those that a client gets over at once, connected as it is.
+bool goes_on(fault f) noexcept;
+
 /// Has the faults of the scenario happen, one after the other, until the chaos is over; then heals
 /// them, but for those that nobody may suffer from: they go on until the work is over.
 class fault_injector {

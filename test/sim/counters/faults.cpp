@@ -8,22 +8,26 @@
 
 namespace conch::sim::counters {
 
-bool knows(fault f) noexcept {
+bool knows(fault f, deployment world) noexcept {
     using enum fault;
+    constexpr fault of_strangers[] = {resize};
+    const auto has = [f](const auto& kinds) {
+        return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
+    };
     constexpr fault kinds[] = {reset_before,  reset_after,  silent_cut, clog_up,      clog_down,
                                partition,     straggle,     stall,      restart,      restart_empty,
                                failover,      script_flush, lost_push,  read_only,    loading,
                                out_of_memory, pause,        crash,      server_clock, no_permission,
                                no_channel,    unsubscribed, no_kill,    migration,    role_swap,
                                cancel};
-    return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
+    return has(kinds) || (world != deployment::deadlocks && has(of_strangers));
 }
 
 fault_injector::fault_injector(stage& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
-        if (s.how().has(f) && f != fault::cancel && f != fault::no_kill &&
-            happens_in(f, s.how().run_as)) {
+        if (s.how().has(f) && f != fault::cancel && f != fault::no_kill && f != fault::force &&
+            f != fault::resize && happens_in(f, s.how().run_as)) {
             kinds_.push_back(f);
         }
     }

@@ -27,10 +27,11 @@ std::int64_t simulation::taken(std::size_t name) const {
 void simulation::judge_most() {
     for (std::size_t name = 0; !is_latch(name) && !may_lose(); ++name) {
         const std::int64_t all = left(name) + taken(name);
-        if (all > total_ || left(name) < 0) {
+        tally& t = tallies_[name];
+        if (all > t.total || !t.owed.explains(left(name))) {
             violate("conservation", std::to_string(left(name)) + " permits are left, and " +
                                         std::to_string(taken(name)) + " are taken, of " +
-                                        std::to_string(total_));
+                                        std::to_string(t.total));
         }
     }
     judge_latch();
@@ -38,29 +39,34 @@ void simulation::judge_most() {
 
 void simulation::judge_rest() {
     std::int64_t in_doubt = 0;
+    std::int64_t most = total_;
+    for (const tally& t : tallies_) {
+        most = std::max(most, t.peak);
+    }
     for (const auto& c : clients_) {
         const stats s = c->engine().counters();
-        in_doubt += static_cast<std::int64_t>(s.permits_in_doubt) * total_;
+        in_doubt += static_cast<std::int64_t>(s.permits_in_doubt) * most;
         const engine::inventory i = c->engine().belongings();
         if (!c->dead() && i.pending + i.permit_requests + i.counter_changes + i.counters != 0) {
             violate("rest", "things are kept for nobody");
         }
         if (!c->dead() && c->closing() && !c->drained()) {
-            in_doubt += total_;
+            in_doubt += most;
         }
     }
     for (std::size_t name = 0; name < specs_.size() && !may_lose() && !any_crashed(); ++name) {
         if (is_latch(name)) {
             const std::int64_t lost = left(name) - tickets_ - taken(name);
-            if (lost > unknown_[name] + in_doubt) {
+            if (lost > tallies_[name].unknown + in_doubt) {
                 violate("conservation", std::to_string(lost) + " were not counted down");
             }
             continue;
         }
         const bool set = server_.redis().exists(specs_[name]->name(), server_.wall_clock());
         const std::int64_t all = left(name) + taken(name);
-        if (set && all + unknown_[name] + in_doubt < total_) {
-            violate("conservation", std::to_string(total_ - all) + " permits are lost");
+        const tally& t = tallies_[name];
+        if (set && all + t.unknown + in_doubt < t.total) {
+            violate("conservation", std::to_string(t.total - all) + " permits are lost");
         }
     }
     for (const permit_call& c : calls_) {
@@ -110,8 +116,9 @@ void simulation::judge_outcome(const permit_call& c) {
              "all is well");
     }
     if (!c.ec && c.what == kind::look && !may_lose()) {
-        const std::int64_t most = is_latch(c.name) ? most_tickets() : total_;
-        need(c.result >= 0 && c.result <= most, "so many permits there are not");
+        const tally& t = tallies_[c.name];
+        const std::int64_t most = is_latch(c.name) ? most_tickets() : t.peak;
+        need(c.result >= -t.owed.deepest() && c.result <= most, "so many permits there are not");
     }
     if (!c.ec && c.what == kind::acquire && is_latch(c.name) && !may_lose()) {
         need(count_ <= 0 || set_at_ >= c.asked_at, "the latch was not open");

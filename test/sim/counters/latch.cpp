@@ -14,11 +14,8 @@ std::int64_t simulation::take_tickets(std::int64_t most) {
     return n;
 }
 
-void simulation::ran(std::int64_t, std::string_view, arguments keys, arguments, const reply&) {
+void simulation::note_latch() {
     const std::size_t name = specs_.size() - 1;
-    if (keys.front() != specs_[name]->name()) {
-        return;
-    }
     const std::int64_t before = std::exchange(count_, left(name));
     if (count_ > before) {
         if (before > 0 && !may_lose()) {

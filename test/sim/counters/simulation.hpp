@@ -2,6 +2,7 @@
 #ifndef CONCH_TEST_SIM_COUNTERS_SIMULATION_HPP
 #define CONCH_TEST_SIM_COUNTERS_SIMULATION_HPP
 
+#include "sim/counters/debt.hpp"
 #include "sim/counters/stage.hpp"
 #include "sim/counters/taker.hpp"
 
@@ -9,7 +10,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <string_view>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace conch::sim::counters {
@@ -18,14 +20,15 @@ namespace conch::sim::counters {
 /// any way, the faults of a scenario. What is checked:
 ///
 /// "conservation": the permits that are left and those that somebody has are never more than were
-/// set, and at rest no fewer. "order": within a client nobody is overtaken. "promptness": who could
-/// have its permits gets them. "bounds" and "rest": nothing is kept for nobody. "outcomes": each
-/// call ends once, and for a reason.
+/// set, and at rest no fewer; and fewer than none are left only since an operator took some away.
+/// "setting": who is the first to set their number alone sets it. "order": within a client nobody
+/// is overtaken. "promptness": who could have its permits gets them. "bounds" and "rest": nothing
+/// is kept for nobody. "outcomes": each call ends once, and for a reason.
 ///
 /// Beside them a latch, which opens when all tickets that it was set to are counted down: each
 /// counts once ("conservation"), it is set only when it is open ("opening"), nobody goes on before
 /// it opens ("outcomes"), and nobody waits on when it has opened ("promptness").
-class simulation final : public stage, private field_witness {
+class simulation final : public stage {
 public:
     explicit simulation(std::uint64_t seed, bool print = false);
     ~simulation();
@@ -39,20 +42,29 @@ public:
     std::int64_t take_tickets(std::int64_t most);
     /// The latch is set to so many at most.
     std::int64_t most_tickets() const noexcept { return 3 * total_; }
+    /// Somebody has so many now that nobody had before.
+    void add_to_total(std::size_t name, std::int64_t permits);
     permit_call& begin(taker& by, permit_call::kind what, std::int64_t permits);
 
 private:
     void ended(std::uint64_t client, call& c) override;
     void turned(std::uint64_t client) override;
-    void saw(std::int64_t, std::string_view, sight) override {}
-    void ran(std::int64_t, std::string_view, arguments keys, arguments, const reply&) override;
-    void acknowledged(std::int64_t, std::int64_t) override {}
-    void refused(std::int64_t, arguments) override {}
     std::unique_ptr<actor> make_actor(std::uint64_t client, std::uint64_t seed) override;
     void judge_meanwhile() override { judge_most(); }
     void judge_promptness() override;
     void judge_rest() override;
 
+    struct tally {
+        std::int64_t total = 0;    ///< so many there are to be
+        std::int64_t peak = 0;     ///< the most that there ever were to be
+        std::int64_t unknown = 0;  ///< that may be lost
+        bool set = false;
+        debt owed{};
+    };
+
+    void ran(const script_run& r);
+    void note_change(std::size_t name, const script_run& r);
+    void note_latch();
     std::int64_t left(std::size_t name);
     std::int64_t taken(std::size_t name) const;
     void judge_most();
@@ -65,7 +77,8 @@ private:
     std::int64_t tickets_ = 0;  // of these, nobody has them yet
     instant opened_at_ = 0;
     instant set_at_ = -1;                  // until then it was open, since it opened
-    std::vector<std::int64_t> unknown_{};  // permits that may be lost, by name
+    std::vector<tally> tallies_{};         // by name
+    std::set<std::string> requests_{};     // that changed a semaphore
     std::vector<taker*> takers_{};
     std::deque<permit_call> calls_{};
 };

@@ -46,8 +46,8 @@ public:
     void replace_client(std::uint64_t client, bool heard, effect* e);
 
 protected:
-    /// `narrow`: what else the scenario is to be like.
-    stage(std::uint64_t seed, bool print, void (*narrow)(scenario&, dice&));
+    /// `what`: what they ask for. `narrow`: what else the scenario is to be like.
+    stage(std::uint64_t seed, bool print, deployment what, void (*narrow)(scenario&, dice&));
     /// The calls that the engines know are those of who derives from this: it ends the clients.
     ~stage();
 
@@ -62,8 +62,8 @@ protected:
     bool may_lose() const noexcept { return how_.may_forget(); }
     /// Of a client's process.
     bool any_crashed() const noexcept;
-    /// Who waits so could have what it wants, since too long a time.
-    bool waits_in_vain(const want& c, bool could_have_it);
+    /// Who waits so could have what it wants, since too long a time: that, and what is prompt.
+    bool waits_in_vain(const want& c, bool could_have_it, instant patience = 0);
 
     const scenario how_;
     server_node server_;

@@ -11,7 +11,16 @@ namespace conch::sim::counters {
 class simulation;
 
 struct permit_call : want {
-    enum class kind : std::uint8_t { try_set, acquire, try_acquire, release, drain, look };
+    enum class kind : std::uint8_t {
+        try_set,
+        acquire,
+        try_acquire,
+        release,
+        drain,
+        look,
+        set,       ///< how many are left, as an operator does
+        take_away  ///< from those
+    };
 
     kind what{};
 };
@@ -36,6 +45,7 @@ private:
     void choose() override;
     void send(want& c) override;
     void choose_at_latch();
+    void resize();
     void ask(permit_call::kind what, std::int64_t permits);
 
     simulation& all_;

@@ -35,9 +35,9 @@ void simulation::judge_limit() {
         for (const tenant* const t : tenants_) {
             all += t->name() == name && believes(*t) ? t->permits() : 0;
         }
-        if (all > total_) {
+        if (all > books_[name].limit()) {
             violate("limit", "tenants believe that they have " + std::to_string(all) + " of " +
-                                 std::to_string(total_) + " permits");
+                                 std::to_string(books_[name].limit()) + " permits");
         }
     }
 }
@@ -47,10 +47,16 @@ void simulation::judge_conservation() {
     for (std::size_t name = 0; name < specs_.size() && !may_lose(); ++name) {
         const account a = look(name);
         const bool divided = how_.has(fault::migration) && world_.now() < settled_at_;
-        if (a.set && !divided && a.left + a.over + a.out != total_) {
+        if (!a.set || divided) {
+            continue;
+        }
+        if (a.left + a.over + a.out != books_[name].total()) {
             violate("conservation", std::to_string(a.left) + " are left and " +
                                         std::to_string(a.over + a.out) + " are out of " +
-                                        std::to_string(total_));
+                                        std::to_string(books_[name].total()));
+        }
+        if (!books_[name].owed().explains(a.left)) {
+            violate("conservation", std::to_string(a.left) + " are left");
         }
     }
 }
@@ -93,7 +99,8 @@ void simulation::judge_order(const permit_call& c) {
     for (const tenant* const t : tenants_) {
         if (t->client() == c.client && t != c.by && t->asks_now()) {
             const permit_call& other = *t->asks_now();
-            if (other.what == kind::acquire && other.permits <= total_ && other.name == c.name &&
+            if (other.what == kind::acquire &&
+                other.permits <= books_[c.name].range(c.asked_at).first && other.name == c.name &&
                 other.place < c.place && !other.given_up &&
                 (other.completions == 0 || (other.ended_at > c.ended_at && !other.ec))) {
                 violate("order", "a waiter of its own client is overtaken");
@@ -109,10 +116,11 @@ void simulation::judge_outcome(const permit_call& c) {
             violate("outcomes", std::string{why} + ": " + c.ec.message());
         }
     };
+    const auto [least, most] = books_[c.name].range(c.asked_at);
     const duration waited = node.local(c.ended_at) - node.local(c.asked_at);
     if (c.view) {
         need(!c.was_expired, "it has no lease any more");
-        need(c.permits <= total_, "so many there are not");
+        need(c.permits <= most || may_lose(), "so many there are not");
     }
     if (c.ec == boost::system::errc::operation_canceled) {
         need(c.given_up, "it was not given up");
@@ -122,7 +130,7 @@ void simulation::judge_outcome(const permit_call& c) {
         need(c.what == kind::acquire && c.wait != forever, "it has no end of its wait");
         need(waited >= c.wait, "it gives up too soon");
     } else if (c.ec == errc::invalid_permits) {
-        need(c.permits > total_ || may_lose(), "there are so many");
+        need(c.permits > least || may_lose(), "there are so many");
     } else if (c.what == kind::unlock || c.what == kind::extend) {
         return;  // of a hold that may be lost
     } else if (c.ec && c.asked_at >= settled_at_ && !how_.is_slow()) {
@@ -131,7 +139,8 @@ void simulation::judge_outcome(const permit_call& c) {
              "all is well");
     }
     if (!c.ec && c.what == kind::look && !may_lose()) {
-        need(c.result >= 0 && c.result <= total_, "so many permits there are not");
+        need(c.result >= -books_[c.name].owed().deepest() && c.result <= most,
+             "so many permits there are not");
     }
 }
 
@@ -148,9 +157,12 @@ void simulation::judge_promptness() {
                    o->name == c->name && o->completions == 0 && o->place < c->place;
         });
         const account a = look(c->name);
-        // Of more than there are it is to be told.
-        const bool can_end = c->permits > total_ ? a.set : a.left + a.over >= c->permits;
-        if (waits_in_vain(*c, first && can_end)) {
+        // Of more than there are it is to be told; if it was to have them, when it asks again.
+        const bool too_many = a.left + a.over + a.out < c->permits;
+        const bool asks_later = too_many && books_[c->name].changed_since(c->asked_at);
+        const duration poll = asks_later ? how_.settings.max_poll_interval : duration{};
+        if (waits_in_vain(*c, first && a.set && (too_many || a.left + a.over >= c->permits),
+                          poll.count())) {
             violate("promptness", "permits are left and wanted, or never will be");
         }
     }

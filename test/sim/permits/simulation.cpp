@@ -16,11 +16,14 @@ void narrow(scenario& s, dice&) {
 
 }  // namespace
 
-simulation::simulation(std::uint64_t seed, bool print) : stage{seed, print, &narrow} {
+simulation::simulation(std::uint64_t seed, bool print)
+    : stage{seed, print, deployment::permits, &narrow} {
     make_semaphores(impl::count_spec::kind::permits);
     if (world_.chance.once_in(2)) {
         step_ = 100 * millis;
     }
+    books_.resize(specs_.size());
+    server_.watch([this](const script_run& r) { ran(r); });
     set_up();
 }
 

@@ -4,12 +4,17 @@
 
 #include "protocol/spec.hpp"
 #include "sim/counters/stage.hpp"
+#include "sim/permits/book.hpp"
 #include "sim/permits/tenant.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::sim::permits {
@@ -17,8 +22,10 @@ namespace conch::sim::permits {
 /// One run: clients whose tenants take permits of semaphores for a lease, a server that is run in
 /// any way, the faults of a scenario. What is checked:
 ///
-/// "limit": those who may believe that they have permits never have more than there are.
-/// "conservation": at the server, what is left and what is out is always as many as were set.
+/// "limit": those who may believe that they have permits never have more than there are; where an
+/// operator lowered the number, no more than were out then and still are. "conservation": at the
+/// server, what is left and what is out is always as many as were set, and fewer than none are left
+/// only since it was lowered. "setting": who is the first to set their number alone sets it.
 /// "return": at rest no permit is out whose lease still runs; who gave some back has none there.
 /// "loss": a hold is told lost in the first turn at its end, and none for nothing.
 /// "order": within a client nobody is overtaken. "promptness": who could have its permits gets
@@ -52,6 +59,9 @@ private:
     };
 
     account look(std::size_t name);
+    std::optional<std::size_t> name_of_key(std::string_view key) const noexcept;
+    void ran(const script_run& r);
+    void note_change(std::size_t name, const script_run& r);
     bool believes(const tenant& t) const;
     void judge_limit();
     void judge_conservation();
@@ -59,6 +69,8 @@ private:
     void judge_outcome(const permit_call& c);
     void judge_losses(std::uint64_t client);
 
+    std::vector<book> books_{};         // by name
+    std::set<std::string> requests_{};  // that changed the number of permits
     std::vector<tenant*> tenants_{};
     std::deque<permit_call> calls_{};
 };

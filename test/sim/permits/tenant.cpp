@@ -29,6 +29,10 @@ void tenant::begin() {
     name_ = chance_.below(all_.names());
     const std::int64_t most = all_.total();
     const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
+    if (all_.how().has(fault::resize) && chance_.once_in(6)) {
+        resize();
+        return;
+    }
     switch (chance_.below(10)) {
         case 0: ask(what::try_set, most); return;
         case 1: ask(what::look, 0); return;
@@ -36,6 +40,17 @@ void tenant::begin() {
         case 3:
         case 4: ask(what::try_acquire, some); return;
         default: ask(what::acquire, some); return;
+    }
+}
+
+// To what it was at first most often, so that there are some.
+void tenant::resize() {
+    all_.attempt(fault::resize).felt();
+    const std::int64_t most = all_.total();
+    if (chance_.once_in(2)) {
+        ask(what::set, chance_.once_in(3) ? chance_.between(0, most + 2) : most);
+    } else {
+        ask(what::add, chance_.once_in(2) ? -chance_.between(1, most) : chance_.between(1, most));
     }
 }
 
@@ -92,15 +107,14 @@ void tenant::ask(permit_call::kind kind, std::int64_t permits) {
 void tenant::send(counters::want& w) {
     permit_call& c = static_cast<permit_call&>(w);
     engine::lock_engine& engine = node().engine();
+    const impl::count_spec_ptr& counter = all_.count_spec(name_);
     const lock::caller me{static_cast<call*>(&c), &c.running};
     using change = lock::counter_change::kind;
     switch (c.what) {
-        case what::try_set:
-            engine.change_permits(all_.count_spec(name_), change::try_set, c.permits, me);
-            return;
-        case what::look:
-            engine.change_permits(all_.count_spec(name_), change::look, 0, me, &c.result);
-            return;
+        case what::try_set: engine.change_permits(counter, change::try_set, c.permits, me); return;
+        case what::set: engine.change_permits(counter, change::set, c.permits, me); return;
+        case what::add: engine.change_permits(counter, change::add, c.permits, me); return;
+        case what::look: engine.change_permits(counter, change::look, 0, me, &c.result); return;
         case what::acquire:
         case what::try_acquire:
             engine.acquire(all_.spec(name_, c.permits), c.options, c.what == what::try_acquire, me);

@@ -15,7 +15,16 @@ namespace conch::sim::permits {
 class simulation;
 
 struct permit_call : counters::want {
-    enum class kind : std::uint8_t { try_set, acquire, try_acquire, extend, unlock, look };
+    enum class kind : std::uint8_t {
+        try_set,
+        acquire,
+        try_acquire,
+        extend,
+        unlock,
+        look,
+        set,  ///< how many there are in all, as an operator does
+        add,  ///< to that
+    };
 
     kind what{};
     lock_options options{};
@@ -42,6 +51,7 @@ private:
     void choose() override;
     void send(counters::want& c) override;
     void begin();
+    void resize();
     void use();
     void give_back();
     void ask(permit_call::kind what, std::int64_t permits);
