@@ -223,7 +223,8 @@ public:
     /// The first field of a hash, or a text that names an owner; null if there is nothing, or
     /// something else. Until the next call.
     const std::string* holder(std::string_view key, std::int64_t now_us);
-    /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
+    /// Of a hash, or the members of a sorted set, or the one owner that a text names; none if there
+    /// is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     /// Those of a sorted set.
     std::vector<double> scores(std::string_view key, std::int64_t now_us);

@@ -49,4 +49,28 @@ void simulation::note_change(std::size_t name, const script_run& r) {
     }
 }
 
+// DEL, of the first that is there.
+bool simulation::by_stranger(fault) {
+    const std::size_t first = world_.chance.below(specs_.size());
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+        const std::size_t name = (first + i) % specs_.size();
+        const std::int64_t before = left(name);
+        if (!server_.redis().exists(specs_[name]->name(), server_.wall_clock())) {
+            continue;
+        }
+        server_.redis().remove(specs_[name]->name(), server_.wall_clock());
+        if (is_latch(name)) {
+            count_ = 0;
+            opened_at_ = world_.now();
+            told_ = false;
+            reissue_tickets();
+        } else {
+            add_to_total(name, -before);
+            tallies_[name].set = false;
+        }
+        return true;
+    }
+    return false;
+}
+
 }  // namespace conch::sim::counters

@@ -10,7 +10,7 @@ namespace conch::sim::counters {
 
 bool knows(fault f, deployment world) noexcept {
     using enum fault;
-    constexpr fault of_strangers[] = {resize};
+    constexpr fault of_strangers[] = {resize, deletion};
     const auto has = [f](const auto& kinds) {
         return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
     };
@@ -36,13 +36,14 @@ fault_injector::fault_injector(stage& s) : all_{s} {
 void fault_injector::start() {
     if (!kinds_.empty()) {
         world& w = all_.the_world();
-        w.plan<&fault_injector::next>(w.now() + w.chance.spread(millis, all_.how().fault_pause),
-                                      this);
+        const instant mending = over_ ? all_.how().promptness() : 0;
+        w.plan<&fault_injector::next>(
+            w.now() + mending + w.chance.spread(millis, all_.how().fault_pause), this);
     }
 }
 
 void fault_injector::next(std::uint64_t, std::uint64_t) {
-    if (!over_) {
+    if (!kinds_.empty() && !all_.stopped()) {
         happen(kinds_[all_.the_world().chance.below(kinds_.size())]);
         start();
     }
@@ -83,6 +84,7 @@ void fault_injector::happen(fault f) {
             feel(all_.server().end_subscriptions(channel) ? &e : nullptr);
             return;
         }
+        case fault::deletion: feel(all_.by_stranger(f) ? &e : nullptr); return;
         case fault::stall:
         case fault::restart:
         case fault::restart_empty:
@@ -161,6 +163,7 @@ void fault_injector::on_link(fault f, std::uint64_t client, effect* e) {
 
 void fault_injector::heal() {
     over_ = true;
+    std::erase_if(kinds_, [&](fault f) { return !all_.goes_on(f); });
     all_.the_world().note("heal");
     all_.server().heal();
     all_.server().redis().refuse({});

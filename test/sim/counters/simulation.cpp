@@ -27,6 +27,7 @@ permit_call& simulation::begin(taker& by, permit_call::kind what, std::int64_t p
     permit_call& c = calls_.emplace_back();
     stage::begin(c, calls_.size() - 1, by, permits);
     c.what = what;
+    c.round = round_;
     return c;
 }
 

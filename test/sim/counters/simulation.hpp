@@ -19,6 +19,9 @@ namespace conch::sim::counters {
 /// One run: clients whose users take and release the permits of semaphores, a server that is run in
 /// any way, the faults of a scenario. What is checked:
 ///
+/// A stranger may delete any of them. The permits that were left are gone then, and those that are
+/// out are not; who waits at a latch finds it open when it asks again.
+///
 /// "conservation": the permits that are left and those that somebody has are never more than were
 /// set, and at rest no fewer; and fewer than none are left only since an operator took some away.
 /// "setting": who is the first to set their number alone sets it. "order": within a client nobody
@@ -44,6 +47,8 @@ public:
     std::int64_t most_tickets() const noexcept { return 3 * total_; }
     /// Somebody has so many now that nobody had before.
     void add_to_total(std::size_t name, std::int64_t permits);
+    /// Of its tickets: none counts any more where somebody put the latch to another count.
+    std::uint64_t round() const noexcept { return round_; }
     permit_call& begin(taker& by, permit_call::kind what, std::int64_t permits);
 
 private:
@@ -65,6 +70,8 @@ private:
     void ran(const script_run& r);
     void note_change(std::size_t name, const script_run& r);
     void note_latch();
+    bool by_stranger(fault f) override;
+    void reissue_tickets();
     std::int64_t left(std::size_t name);
     std::int64_t taken(std::size_t name) const;
     void judge_most();
@@ -75,7 +82,11 @@ private:
 
     std::int64_t count_ = 0;    // of the latch, after the last script
     std::int64_t tickets_ = 0;  // of these, nobody has them yet
+    std::uint64_t round_ = 0;
+    std::int64_t strays_ = 0;  // tickets of earlier rounds that may be counted down yet
+    instant strays_until_ = -1;
     instant opened_at_ = 0;
+    bool told_ = false;                    // so was who listened
     instant set_at_ = -1;                  // until then it was open, since it opened
     std::vector<tally> tallies_{};         // by name
     std::set<std::string> requests_{};     // that changed a semaphore

@@ -6,6 +6,7 @@
 #include "sim/client_node.hpp"
 #include "sim/counters/actor.hpp"
 #include "sim/course.hpp"
+#include "sim/faults.hpp"
 #include "sim/network.hpp"
 #include "sim/scenario.hpp"
 #include "sim/server_node.hpp"
@@ -42,6 +43,11 @@ public:
     std::int64_t total() const noexcept { return total_; }
     /// When an actor acts that would do so then: in some runs many act at the same time.
     instant rounded(instant at) const noexcept { return at + step_ - at % step_; }
+    bool stopped() const noexcept { return stopped_; }
+    /// A stranger does this to something; false if there is nothing.
+    virtual bool by_stranger(fault) { return false; }
+    /// It does so also when all other faults are over.
+    virtual bool goes_on(fault f) const noexcept { return sim::goes_on(f); }
     /// What a process that ends has asked for may have been done.
     void replace_client(std::uint64_t client, bool heard, effect* e);
 

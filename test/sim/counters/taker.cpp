@@ -67,6 +67,12 @@ void taker::choose_at_latch() {
     }
 }
 
+bool taker::counts_yet(const permit_call& c) const noexcept {
+    return !all_.is_latch(c.name) || c.round == all_.round();
+}
+
+void taker::void_tickets() noexcept { has_ = all_.is_latch(name_) ? 0 : has_; }
+
 void taker::ask(permit_call::kind what, std::int64_t permits) {
     permit_call& c = all_.begin(*this, what, permits);
     asked_ = &c;
@@ -110,7 +116,8 @@ void taker::ended(permit_call& c) {
         has_ += c.permits;
     } else if (c.what == kind::drain && !c.ec) {
         has_ += std::max<std::int64_t>(c.result, 0);
-    } else if (c.what == kind::release && c.ec && !goes_on && c.ec != errc::outcome_unknown) {
+    } else if (c.what == kind::release && c.ec && !goes_on && counts_yet(c) &&
+               c.ec != errc::outcome_unknown) {
         has_ += c.permits;
     }
     if (c.what == kind::release && all_.is_latch(c.name) && chance_.once_in(2)) {

@@ -23,6 +23,7 @@ struct permit_call : want {
     };
 
     kind what{};
+    std::uint64_t round = 0;  ///< of a latch's tickets
 };
 
 /// Someone who takes permits of a semaphore and releases them, again and again, and gives up now
@@ -37,6 +38,8 @@ public:
     /// Null if it waits for nothing.
     const permit_call* asks_now() const noexcept { return static_cast<permit_call*>(asked_); }
 
+    /// The tickets that it has count no more.
+    void void_tickets() noexcept;
     /// The handler of its call.
     void ended(permit_call& c);
 
@@ -46,6 +49,8 @@ private:
     void send(want& c) override;
     void choose_at_latch();
     void resize();
+    /// What it asked to release is its own, if that is not done.
+    bool counts_yet(const permit_call& c) const noexcept;
     void ask(permit_call::kind what, std::int64_t permits);
 
     simulation& all_;

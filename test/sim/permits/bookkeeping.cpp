@@ -2,10 +2,27 @@
 // What is done to the number of permits, by whom it may be.
 #include "sim/permits/simulation.hpp"
 
+#include "protocol/permits.hpp"
+
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace conch::sim::permits {
+namespace {
+
+/// Whose id this begins with: of the client's id the last digit of the first eight, as here no
+/// other differs; and the number of the acquisition.
+std::pair<std::uint64_t, std::uint64_t> owner_in(std::string_view id) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(id[i]); };
+    std::uint64_t number = 0;
+    for (std::size_t i = 8; i < 14; ++i) {
+        number = number << 8 | byte(i);
+    }
+    return {byte(3) & 0xfu, number};
+}
+
+}  // namespace
 
 std::optional<std::size_t> simulation::name_of_key(std::string_view key) const noexcept {
     for (std::size_t name = 0; name < specs_.size(); ++name) {
@@ -20,6 +37,53 @@ void simulation::ran(const script_run& r) {
     const auto name = name_of_key(r.keys.front());
     if (name && r.script == "semaphore_change") {
         note_change(*name, r);
+    }
+    if (name && r.script == "permits_acquire" && r.answer.what == reply::kind::bulk) {
+        taken_.erase(owner_in(r.args[0]));  // or they are there again
+    }
+}
+
+// DEL of the number of permits, of those that are out, or of both. A number that does not come back
+// is one that somebody else sets.
+bool simulation::by_stranger(fault) {
+    const std::size_t name = world_.chance.below(specs_.size());
+    const account a = look(name);
+    const bool number = !how_.has(fault::resize) || !world_.chance.once_in(3);
+    if (!a.set) {
+        return false;
+    }
+    if (number) {
+        server_.redis().remove(specs_[name]->name(), server_.wall_clock());
+        books_[name].forget();
+    }
+    if (!number || world_.chance.once_in(2)) {
+        const std::string out = protocol::permits_out_key(specs_[name]->name());
+        for (const std::string& id : server_.redis().fields(out, server_.wall_clock())) {
+            taken_.emplace(owner_in(id), world_.now());
+        }
+        server_.redis().remove(out, server_.wall_clock());
+        if (!number) {
+            books_[name].change(world_.now(), books_[name].total() - a.over - a.out, a.left);
+        }
+    }
+    return true;
+}
+
+bool simulation::excused(const held& h) const { return taken_.contains({h.client, h.number}); }
+
+// Who renews finds out in less than half of its lease, as no renewal is refused or lost.
+void simulation::judge_taken() {
+    for (const tenant* const t : tenants_) {
+        const held* const h = t->has();
+        const auto taken = h ? taken_.find({h->client, h->number}) : taken_.end();
+        if (taken == taken_.end() || t->dead() || h->renewed_lease == duration{} ||
+            h->view->lost.load() != 0 || how_.is_slow() || !clients_[h->client]->running()) {
+            continue;
+        }
+        const instant known = std::max({taken->second, h->granted_at, settled_at_});
+        if (world_.now() > known + h->renewed_lease.count() / 2 + how_.promptness()) {
+            violate("loss", "permits were taken away, and who had them was not told");
+        }
     }
 }
 

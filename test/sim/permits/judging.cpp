@@ -26,7 +26,8 @@ simulation::account simulation::look(std::size_t name) {
 }
 
 bool simulation::believes(const tenant& t) const {
-    return !t.dead() && t.has() && t.has()->owns_lock(clients_[t.client()]->local_now());
+    return !t.dead() && t.has() && !excused(*t.has()) &&
+           t.has()->owns_lock(clients_[t.client()]->local_now());
 }
 
 void simulation::judge_limit() {
@@ -139,12 +140,14 @@ void simulation::judge_outcome(const permit_call& c) {
              "all is well");
     }
     if (!c.ec && c.what == kind::look && !may_lose()) {
-        need(c.result >= -books_[c.name].owed().deepest() && c.result <= most,
+        need(c.result >= -books_[c.name].owed().deepest() &&
+                 c.result <= std::max<std::int64_t>(most, 0),
              "so many permits there are not");
     }
 }
 
 void simulation::judge_promptness() {
+    judge_taken();
     for (const tenant* const t : tenants_) {
         const permit_call* const c = t->asks_now();
         if (!c || t->dead() || c->what != kind::acquire || c->completions != 0 ||
@@ -183,7 +186,7 @@ void simulation::judge_losses(std::uint64_t client) {
         const bool calm = h->granted_at >= settled_at_ && h->renewed_lease > duration{} &&
                           !stopped_ && !how_.is_slow() && !may_lose() &&
                           how_.net.worst_latency() * 8 < h->renewed_lease.count();
-        if (why != 0 && calm) {
+        if (why != 0 && calm && !excused(*h)) {
             violate("loss", "a hold is lost for nothing: " +
                                 make_error_code(static_cast<errc>(why)).message());
         }

@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::sim::permits {
@@ -25,11 +27,13 @@ namespace conch::sim::permits {
 /// "limit": those who may believe that they have permits never have more than there are; where an
 /// operator lowered the number, no more than were out then and still are. "conservation": at the
 /// server, what is left and what is out is always as many as were set, and fewer than none are left
-/// only since it was lowered. "setting": who is the first to set their number alone sets it.
-/// "return": at rest no permit is out whose lease still runs; who gave some back has none there.
-/// "loss": a hold is told lost in the first turn at its end, and none for nothing.
-/// "order": within a client nobody is overtaken. "promptness": who could have its permits gets
-/// them. "rest": nothing is kept for nobody. "outcomes": each call ends once, and for a reason.
+/// only since it was lowered. A stranger may delete what is left, what is out, or both: then this
+/// is so of those whose permits are not deleted; the others are told by their next renewal.
+/// "setting": who is the first to set their number alone sets it. "return": at rest no permit is
+/// out whose lease still runs; who gave some back has none there. "loss": a hold is told lost in
+/// the first turn at its end, and none for nothing. "order": within a client nobody is overtaken.
+/// "promptness": who could have its permits gets them. "rest": nothing is kept for nobody.
+/// "outcomes": each call ends once, and for a reason.
 class simulation final : public counters::stage {
 public:
     explicit simulation(std::uint64_t seed, bool print = false);
@@ -62,6 +66,10 @@ private:
     std::optional<std::size_t> name_of_key(std::string_view key) const noexcept;
     void ran(const script_run& r);
     void note_change(std::size_t name, const script_run& r);
+    bool by_stranger(fault f) override;
+    /// Its permits were taken away: until it is told, others may have them, too.
+    bool excused(const held& h) const;
+    void judge_taken();
     bool believes(const tenant& t) const;
     void judge_limit();
     void judge_conservation();
@@ -71,6 +79,8 @@ private:
 
     std::vector<book> books_{};         // by name
     std::set<std::string> requests_{};  // that changed the number of permits
+    /// Client and number of acquisitions whose permits were taken away, and when.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, instant> taken_{};
     std::vector<tenant*> tenants_{};
     std::deque<permit_call> calls_{};
 };

@@ -236,6 +236,10 @@ std::vector<std::string> fake_redis::fields_in(const entry* e) {
         }
     } else if (const std::string* token = token_in(e)) {
         all.push_back(*token);
+    } else if (const auto* set = e ? std::get_if<zset_value>(&e->value) : nullptr) {
+        for (const auto& [score, member] : *set) {
+            all.push_back(member);
+        }
     }
     return all;
 }
