@@ -10,7 +10,7 @@ namespace conch::sim::counters {
 
 bool knows(fault f, deployment world) noexcept {
     using enum fault;
-    constexpr fault of_strangers[] = {resize, deletion};
+    constexpr fault of_strangers[] = {resize, deletion, force};
     const auto has = [f](const auto& kinds) {
         return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
     };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace conch::sim::counters {
 namespace {
@@ -32,6 +33,9 @@ scenario scenario_of(dice& chance, std::uint64_t seed, deployment what,
     s.faults[static_cast<std::size_t>(fault::cancel)] = !chance.once_in(4);
     if (what != deployment::deadlocks) {
         s.faults[static_cast<std::size_t>(fault::resize)] = chance.once_in(4);
+        // Of what has owners alone.
+        s.faults[static_cast<std::size_t>(fault::force)] =
+            what == deployment::permits && chance.once_in(5);
     }
     s.settings.max_pending = 100'000;
     s.think = std::max(s.think, 20 * millis);
@@ -127,7 +131,10 @@ bool stage::waits_in_vain(const want& c, bool could_have_it, instant patience) {
         could_have_since_.erase(c.place);
         return false;
     }
-    const instant since = could_have_since_.emplace(c.place, world_.now()).first->second;
+    auto& [since, for_so_long] = could_have_since_[c.place];
+    if (std::exchange(for_so_long, patience) != patience || since == 0) {
+        since = world_.now();  // it could have something else
+    }
     if (world_.now() - since <= how_.promptness() + patience) {
         return false;
     }

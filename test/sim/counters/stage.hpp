@@ -100,7 +100,11 @@ private:
     bool busy() const noexcept;
 
     std::vector<std::unique_ptr<actor>> actors_{};
-    std::map<std::uint64_t, instant> could_have_since_{};  // by place of the call
+    struct chance_to_go_on {
+        instant since = 0;
+        instant patience = 0;
+    };
+    std::map<std::uint64_t, chance_to_go_on> could_have_since_{};  // by place of the call
     std::unique_ptr<fault_injector> faults_;
     bool closing_ = false;  // clients are shut down in the end, while they are asked for something
 };

@@ -38,6 +38,11 @@ void simulation::ran(const script_run& r) {
     if (name && r.script == "semaphore_change") {
         note_change(*name, r);
     }
+    if (name && r.script == "permits_release" && r.args[2].empty() && r.answer.integer >= 0) {
+        for (const std::string_view id : r.args.subspan(3)) {  // by force
+            taken_.emplace(owner_in(id), world_.now());
+        }
+    }
     if (name && r.script == "permits_acquire" && r.answer.what == reply::kind::bulk) {
         taken_.erase(owner_in(r.args[0]));  // or they are there again
     }

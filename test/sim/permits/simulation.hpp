@@ -27,8 +27,9 @@ namespace conch::sim::permits {
 /// "limit": those who may believe that they have permits never have more than there are; where an
 /// operator lowered the number, no more than were out then and still are. "conservation": at the
 /// server, what is left and what is out is always as many as were set, and fewer than none are left
-/// only since it was lowered. A stranger may delete what is left, what is out, or both: then this
-/// is so of those whose permits are not deleted; the others are told by their next renewal.
+/// only since it was lowered. A stranger may delete what is left, what is out, or both, and an
+/// operator may take back all that are out: then this is so of the others; who had those is told by
+/// its next renewal.
 /// "setting": who is the first to set their number alone sets it. "return": at rest no permit is
 /// out whose lease still runs; who gave some back has none there. "loss": a hold is told lost in
 /// the first turn at its end, and none for nothing. "order": within a client nobody is overtaken.

@@ -33,6 +33,10 @@ void tenant::begin() {
         resize();
         return;
     }
+    if (all_.how().has(fault::force) && chance_.once_in(10)) {
+        ask(what::force, 1);
+        return;
+    }
     switch (chance_.below(10)) {
         case 0: ask(what::try_set, most); return;
         case 1: ask(what::look, 0); return;
@@ -56,7 +60,9 @@ void tenant::resize() {
 
 void tenant::use() {
     const bool lost = !has_->owns_lock(node().local_now());
-    if (!stopped_ && !lost && chance_.once_in(4)) {
+    // Where permits are taken away it has them for long enough to be told.
+    const bool lingers = all_.how().has(fault::deletion) || all_.how().has(fault::force);
+    if (!stopped_ && !lost && chance_.once_in(4) != lingers) {
         plan_soon();
         return;
     }
@@ -101,6 +107,12 @@ void tenant::ask(permit_call::kind kind, std::int64_t permits) {
         c.options = choose_options(kind == what::acquire);
         c.wait = kind == what::acquire ? c.options.wait.value_or(forever) : duration{};
     }
+    if (kind == what::extend && has_->renewed_lease > duration{}) {  // and renewed less often
+        has_->renewed_lease = std::max<duration>(has_->renewed_lease, *c.options.lease);
+    }
+    if (kind == what::force) {
+        c.effect_of_force = &all_.attempt(fault::force);
+    }
     put(c, static_cast<std::uint64_t>(kind));
 }
 
@@ -114,6 +126,7 @@ void tenant::send(counters::want& w) {
         case what::try_set: engine.change_permits(counter, change::try_set, c.permits, me); return;
         case what::set: engine.change_permits(counter, change::set, c.permits, me); return;
         case what::add: engine.change_permits(counter, change::add, c.permits, me); return;
+        case what::force: engine.force_unlock(all_.spec(name_, c.permits), me); return;
         case what::look: engine.change_permits(counter, change::look, 0, me, &c.result); return;
         case what::acquire:
         case what::try_acquire:
@@ -131,6 +144,9 @@ void tenant::send(counters::want& w) {
 
 void tenant::ended(permit_call& c) {
     asked_ = nullptr;
+    if (c.what == what::force && c.said == impl::remark::done) {
+        feel(c.effect_of_force);
+    }
     if (c.view) {
         has_ = held{.client = client_, .name = name_, .view = c.view, .granted_at = c.ended_at};
         has_->number = c.number;

@@ -22,12 +22,14 @@ struct permit_call : counters::want {
         extend,
         unlock,
         look,
-        set,  ///< how many there are in all, as an operator does
-        add,  ///< to that
+        set,   ///< how many there are in all, as an operator does
+        add,   ///< to that
+        force  ///< takes back all that are out, as an operator does
     };
 
     kind what{};
     lock_options options{};
+    effect* effect_of_force = nullptr;
 };
 
 /// Someone who takes permits of a semaphore for as long as a lease, keeps them for a while and

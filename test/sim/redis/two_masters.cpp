@@ -66,6 +66,12 @@ std::vector<fake_redis::placed_field> fake_redis::holders_at(fleet::process p, s
     set_now(now_us);
     const entry* e = data_.of(p).find(key);
     std::vector<placed_field> all;
+    if (const auto* set = e ? std::get_if<zset_value>(&e->value) : nullptr) {  // permits
+        for (const auto& [score, member] : *set) {
+            all.push_back({member, static_cast<std::int64_t>(score)});
+        }
+        return all;
+    }
     for (std::string& field : fields_in(e)) {
         // The hash of a read-write lock lives as long as the last of its readers.
         const bool reads = is_read_write(e) && !field.ends_with(":write");
