@@ -2,6 +2,7 @@
 #include "sim/counters/faults.hpp"
 
 #include "sim/counters/stage.hpp"
+#include "sim/parting.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -10,7 +11,7 @@ namespace conch::sim::counters {
 
 bool knows(fault f, deployment world) noexcept {
     using enum fault;
-    constexpr fault of_strangers[] = {resize, deletion, force};
+    constexpr fault of_strangers[] = {resize, deletion};
     const auto has = [f](const auto& kinds) {
         return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
     };
@@ -20,6 +21,9 @@ bool knows(fault f, deployment world) noexcept {
                                out_of_memory, pause,        crash,      server_clock, no_permission,
                                no_channel,    unsubscribed, no_kill,    migration,    role_swap,
                                cancel};
+    if (f == force || f == split_brain) {  // permits have owners; where two masters are is known
+        return world == (f == force ? deployment::permits : deployment::counters);
+    }
     return has(kinds) || (world != deployment::deadlocks && has(of_strangers));
 }
 
@@ -90,6 +94,7 @@ void fault_injector::happen(fault f) {
         case fault::restart_empty:
         case fault::failover:
         case fault::migration:
+        case fault::split_brain:
         case fault::role_swap: on_process(f, heard, &e); return;
         default: on_link(f, client, &e); return;
     }
@@ -109,6 +114,10 @@ void fault_injector::on_process(fault f, bool heard, effect* e) {
         server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
     } else if (f == fault::role_swap) {
         server.swap_roles(shard, e);
+    } else if (f == fault::split_brain) {
+        if (part_masters(w, server, all_.net(), all_.clients().size(), shard, e)) {
+            all_.parted(shard);
+        }
     } else if (f == fault::failover && !alone()) {
         if (server.may_take_over(shard)) {
             const instant promoted = w.now() + w.chance.spread(millis, 1 * seconds);

@@ -16,6 +16,9 @@ std::int64_t simulation::take_tickets(std::int64_t most) {
 
 void simulation::note_latch() {
     const std::size_t name = specs_.size() - 1;
+    if (latch_is_torn()) {
+        return;
+    }
     const std::int64_t before = std::exchange(count_, left(name));
     if (count_ > before) {
         if (before > 0 && !may_lose()) {
@@ -28,6 +31,10 @@ void simulation::note_latch() {
         told_ = true;
     }
     judge_latch();
+}
+
+bool simulation::latch_is_torn() const {
+    return server_.last_split(specs_.back()->name()) >= world_.now();
 }
 
 // Somebody else put the latch to another count. Who has a ticket that it has not asked to count
@@ -52,7 +59,7 @@ void simulation::reissue_tickets() {
 void simulation::judge_latch() {
     const std::int64_t kept = tickets_ + taken(specs_.size() - 1);
     const std::int64_t strays = world_.now() < strays_until_ ? strays_ : 0;
-    if (count_ + strays < kept && !may_lose()) {
+    if (count_ + strays < kept && !may_lose() && !latch_is_torn()) {
         violate("conservation", "the latch is at " + std::to_string(count_) + ", and " +
                                     std::to_string(kept) + " are not counted down");
     }

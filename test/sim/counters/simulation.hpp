@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,6 +22,9 @@ namespace conch::sim::counters {
 ///
 /// A stranger may delete any of them. The permits that were left are gone then, and those that are
 /// out are not; who waits at a latch finds it open when it asks again.
+///
+/// Where there are two masters, what both have is there twice, until one discards what it has; and
+/// a latch is looked at when that is over.
 ///
 /// "conservation": the permits that are left and those that somebody has are never more than were
 /// set, and at rest no fewer; and fewer than none are left only since an operator took some away.
@@ -63,16 +67,26 @@ private:
         std::int64_t total = 0;    ///< so many there are to be
         std::int64_t peak = 0;     ///< the most that there ever were to be
         std::int64_t unknown = 0;  ///< that may be lost
-        bool set = false;
+        std::set<unsigned> set{};  ///< at these places
         debt owed{};
     };
 
     void ran(const script_run& r);
     void note_change(std::size_t name, const script_run& r);
+    void note_taken(std::size_t name, const script_run& r);
+    bool is_new(const script_run& r, std::int64_t permits, std::int64_t& before);
+    void take_from_two(std::size_t name, std::int64_t here, std::int64_t there);
     void note_latch();
+    void parted(std::size_t shard) override;
+    void discards(fleet::process p) override;
+    bool latch_is_torn() const;
     bool by_stranger(fault f) override;
     void reissue_tickets();
+    /// Where one alone is asked that rules; at one place; at all; and where least are left.
     std::int64_t left(std::size_t name);
+    std::int64_t left_at(fleet::process p, std::size_t name);
+    std::int64_t left_anywhere(std::size_t name);
+    std::int64_t lowest(std::size_t name);
     std::int64_t taken(std::size_t name) const;
     void judge_most();
     void judge_order(const permit_call& c);
@@ -89,7 +103,8 @@ private:
     bool told_ = false;                    // so was who listened
     instant set_at_ = -1;                  // until then it was open, since it opened
     std::vector<tally> tallies_{};         // by name
-    std::set<std::string> requests_{};     // that changed a semaphore
+    /// Those that changed a semaphore: by how many permits, at each place.
+    std::map<std::string, std::map<unsigned, std::int64_t>> requests_{};
     std::vector<taker*> takers_{};
     std::deque<permit_call> calls_{};
 };

@@ -37,6 +37,13 @@ scenario scenario_of(dice& chance, std::uint64_t seed, deployment what,
         s.faults[static_cast<std::size_t>(fault::force)] =
             what == deployment::permits && chance.once_in(5);
     }
+    if (s.has(fault::split_brain)) {
+        // Nothing else makes anybody forget, and each key has one place, or those two.
+        for (const fault f :
+             {fault::restart_empty, fault::failover, fault::server_clock, fault::migration}) {
+            s.faults[static_cast<std::size_t>(f)] = false;
+        }
+    }
     s.settings.max_pending = 100'000;
     s.think = std::max(s.think, 20 * millis);
     s.chaos = std::min(s.chaos, 6 * seconds);
@@ -56,6 +63,7 @@ stage::stage(std::uint64_t seed, bool print, deployment what, void (*narrow)(sce
                .tries_again_at_once = how_.tries_again_at_once}},
       network_{world_, server_, how_.net} {
     server_.use(network_);
+    server_.watch_discards([this](fleet::process p) { discards(p); });
     if (how_.has(fault::no_kill)) {
         server_.redis().refuse_kills(true, &attempt(fault::no_kill));
     }
@@ -120,6 +128,16 @@ void stage::replace_client(std::uint64_t client, bool heard, effect* e) {
     }
     c.die(heard);
     add_client();
+}
+
+std::vector<fleet::process> stage::places(std::string_view key) {
+    const fake_redis& redis = server_.redis();
+    std::vector<fleet::process> all{redis.master_of(key)};
+    const std::size_t shard = redis.processes().shard_of(all.front());
+    if (how_.has(fault::split_brain) && redis.divided(shard)) {
+        all.push_back(redis.processes().replica(shard));
+    }
+    return all;
 }
 
 bool stage::any_crashed() const noexcept {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::sim::counters {
@@ -48,6 +49,8 @@ public:
     virtual bool by_stranger(fault) { return false; }
     /// It does so also when all other faults are over.
     virtual bool goes_on(fault f) const noexcept { return sim::goes_on(f); }
+    /// From now on a shard has two masters, or will: both have what it had, but for some writes.
+    virtual void parted(std::size_t /*shard*/) {}
     /// What a process that ends has asked for may have been done.
     void replace_client(std::uint64_t client, bool heard, effect* e);
 
@@ -64,8 +67,21 @@ protected:
     void set_up();
     /// An actor asks for this now.
     void begin(want& c, std::size_t place, actor& by, std::int64_t permits) const;
-    /// Writes, or the time to live of keys, may be lost: nobody can say what is left.
-    bool may_lose() const noexcept { return how_.may_forget(); }
+    /// Writes, or the time to live of keys, may be lost: nobody can say what is left. Where there
+    /// are two masters, all that each of them did is known.
+    bool may_lose() const noexcept {
+        return how_.has(fault::restart_empty) || how_.has(fault::failover) ||
+               how_.has(fault::server_clock);
+    }
+    /// Where a process has its keys: masters that rule at the same time have places of their own.
+    unsigned place(fleet::process p) const noexcept {
+        return how_.has(fault::split_brain) ? server_.redis().data_set_of(p) : 0;
+    }
+    unsigned place_of(std::uint64_t line) const noexcept {
+        return how_.has(fault::split_brain) ? server_.data_set_of(line) : 0;
+    }
+    /// The masters that have this key: the one that rules, then the one beside it.
+    std::vector<fleet::process> places(std::string_view key);
     /// Of a client's process.
     bool any_crashed() const noexcept;
     /// Who waits so could have what it wants, since too long a time: that, and what is prompt.
@@ -85,6 +101,8 @@ private:
     /// Of a client that is about to begin.
     virtual config settings_for(std::uint64_t) { return how_.settings; }
     virtual void began(client_node&) {}
+    /// Before a process that was a master discards what it has.
+    virtual void discards(fleet::process) {}
     virtual std::unique_ptr<actor> make_actor(std::uint64_t client, std::uint64_t seed) = 0;
     /// Now and then, until all stop.
     virtual void judge_meanwhile() = 0;

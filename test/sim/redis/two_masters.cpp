@@ -40,6 +40,12 @@ bool fake_redis::exists_at(fleet::process p, std::string_view key, std::int64_t 
     return data_.of(p).find(key) != nullptr;
 }
 
+std::optional<std::int64_t> fake_redis::number_at(fleet::process p, std::string_view key,
+                                                  std::int64_t now_us) {
+    set_now(now_us);
+    return number_in(data_.of(p).find(key));
+}
+
 bool fake_redis::anyone_has(std::string_view key, std::int64_t now_us) {
     for (fleet::process p = 0; p < data_.count(); ++p) {
         if (exists_at(p, key, now_us)) {
