@@ -190,9 +190,9 @@ public:
     bool has(std::uint64_t line, std::string_view key) {
         return redis_.exists_at(process_of(line), key, wall_clock());
     }
-    /// The number of the data set of the process that this line leads to.
-    unsigned data_set_of(std::uint64_t line) const noexcept {
-        return redis_.data_set_of(process_of(line));
+    /// The process that this line leads to.
+    fleet::process process_of(std::uint64_t line) const noexcept {
+        return redis_.processes().process_at(network_->port_of(line));
     }
     /// Where this field is, as its client believes: one of these data sets has it, if any.
     standings::data_sets standing(std::string_view key, std::string_view field) const;
@@ -259,9 +259,6 @@ private:
         bool promoted = false;
     };
 
-    fleet::process process_of(std::uint64_t line) const noexcept {
-        return redis_.processes().process_at(network_->port_of(line));
-    }
     bool stalls(fleet::process p) const noexcept {
         return machines_[p].stalled.until > world_.now();
     }

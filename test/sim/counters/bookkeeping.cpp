@@ -89,6 +89,13 @@ void simulation::note_taken(std::size_t name, const script_run& r) {
 // What is left at the other one, too, is there twice.
 void simulation::parted(std::size_t shard) {
     const fleet::process beside = server_.redis().processes().replica(shard);
+    const unsigned old = place(server_.redis().processes().master(shard));
+    for (auto& [key, done] : requests_) {
+        const auto known = done.find(old);
+        if (known != done.end() && server_.redis().exists_at(beside, key, server_.wall_clock())) {
+            done.emplace(place(beside), known->second);
+        }
+    }
     for (std::size_t name = 0; name < specs_.size(); ++name) {
         if (!is_latch(name) && server_.shard_of(specs_[name]->name()) == shard) {
             add_to_total(name, left_at(beside, name));

@@ -11,7 +11,7 @@ namespace conch::sim::counters {
 
 bool knows(fault f, deployment world) noexcept {
     using enum fault;
-    constexpr fault of_strangers[] = {resize, deletion};
+    constexpr fault of_strangers[] = {resize, deletion, split_brain};
     const auto has = [f](const auto& kinds) {
         return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
     };
@@ -21,8 +21,8 @@ bool knows(fault f, deployment world) noexcept {
                                out_of_memory, pause,        crash,      server_clock, no_permission,
                                no_channel,    unsubscribed, no_kill,    migration,    role_swap,
                                cancel};
-    if (f == force || f == split_brain) {  // permits have owners; where two masters are is known
-        return world == (f == force ? deployment::permits : deployment::counters);
+    if (f == force) {  // what has owners
+        return world == deployment::permits;
     }
     return has(kinds) || (world != deployment::deadlocks && has(of_strangers));
 }

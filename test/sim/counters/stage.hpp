@@ -77,9 +77,7 @@ protected:
     unsigned place(fleet::process p) const noexcept {
         return how_.has(fault::split_brain) ? server_.redis().data_set_of(p) : 0;
     }
-    unsigned place_of(std::uint64_t line) const noexcept {
-        return how_.has(fault::split_brain) ? server_.data_set_of(line) : 0;
-    }
+    unsigned place_of(std::uint64_t line) const noexcept { return place(server_.process_of(line)); }
     /// The masters that have this key: the one that rules, then the one beside it.
     std::vector<fleet::process> places(std::string_view key);
     /// Of a client's process.

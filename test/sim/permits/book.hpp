@@ -27,6 +27,7 @@ public:
     /// The server does not know it any more; who has permits keeps them.
     void forget() noexcept { set_ = false; }
     counters::debt& owed() noexcept { return debt_; }
+    const counters::debt& owed() const noexcept { return debt_; }
     /// So many may be out at most.
     std::int64_t limit() const noexcept { return total_ + debt_.now(); }
     bool changed_since(instant t) const noexcept {

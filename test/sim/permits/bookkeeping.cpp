@@ -4,6 +4,7 @@
 
 #include "protocol/permits.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,7 +60,7 @@ bool simulation::by_stranger(fault) {
     }
     if (number) {
         server_.redis().remove(specs_[name]->name(), server_.wall_clock());
-        books_[name].forget();
+        book_of(name).forget();
     }
     if (!number || world_.chance.once_in(2)) {
         const std::string out = protocol::permits_out_key(specs_[name]->name());
@@ -68,10 +69,65 @@ bool simulation::by_stranger(fault) {
         }
         server_.redis().remove(out, server_.wall_clock());
         if (!number) {
-            books_[name].change(world_.now(), books_[name].total() - a.over - a.out, a.left);
+            book& b = book_of(name);
+            b.change(world_.now(), b.total() - a.over - a.out, a.left);
         }
     }
     return true;
+}
+
+// What the other one lacks it does not know.
+void simulation::parted(std::size_t shard) {
+    const fleet::process beside = server_.redis().processes().replica(shard);
+    const unsigned old = place(server_.redis().processes().master(shard));
+    for (const auto& [where, key] : std::set{requests_}) {
+        if (where == old && server_.redis().exists_at(beside, key, server_.wall_clock())) {
+            requests_.emplace(place(beside), key);
+        }
+    }
+    for (std::size_t name = 0; name < specs_.size(); ++name) {
+        if (server_.shard_of(specs_[name]->name()) != shard) {
+            continue;
+        }
+        book& b = book_at(beside, name) = book_of(name);
+        const account a = look_at(beside, name);
+        if (a.set) {
+            b.change(world_.now(), a.left + a.over + a.out, a.left);
+        } else {
+            b.forget();
+        }
+    }
+}
+
+// Who has permits of that one alone is told by its next renewal.
+void simulation::discards(fleet::process p) {
+    for (std::size_t name = 0; name < specs_.size(); ++name) {
+        const std::string out = protocol::permits_out_key(specs_[name]->name());
+        if (server_.redis().processes().shard_of(home(name)) !=
+            server_.redis().processes().shard_of(p)) {
+            continue;
+        }
+        const auto there = server_.redis().fields(out, server_.wall_clock());
+        for (const auto& h : server_.redis().holders_at(p, out, server_.wall_clock())) {
+            if (std::find(there.begin(), there.end(), h.field) == there.end()) {
+                taken_.emplace(owner_in(h.field), world_.now());
+            }
+        }
+        book_at(p, name).forget();
+    }
+}
+
+bool simulation::stands_at(const held& h, unsigned place) const {
+    if (!how_.has(fault::split_brain)) {
+        return true;
+    }
+    std::string id(16, '\0');
+    id[3] = static_cast<char>(h.client);
+    for (std::size_t i = 0; i < 6; ++i) {
+        id[13 - i] = static_cast<char>(h.number >> (8 * i) & 0xff);
+    }
+    id[15] = 1;  // all end with the first one
+    return server_.standing(specs_[h.name]->name(), id).contains(place);
 }
 
 bool simulation::excused(const held& h) const { return taken_.contains({h.client, h.number}); }
@@ -85,8 +141,9 @@ void simulation::judge_taken() {
             h->view->lost.load() != 0 || how_.is_slow() || !clients_[h->client]->running()) {
             continue;
         }
+        const duration lease = h->extended ? how_.longest_lease : h->renewed_lease;
         const instant known = std::max({taken->second, h->granted_at, settled_at_});
-        if (world_.now() > known + h->renewed_lease.count() / 2 + how_.promptness()) {
+        if (world_.now() > known + lease.count() / 2 + how_.promptness()) {
             violate("loss", "permits were taken away, and who had them was not told");
         }
     }
@@ -96,11 +153,13 @@ void simulation::judge_taken() {
 void simulation::note_change(std::size_t name, const script_run& r) {
     constexpr std::int64_t done = 1;
     if (r.answer.items.size() != 2 || r.answer.items[0].integer != done ||
-        !requests_.emplace(r.keys[1]).second) {
+        !requests_.emplace(place_of(r.line), r.keys[1]).second) {
         return;
     }
-    book& b = books_[name];
-    const account a = look(name);
+    const bool apart = how_.has(fault::split_brain);
+    const fleet::process p = server_.process_of(r.line);
+    book& b = book_at(p, name);
+    const account a = apart ? look_at(p, name) : look(name);
     const std::int64_t n = to_integer(r.args[4]).value_or(0);
     if (r.args[3] == "try_set" && b.is_set() && !may_lose()) {
         violate("setting", "permits are set that were set before");

@@ -7,6 +7,7 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 namespace conch::sim::permits {
@@ -25,6 +26,38 @@ simulation::account simulation::look(std::size_t name) {
     return a;
 }
 
+simulation::account simulation::look_at(fleet::process p, std::size_t name) {
+    const std::string& key = specs_[name]->name();
+    const std::int64_t now = server_.wall_clock();
+    account a;
+    a.set = server_.redis().exists_at(p, key, now);
+    a.left = server_.redis().number_at(p, key, now).value_or(0);
+    for (const auto& h : server_.redis().holders_at(p, protocol::permits_out_key(key), now)) {
+        ++(h.expires_ms <= now / 1000 ? a.over : a.out);
+    }
+    return a;
+}
+
+std::pair<std::int64_t, std::int64_t> simulation::range(std::size_t name, instant since) const {
+    std::pair<std::int64_t, std::int64_t> all{std::numeric_limits<std::int64_t>::max(),
+                                              std::numeric_limits<std::int64_t>::min()};
+    for (const auto& [of, b] : books_) {
+        if (of.first == name) {
+            const auto [least, most] = b.range(since);
+            all = {std::min(all.first, least), std::max(all.second, most)};
+        }
+    }
+    return all;
+}
+
+std::int64_t simulation::deepest(std::size_t name) const {
+    std::int64_t all = 0;
+    for (const auto& [of, b] : books_) {
+        all = std::max(all, of.first == name ? b.owed().deepest() : 0);
+    }
+    return all;
+}
+
 bool simulation::believes(const tenant& t) const {
     return !t.dead() && t.has() && !excused(*t.has()) &&
            t.has()->owns_lock(clients_[t.client()]->local_now());
@@ -32,32 +65,37 @@ bool simulation::believes(const tenant& t) const {
 
 void simulation::judge_limit() {
     for (std::size_t name = 0; name < specs_.size() && !may_lose(); ++name) {
-        std::int64_t all = 0;
-        for (const tenant* const t : tenants_) {
-            all += t->name() == name && believes(*t) ? t->permits() : 0;
-        }
-        if (all > books_[name].limit()) {
-            violate("limit", "tenants believe that they have " + std::to_string(all) + " of " +
-                                 std::to_string(books_[name].limit()) + " permits");
+        for (const fleet::process p : places(specs_[name]->name())) {
+            const std::int64_t limit = book_at(p, name).limit();
+            std::int64_t all = 0;
+            for (const tenant* const t : tenants_) {
+                const bool here =
+                    t->name() == name && believes(*t) && stands_at(*t->has(), place(p));
+                all += here ? t->permits() : 0;
+            }
+            if (all > limit) {
+                violate("limit", "tenants believe that they have " + std::to_string(all) + " of " +
+                                     std::to_string(limit) + " permits");
+            }
         }
     }
 }
 
 // While a part of a cluster moves, the keys may be on two masters.
 void simulation::judge_conservation() {
-    for (std::size_t name = 0; name < specs_.size() && !may_lose(); ++name) {
-        const account a = look(name);
-        const bool divided = how_.has(fault::migration) && world_.now() < settled_at_;
-        if (!a.set || divided) {
-            continue;
-        }
-        if (a.left + a.over + a.out != books_[name].total()) {
-            violate("conservation", std::to_string(a.left) + " are left and " +
-                                        std::to_string(a.over + a.out) + " are out of " +
-                                        std::to_string(books_[name].total()));
-        }
-        if (!books_[name].owed().explains(a.left)) {
-            violate("conservation", std::to_string(a.left) + " are left");
+    const bool divided = how_.has(fault::migration) && world_.now() < settled_at_;
+    for (std::size_t name = 0; name < specs_.size() && !may_lose() && !divided; ++name) {
+        for (const fleet::process p : places(specs_[name]->name())) {
+            const account a = how_.has(fault::split_brain) ? look_at(p, name) : look(name);
+            book& b = book_at(p, name);
+            if (a.set && a.left + a.over + a.out != b.total()) {
+                violate("conservation", std::to_string(a.left) + " are left and " +
+                                            std::to_string(a.over + a.out) + " are out of " +
+                                            std::to_string(b.total()));
+            }
+            if (a.set && !b.owed().explains(a.left)) {
+                violate("conservation", std::to_string(a.left) + " are left");
+            }
         }
     }
 }
@@ -79,7 +117,8 @@ void simulation::judge_rest() {
         if (a.out != 0 && !how_.has(fault::server_clock)) {
             violate("return", std::to_string(a.out) + " permits are still out");
         }
-        const bool may_be_left = any_crashed() || !all_drained || may_lose();
+        const bool may_be_left =
+            any_crashed() || !all_drained || may_lose() || how_.has(fault::split_brain);
         if (a.over != 0 && !may_be_left && !how_.has(fault::cancel) && !how_.disconnects() &&
             !how_.refuses()) {
             violate("return", std::to_string(a.over) + " permits were not given back");
@@ -100,9 +139,8 @@ void simulation::judge_order(const permit_call& c) {
     for (const tenant* const t : tenants_) {
         if (t->client() == c.client && t != c.by && t->asks_now()) {
             const permit_call& other = *t->asks_now();
-            if (other.what == kind::acquire &&
-                other.permits <= books_[c.name].range(c.asked_at).first && other.name == c.name &&
-                other.place < c.place && !other.given_up &&
+            if (other.what == kind::acquire && other.permits <= range(c.name, c.asked_at).first &&
+                other.name == c.name && other.place < c.place && !other.given_up &&
                 (other.completions == 0 || (other.ended_at > c.ended_at && !other.ec))) {
                 violate("order", "a waiter of its own client is overtaken");
             }
@@ -117,7 +155,7 @@ void simulation::judge_outcome(const permit_call& c) {
             violate("outcomes", std::string{why} + ": " + c.ec.message());
         }
     };
-    const auto [least, most] = books_[c.name].range(c.asked_at);
+    const auto [least, most] = range(c.name, c.asked_at);
     const duration waited = node.local(c.ended_at) - node.local(c.asked_at);
     if (c.view) {
         need(!c.was_expired, "it has no lease any more");
@@ -140,8 +178,7 @@ void simulation::judge_outcome(const permit_call& c) {
              "all is well");
     }
     if (!c.ec && c.what == kind::look && !may_lose()) {
-        need(c.result >= -books_[c.name].owed().deepest() &&
-                 c.result <= std::max<std::int64_t>(most, 0),
+        need(c.result >= -deepest(c.name) && c.result <= std::max<std::int64_t>(most, 0),
              "so many permits there are not");
     }
 }
@@ -162,7 +199,7 @@ void simulation::judge_promptness() {
         const account a = look(c->name);
         // Of more than there are it is to be told; if it was to have them, when it asks again.
         const bool too_many = a.left + a.over + a.out < c->permits;
-        const bool asks_later = too_many && books_[c->name].changed_since(c->asked_at);
+        const bool asks_later = too_many && book_of(c->name).changed_since(c->asked_at);
         const duration poll = asks_later ? how_.settings.max_poll_interval : duration{};
         if (waits_in_vain(*c, first && a.set && (too_many || a.left + a.over >= c->permits),
                           poll.count())) {

@@ -2,9 +2,11 @@
 #include "sim/permits/simulation.hpp"
 
 #include "protocol/lock_protocol.hpp"
+#include "protocol/permits.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace conch::sim::permits {
 namespace {
@@ -22,7 +24,11 @@ simulation::simulation(std::uint64_t seed, bool print)
     if (world_.chance.once_in(2)) {
         step_ = 100 * millis;
     }
-    books_.resize(specs_.size());
+    std::vector<std::string> keys;
+    for (const auto& s : specs_) {
+        keys.push_back(protocol::permits_out_key(s->name()));
+    }
+    server_.watch(std::move(keys));
     server_.watch([this](const script_run& r) { ran(r); });
     set_up();
 }

@@ -107,8 +107,8 @@ void tenant::ask(permit_call::kind kind, std::int64_t permits) {
         c.options = choose_options(kind == what::acquire);
         c.wait = kind == what::acquire ? c.options.wait.value_or(forever) : duration{};
     }
-    if (kind == what::extend && has_->renewed_lease > duration{}) {  // and renewed less often
-        has_->renewed_lease = std::max<duration>(has_->renewed_lease, *c.options.lease);
+    if (kind == what::extend) {
+        has_->extended = true;
     }
     if (kind == what::force) {
         c.effect_of_force = &all_.attempt(fault::force);
