@@ -16,7 +16,7 @@ bool happens_in(fault f, deployment d) noexcept {
         return majority::knows(f);
     }
     if (d == deployment::counters || d == deployment::permits || d == deployment::deadlocks) {
-        return counters::knows(f);
+        return counters::knows(f, d);
     }
     const bool anywhere = d == deployment::read_write || d == deployment::fair;
     switch (f) {
@@ -31,6 +31,7 @@ bool happens_in(fault f, deployment d) noexcept {
         case deletion: return d != deployment::read_write;
         case batch_refused: return !anywhere;
         case late_push: return d == deployment::fair;
+        case resize: return false;  // there are no permits
         default: return true;
     }
 }

@@ -218,12 +218,15 @@ public:
                                       std::int64_t now_us);
     /// The number that a text has; none if there is none.
     std::optional<std::int64_t> number(std::string_view key, std::int64_t now_us);
+    std::optional<std::int64_t> number_at(fleet::process p, std::string_view key,
+                                          std::int64_t now_us);
     /// The key's remaining time in ms, as PTTL.
     std::int64_t left(std::string_view key, std::int64_t now_us);
     /// The first field of a hash, or a text that names an owner; null if there is nothing, or
     /// something else. Until the next call.
     const std::string* holder(std::string_view key, std::int64_t now_us);
-    /// Of a hash, or the one owner that a text names; none if there is nothing, or something else.
+    /// Of a hash, or the members of a sorted set, or the one owner that a text names; none if there
+    /// is nothing, or something else.
     std::vector<std::string> fields(std::string_view key, std::int64_t now_us);
     /// Those of a sorted set.
     std::vector<double> scores(std::string_view key, std::int64_t now_us);
@@ -309,6 +312,7 @@ private:
 
     keyspace& home_of(std::string_view key);
     static std::vector<std::string> fields_in(const entry* e);
+    static std::optional<std::int64_t> number_in(const entry* e);
     static bool is_read_write(const entry* e) noexcept;
     static std::vector<std::pair<std::string, std::int64_t>> in_line_of(keyspace& data,
                                                                         std::string_view key,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/faults.hpp"
 
+#include "sim/parting.hpp"
 #include "sim/simulation.hpp"
 #include "wire/hash_slot.hpp"
 
@@ -23,18 +24,17 @@ const char* words_of(fault refusal) noexcept {
                : "NOPERM this user has no permissions to run the 'evalsha' command";
 }
 
-/// Those that a client gets over at once, connected as it is.
-bool goes_on(fault f) noexcept {
-    return f == fault::persist || f == fault::unsubscribed || f == fault::deletion;
-}
-
 /// Those that don't happen here: users bring them about, or they are there all the time.
 bool by_others(fault f) noexcept {
     return f == fault::cancel || f == fault::drop || f == fault::force || f == fault::no_kill ||
-           f == fault::cut_off;
+           f == fault::cut_off || f == fault::resize;
 }
 
 }  // namespace
+
+bool goes_on(fault f) noexcept {
+    return f == fault::persist || f == fault::unsubscribed || f == fault::deletion;
+}
 
 fault_injector::fault_injector(simulation& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
@@ -140,6 +140,7 @@ void fault_injector::act(fault f, std::uint64_t client, bool heard, effect* e) {
         case fault::force:
         case fault::no_kill:
         case fault::cut_off:
+        case fault::resize:
         case fault::count: return;
     }
 }
@@ -170,7 +171,7 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
         return;
     }
     if (f == fault::split_brain) {
-        split(shard, e);
+        part_masters(w, server, all_.net(), all_.clients().size(), shard, e);
         return;
     }
     if (f == fault::failover && !alone()) {
@@ -197,48 +198,6 @@ void fault_injector::act_on_process(fault f, bool heard, effect* e) {
         server.fail_over(1 + w.chance.below(8), heard, back, e);
     } else {
         server.restart(false, heard, back, e, p);
-    }
-}
-
-// The old master may have another process with it, of those that know where masters are; a sentinel
-// that is, too, where there are any.
-void fault_injector::split(std::size_t shard, effect* e) {
-    world& w = all_.the_world();
-    const fleet& f = all_.server().redis().processes();
-    server_node::parting s{.shard = shard, .lost_writes = w.chance.below(8)};
-    s.promoted = w.now() + w.chance.spread(millis, 1 * seconds);
-    s.over = s.promoted + w.chance.spread(10 * millis, 5 * seconds);
-    s.hangs_up = w.chance.once_in(2);
-    if (w.chance.once_in(3)) {
-        s.gives_up = w.chance.between(w.now(), s.over);
-    }
-    if (f.kind() == deployment::sentinel && !w.chance.once_in(3)) {
-        s.with_old = 2 + w.chance.below(2);
-    } else if (f.clustered() && w.chance.once_in(2)) {  // a replica of another shard
-        s.with_old = f.replica((shard + 1 + w.chance.below(2)) % f.shards());
-    }
-    const fleet::process old = f.master(shard);
-    if (!all_.server().split(s, e)) {
-        return;
-    }
-    std::set<fleet::process> old_side{old};
-    if (s.with_old) {
-        old_side.insert(*s.with_old);
-    }
-    for (std::uint64_t client = 0; client < all_.clients().size(); ++client) {
-        keep_apart(client, old_side, s.over, e);
-    }
-}
-
-// With the old master alone, with the others alone, or with all.
-void fault_injector::keep_apart(std::uint64_t client, const std::set<fleet::process>& old_side,
-                                instant until, effect* e) {
-    const std::uint64_t side = all_.the_world().chance.below(3);
-    const fleet& f = all_.server().redis().processes();
-    for (fleet::process p = 0; side < 2 && p < f.processes(); ++p) {
-        if (old_side.contains(p) == (side == 1)) {
-            all_.net().separate(client, fleet::port_of(p), until, e);
-        }
     }
 }
 

@@ -14,6 +14,9 @@ namespace conch::sim {
 
 class simulation;
 
+/// Those that a client gets over at once, connected as it is.
+bool goes_on(fault f) noexcept;
+
 /// Has the faults of the scenario happen, one after the other, until the chaos is over; then heals
 /// them, but for those that nobody may suffer from: they go on until the work is over.
 class fault_injector {
@@ -36,9 +39,6 @@ private:
     void end_batch_refusal(std::uint64_t, std::uint64_t);
     /// Of this name or of the next to which it can be done; false if there is none.
     bool any_name(bool (simulation::*what)(std::size_t name));
-    void split(std::size_t shard, effect* e);
-    void keep_apart(std::uint64_t client, const std::set<fleet::process>& old_side, instant until,
-                    effect* e);
     void vandalize_any(effect* e);
     void end_vandal(std::uint64_t name, std::uint64_t);
     std::uint64_t victim();

@@ -77,6 +77,7 @@ std::string_view name_of(fault f) noexcept {
         case fault::split_brain: return "split_brain";
         case fault::deletion: return "deletion";
         case fault::late_push: return "late_push";
+        case fault::resize: return "resize";
         case fault::count: break;
     }
     return "?";

@@ -91,6 +91,7 @@ public:
     /// The server's wall clock, in microseconds since 1970.
     std::int64_t wall_clock() const noexcept { return epoch_us + world_.now() / micros + step_us_; }
     fake_redis& redis() noexcept { return redis_; }
+    const fake_redis& redis() const noexcept { return redis_; }
     bool running(fleet::process p = 0) const noexcept { return !machines_[p].down; }
 
     // Faults, of one of its processes where there are several.
@@ -189,6 +190,14 @@ public:
     bool has(std::uint64_t line, std::string_view key) {
         return redis_.exists_at(process_of(line), key, wall_clock());
     }
+    /// The process that this line leads to.
+    fleet::process process_of(std::uint64_t line) const noexcept {
+        return redis_.processes().process_at(network_->port_of(line));
+    }
+    /// Where this field is, as its client believes: one of these data sets has it, if any.
+    standings::data_sets standing(std::string_view key, std::string_view field) const;
+    /// Who is told before a process discards what it has for what its new master has.
+    void watch_discards(std::function<void(fleet::process)> told) { discards_ = std::move(told); }
     /// Its part of the cluster has gone to another shard, or is on its way.
     bool has_moved(std::string_view key) const noexcept;
     /// In the order in which they were made.
@@ -250,9 +259,6 @@ private:
         bool promoted = false;
     };
 
-    fleet::process process_of(std::uint64_t line) const noexcept {
-        return redis_.processes().process_at(network_->port_of(line));
-    }
     bool stalls(fleet::process p) const noexcept {
         return machines_[p].stalled.until > world_.now();
     }
@@ -281,7 +287,6 @@ private:
     void note_renewals(const script_run& r);
     static std::int64_t deadline_of(const fake_redis::placed_field& h) noexcept;
     void note_left(fleet::process by, std::string_view field);
-    standings::data_sets standing(std::string_view key, std::string_view field) const;
     void run(std::uint64_t line, std::string_view bytes);
     void keep_late_messages();
     void deliver_late(std::uint64_t, std::uint64_t);
@@ -321,6 +326,7 @@ private:
     std::function<void(const permit_count&)> counted_{};
     std::function<void(const script_run&)> ran_{};
     std::function<void(std::uint64_t, std::int64_t)> acknowledged_{};
+    std::function<void(fleet::process)> discards_{};
     boost::unordered_flat_map<std::uint64_t, instant> opened_{};           // lines
     std::map<std::pair<std::uint64_t, std::string>, instant> refusals_{};  // last, of an acquire
     std::set<std::string> late_{};

@@ -125,6 +125,9 @@ void server_node::learn(fleet::process p) {
     const bool discards = redis_.is_to_resync(p);
     if (discards) {
         const fleet::process master = redis_.processes().master(split_->shard);
+        if (discards_) {
+            discards_(p);
+        }
         feel(redis_.differ(p, master, wall_clock()) ? split_->by : nullptr);
         splits_ended_[split_->shard] = world_.now() + 1;  // behind what was done in this moment
         split_.reset();
@@ -162,6 +165,12 @@ void server_node::note_standings(fleet::process p) {
 // What is left of its lease there is as much as its client believes, then. A reader that is renewed
 // at one key after the other is there if the last of them is: that with its deadline.
 void server_node::note_renewals(const script_run& r) {
+    for (std::size_t i = 0; r.script == "permits_renew" && i < r.answer.items.size(); ++i) {
+        if (r.answer.items[i].integer > 0) {  // its permits have one end: that of the first
+            standings_.found(redis_.data_set_of(process_of(r.line)),
+                             std::string{r.args[3 * i]} + std::string{"\0\1", 2});
+        }
+    }
     for (std::size_t i = 0; r.is("renew") && i < r.answer.items.size(); ++i) {
         const reply& one = r.answer.items[i];
         const std::string_view reader =

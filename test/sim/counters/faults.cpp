@@ -2,28 +2,36 @@
 #include "sim/counters/faults.hpp"
 
 #include "sim/counters/stage.hpp"
+#include "sim/parting.hpp"
 
 #include <algorithm>
 #include <iterator>
 
 namespace conch::sim::counters {
 
-bool knows(fault f) noexcept {
+bool knows(fault f, deployment world) noexcept {
     using enum fault;
+    constexpr fault of_strangers[] = {resize, deletion, split_brain};
+    const auto has = [f](const auto& kinds) {
+        return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
+    };
     constexpr fault kinds[] = {reset_before,  reset_after,  silent_cut, clog_up,      clog_down,
                                partition,     straggle,     stall,      restart,      restart_empty,
                                failover,      script_flush, lost_push,  read_only,    loading,
                                out_of_memory, pause,        crash,      server_clock, no_permission,
                                no_channel,    unsubscribed, no_kill,    migration,    role_swap,
                                cancel};
-    return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
+    if (f == force) {  // what has owners
+        return world == deployment::permits;
+    }
+    return has(kinds) || (world != deployment::deadlocks && has(of_strangers));
 }
 
 fault_injector::fault_injector(stage& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
-        if (s.how().has(f) && f != fault::cancel && f != fault::no_kill &&
-            happens_in(f, s.how().run_as)) {
+        if (s.how().has(f) && f != fault::cancel && f != fault::no_kill && f != fault::force &&
+            f != fault::resize && happens_in(f, s.how().run_as)) {
             kinds_.push_back(f);
         }
     }
@@ -32,13 +40,14 @@ fault_injector::fault_injector(stage& s) : all_{s} {
 void fault_injector::start() {
     if (!kinds_.empty()) {
         world& w = all_.the_world();
-        w.plan<&fault_injector::next>(w.now() + w.chance.spread(millis, all_.how().fault_pause),
-                                      this);
+        const instant mending = over_ ? all_.how().promptness() : 0;
+        w.plan<&fault_injector::next>(
+            w.now() + mending + w.chance.spread(millis, all_.how().fault_pause), this);
     }
 }
 
 void fault_injector::next(std::uint64_t, std::uint64_t) {
-    if (!over_) {
+    if (!kinds_.empty() && !all_.stopped()) {
         happen(kinds_[all_.the_world().chance.below(kinds_.size())]);
         start();
     }
@@ -79,11 +88,13 @@ void fault_injector::happen(fault f) {
             feel(all_.server().end_subscriptions(channel) ? &e : nullptr);
             return;
         }
+        case fault::deletion: feel(all_.by_stranger(f) ? &e : nullptr); return;
         case fault::stall:
         case fault::restart:
         case fault::restart_empty:
         case fault::failover:
         case fault::migration:
+        case fault::split_brain:
         case fault::role_swap: on_process(f, heard, &e); return;
         default: on_link(f, client, &e); return;
     }
@@ -103,6 +114,10 @@ void fault_injector::on_process(fault f, bool heard, effect* e) {
         server.migrate(slot, shard, w.chance.spread(20 * micros, 30 * millis), e);
     } else if (f == fault::role_swap) {
         server.swap_roles(shard, e);
+    } else if (f == fault::split_brain) {
+        if (part_masters(w, server, all_.net(), all_.clients().size(), shard, e)) {
+            all_.parted(shard);
+        }
     } else if (f == fault::failover && !alone()) {
         if (server.may_take_over(shard)) {
             const instant promoted = w.now() + w.chance.spread(millis, 1 * seconds);
@@ -157,6 +172,7 @@ void fault_injector::on_link(fault f, std::uint64_t client, effect* e) {
 
 void fault_injector::heal() {
     over_ = true;
+    std::erase_if(kinds_, [&](fault f) { return !all_.goes_on(f); });
     all_.the_world().note("heal");
     all_.server().heal();
     all_.server().redis().refuse({});

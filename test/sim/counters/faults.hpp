@@ -13,8 +13,8 @@ namespace conch::sim::counters {
 
 class stage;
 
-/// It can happen where counters are.
-bool knows(fault f) noexcept;
+/// It can happen in this world: of counters, of permits or of deadlocks.
+bool knows(fault f, deployment world) noexcept;
 
 /// Lets the faults of a scenario happen, one after the other.
 class fault_injector {

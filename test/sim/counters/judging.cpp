@@ -15,6 +15,21 @@ std::int64_t simulation::left(std::size_t name) {
     return server_.redis().number(specs_[name]->name(), server_.wall_clock()).value_or(0);
 }
 
+std::int64_t simulation::left_at(fleet::process p, std::size_t name) {
+    return server_.redis().number_at(p, specs_[name]->name(), server_.wall_clock()).value_or(0);
+}
+
+// While a part of a cluster moves, the key is at one of two.
+std::int64_t simulation::left_anywhere(std::size_t name) {
+    const auto all = places(specs_[name]->name());
+    return left(name) + (all.size() > 1 ? left_at(all[1], name) : 0);
+}
+
+std::int64_t simulation::lowest(std::size_t name) {
+    const auto all = places(specs_[name]->name());
+    return all.size() > 1 ? std::min(left(name), left_at(all[1], name)) : left(name);
+}
+
 // Those who died keep what they had: there is nobody to give it back.
 std::int64_t simulation::taken(std::size_t name) const {
     std::int64_t all = 0;
@@ -26,11 +41,12 @@ std::int64_t simulation::taken(std::size_t name) const {
 
 void simulation::judge_most() {
     for (std::size_t name = 0; !is_latch(name) && !may_lose(); ++name) {
-        const std::int64_t all = left(name) + taken(name);
-        if (all > total_ || left(name) < 0) {
-            violate("conservation", std::to_string(left(name)) + " permits are left, and " +
-                                        std::to_string(taken(name)) + " are taken, of " +
-                                        std::to_string(total_));
+        const std::int64_t all = left_anywhere(name) + taken(name);
+        tally& t = tallies_[name];
+        if (all > t.total || !t.owed.explains(lowest(name))) {
+            violate("conservation", std::to_string(left_anywhere(name)) +
+                                        " permits are left, and " + std::to_string(taken(name)) +
+                                        " are taken, of " + std::to_string(t.total));
         }
     }
     judge_latch();
@@ -38,29 +54,34 @@ void simulation::judge_most() {
 
 void simulation::judge_rest() {
     std::int64_t in_doubt = 0;
+    std::int64_t most = total_;
+    for (const tally& t : tallies_) {
+        most = std::max(most, t.peak);
+    }
     for (const auto& c : clients_) {
         const stats s = c->engine().counters();
-        in_doubt += static_cast<std::int64_t>(s.permits_in_doubt) * total_;
+        in_doubt += static_cast<std::int64_t>(s.permits_in_doubt) * most;
         const engine::inventory i = c->engine().belongings();
         if (!c->dead() && i.pending + i.permit_requests + i.counter_changes + i.counters != 0) {
             violate("rest", "things are kept for nobody");
         }
         if (!c->dead() && c->closing() && !c->drained()) {
-            in_doubt += total_;
+            in_doubt += most;
         }
     }
     for (std::size_t name = 0; name < specs_.size() && !may_lose() && !any_crashed(); ++name) {
         if (is_latch(name)) {
             const std::int64_t lost = left(name) - tickets_ - taken(name);
-            if (lost > unknown_[name] + in_doubt) {
+            if (lost > tallies_[name].unknown + in_doubt) {
                 violate("conservation", std::to_string(lost) + " were not counted down");
             }
             continue;
         }
         const bool set = server_.redis().exists(specs_[name]->name(), server_.wall_clock());
         const std::int64_t all = left(name) + taken(name);
-        if (set && all + unknown_[name] + in_doubt < total_) {
-            violate("conservation", std::to_string(total_ - all) + " permits are lost");
+        const tally& t = tallies_[name];
+        if (set && all + t.unknown + in_doubt < t.total) {
+            violate("conservation", std::to_string(t.total - all) + " permits are lost");
         }
     }
     for (const permit_call& c : calls_) {
@@ -110,10 +131,13 @@ void simulation::judge_outcome(const permit_call& c) {
              "all is well");
     }
     if (!c.ec && c.what == kind::look && !may_lose()) {
-        const std::int64_t most = is_latch(c.name) ? most_tickets() : total_;
-        need(c.result >= 0 && c.result <= most, "so many permits there are not");
+        const tally& t = tallies_[c.name];
+        // Where fewer than none are left at one of two, the other may have more than all.
+        const std::int64_t apart = how_.has(fault::split_brain) ? t.owed.deepest() : 0;
+        const std::int64_t most = is_latch(c.name) ? most_tickets() : t.peak + apart;
+        need(c.result >= -t.owed.deepest() && c.result <= most, "so many permits there are not");
     }
-    if (!c.ec && c.what == kind::acquire && is_latch(c.name) && !may_lose()) {
+    if (!c.ec && c.what == kind::acquire && is_latch(c.name) && !may_lose() && !latch_is_torn()) {
         need(count_ <= 0 || set_at_ >= c.asked_at, "the latch was not open");
     }
 }

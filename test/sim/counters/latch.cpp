@@ -14,9 +14,9 @@ std::int64_t simulation::take_tickets(std::int64_t most) {
     return n;
 }
 
-void simulation::ran(std::int64_t, std::string_view, arguments keys, arguments, const reply&) {
+void simulation::note_latch() {
     const std::size_t name = specs_.size() - 1;
-    if (keys.front() != specs_[name]->name()) {
+    if (latch_is_torn()) {
         return;
     }
     const std::int64_t before = std::exchange(count_, left(name));
@@ -28,29 +28,55 @@ void simulation::ran(std::int64_t, std::string_view, arguments keys, arguments, 
         set_at_ = world_.now();
     } else if (before > 0 && count_ <= 0) {
         opened_at_ = world_.now();
+        told_ = true;
     }
     judge_latch();
+}
+
+bool simulation::latch_is_torn() const {
+    return server_.last_split(specs_.back()->name()) >= world_.now();
+}
+
+// Somebody else put the latch to another count. Who has a ticket that it has not asked to count
+// down hears of it; the others' calls go on for half a minute.
+void simulation::reissue_tickets() {
+    ++round_;
+    tickets_ = std::max<std::int64_t>(count_, 0);
+    strays_until_ = world_.now() + 31 * seconds;
+    strays_ = 0;
+    for (const permit_call& c : calls_) {
+        const bool goes_on =
+            c.completions == 0 || (c.ec && c.ended_at + 31 * seconds > world_.now());
+        strays_ +=
+            c.what == permit_call::kind::release && is_latch(c.name) && goes_on ? c.permits : 0;
+    }
+    for (taker* const t : takers_) {
+        t->void_tickets();
+    }
 }
 
 // Who has a ticket has not counted it down yet, nor has anybody else.
 void simulation::judge_latch() {
     const std::int64_t kept = tickets_ + taken(specs_.size() - 1);
-    if (count_ < kept && !may_lose()) {
+    const std::int64_t strays = world_.now() < strays_until_ ? strays_ : 0;
+    if (count_ + strays < kept && !may_lose() && !latch_is_torn()) {
         violate("conservation", "the latch is at " + std::to_string(count_) + ", and " +
                                     std::to_string(kept) + " are not counted down");
     }
 }
 
-// A message that tells of an opening is trusted where it comes in order, by who has been answered
+// An opening that nobody told is found by the next poll, if the latch is still open then. A message
+// that tells of an opening is trusted where it comes in order, by who has been answered
 // and listens: one who was refused the channel does not, and polls.
 bool simulation::has_waited_in_vain(const permit_call& c) {
     const instant patience = how_.promptness();
     const instant listens = c.asked_at + 8 * how_.net.worst_latency() + 50 * millis;
     if (count_ <= 0) {
-        return std::max(opened_at_, c.asked_at) + patience < world_.now();
+        const duration poll = told_ ? duration{} : how_.settings.max_poll_interval;
+        return std::max(opened_at_, c.asked_at) + patience + poll.count() < world_.now();
     }
     const bool in_order = how_.run_as != deployment::cluster || how_.sharded;
-    return in_order && !how_.has(fault::no_channel) && opened_at_ >= settled_at_ &&
+    return in_order && told_ && !how_.has(fault::no_channel) && opened_at_ >= settled_at_ &&
            listens < opened_at_ && opened_at_ + patience < world_.now();
 }
 

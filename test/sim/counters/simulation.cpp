@@ -6,11 +6,11 @@ namespace conch::sim::counters {
 using kind = permit_call::kind;
 
 simulation::simulation(std::uint64_t seed, bool print)
-    : stage{seed, print, [](scenario&, dice&) {}} {
+    : stage{seed, print, deployment::counters, [](scenario&, dice&) {}} {
     make_semaphores(impl::count_spec::kind::semaphore);
     specs_.push_back(make_spec(impl::count_spec::kind::latch, "latch"));
-    server_.redis().tell(this);
-    unknown_.resize(specs_.size());
+    server_.watch([this](const script_run& r) { ran(r); });
+    tallies_.resize(specs_.size());
     set_up();
 }
 
@@ -27,6 +27,7 @@ permit_call& simulation::begin(taker& by, permit_call::kind what, std::int64_t p
     permit_call& c = calls_.emplace_back();
     stage::begin(c, calls_.size() - 1, by, permits);
     c.what = what;
+    c.round = round_;
     return c;
 }
 
@@ -36,8 +37,11 @@ void simulation::ended(std::uint64_t, call& of) {
         "ended", static_cast<std::uint64_t>(c.what),
         static_cast<std::uint64_t>(c.ec.value()) * 2 + (c.said == impl::remark::done ? 1 : 0));
     outcome_.permits += c.what == kind::acquire && !c.ec ? 1 : 0;
-    if (c.ec == errc::outcome_unknown && c.what != kind::release) {  // that goes on
-        unknown_[c.name] += c.what == kind::drain ? total_ : c.permits;
+    const bool takes =
+        c.what == kind::acquire || c.what == kind::try_acquire || c.what == kind::drain;
+    if (c.ec == errc::outcome_unknown && takes) {
+        tally& t = tallies_[c.name];
+        t.unknown += c.what == kind::drain ? t.peak : c.permits;
     }
     judge_outcome(c);
     judge_order(c);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace conch::sim::counters {
 namespace {
@@ -19,16 +20,30 @@ deployment any_deployment(std::uint64_t seed) {
 }
 
 // What is not known here stays away; and where the server may forget, little can be judged.
-scenario scenario_of(dice& chance, std::uint64_t seed, void (*narrow)(scenario&, dice&)) {
+scenario scenario_of(dice& chance, std::uint64_t seed, deployment what,
+                     void (*narrow)(scenario&, dice&)) {
     scenario s{chance, dice{~seed}, any_deployment(seed)};
     const bool forgets = chance.once_in(6);
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
         const bool loses =
             f == fault::restart_empty || f == fault::failover || f == fault::server_clock;
-        s.faults[i] = s.faults[i] && knows(f) && (forgets || !loses);
+        s.faults[i] = s.faults[i] && knows(f, what) && (forgets || !loses);
     }
     s.faults[static_cast<std::size_t>(fault::cancel)] = !chance.once_in(4);
+    if (what != deployment::deadlocks) {
+        s.faults[static_cast<std::size_t>(fault::resize)] = chance.once_in(4);
+        // Of what has owners alone.
+        s.faults[static_cast<std::size_t>(fault::force)] =
+            what == deployment::permits && chance.once_in(5);
+    }
+    if (s.has(fault::split_brain)) {
+        // Nothing else makes anybody forget, and each key has one place, or those two.
+        for (const fault f :
+             {fault::restart_empty, fault::failover, fault::server_clock, fault::migration}) {
+            s.faults[static_cast<std::size_t>(f)] = false;
+        }
+    }
     s.settings.max_pending = 100'000;
     s.think = std::max(s.think, 20 * millis);
     s.chaos = std::min(s.chaos, 6 * seconds);
@@ -38,9 +53,9 @@ scenario scenario_of(dice& chance, std::uint64_t seed, void (*narrow)(scenario&,
 
 }  // namespace
 
-stage::stage(std::uint64_t seed, bool print, void (*narrow)(scenario&, dice&))
+stage::stage(std::uint64_t seed, bool print, deployment what, void (*narrow)(scenario&, dice&))
     : course{seed, print},
-      how_{scenario_of(world_.chance, seed, narrow)},
+      how_{scenario_of(world_.chance, seed, what, narrow)},
       server_{world_,
               {.seed = world_.chance.seed(),
                .run_as = how_.run_as,
@@ -48,6 +63,7 @@ stage::stage(std::uint64_t seed, bool print, void (*narrow)(scenario&, dice&))
                .tries_again_at_once = how_.tries_again_at_once}},
       network_{world_, server_, how_.net} {
     server_.use(network_);
+    server_.watch_discards([this](fleet::process p) { discards(p); });
     if (how_.has(fault::no_kill)) {
         server_.redis().refuse_kills(true, &attempt(fault::no_kill));
     }
@@ -114,17 +130,30 @@ void stage::replace_client(std::uint64_t client, bool heard, effect* e) {
     add_client();
 }
 
+std::vector<fleet::process> stage::places(std::string_view key) {
+    const fake_redis& redis = server_.redis();
+    std::vector<fleet::process> all{redis.master_of(key)};
+    const std::size_t shard = redis.processes().shard_of(all.front());
+    if (how_.has(fault::split_brain) && redis.divided(shard)) {
+        all.push_back(redis.processes().replica(shard));
+    }
+    return all;
+}
+
 bool stage::any_crashed() const noexcept {
     return std::any_of(actors_.begin(), actors_.end(), [](const auto& a) { return a->dead(); });
 }
 
-bool stage::waits_in_vain(const want& c, bool could_have_it) {
+bool stage::waits_in_vain(const want& c, bool could_have_it, instant patience) {
     if (!could_have_it) {
         could_have_since_.erase(c.place);
         return false;
     }
-    const instant since = could_have_since_.emplace(c.place, world_.now()).first->second;
-    if (world_.now() - since <= how_.promptness()) {
+    auto& [since, for_so_long] = could_have_since_[c.place];
+    if (std::exchange(for_so_long, patience) != patience || since == 0) {
+        since = world_.now();  // it could have something else
+    }
+    if (world_.now() - since <= how_.promptness() + patience) {
         return false;
     }
     could_have_since_.erase(c.place);

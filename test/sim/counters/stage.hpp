@@ -6,6 +6,7 @@
 #include "sim/client_node.hpp"
 #include "sim/counters/actor.hpp"
 #include "sim/course.hpp"
+#include "sim/faults.hpp"
 #include "sim/network.hpp"
 #include "sim/scenario.hpp"
 #include "sim/server_node.hpp"
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::sim::counters {
@@ -42,12 +44,19 @@ public:
     std::int64_t total() const noexcept { return total_; }
     /// When an actor acts that would do so then: in some runs many act at the same time.
     instant rounded(instant at) const noexcept { return at + step_ - at % step_; }
+    bool stopped() const noexcept { return stopped_; }
+    /// A stranger does this to something; false if there is nothing.
+    virtual bool by_stranger(fault) { return false; }
+    /// It does so also when all other faults are over.
+    virtual bool goes_on(fault f) const noexcept { return sim::goes_on(f); }
+    /// From now on a shard has two masters, or will: both have what it had, but for some writes.
+    virtual void parted(std::size_t /*shard*/) {}
     /// What a process that ends has asked for may have been done.
     void replace_client(std::uint64_t client, bool heard, effect* e);
 
 protected:
-    /// `narrow`: what else the scenario is to be like.
-    stage(std::uint64_t seed, bool print, void (*narrow)(scenario&, dice&));
+    /// `what`: what they ask for. `narrow`: what else the scenario is to be like.
+    stage(std::uint64_t seed, bool print, deployment what, void (*narrow)(scenario&, dice&));
     /// The calls that the engines know are those of who derives from this: it ends the clients.
     ~stage();
 
@@ -58,12 +67,23 @@ protected:
     void set_up();
     /// An actor asks for this now.
     void begin(want& c, std::size_t place, actor& by, std::int64_t permits) const;
-    /// Writes, or the time to live of keys, may be lost: nobody can say what is left.
-    bool may_lose() const noexcept { return how_.may_forget(); }
+    /// Writes, or the time to live of keys, may be lost: nobody can say what is left. Where there
+    /// are two masters, all that each of them did is known.
+    bool may_lose() const noexcept {
+        return how_.has(fault::restart_empty) || how_.has(fault::failover) ||
+               how_.has(fault::server_clock);
+    }
+    /// Where a process has its keys: masters that rule at the same time have places of their own.
+    unsigned place(fleet::process p) const noexcept {
+        return how_.has(fault::split_brain) ? server_.redis().data_set_of(p) : 0;
+    }
+    unsigned place_of(std::uint64_t line) const noexcept { return place(server_.process_of(line)); }
+    /// The masters that have this key: the one that rules, then the one beside it.
+    std::vector<fleet::process> places(std::string_view key);
     /// Of a client's process.
     bool any_crashed() const noexcept;
-    /// Who waits so could have what it wants, since too long a time.
-    bool waits_in_vain(const want& c, bool could_have_it);
+    /// Who waits so could have what it wants, since too long a time: that, and what is prompt.
+    bool waits_in_vain(const want& c, bool could_have_it, instant patience = 0);
 
     const scenario how_;
     server_node server_;
@@ -79,6 +99,8 @@ private:
     /// Of a client that is about to begin.
     virtual config settings_for(std::uint64_t) { return how_.settings; }
     virtual void began(client_node&) {}
+    /// Before a process that was a master discards what it has.
+    virtual void discards(fleet::process) {}
     virtual std::unique_ptr<actor> make_actor(std::uint64_t client, std::uint64_t seed) = 0;
     /// Now and then, until all stop.
     virtual void judge_meanwhile() = 0;
@@ -94,7 +116,11 @@ private:
     bool busy() const noexcept;
 
     std::vector<std::unique_ptr<actor>> actors_{};
-    std::map<std::uint64_t, instant> could_have_since_{};  // by place of the call
+    struct chance_to_go_on {
+        instant since = 0;
+        instant patience = 0;
+    };
+    std::map<std::uint64_t, chance_to_go_on> could_have_since_{};  // by place of the call
     std::unique_ptr<fault_injector> faults_;
     bool closing_ = false;  // clients are shut down in the end, while they are asked for something
 };

@@ -3,6 +3,7 @@
 
 #include "sim/counters/simulation.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace conch::sim::counters {
@@ -29,6 +30,10 @@ void taker::choose() {
         choose_at_latch();
         return;
     }
+    if (all_.how().has(fault::resize) && chance_.once_in(6)) {
+        resize();
+        return;
+    }
     const std::int64_t most = all_.total();
     const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
     switch (chance_.below(10)) {
@@ -41,6 +46,17 @@ void taker::choose() {
     }
 }
 
+// Permits that it adds it is the one to release.
+void taker::resize() {
+    all_.attempt(fault::resize).felt();
+    const std::int64_t n = chance_.between(1, all_.total());
+    switch (chance_.below(3)) {
+        case 0: ask(kind::set, n); return;
+        case 1: ask(kind::take_away, n); return;
+        default: all_.add_to_total(name_, has_ = n); plan_soon();
+    }
+}
+
 void taker::choose_at_latch() {
     switch (chance_.below(8)) {
         case 0: ask(kind::try_set, chance_.between(1, all_.most_tickets())); return;
@@ -50,6 +66,12 @@ void taker::choose_at_latch() {
         default: has_ = all_.take_tickets(chance_.between(1, all_.total())); plan_soon();
     }
 }
+
+bool taker::counts_yet(const permit_call& c) const noexcept {
+    return !all_.is_latch(c.name) || c.round == all_.round();
+}
+
+void taker::void_tickets() noexcept { has_ = all_.is_latch(name_) ? 0 : has_; }
 
 void taker::ask(permit_call::kind what, std::int64_t permits) {
     permit_call& c = all_.begin(*this, what, permits);
@@ -76,6 +98,8 @@ void taker::send(want& w) {
         case kind::try_set: engine.change_permits(spec, set, c.permits, me); return;
         case kind::acquire: engine.acquire_permits(spec, c.permits, c.wait, false, me); return;
         case kind::try_acquire: engine.acquire_permits(spec, c.permits, {}, true, me); return;
+        case kind::set: engine.change_permits(spec, change::set, c.permits, me); return;
+        case kind::take_away: engine.change_permits(spec, change::add, -c.permits, me); return;
         case kind::release: engine.change_permits(spec, release, c.permits, me); return;
         case kind::drain: engine.change_permits(spec, change::drain, 0, me, &c.result); return;
         case kind::look: engine.change_permits(spec, change::look, 0, me, &c.result); return;
@@ -91,8 +115,9 @@ void taker::ended(permit_call& c) {
     if (took) {
         has_ += c.permits;
     } else if (c.what == kind::drain && !c.ec) {
-        has_ += c.result;
-    } else if (c.what == kind::release && c.ec && !goes_on && c.ec != errc::outcome_unknown) {
+        has_ += std::max<std::int64_t>(c.result, 0);
+    } else if (c.what == kind::release && c.ec && !goes_on && counts_yet(c) &&
+               c.ec != errc::outcome_unknown) {
         has_ += c.permits;
     }
     if (c.what == kind::release && all_.is_latch(c.name) && chance_.once_in(2)) {

@@ -11,9 +11,19 @@ namespace conch::sim::counters {
 class simulation;
 
 struct permit_call : want {
-    enum class kind : std::uint8_t { try_set, acquire, try_acquire, release, drain, look };
+    enum class kind : std::uint8_t {
+        try_set,
+        acquire,
+        try_acquire,
+        release,
+        drain,
+        look,
+        set,       ///< how many are left, as an operator does
+        take_away  ///< from those
+    };
 
     kind what{};
+    std::uint64_t round = 0;  ///< of a latch's tickets
 };
 
 /// Someone who takes permits of a semaphore and releases them, again and again, and gives up now
@@ -28,6 +38,8 @@ public:
     /// Null if it waits for nothing.
     const permit_call* asks_now() const noexcept { return static_cast<permit_call*>(asked_); }
 
+    /// The tickets that it has count no more.
+    void void_tickets() noexcept;
     /// The handler of its call.
     void ended(permit_call& c);
 
@@ -36,6 +48,9 @@ private:
     void choose() override;
     void send(want& c) override;
     void choose_at_latch();
+    void resize();
+    /// What it asked to release is its own, if that is not done.
+    bool counts_yet(const permit_call& c) const noexcept;
     void ask(permit_call::kind what, std::int64_t permits);
 
     simulation& all_;

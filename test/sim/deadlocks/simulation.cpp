@@ -46,7 +46,7 @@ void narrow(scenario& s, dice& chance) {
 }  // namespace
 
 simulation::simulation(std::uint64_t seed, bool print)
-    : stage{seed, print, &narrow},
+    : stage{seed, print, deployment::deadlocks, &narrow},
       clocks_differ_{world_.chance.once_in(2)},
       forgets_records_{world_.chance.once_in(3)},
       hasty_{world_.chance.once_in(2)},

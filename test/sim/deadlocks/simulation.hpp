@@ -51,6 +51,8 @@ public:
     possession& granted(const lock_call& c);
     void gone(possession& h) noexcept;
 
+    bool goes_on(fault) const noexcept override { return false; }
+
 private:
     struct lock {
         impl::spec_ptr usual;

@@ -2,9 +2,11 @@
 #include "sim/permits/simulation.hpp"
 
 #include "protocol/lock_protocol.hpp"
+#include "protocol/permits.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace conch::sim::permits {
 namespace {
@@ -16,11 +18,18 @@ void narrow(scenario& s, dice&) {
 
 }  // namespace
 
-simulation::simulation(std::uint64_t seed, bool print) : stage{seed, print, &narrow} {
+simulation::simulation(std::uint64_t seed, bool print)
+    : stage{seed, print, deployment::permits, &narrow} {
     make_semaphores(impl::count_spec::kind::permits);
     if (world_.chance.once_in(2)) {
         step_ = 100 * millis;
     }
+    std::vector<std::string> keys;
+    for (const auto& s : specs_) {
+        keys.push_back(protocol::permits_out_key(s->name()));
+    }
+    server_.watch(std::move(keys));
+    server_.watch([this](const script_run& r) { ran(r); });
     set_up();
 }
 

@@ -4,12 +4,19 @@
 
 #include "protocol/spec.hpp"
 #include "sim/counters/stage.hpp"
+#include "sim/permits/book.hpp"
 #include "sim/permits/tenant.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace conch::sim::permits {
@@ -17,12 +24,18 @@ namespace conch::sim::permits {
 /// One run: clients whose tenants take permits of semaphores for a lease, a server that is run in
 /// any way, the faults of a scenario. What is checked:
 ///
-/// "limit": those who may believe that they have permits never have more than there are.
-/// "conservation": at the server, what is left and what is out is always as many as were set.
-/// "return": at rest no permit is out whose lease still runs; who gave some back has none there.
-/// "loss": a hold is told lost in the first turn at its end, and none for nothing.
-/// "order": within a client nobody is overtaken. "promptness": who could have its permits gets
-/// them. "rest": nothing is kept for nobody. "outcomes": each call ends once, and for a reason.
+/// "limit": those who may believe that they have permits never have more than there are; where an
+/// operator lowered the number, no more than were out then and still are. "conservation": at the
+/// server, what is left and what is out is always as many as were set, and fewer than none are left
+/// only since it was lowered. A stranger may delete what is left, what is out, or both, and an
+/// operator may take back all that are out: then this is so of the others; who had those is told by
+/// its next renewal.
+/// Where there are two masters, this is so of each of them, and of those whose permits it may have
+/// given, or renewed last. "setting": who is the first to set their number alone sets it. "return":
+/// at rest no permit is out whose lease still runs; who gave some back has none there. "loss": a
+/// hold is told lost in the first turn at its end, and none for nothing. "order": within a client
+/// nobody is overtaken. "promptness": who could have its permits gets them. "rest": nothing is kept
+/// for nobody. "outcomes": each call ends once, and for a reason.
 class simulation final : public counters::stage {
 public:
     explicit simulation(std::uint64_t seed, bool print = false);
@@ -52,6 +65,25 @@ private:
     };
 
     account look(std::size_t name);
+    account look_at(fleet::process p, std::size_t name);
+    book& book_at(fleet::process p, std::size_t name) { return books_[{name, place(p)}]; }
+    book& book_of(std::size_t name) { return book_at(home(name), name); }
+    fleet::process home(std::size_t name) const {
+        return server_.redis().master_of(specs_[name]->name());
+    }
+    /// The least and the most that there were to be at any time since then, at any place.
+    std::pair<std::int64_t, std::int64_t> range(std::size_t name, instant since) const;
+    std::int64_t deepest(std::size_t name) const;
+    void parted(std::size_t shard) override;
+    void discards(fleet::process p) override;
+    bool stands_at(const held& h, unsigned place) const;
+    std::optional<std::size_t> name_of_key(std::string_view key) const noexcept;
+    void ran(const script_run& r);
+    void note_change(std::size_t name, const script_run& r);
+    bool by_stranger(fault f) override;
+    /// Its permits were taken away: until it is told, others may have them, too.
+    bool excused(const held& h) const;
+    void judge_taken();
     bool believes(const tenant& t) const;
     void judge_limit();
     void judge_conservation();
@@ -59,6 +91,11 @@ private:
     void judge_outcome(const permit_call& c);
     void judge_losses(std::uint64_t client);
 
+    std::map<std::pair<std::size_t, unsigned>, book> books_{};  // by name and place
+    /// That changed the number of permits, at this place.
+    std::set<std::pair<unsigned, std::string>> requests_{};
+    /// Client and number of acquisitions whose permits were taken away, and when.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, instant> taken_{};
     std::vector<tenant*> tenants_{};
     std::deque<permit_call> calls_{};
 };

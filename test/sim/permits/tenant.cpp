@@ -29,6 +29,14 @@ void tenant::begin() {
     name_ = chance_.below(all_.names());
     const std::int64_t most = all_.total();
     const std::int64_t some = chance_.once_in(3) ? chance_.between(1, most) : 1;
+    if (all_.how().has(fault::resize) && chance_.once_in(6)) {
+        resize();
+        return;
+    }
+    if (all_.how().has(fault::force) && chance_.once_in(10)) {
+        ask(what::force, 1);
+        return;
+    }
     switch (chance_.below(10)) {
         case 0: ask(what::try_set, most); return;
         case 1: ask(what::look, 0); return;
@@ -39,9 +47,22 @@ void tenant::begin() {
     }
 }
 
+// To what it was at first most often, so that there are some.
+void tenant::resize() {
+    all_.attempt(fault::resize).felt();
+    const std::int64_t most = all_.total();
+    if (chance_.once_in(2)) {
+        ask(what::set, chance_.once_in(3) ? chance_.between(0, most + 2) : most);
+    } else {
+        ask(what::add, chance_.once_in(2) ? -chance_.between(1, most) : chance_.between(1, most));
+    }
+}
+
 void tenant::use() {
     const bool lost = !has_->owns_lock(node().local_now());
-    if (!stopped_ && !lost && chance_.once_in(4)) {
+    // Where permits are taken away it has them for long enough to be told.
+    const bool lingers = all_.how().has(fault::deletion) || all_.how().has(fault::force);
+    if (!stopped_ && !lost && chance_.once_in(4) != lingers) {
         plan_soon();
         return;
     }
@@ -86,21 +107,27 @@ void tenant::ask(permit_call::kind kind, std::int64_t permits) {
         c.options = choose_options(kind == what::acquire);
         c.wait = kind == what::acquire ? c.options.wait.value_or(forever) : duration{};
     }
+    if (kind == what::extend) {
+        has_->extended = true;
+    }
+    if (kind == what::force) {
+        c.effect_of_force = &all_.attempt(fault::force);
+    }
     put(c, static_cast<std::uint64_t>(kind));
 }
 
 void tenant::send(counters::want& w) {
     permit_call& c = static_cast<permit_call&>(w);
     engine::lock_engine& engine = node().engine();
+    const impl::count_spec_ptr& counter = all_.count_spec(name_);
     const lock::caller me{static_cast<call*>(&c), &c.running};
     using change = lock::counter_change::kind;
     switch (c.what) {
-        case what::try_set:
-            engine.change_permits(all_.count_spec(name_), change::try_set, c.permits, me);
-            return;
-        case what::look:
-            engine.change_permits(all_.count_spec(name_), change::look, 0, me, &c.result);
-            return;
+        case what::try_set: engine.change_permits(counter, change::try_set, c.permits, me); return;
+        case what::set: engine.change_permits(counter, change::set, c.permits, me); return;
+        case what::add: engine.change_permits(counter, change::add, c.permits, me); return;
+        case what::force: engine.force_unlock(all_.spec(name_, c.permits), me); return;
+        case what::look: engine.change_permits(counter, change::look, 0, me, &c.result); return;
         case what::acquire:
         case what::try_acquire:
             engine.acquire(all_.spec(name_, c.permits), c.options, c.what == what::try_acquire, me);
@@ -117,6 +144,9 @@ void tenant::send(counters::want& w) {
 
 void tenant::ended(permit_call& c) {
     asked_ = nullptr;
+    if (c.what == what::force && c.said == impl::remark::done) {
+        feel(c.effect_of_force);
+    }
     if (c.view) {
         has_ = held{.client = client_, .name = name_, .view = c.view, .granted_at = c.ended_at};
         has_->number = c.number;

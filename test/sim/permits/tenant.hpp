@@ -15,10 +15,21 @@ namespace conch::sim::permits {
 class simulation;
 
 struct permit_call : counters::want {
-    enum class kind : std::uint8_t { try_set, acquire, try_acquire, extend, unlock, look };
+    enum class kind : std::uint8_t {
+        try_set,
+        acquire,
+        try_acquire,
+        extend,
+        unlock,
+        look,
+        set,   ///< how many there are in all, as an operator does
+        add,   ///< to that
+        force  ///< takes back all that are out, as an operator does
+    };
 
     kind what{};
     lock_options options{};
+    effect* effect_of_force = nullptr;
 };
 
 /// Someone who takes permits of a semaphore for as long as a lease, keeps them for a while and
@@ -42,6 +53,7 @@ private:
     void choose() override;
     void send(counters::want& c) override;
     void begin();
+    void resize();
     void use();
     void give_back();
     void ask(permit_call::kind what, std::int64_t permits);

@@ -140,7 +140,10 @@ std::optional<std::int64_t> fake_redis::depth(std::string_view key, std::string_
 
 std::optional<std::int64_t> fake_redis::number(std::string_view key, std::int64_t now_us) {
     set_now(now_us);
-    const entry* e = home_of(key).find(key);
+    return number_in(home_of(key).find(key));
+}
+
+std::optional<std::int64_t> fake_redis::number_in(const entry* e) {
     const auto* text = e ? std::get_if<std::string>(&e->value) : nullptr;
     return text ? to_integer(*text) : std::nullopt;
 }
@@ -236,6 +239,10 @@ std::vector<std::string> fake_redis::fields_in(const entry* e) {
         }
     } else if (const std::string* token = token_in(e)) {
         all.push_back(*token);
+    } else if (const auto* set = e ? std::get_if<zset_value>(&e->value) : nullptr) {
+        for (const auto& [score, member] : *set) {
+            all.push_back(member);
+        }
     }
     return all;
 }

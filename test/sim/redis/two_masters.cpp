@@ -40,6 +40,12 @@ bool fake_redis::exists_at(fleet::process p, std::string_view key, std::int64_t 
     return data_.of(p).find(key) != nullptr;
 }
 
+std::optional<std::int64_t> fake_redis::number_at(fleet::process p, std::string_view key,
+                                                  std::int64_t now_us) {
+    set_now(now_us);
+    return number_in(data_.of(p).find(key));
+}
+
 bool fake_redis::anyone_has(std::string_view key, std::int64_t now_us) {
     for (fleet::process p = 0; p < data_.count(); ++p) {
         if (exists_at(p, key, now_us)) {
@@ -66,6 +72,12 @@ std::vector<fake_redis::placed_field> fake_redis::holders_at(fleet::process p, s
     set_now(now_us);
     const entry* e = data_.of(p).find(key);
     std::vector<placed_field> all;
+    if (const auto* set = e ? std::get_if<zset_value>(&e->value) : nullptr) {  // permits
+        for (const auto& [score, member] : *set) {
+            all.push_back({member, static_cast<std::int64_t>(score)});
+        }
+        return all;
+    }
     for (std::string& field : fields_in(e)) {
         // The hash of a read-write lock lives as long as the last of its readers.
         const bool reads = is_read_write(e) && !field.ends_with(":write");

@@ -66,6 +66,15 @@ TEST_F(two_masters_test, a_reader_holds_until_the_end_of_its_own_key) {
     EXPECT_EQ(all.front().expires_ms, now_us / 1000 + 100);
 }
 
+TEST_F(two_masters_test, a_permit_that_is_out_holds_until_its_own_end) {
+    const char* const take = "return redis.call('zadd', KEYS[1], '1700000000123', 'one')";
+    ask(old, {"EVAL", take, "1", "k"});
+    EXPECT_EQ(server.fields("k", now_us), words{"one"});
+    const auto all = server.holders_at(0, "k", now_us);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all.front().expires_ms, 1'700'000'000'123);
+}
+
 TEST_F(two_masters_test, neither_has_what_is_written_to_the_other) {
     split(0);
     set(old, "1");
