@@ -283,7 +283,7 @@ if [ "${#options[@]}" -gt 0 ]; then
         echo "conch: going on without: ${options[*]}" >&2
     fi
 fi
-if [ "$with_tests" = yes ] && ! has prometheus; then
+if [ "$with_tests" = yes ] && ! { has prometheus && has promtool; }; then
     if ! has apt-get || ! unpack_prometheus; then
         echo "conch: going on without: prometheus, promtool" >&2
     fi

@@ -255,7 +255,8 @@ void hold_session::end_hold() {
 void hold_session::on_signal(const signalfd_siginfo& signal) {
     const auto number = static_cast<int>(signal.ssi_signo);
     const bool is_blocked = number == SIGTTIN || number == SIGTTOU || number == SIGPIPE;
-    if (is_blocked || (background_ != nullptr && phase_ != phase::waiting)) {
+    if (is_blocked || is_own_limit(signal) ||
+        (background_ != nullptr && phase_ != phase::waiting)) {
         return;
     }
     switch (phase_) {

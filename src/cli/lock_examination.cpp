@@ -42,9 +42,16 @@ std::string in_hexadecimal(std::string_view bytes) {
     return out;
 }
 
+/// A server may tell more milliseconds than a duration has: then it is the longest.
+duration from_millis(std::int64_t ms) noexcept {
+    using std::chrono::milliseconds;
+    constexpr auto most = std::chrono::duration_cast<milliseconds>(duration::max()).count();
+    return milliseconds{std::min<std::int64_t>(ms, most)};
+}
+
 std::optional<duration> ttl_in(const answer& a) noexcept {
     return a.is_number() && a.reply.number >= 0
-               ? std::optional<duration>{std::chrono::milliseconds{a.reply.number}}
+               ? std::optional<duration>{from_millis(a.reply.number)}
                : std::nullopt;
 }
 
@@ -178,8 +185,8 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_permits(const names& 
         constexpr double never = 9.2e14;
         const double ends = std::strtod(out.at(0).at(1).text.c_str(), nullptr);
         if (ends < never) {
-            e.ttl = std::chrono::milliseconds{
-                std::max<std::int64_t>(static_cast<std::int64_t>(ends) - now_us_ / 1000, 0)};
+            e.ttl = from_millis(
+                std::max<std::int64_t>(static_cast<std::int64_t>(ends) - now_us_ / 1000, 0));
         }
         if (a[3].is_text()) {
             e.permits = number_in(a[3].reply.text) + a[1].reply.number +

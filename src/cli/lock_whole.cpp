@@ -34,11 +34,11 @@ std::string shell_word(const std::string& name) {
     constexpr std::string_view plain =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.,:/@%+=";
     std::string out{name.starts_with('-') ? "-- " : ""};
-    if (name.find_first_not_of(plain) == name.npos) {
+    if (name.find_first_not_of(plain) == name.npos && !name.starts_with('=')) {
         return out + name;
     }
     out += '\'';
-    for (const char c : printable(name)) {
+    for (const char c : name) {
         out += c == '\'' ? "'\\''" : std::string{c};
     }
     return out + '\'';
@@ -104,6 +104,9 @@ std::string forced_release_text(const lock_entry& e) {
     const char* const option = option_of(e.kind);
     if (!option) {
         return "";
+    }
+    if (printable(e.name) != e.name) {
+        return line("by force", "no command: its name has bytes that a terminal does not show");
     }
     const std::string command =
         std::string{"\"conch release --force "} + option + shell_word(e.name) + '"';

@@ -17,13 +17,6 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// This process itself wrote or computed more than it may.
-bool is_own_limit(const signalfd_siginfo& signal) noexcept {
-    const auto number = static_cast<int>(signal.ssi_signo);
-    return (number == SIGXCPU || number == SIGXFSZ) &&
-           (signal.ssi_code == SI_KERNEL || static_cast<pid_t>(signal.ssi_pid) == ::getpid());
-}
-
 bool asks_to_end(int number) noexcept {
     return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }

@@ -32,6 +32,12 @@ std::vector<int> signals_without_faults() {
     return all;
 }
 
+bool is_own_limit(const signalfd_siginfo& signal) noexcept {
+    const auto number = static_cast<int>(signal.ssi_signo);
+    return (number == SIGXCPU || number == SIGXFSZ) &&
+           (signal.ssi_code == SI_KERNEL || static_cast<pid_t>(signal.ssi_pid) == ::getpid());
+}
+
 signal_watch::signal_watch(const std::vector<int>& signals) {
     sigset_t wanted;
     sigemptyset(&wanted);

@@ -13,6 +13,9 @@ namespace conch::cli {
 /// All that can be caught, but for those that tell of a fault in this process.
 std::vector<int> signals_without_faults();
 
+/// This process itself wrote or computed more than it may.
+bool is_own_limit(const signalfd_siginfo& signal) noexcept;
+
 /// Turns signals into data: blocks them for this thread and for those it starts later, and hands
 /// them out through a descriptor that can be polled (signalfd(2)).
 ///

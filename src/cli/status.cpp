@@ -44,7 +44,7 @@ std::string waiting(const lock_status& s) {
 
 std::string holder_lines(const lock_status& s) {
     if (s.permits) {
-        return "  ids     " + holders_of(s) + '\n';
+        return "  ids     " + holders_of(s) + '\n' + place_of(s);
     }
     std::string out;
     for (const std::string_view one : each_holder(s)) {
@@ -82,12 +82,13 @@ boost::asio::awaitable<void> look_at_other(one_lock& the, const std::string& nam
 }
 
 /// The keys of a fair lock are those of a mutex, but for the line of those who wait.
-boost::asio::awaitable<bool> has_line(one_lock& the, const std::string& name) {
+boost::asio::awaitable<std::uint64_t> in_line(one_lock& the, const std::string& name) {
     const inspector asked{the.redis};
     std::vector<question> one;
     one.push_back(about_key({"LLEN", derived_key("redisson_lock_queue", name)}));
     const std::vector<answer> length = co_await ask_all(asked, std::move(one));
-    co_return length.front().is_number() && length.front().reply.number > 0;
+    const answer& a = length.front();
+    co_return a.is_number() && a.reply.number > 0 ? static_cast<std::uint64_t>(a.reply.number) : 0;
 }
 
 boost::asio::awaitable<void> ask(one_lock& the, const std::string& name, lock_kind& kind,
@@ -103,8 +104,11 @@ boost::asio::awaitable<void> ask(one_lock& the, const std::string& name, lock_ki
     }
     result = std::move(answer);
     if (any_kind && result.locked) {
-        const bool is_fair = co_await has_line(the, name);
-        kind = is_fair ? lock_kind::fair : kind;
+        const std::uint64_t waiting = co_await in_line(the, name);
+        if (waiting > 0) {  // each listens on a channel of its own
+            kind = lock_kind::fair;
+            result.waiting_clients = waiting;
+        }
     }
 }
 

@@ -48,7 +48,7 @@ private:
     struct block {
         block* next;
     };
-    static constexpr std::size_t most_kept = address_sanitizer ? 0 : 1'024;
+    static constexpr std::size_t most_kept = address_sanitizer ? 0 : 256;
 
     void* take() noexcept {
         --kept_;

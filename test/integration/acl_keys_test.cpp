@@ -117,7 +117,8 @@ private:
         const auto body = []() -> asio::awaitable<void> { co_return; };
         for (int i = 0; i < 2; ++i) {
             try {
-                const bool ran = co_await job.async_run(brief, body, asio::use_awaitable);
+                const bool ran =
+                    co_await job.async_run(lock_options{.lease = 10s}, body, asio::use_awaitable);
                 EXPECT_EQ(ran, i == 0);
             } catch (const system_error& e) {
                 note(e.code());
@@ -138,7 +139,7 @@ private:
         const auto [second, mine] = co_await mutex{c, name}.async_lock({.owner = &job}, as_result);
         note(second);
         const auto [waited, none] =
-            co_await wanted.async_lock({.wait = 200ms, .owner = &job}, as_result);
+            co_await wanted.async_lock({.wait = 1s, .owner = &job}, as_result);
         note(waited);
         co_await c.async_shutdown();
     }

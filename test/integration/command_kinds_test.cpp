@@ -171,8 +171,12 @@ TEST_F(kinds_command_test, status_knows_a_fair_lock_by_its_line) {
     program waiter{run_of({"--fair"}, "lock"), here()};
     EXPECT_TRUE(run_until(
         io, [&] { return raw.must({"LLEN", "redisson_lock_queue:{lock}"}).number == 1; }));
-    expect_in("lock: fair mutex, locked\n", to_end({"status", "lock"}).out);
-    EXPECT_EQ(told({"status", "--json", "lock"}).at("kind"), "fair");
+    const std::string text = to_end({"status", "lock"}).out;
+    expect_in("lock: fair mutex, locked\n", text);
+    expect_in("  waiting 1 client\n", text);
+    const boost::json::object json = told({"status", "--json", "lock"});
+    EXPECT_EQ(json.at("kind"), "fair");
+    EXPECT_EQ(json.at("waiting"), 1);
     holder.end_input();
     waiter.wait_for("in\n");
     waiter.end_input();

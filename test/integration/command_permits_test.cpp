@@ -60,6 +60,7 @@ TEST_F(permits_command_test, others_are_told_what_it_is) {
     expect_out(1);
     const ended told = to_end({"status", "--semaphore", "lock"});
     expect_in("lock: semaphore, 1 of 2 permits are out\n", told.out);
+    expect_in("\n  process ", told.out);
     expect_in("unless renewed", told.out);
     expect_in("\"permits\":2", to_end({"status", "--semaphore", "--json", "lock"}).out);
     expect_in("lock: semaphore, 1 of 2 permits are out: ",

@@ -6,8 +6,10 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -116,8 +118,14 @@ TEST_F(top_command_test, leaves_all_as_it_was_when_its_memory_is_over) {
     terminal_session t = top();
     const std::string before = modes(t);
     t.wait_for("0 locks");
-    const rlimit no_more_memory{1, 1};
-    ASSERT_EQ(::prlimit(top_in(t), RLIMIT_AS, &no_more_memory, nullptr), 0);
+    const pid_t program = top_in(t);
+    rlim_t pages = 0;
+    std::ifstream{"/proc/" + std::to_string(program) + "/statm"} >> pages;
+    const rlim_t a_little_more = (pages + 256) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+    const rlimit memory{a_little_more, a_little_more};
+    const rlimit no_core{0, 0};
+    ASSERT_EQ(::prlimit(program, RLIMIT_CORE, &no_core, nullptr), 0);
+    ASSERT_EQ(::prlimit(program, RLIMIT_AS, &memory, nullptr), 0);
     raw.must({"EVAL",
               "for i = 1, 20000 do redis.call('hset', 'lock:' .. i, ARGV[1], 1) "
               "redis.call('pexpire', 'lock:' .. i, 600000) end",

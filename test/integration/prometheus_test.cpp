@@ -144,9 +144,8 @@ public:
                                                   "exec prometheus --config.file=" + file +
                                                       " --storage.tsdb.path=" + folder_.path() +
                                                       "/data --web.listen-address=127.0.0.1:0"});
-        const std::string listens = "msg=\"Listening on\" address=";
-        std::string said = program_->wait_for_error("msg=\"TLS is disabled.\"");
-        said = said.substr(said.find(listens) + listens.size());
+        std::string said = program_->wait_for_error("Server is ready to receive web requests.");
+        said = said.substr(said.find("address=", said.find("\"Listening on\"")));
         port_ = port_in(said.substr(0, said.find_first_of(" \n")));
     }
 
@@ -198,12 +197,12 @@ TEST_F(prometheus_test, each_panel_of_the_dashboard_shows_something_in_a_real_pr
     const mutex orders{redis, "orders:7"};
     const mutex users{redis, "users:7"};
     const rate_limiter calls{redis, "calls:out", {.limit = 1'000, .window = 1min}};
+    const real_prometheus shows{port()};
     hold kept;
     run([&]() -> asio::awaitable<void> {
         const mutex other{redis, "users:8"};
-        kept = co_await other.async_lock({.lease = 600ms});
+        kept = co_await other.async_lock({.lease = 3s});
     });
-    const real_prometheus shows{port()};
 
     std::map<std::string, std::map<std::string, double>> seen;
     const auto shows_all = [&] {

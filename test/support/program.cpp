@@ -99,6 +99,7 @@ struct exec_plan {
 
 /// In the forked child.
 [[noreturn]] void become(const exec_plan& plan) noexcept {
+    ::signal(SIGPIPE, SIG_DFL);  // a library that the test uses may ignore it
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != plan.parent) {

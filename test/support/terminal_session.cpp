@@ -32,6 +32,7 @@ terminal_session::terminal_session(std::vector<std::string> line,
     pid_ = ::forkpty(&master_, nullptr, nullptr, nullptr);
     if (pid_ == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::signal(SIGPIPE, SIG_DFL);  // a library that the test uses may ignore it
         for (const auto& [name, value] : variables) {
             value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
         }
