@@ -39,7 +39,7 @@ TEST_F(holder_command_test, the_connection_is_named_after_host_process_and_owner
 }
 
 TEST_F(holder_command_test, the_processes_of_the_command_carry_the_owner_that_status_tells) {
-    program p{run_words({}, {"sh", "-c", "echo \"$$;\"; exec cat"}), here()};
+    program p{run_words({}, {"sh", "-c", "echo \"$$;\"; read x"}), here()};
     const pid_t command = std::stoi(p.wait_for(";\n"));
     const ended end = to_end({"status", "lock"});
     expect_in("holder  " + owner() + ':', end.out);
@@ -47,7 +47,7 @@ TEST_F(holder_command_test, the_processes_of_the_command_carry_the_owner_that_st
 }
 
 TEST_F(holder_command_test, the_command_of_the_manual_page_finds_the_process) {
-    program p{run_words({}, {"sh", "-c", "echo \"$$;\"; exec cat"}), here()};
+    program p{run_words({}, {"sh", "-c", "echo \"$$;\"; read x"}), here()};
     const int command = std::stoi(p.wait_for(";\n"));
     program grep{{"/bin/sh", "-c", "grep -lsz ^CONCH_OWNER=" + owner() + " /proc/[0-9]*/environ"}};
     EXPECT_EQ(grep.finish().out, "/proc/" + std::to_string(command) + "/environ\n");
