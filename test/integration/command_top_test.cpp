@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch top` on a terminal: what it draws, and how it leaves the terminal.
+#include "core/sanitizer.hpp"
 #include "integration/list_rights.hpp"
 #include "support/command_fixture.hpp"
 #include "support/terminal_session.hpp"
@@ -14,14 +15,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CONCH_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CONCH_TEST_SANITIZED 1
-#endif
-#endif
 
 namespace {
 
@@ -112,9 +105,9 @@ TEST_F(top_command_test, leaves_all_as_it_was_when_a_signal_ends_it) {
 }
 
 TEST_F(top_command_test, leaves_all_as_it_was_when_its_memory_is_over) {
-#ifdef CONCH_TEST_SANITIZED
-    GTEST_SKIP() << "a sanitizer has memory of its own";
-#endif
+    if (conch::core::address_sanitizer || conch::core::thread_sanitizer) {
+        GTEST_SKIP() << "a sanitizer has memory of its own";
+    }
     terminal_session t = top();
     const std::string before = modes(t);
     t.wait_for("0 locks");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Many names on one connection, and nothing left of them.
+#include "core/sanitizer.hpp"
 #include "support/attempt.hpp"
 #include "support/redis_test.hpp"
 
@@ -19,18 +20,7 @@ using namespace conch::test;
 using scale_test = redis_test;
 
 // Sanitizers keep freed memory for a while: resident memory says nothing there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CONCH_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CONCH_TEST_SANITIZED 1
-#endif
-#endif
-#ifdef CONCH_TEST_SANITIZED
-constexpr bool memory_is_measured = false;
-#else
-constexpr bool memory_is_measured = true;
-#endif
+constexpr bool memory_is_measured = !core::address_sanitizer && !core::thread_sanitizer;
 
 std::int64_t resident_bytes() {
     std::ifstream statm{"/proc/self/statm"};
