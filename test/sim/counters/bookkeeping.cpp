@@ -107,6 +107,21 @@ void simulation::parted(std::size_t shard) {
     }
 }
 
+// What was not answered, or not well, goes on for half a minute.
+bool simulation::may_run_yet(const permit_call& c) const {
+    return c.completions == 0 || (c.ec && c.ended_at + 31 * seconds > world_.now());
+}
+
+std::int64_t simulation::on_their_way(std::size_t name) const {
+    std::int64_t all = 0;
+    for (const permit_call& c : calls_) {
+        if (c.name == name && may_run_yet(c)) {
+            all += c.what == permit_call::kind::drain ? tallies_[name].peak : c.permits;
+        }
+    }
+    return all;
+}
+
 void simulation::discards(fleet::process p) {
     for (std::size_t name = 0; name < specs_.size(); ++name) {
         const std::size_t shard = server_.redis().processes().shard_of(p);
@@ -120,7 +135,8 @@ void simulation::discards(fleet::process p) {
         } else {
             // What was on its way may have been taken there, for a caller who gives up elsewhere.
             tally& t = tallies_[name];
-            t.unknown += std::max<std::int64_t>(t.total - left_anywhere(name) - taken(name), 0);
+            t.unknown += std::clamp<std::int64_t>(t.total - left_anywhere(name) - taken(name), 0,
+                                                  on_their_way(name));
             add_to_total(name, -left_at(p, name));
         }
     }

@@ -45,10 +45,8 @@ void simulation::reissue_tickets() {
     strays_until_ = world_.now() + 31 * seconds;
     strays_ = 0;
     for (const permit_call& c : calls_) {
-        const bool goes_on =
-            c.completions == 0 || (c.ec && c.ended_at + 31 * seconds > world_.now());
-        strays_ +=
-            c.what == permit_call::kind::release && is_latch(c.name) && goes_on ? c.permits : 0;
+        const bool counts_down = c.what == permit_call::kind::release && is_latch(c.name);
+        strays_ += counts_down && may_run_yet(c) ? c.permits : 0;
     }
     for (taker* const t : takers_) {
         t->void_tickets();

@@ -79,6 +79,9 @@ private:
     void note_latch();
     void parted(std::size_t shard) override;
     void discards(fleet::process p) override;
+    bool may_run_yet(const permit_call& c) const;
+    /// Permits of those calls.
+    std::int64_t on_their_way(std::size_t name) const;
     bool latch_is_torn() const;
     bool by_stranger(fault f) override;
     void reissue_tickets();

@@ -36,17 +36,28 @@ std::optional<std::size_t> simulation::name_of_key(std::string_view key) const n
 
 void simulation::ran(const script_run& r) {
     const auto name = name_of_key(r.keys.front());
-    if (name && r.script == "semaphore_change") {
+    if (!name) {
+        return;
+    }
+    const fleet::process p = server_.process_of(r.line);
+    std::set<std::string>& out = out_[{*name, place(p)}];
+    if (r.script == "semaphore_change") {
         note_change(*name, r);
-    }
-    if (name && r.script == "permits_release" && r.args[2].empty() && r.answer.integer >= 0) {
+    } else if (r.script == "permits_release" && r.args[2].empty() && r.answer.integer >= 0) {
         for (const std::string_view id : r.args.subspan(3)) {  // by force
-            taken_.emplace(owner_in(id), world_.now());
+            if (out.contains(std::string{id})) {
+                taken_.emplace(owner_in(id), world_.now());
+            }
         }
-    }
-    if (name && r.script == "permits_acquire" && r.answer.what == reply::kind::bulk) {
+    } else if (r.script == "permits_acquire" && r.answer.what == reply::kind::bulk) {
         taken_.erase(owner_in(r.args[0]));  // or they are there again
     }
+    out.clear();
+    const std::string key = protocol::permits_out_key(specs_[*name]->name());
+    for (const auto& h : server_.redis().holders_at(p, key, server_.wall_clock())) {
+        out.insert(h.field);
+    }
+    judge_conservation(*name);
 }
 
 // DEL of the number of permits, of those that are out, or of both. A number that does not come back

@@ -82,26 +82,27 @@ void simulation::judge_limit() {
 }
 
 // While a part of a cluster moves, the keys may be on two masters.
-void simulation::judge_conservation() {
+void simulation::judge_conservation(std::size_t name) {
     const bool divided = how_.has(fault::migration) && world_.now() < settled_at_;
-    for (std::size_t name = 0; name < specs_.size() && !may_lose() && !divided; ++name) {
-        for (const fleet::process p : places(specs_[name]->name())) {
-            const account a = how_.has(fault::split_brain) ? look_at(p, name) : look(name);
-            book& b = book_at(p, name);
-            if (a.set && a.left + a.over + a.out != b.total()) {
-                violate("conservation", std::to_string(a.left) + " are left and " +
-                                            std::to_string(a.over + a.out) + " are out of " +
-                                            std::to_string(b.total()));
-            }
-            if (a.set && !b.owed().explains(a.left)) {
-                violate("conservation", std::to_string(a.left) + " are left");
-            }
+    if (may_lose() || divided) {
+        return;
+    }
+    for (const fleet::process p : places(specs_[name]->name())) {
+        const account a = how_.has(fault::split_brain) ? look_at(p, name) : look(name);
+        book& b = book_at(p, name);
+        if (a.set && a.left + a.over + a.out != b.total()) {
+            violate("conservation", std::to_string(a.left) + " are left and " +
+                                        std::to_string(a.over + a.out) + " are out of " +
+                                        std::to_string(b.total()));
+        }
+        if (a.set && !b.owed().explains(a.left)) {
+            violate("conservation", std::to_string(a.left) + " are left");
         }
     }
 }
 
 void simulation::judge_rest() {
-    judge_conservation();
+    judge_meanwhile();
     bool all_drained = true;
     for (const auto& c : clients_) {
         const engine::inventory i = c->engine().belongings();

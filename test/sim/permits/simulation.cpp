@@ -79,7 +79,9 @@ void simulation::turned(std::uint64_t client) {
 
 void simulation::judge_meanwhile() {
     judge_limit();
-    judge_conservation();
+    for (std::size_t name = 0; name < specs_.size(); ++name) {
+        judge_conservation(name);
+    }
 }
 
 }  // namespace conch::sim::permits

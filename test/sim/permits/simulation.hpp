@@ -86,7 +86,8 @@ private:
     void judge_taken();
     bool believes(const tenant& t) const;
     void judge_limit();
-    void judge_conservation();
+    /// It is looked at after each script: what is lacking of a semaphore may only become less.
+    void judge_conservation(std::size_t name);
     void judge_order(const permit_call& c);
     void judge_outcome(const permit_call& c);
     void judge_losses(std::uint64_t client);
@@ -96,6 +97,8 @@ private:
     std::set<std::pair<unsigned, std::string>> requests_{};
     /// Client and number of acquisitions whose permits were taken away, and when.
     std::map<std::pair<std::uint64_t, std::uint64_t>, instant> taken_{};
+    /// Ids of permits that were out after the last script, by name and place.
+    std::map<std::pair<std::size_t, unsigned>, std::set<std::string>> out_{};
     std::vector<tenant*> tenants_{};
     std::deque<permit_call> calls_{};
 };
