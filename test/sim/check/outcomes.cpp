@@ -50,7 +50,9 @@ public:
         for (std::size_t name = 0; name < there_at_.size(); ++name) {
             const std::string lock{all_.spec(name)->name()};
             if (server.redis().anyone_has(lock, server.wall_clock()) ||
-                server.redis().anyone_has("conch_rw_writer:{" + lock + '}', server.wall_clock())) {
+                (all_.how().read_write &&
+                 server.redis().anyone_has("conch_rw_writer:{" + lock + '}',
+                                           server.wall_clock()))) {
                 there_at_[name] = all_.the_world().now();
             }
         }
