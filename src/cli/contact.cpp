@@ -12,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 namespace conch::cli {
@@ -70,6 +71,7 @@ void read_servers(const po::variables_map& values, server_choice& server) {
         const config c = server_of(url, source);
         if (&url == &urls.front()) {
             server.settings = c;
+            server.given_url = given || std::getenv("CONCH_REDIS") != nullptr ? url : "";
         } else {
             server.others.push_back(c);
         }

@@ -32,6 +32,8 @@ enum class lock_kind : std::uint8_t {
 /// Which server, and how long it may take to answer for the first time.
 struct server_choice {
     config settings{};
+    /// Of the first server, by --redis or $CONCH_REDIS, with its password; empty: by neither.
+    std::string given_url{};
     duration first_answer = std::chrono::seconds{5};
     /// The same once an attempt to connect to a single server has failed (refused, no such host):
     /// whoever mistyped the URL need not wait. `first_answer`, if the user gave that.

@@ -45,8 +45,8 @@ void sort_by(column c, std::vector<lock_entry>& locks);
 /// is left out, then long texts are cut. 0: whole.
 std::string table_of(const std::vector<lock_entry>& locks, std::size_t width);
 
-/// One lock, in lines: all that is known.
-std::string whole_text(const lock_entry& e, bool clients_known);
+/// One lock, in lines: all that is known. `url`: of its server, as the user gave it, or empty.
+std::string whole_text(const lock_entry& e, bool clients_known, const std::string& url);
 
 boost::json::object json_of(const lock_entry& e);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // One lock, with all that is known.
 #include "cli/lock_table.hpp"
+#include "cli/shell_text.hpp"
 #include "cli/text.hpp"
 
 #include <boost/json/array.hpp>
@@ -27,21 +28,6 @@ const char* option_of(entry_kind kind) noexcept {
         case entry_kind::rate_limit: break;
     }
     return nullptr;
-}
-
-/// As a shell has to read it behind the options.
-std::string shell_word(const std::string& name) {
-    constexpr std::string_view plain =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.,:/@%+=";
-    std::string out{name.starts_with('-') ? "-- " : ""};
-    if (name.find_first_not_of(plain) == name.npos && !name.starts_with('=')) {
-        return out + name;
-    }
-    out += '\'';
-    for (const char c : name) {
-        out += c == '\'' ? "'\\''" : std::string{c};
-    }
-    return out + '\'';
 }
 
 /// "  holder    ...": a line.
@@ -100,7 +86,7 @@ std::string waiting_text(const lock_entry& e) {
                                                                     : " clients");
 }
 
-std::string forced_release_text(const lock_entry& e) {
+std::string forced_release_text(const lock_entry& e, const std::string& url) {
     const char* const option = option_of(e.kind);
     if (!option) {
         return "";
@@ -108,8 +94,9 @@ std::string forced_release_text(const lock_entry& e) {
     if (printable(e.name) != e.name) {
         return line("by force", "no command: its name has bytes that a terminal does not show");
     }
+    const char* const behind_options = e.name.starts_with('-') ? "-- " : "";
     const std::string command =
-        std::string{"\"conch release --force "} + option + shell_word(e.name) + '"';
+        '"' + release_command(url) + ' ' + option + behind_options + shell_word(e.name) + '"';
     const std::string what = e.kind == entry_kind::semaphore
                                  ? "takes these permits from their holders"
                              : e.kind == entry_kind::reading ? "takes it from all readers"
@@ -198,7 +185,7 @@ boost::json::value millis(const std::optional<duration>& d) {
 
 }  // namespace
 
-std::string whole_text(const lock_entry& e, bool clients_known) {
+std::string whole_text(const lock_entry& e, bool clients_known, const std::string& url) {
     std::string out = printable(e.name) + ": " + headline_of(e.kind, e.held_by, e.permits) + '\n';
     if (!option_of(e.kind)) {
         return out;
@@ -226,7 +213,7 @@ std::string whole_text(const lock_entry& e, bool clients_known) {
         }
     }
     out += chain_text(e, clients_known);
-    return out + forced_release_text(e);
+    return out + forced_release_text(e, url);
 }
 
 boost::json::object json_of(const lock_entry& e) {

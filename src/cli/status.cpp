@@ -143,7 +143,7 @@ int status(const word_list& words) {
     lock_kind kind = server.kind;
     the.run(ask(the, name, kind, answer, other, other_clients_known));
     if (other && values.count("json") == 0) {
-        std::cout << whole_text(*other, other_clients_known);
+        std::cout << whole_text(*other, other_clients_known, server.given_url);
     } else if (values.count("json") != 0) {
         boost::json::object o = other ? json_of(*other) : json_of(name, kind, answer);
         if (!other) {

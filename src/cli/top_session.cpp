@@ -248,7 +248,8 @@ asio::awaitable<void> top_session::survey_one_once() {
         const std::optional<lock_entry> found = co_await survey.look_at(name);
         const std::string none =
             printable(name) + ": " + (survey.stranger() ? "no lock any more\n" : "free\n");
-        view_.show_one(name, found ? whole_text(*found, survey.knows_clients()) : none, began);
+        const std::string& url = plan_.server.given_url;
+        view_.show_one(name, found ? whole_text(*found, survey.knows_clients(), url) : none, began);
     } catch (const system_error& e) {
         view_.show_trouble(the_.failure(e.code()).what());
     }

@@ -80,7 +80,7 @@ int who(const word_list& words) {
         return print_free(name, json);
     }
     std::cout << (json ? printable_json(boost::json::serialize(json_of(*found))) + '\n'
-                       : whole_text(*found, survey.knows_clients()));
+                       : whole_text(*found, survey.knows_clients(), server.given_url));
     return exit_code::ok;
 }
 

@@ -6,6 +6,7 @@
 #include <boost/json/value.hpp>
 
 #include <deque>
+#include <filesystem>
 #include <regex>
 #include <sstream>
 
@@ -54,21 +55,34 @@ protected:
         EXPECT_GE(told.at("idle_s").as_int64(), 0);
         EXPECT_LE(told.at("idle_s").as_int64(), told.at("connected_s").as_int64());
     }
-    /// Runs, in a shell, the command that `conch who NAME` shows; returns what `who` wrote.
-    std::string obey(const std::string& name) const {
-        const ended who = to_end({"who", "--", name});
+    /// Runs the command that was shown, in a shell that knows nothing of a server, or another one.
+    /// Somebody puts the password in.
+    void obey_text(const std::string& shown, const std::string& other_url = "") const {
         std::smatch m;
-        const bool shown = std::regex_search(
-            who.out, m, std::regex{"\n  by force    \"(conch release --force .*)\" takes "});
-        if (!shown) {
-            ADD_FAILURE() << who.out << who.err;
-            return "";
+        const std::regex form{
+            "\n  by force    \"((CONCH_REDIS=.* )?conch release --force .*)\" takes "};
+        if (!std::regex_search(shown, m, form)) {
+            ADD_FAILURE() << shown;
+            return;
         }
-        program shell{{"/bin/sh", "-c", "conch() { \"$program\" \"$@\"; }; " + m[1].str()},
-                      {{"CONCH_REDIS", url()}, {"program", CONCH_PROGRAM_PATH}}};
+        const std::string command = std::regex_replace(m[1].str(), std::regex{":PASSWORD@"},
+                                                       ':' + std::string{conch_password} + '@');
+        const std::string link = folder.path() + "/conch";
+        if (!std::filesystem::is_symlink(link)) {
+            std::filesystem::create_symlink(CONCH_PROGRAM_PATH, link);
+        }
+        program shell{{"/bin/sh", "-c", command},
+                      {{"CONCH_REDIS", other_url}, {"PATH", folder.path() + ":/usr/bin:/bin"}}};
         const ended& end = shell.finish();
         EXPECT_EQ(end.status, 0) << end.err;
         expect_in(": released", end.out);
+    }
+    /// The same, of what `conch who NAME` shows; returns what `who` wrote.
+    std::string obey(const std::string& name) const {
+        const ended who = to_end({"who", "--", name});
+        EXPECT_EQ(who.err, "");
+        EXPECT_EQ(who.out.find(conch_password), std::string::npos) << who.out;
+        obey_text(who.out);
         return who.out;
     }
     /// The command that it shows frees the lock of so many holders, and they hear of it.
@@ -159,6 +173,25 @@ TEST_F(who_command_test, shows_it_so_that_a_shell_understands_it) {
         take_as_stranger(raw, name);
         obey(name);
         EXPECT_FALSE(raw.exists(name));
+    }
+}
+
+TEST_F(who_command_test, shows_what_frees_it_at_the_server_that_was_asked) {
+    const cli::private_redis asked;
+    raw_client there{asked.socket_path()};
+    for (const words& line : {words{"who"}, words{"status"}}) {
+        const char* const kind = line[0] == "status" ? "--plain" : "";
+        SCOPED_TRACE(line[0]);
+        program holder{conch({"run", "--redis", asked.url(), *kind ? "--plain" : "--fenced", "lock",
+                              "--", "sh", "-c", "echo in; exec cat"})};
+        holder.wait_for("in\n");
+        const ended by_option = to_end({line[0], "--redis", asked.url(), "lock"}, url());
+        expect_in("\"conch release --force --redis " + asked.url() + ' ', by_option.out);
+        const ended by_variable = to_end({line[0], "lock"}, asked.url());
+        EXPECT_EQ(by_variable.out.substr(by_variable.out.find("by force")),
+                  by_option.out.substr(by_option.out.find("by force")));
+        obey_text(by_option.out, url());
+        EXPECT_FALSE(there.exists("lock"));
     }
 }
 

@@ -100,7 +100,7 @@ TEST(lock_table, a_terminal_gets_nothing_that_it_obeys) {
     e.holders[0].place->service =
         "\x9b"
         "0m";
-    const std::string all = table_of({e}, 80) + whole_text(e, true);
+    const std::string all = table_of({e}, 80) + whole_text(e, true, "");
     EXPECT_EQ(all.find('\033'), std::string::npos) << all;
     EXPECT_EQ(all.find('\x9b'), std::string::npos) << all;
 }
@@ -146,6 +146,22 @@ TEST(lock_table, what_is_looked_for_comes_first_and_what_is_unknown_last) {
     EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"a", "b", "c", "d"}));
 }
 
+TEST(lock_table, what_frees_a_lock_names_its_server) {
+    const lock_entry e = lock_named("-orders");
+    const std::string text = whole_text(e, true, "redis://10.0.0.5");
+    const std::string command =
+        "\"conch release --force --redis redis://10.0.0.5 -- -orders\" takes";
+    EXPECT_NE(text.find(command), std::string::npos) << text;
+}
+
+TEST(lock_table, a_name_that_no_terminal_shows_is_in_no_command) {
+    const std::string text = whole_text(lock_named("a\nb"), true, "");
+    EXPECT_NE(text.find("no command: its name has bytes that a terminal does not show"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("conch release"), std::string::npos) << text;
+}
+
 TEST(lock_table, one_lock_is_told_whole) {
     lock_entry e = lock_named("orders:7");
     e.kind = entry_kind::fair;
@@ -153,7 +169,7 @@ TEST(lock_table, one_lock_is_told_whole) {
     e.line = {{"6f3c1a2e-0000-4000-8000-000000000001:42", {}}};
     e.fence = 1'789'000'000'000'000;
     e.held = 192s;
-    const std::string text = whole_text(e, true);
+    const std::string text = whole_text(e, true, "");
     for (const char* const part :
          {"orders:7: fair mutex, locked\n", "process 4711 on web-1", "for 3m12s, by its fence\n",
           "ends in 21s unless renewed\n", "1 in line\n", "1. 6f3c1a2e-",
