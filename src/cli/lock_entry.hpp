@@ -71,7 +71,8 @@ struct lock_entry {
     std::vector<lock_holder> holders{};      ///< some of them, if there are very many
     std::uint64_t held_by = 0;               ///< how many there are
     std::uint64_t depth = 0;                 ///< of nesting
-    std::optional<duration> ttl{};           ///< none: it has no end
+    std::optional<duration> ttl{};           ///< none: it has no end, or `hides_end`
+    bool hides_end = false;                  ///< the server refuses to tell when it ends
     std::uint64_t fence = 0;                 ///< 0: none
     std::optional<duration> held{};          ///< for how long, by the fence
     std::optional<std::uint64_t> waiting{};  ///< clients, or places in line

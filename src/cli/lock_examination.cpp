@@ -106,6 +106,7 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_hashes(const names& k
         }
         e.held_by = static_cast<std::uint64_t>(length - (shared ? 1 : 0));
         e.ttl = ttl_in(a[2]);
+        e.hides_end = !a[2].is_number();
         const std::int64_t in_line = a[4].is_number() ? a[4].reply.number : 0;
         e.kind = mode == "read"    ? entry_kind::reading
                  : mode == "write" ? entry_kind::writing
@@ -222,13 +223,15 @@ asio::awaitable<lock_survey::entries> lock_survey::examine_strings(const names& 
         const std::string& value = a[0].reply.text;
         const bool ends = a[1].is_number() && a[1].reply.number >= 0;
         const auto kind = a[0].is_text() ? kind_of_string(value, ends) : std::nullopt;
-        if (!kind) {
+        const bool hides_end = !a[1].is_number();
+        if (!kind || (hides_end && *kind == entry_kind::counter)) {  // it may be a rate limit
             continue;
         }
         lock_entry e;
         e.name = short_ones[i];
         e.kind = *kind;
         e.ttl = ttl_in(a[1]);
+        e.hides_end = hides_end;
         if (*kind == entry_kind::plain) {
             e.holders.push_back({value, {}, {}});
             e.held_by = e.depth = 1;

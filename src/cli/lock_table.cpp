@@ -46,7 +46,7 @@ cells cells_of(const lock_entry& e) {
             known(holders_text(e)),
             known(placed ? printable(e.holders.front().place->service) : ""),
             known(e.held ? compact_time(*e.held) : ""),
-            e.ttl ? compact_time(*e.ttl) : "none",
+            e.ttl ? compact_time(*e.ttl) : std::string{e.hides_end ? unknown : "none"},
             std::to_string(e.depth),
             waiting_cell(e),
             known(e.fence != 0 ? std::to_string(e.fence) : ""),

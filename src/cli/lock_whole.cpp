@@ -74,6 +74,13 @@ std::string holders_text(const lock_entry& e, bool clients_known) {
     return out;
 }
 
+std::string ending_text(const lock_entry& e) {
+    if (e.hides_end) {
+        return "end unknown: the server refused to tell";
+    }
+    return e.ttl ? "ends in " + compact_time(*e.ttl) + " unless renewed" : "never ends (no expiry)";
+}
+
 std::string waiting_text(const lock_entry& e) {
     if (!e.waiting) {
         return "unknown: the server refused to tell";
@@ -197,9 +204,7 @@ std::string whole_text(const lock_entry& e, bool clients_known, const std::strin
     if (e.kind == entry_kind::mutex || e.kind == entry_kind::fair) {
         out += line("depth", std::to_string(e.depth));
     }
-    out += line(
-        e.kind == entry_kind::semaphore ? "next" : "lease",
-        e.ttl ? "ends in " + compact_time(*e.ttl) + " unless renewed" : "never ends (no expiry)");
+    out += line(e.kind == entry_kind::semaphore ? "next" : "lease", ending_text(e));
     if (e.fence != 0) {
         out += line("fence", std::to_string(e.fence));
     }

@@ -113,6 +113,23 @@ TEST_F(list_rights_test, without_that_of_get_it_is_not_said_that_a_string_is_fre
     EXPECT_EQ(to_end({"who", "mutex"}, as_reader()).out.find("fence  "), std::string::npos);
 }
 
+TEST_F(list_rights_test, without_that_of_pttl_it_is_not_said_that_a_lease_never_ends) {
+    put_all_kinds();
+    raw.must({"SET", "plain", owner_of_redisson, "PX", "600000"});
+    raw.must({"ACL", "SETUSER", "conch-ls", "-pttl"});
+    for (const char* const name : {"mutex", "fair", "rw", "plain"}) {
+        const ended end = to_end({"who", name}, as_reader());
+        EXPECT_EQ(end.status, 0) << end.err;
+        expect_in("\n  lease       end unknown: the server refused to tell\n", end.out);
+    }
+    const ended list = to_end({"ls", "mutex"}, as_reader());
+    expect_in(" LEASE ", list.out);
+    EXPECT_EQ(list.out.find("none"), std::string::npos) << list.out;
+    const ended counter = to_end({"who", "counter"}, as_reader());
+    EXPECT_EQ(counter.status, 69) << counter.out;
+    expect_in("\n  next        ends in ", to_end({"who", "permits"}, as_reader()).out);
+}
+
 // After ten seconds, so that it is known that the server is there.
 TEST_F(list_rights_test, slow_allow_the_ping_of_an_idle_connection) {
     if (!terminal_session::possible()) {
