@@ -127,10 +127,6 @@ int director::report() const {
     return exit_code::by_signal + signal_;
 }
 
-std::string counted(std::uint32_t number, const char* thing, const char* plural) {
-    return std::to_string(number) + ' ' + thing + (number == 1 ? "" : plural);
-}
-
 /// A name that no other run uses: with --redis, the server may be shared.
 std::string fresh_name() {
     std::random_device random;
@@ -217,8 +213,8 @@ int demo(const word_list& words) {
     const shared_board board;
     prepare(*board, plan, server ? server->url() : plan.server_url);
     std::cout << "conch demo: " << counted(plan.processes, "process", "es") << " of "
-              << counted(plan.coroutines, "coroutine", "s") << ", one lock, "
-              << short_time(plan.time) << ", " << label << "\n\n"
+              << counted(plan.coroutines, "coroutine") << ", one lock, " << short_time(plan.time)
+              << ", " << label << "\n\n"
               << std::flush;
     director d{plan, board, signals};
     d.go();

@@ -77,8 +77,9 @@ void warn(const lock_survey& survey, std::size_t of_unknown_time) {
         std::cerr << me << note << '\n';
     }
     if (of_unknown_time != 0) {
-        std::cerr << me << "for how long they have been held is not known of " << of_unknown_time
-                  << " more: they have no fence of a connected conch client\n";
+        std::cerr << me << "for how long it has been held is not known of "
+                  << counted(of_unknown_time, "more lock")
+                  << ", without a fence of a connected conch client\n";
     }
 }
 

@@ -29,6 +29,13 @@ std::string_view text_of(entry_kind kind) noexcept {
     return "";
 }
 
+std::string permits_out(std::uint64_t out, std::optional<std::int64_t> in_all) {
+    const bool is_of_one = in_all == 1;
+    return std::to_string(out) + (in_all ? " of " + std::to_string(*in_all) : "") +
+           (is_of_one || (!in_all && out == 1) ? " permit" : " permits") +
+           (is_of_one || out == 1 ? " is out" : " are out");
+}
+
 std::string headline_of(entry_kind kind, std::uint64_t held_by,
                         std::optional<std::int64_t> permits) {
     const std::string so_many = std::to_string(held_by);
@@ -37,9 +44,7 @@ std::string headline_of(entry_kind kind, std::uint64_t held_by,
         case entry_kind::fair: return "fair mutex, locked";
         case entry_kind::reading: return "read-write lock, read by " + so_many;
         case entry_kind::writing: return "read-write lock, written";
-        case entry_kind::semaphore:
-            return "semaphore, " + so_many + (permits ? " of " + std::to_string(*permits) : "") +
-                   " permits are out";
+        case entry_kind::semaphore: return "semaphore, " + permits_out(held_by, permits);
         case entry_kind::plain: return "plain lock, locked";
         case entry_kind::counter:
             return "at " + std::to_string(permits.value_or(0)) +

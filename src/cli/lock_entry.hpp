@@ -29,6 +29,8 @@ enum class entry_kind : std::uint8_t {
 
 /// "mutex", "rw read" and so on.
 std::string_view text_of(entry_kind kind) noexcept;
+/// Of a semaphore: "2 permits are out", "1 of 3 permits is out".
+std::string permits_out(std::uint64_t out, std::optional<std::int64_t> in_all);
 /// In words, that somebody holds it: "fair mutex, locked", "read-write lock, read by 2". `held_by`:
 /// how many do. `permits`: a counter's number; in all, of a semaphore.
 std::string headline_of(entry_kind kind, std::uint64_t held_by,

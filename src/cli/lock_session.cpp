@@ -84,8 +84,7 @@ asio::awaitable<error_code> lock_session::set_permits() {
     if (!unknown && total != plan_.at_most) {
         throw command_error{exit_code::usage, "--at-most " + std::to_string(plan_.at_most) + ": " +
                                                   name_and_server() + " has " +
-                                                  std::to_string(total) + " permits" +
-                                                  consequence_};
+                                                  counted(total, "permit") + consequence_};
     }
     co_return unknown;
 }
@@ -117,8 +116,8 @@ asio::awaitable<void> lock_session::release(duration stays) {
         const duration left = std::max(end - clock::now(), duration{});
         say((leaves ? "that --at-least keeps " : "the release of ") + name_and_server() +
             " is not confirmed (" + reason_of(ec) +
-            (leaves ? "); the lock may end" : "); the lock ends") + " with its lease, in " +
-            short_time(left) + " or less");
+            (leaves ? "); the lock may end" : "); the lock ends") + " with its lease, " +
+            (left > 0ns ? "in " + short_time(left) + " or less" : "by now"));
     }
 }
 

@@ -167,6 +167,9 @@ std::string compact_time(duration d) {
         std::snprintf(text, sizeof text, format, static_cast<long>(s / of),
                       static_cast<long>(s % of * 60 / of));
     };
+    if (d < std::chrono::milliseconds{1}) {
+        return "<1ms";
+    }
     if (s < 1) {
         std::snprintf(text, sizeof text, "%ldms",
                       static_cast<long>(d / std::chrono::milliseconds{1}));

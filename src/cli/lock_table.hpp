@@ -13,7 +13,7 @@
 
 namespace conch::cli {
 
-/// "850ms", "21s", "3m12s", "2h05m", "4d07h".
+/// "<1ms", "850ms", "21s", "3m12s", "2h05m", "4d07h".
 std::string compact_time(duration d);
 
 /// "web-1:4711"; of somebody whose connection is not known, how the field begins and its number.

@@ -100,7 +100,7 @@ std::vector<std::string_view> each_holder(const lock_status& status) {
 }
 
 std::string permits_of(const lock_status& status) {
-    return std::to_string(status.depth) + " of " + std::to_string(*status.permits) + " permits";
+    return permits_out(status.depth, status.permits);
 }
 
 std::string holders_of(const lock_status& status) {
@@ -111,8 +111,11 @@ std::string holders_of(const lock_status& status) {
 }
 
 std::string ending_of(const lock_status& status) {
-    return status.ttl ? "ends in " + short_time(*status.ttl) + " unless renewed"
-                      : "never ends (no expiry)";
+    if (!status.ttl) {
+        return "never ends (no expiry)";
+    }
+    const bool is_over = *status.ttl < std::chrono::milliseconds{1};  // the server tells whole ones
+    return "ends in " + (is_over ? "less than 1 ms" : short_time(*status.ttl)) + " unless renewed";
 }
 
 std::string state_of(std::string_view name, lock_kind kind, const lock_status& status) {
@@ -120,7 +123,7 @@ std::string state_of(std::string_view name, lock_kind kind, const lock_status& s
         return freedom_of(name);
     }
     std::string text{kind_text(kind, status)};
-    text += status.permits ? ", " + permits_of(status) + " are out" : ", held by";
+    text += status.permits ? ", " + permits_of(status) : ", held by";
     if (status.locked) {
         text.append(status.permits ? ": " : " ").append(holders_of(status));
         text.append(status.permits ? ", the next " : ", ").append(ending_of(status));

@@ -30,7 +30,7 @@ std::string freedom_of(std::string_view name);
 std::string headline_of(std::string_view name, lock_kind kind, const lock_status& status);
 /// Each of them; of very many permits that are out, some.
 std::vector<std::string_view> each_holder(const lock_status& status);
-/// Of a semaphore: "2 of 3 permits", which are out.
+/// Of a semaphore: "2 of 3 permits are out".
 std::string permits_of(const lock_status& status);
 /// All of them, with blanks between; of permits that are out, some.
 std::string holders_of(const lock_status& status);

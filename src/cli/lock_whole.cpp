@@ -54,9 +54,18 @@ std::string place_text(const lock_holder& h, bool clients_known) {
     return text;
 }
 
+std::string time_text(duration d) {
+    return d < std::chrono::milliseconds{1} ? "less than 1ms" : compact_time(d);
+}
+
+/// Of whole seconds, as a server counts them.
+std::string seconds_text(std::chrono::seconds s) {
+    return s < std::chrono::seconds{1} ? "less than 1s" : compact_time(s);
+}
+
 std::string connection_text(const client_place& p) {
-    return printable(p.connection) + ", connected for " + compact_time(p.age) + ", idle for " +
-           compact_time(p.idle);
+    return printable(p.connection) + ", connected for " + seconds_text(p.age) + ", idle for " +
+           seconds_text(p.idle);
 }
 
 std::string holders_text(const lock_entry& e, bool clients_known) {
@@ -78,7 +87,7 @@ std::string ending_text(const lock_entry& e) {
     if (e.hides_end) {
         return "end unknown: the server refused to tell";
     }
-    return e.ttl ? "ends in " + compact_time(*e.ttl) + " unless renewed" : "never ends (no expiry)";
+    return e.ttl ? "ends in " + time_text(*e.ttl) + " unless renewed" : "never ends (no expiry)";
 }
 
 std::string waiting_text(const lock_entry& e) {
@@ -88,9 +97,8 @@ std::string waiting_text(const lock_entry& e) {
     if (*e.waiting == 0) {
         return e.kind == entry_kind::plain ? "none of conch; others may poll" : "none";
     }
-    return std::to_string(*e.waiting) + (e.kind == entry_kind::fair ? " in line"
-                                         : *e.waiting == 1          ? " client"
-                                                                    : " clients");
+    return e.kind == entry_kind::fair ? std::to_string(*e.waiting) + " in line"
+                                      : counted(*e.waiting, "client");
 }
 
 std::string forced_release_text(const lock_entry& e, const std::string& url) {
@@ -117,7 +125,7 @@ std::string forced_release_text(const lock_entry& e, const std::string& url) {
 /// `next`: what the holder of this lock waits for; null: it is the end of the chain.
 std::string step_text(const wait_step& step, const wait_step* next, bool clients_known) {
     using state = wait_step::state;
-    std::string text = printable(step.wait.name) + " for " + compact_time(step.wait.so_long);
+    std::string text = printable(step.wait.name) + " for " + time_text(step.wait.so_long);
     switch (step.is) {
         case state::closes_cycle: return text + ": this is a cycle";
         case state::free: return text + ", which nobody holds now";
@@ -199,7 +207,7 @@ std::string whole_text(const lock_entry& e, bool clients_known, const std::strin
     }
     out += holders_text(e, clients_known);
     if (e.held) {
-        out += line("held", "for " + compact_time(*e.held) + ", by its fence");
+        out += line("held", "for " + time_text(*e.held) + ", by its fence");
     }
     if (e.kind == entry_kind::mutex || e.kind == entry_kind::fair) {
         out += line("depth", std::to_string(e.depth));

@@ -39,7 +39,7 @@ std::string waiting(const lock_status& s) {
     if (n == 0) {
         return s.locked ? "  waiting none\n" : "";
     }
-    return "  waiting " + std::to_string(n) + (n == 1 ? " client\n" : " clients\n");
+    return "  waiting " + counted(n, "client") + '\n';
 }
 
 std::string holder_lines(const lock_status& s) {

@@ -72,8 +72,8 @@ std::vector<std::string> notes_of(const lock_survey& survey) {
         notes.emplace_back("the cluster moved hash slots meanwhile: locks may be missing");
     }
     if (survey.forbidden() != 0) {
-        notes.push_back("the server refused this user " + std::to_string(survey.forbidden()) +
-                        " answers: locks, or what is told of them, may be missing");
+        notes.push_back("the server refused this user " + counted(survey.forbidden(), "answer") +
+                        ": locks, or what is told of them, may be missing");
     }
     if (!survey.knows_clients()) {
         notes.emplace_back("the server does not tell its clients (CLIENT LIST): no host is known");

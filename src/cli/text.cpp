@@ -63,8 +63,15 @@ std::string grouped(std::uint64_t number) {
     return text;
 }
 
+std::string counted(std::uint64_t number, std::string_view thing, std::string_view plural) {
+    return std::to_string(number).append(" ").append(thing).append(number == 1 ? "" : plural);
+}
+
 std::string short_time(duration d) {
     const double us = std::chrono::duration<double, std::micro>{d}.count();
+    if (us < 1) {
+        return "less than 1 us";
+    }
     if (us < 1e3) {
         return decimal(us, 0, "us");
     }

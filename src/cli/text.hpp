@@ -19,7 +19,9 @@ std::string plain_reason(std::string_view what);
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::uint64_t number);
-/// A duration in the unit that suits it: "870 us", "12.3 ms", "4.50 s".
+/// "1 client", "2 clients", "2 processes".
+std::string counted(std::uint64_t number, std::string_view thing, std::string_view plural = "s");
+/// A duration in the unit that suits it: "870 us", "12.3 ms", "4.50 s"; "less than 1 us".
 std::string short_time(duration d);
 
 /// "--lease must be …" as `usage_error`s. Seconds may have a fraction, or be a time with a unit.

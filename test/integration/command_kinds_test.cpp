@@ -114,7 +114,7 @@ TEST_F(kinds_command_test, status_tells_each) {
     const std::pair<const char*, const char*> lines[]{{"fair", "fair mutex, locked"},
                                                       {"rw read", "read-write lock, read by 1"},
                                                       {"rw write", "read-write lock, written"},
-                                                      {"semaphore", "semaphore, 1 of 1 permits"},
+                                                      {"semaphore", "semaphore, 1 of 1 permit "},
                                                       {"plain", "plain lock, locked"}};
     for (const kind_row& k : kinds) {
         SCOPED_TRACE(k.kind);

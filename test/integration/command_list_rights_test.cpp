@@ -65,7 +65,7 @@ TEST_F(list_rights_test, are_enough_for_each_kind) {
     for (const char* const line :
          {"\nmutex: mutex, locked\n", "\n  fence       7\n", "\n  waits for   fair for ",
           "\nfair: fair mutex, locked\n", "\n  waiting     2 in line\n              1. 5c1e0a8e-",
-          "\nrw: read-write lock, read by 2\n", "\npermits: semaphore, 1 of 4 permits are out\n",
+          "\nrw: read-write lock, read by 2\n", "\npermits: semaphore, 1 of 4 permits is out\n",
           "\nplain: plain lock, locked\n", "\n  waiting     none of conch; others may poll\n",
           "\nrate: rate limit, in use\n", "\ncounter: at 3: a counting semaphore",
           "\nnothing: free\n", "no connected conch client"}) {
@@ -109,7 +109,7 @@ TEST_F(list_rights_test, without_that_of_get_it_is_not_said_that_a_string_is_fre
     }
     EXPECT_EQ(to_end({"ls", "--plain", "*"}, as_reader()).out, "");
     expect_in("\n  waiting     2 in line\n", to_end({"who", "fair"}, as_reader()).out);
-    expect_in("semaphore, 1 permits are out\n", to_end({"who", "permits"}, as_reader()).out);
+    expect_in("semaphore, 1 permit is out\n", to_end({"who", "permits"}, as_reader()).out);
     EXPECT_EQ(to_end({"who", "mutex"}, as_reader()).out.find("fence  "), std::string::npos);
 }
 

@@ -193,7 +193,7 @@ TEST_F(list_command_test, held_longer_lists_what_is_known_to_be) {
     const ended none = to_end({"ls", "--held-longer", "5m"});
     EXPECT_EQ(none.status, 1);
     EXPECT_EQ(none.out, "");
-    expect_in("not known of 1 more", none.err);
+    expect_in("not known of 1 more lock, ", none.err);
     // As if it had begun ten minutes ago.
     const std::int64_t now = wall_time() / 1000;
     raw.must({"SET", fence_key_of("lock"), std::to_string(now - 600'000'000)});

@@ -59,18 +59,18 @@ TEST_F(permits_command_test, others_are_told_what_it_is) {
     program first{run_words({"--at-most", "2"}, until_end_of_input), here()};
     expect_out(1);
     const ended told = to_end({"status", "--semaphore", "lock"});
-    expect_in("lock: semaphore, 1 of 2 permits are out\n", told.out);
+    expect_in("lock: semaphore, 1 of 2 permits is out\n", told.out);
     expect_in("\n  process ", told.out);
     expect_in("unless renewed", told.out);
     expect_in("\"permits\":2", to_end({"status", "--semaphore", "--json", "lock"}).out);
-    expect_in("lock: semaphore, 1 of 2 permits are out: ",
+    expect_in("lock: semaphore, 1 of 2 permits is out: ",
               to_end({"watch", "--semaphore", "--count", "1", "lock"}).out);
     const ended unasked = to_end({"status", "lock"});
     EXPECT_EQ(unasked.status, 0);
     expect_in("lock: semaphore", unasked.out);
     const ended taken = to_end({"release", "--force", "--semaphore", "lock"});
     EXPECT_EQ(taken.status, 0);
-    expect_in("lock: released; before: semaphore, 1 of 2 permits are out: ", taken.out);
+    expect_in("lock: released; before: semaphore, 1 of 2 permits is out: ", taken.out);
     EXPECT_EQ(raw.get("lock"), "2");
     first.end_input();
     first.finish();

@@ -37,6 +37,16 @@ TEST(lock_entry, a_semaphores_name_is_in_the_key_of_its_permits) {
     }
 }
 
+TEST(lock_entry, permits_are_told_by_their_number) {
+    EXPECT_EQ(permits_out(1, std::nullopt), "1 permit is out");
+    EXPECT_EQ(permits_out(2, std::nullopt), "2 permits are out");
+    EXPECT_EQ(permits_out(1, 4), "1 of 4 permits is out");
+    EXPECT_EQ(permits_out(2, 4), "2 of 4 permits are out");
+    EXPECT_EQ(permits_out(0, 4), "0 of 4 permits are out");
+    EXPECT_EQ(permits_out(0, 1), "0 of 1 permit is out");
+    EXPECT_EQ(permits_out(1, 1), "1 of 1 permit is out");
+}
+
 TEST(lock_entry, names_are_derived_as_redisson_does) {
     EXPECT_EQ(derived_key("redisson_rwlock", "a"), "redisson_rwlock:{a}");
     EXPECT_EQ(derived_key("redisson_rwlock", "a{b}"), "redisson_rwlock:a{b}");

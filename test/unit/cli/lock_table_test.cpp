@@ -2,6 +2,7 @@
 // How locks are listed.
 #include "cli/lock_table.hpp"
 #include "cli/command_error.hpp"
+#include "cli/lock_text.hpp"
 #include "cli/lock_waits.hpp"
 #include "cli/text.hpp"
 
@@ -37,6 +38,9 @@ std::vector<std::string> names_in_order(const std::vector<lock_entry>& all) {
 }
 
 TEST(lock_table, times_are_short) {
+    EXPECT_EQ(compact_time(0ms), "<1ms");
+    EXPECT_EQ(compact_time(999us), "<1ms");
+    EXPECT_EQ(compact_time(1ms), "1ms");
     EXPECT_EQ(compact_time(850ms), "850ms");
     EXPECT_EQ(compact_time(21900ms), "21s");
     EXPECT_EQ(compact_time(192s), "3m12s");
@@ -160,6 +164,28 @@ TEST(lock_table, a_name_that_no_terminal_shows_is_in_no_command) {
               std::string::npos)
         << text;
     EXPECT_EQ(text.find("conch release"), std::string::npos) << text;
+}
+
+TEST(lock_table, no_figure_is_nothing_and_one_is_no_plural) {
+    lock_entry e = lock_named("orders:7");
+    e.ttl = 0ms;
+    e.held = 900us;
+    e.waiting = 1;
+    e.chain.push_back({{.name = "mails", .so_long = 0ms}, 0, wait_step::state::free, {}});
+    const std::string text = whole_text(e, true, "");
+    for (const char* const part :
+         {", connected for less than 1s, idle for less than 1s\n",
+          "for less than 1ms, by its fence", "ends in less than 1ms unless renewed",
+          "  waiting     1 client\n", "mails for less than 1ms, which nobody holds now"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
+    }
+    EXPECT_EQ(ending_of({.ttl = 0ms}), "ends in less than 1 ms unless renewed");
+    EXPECT_EQ(ending_of({.ttl = 1ms}), "ends in 1.00 ms unless renewed");
+    EXPECT_EQ(short_time(0ms), "less than 1 us");
+    EXPECT_EQ(short_time(1us), "1 us");
+    EXPECT_EQ(counted(1, "permit"), "1 permit");
+    EXPECT_EQ(counted(0, "permit"), "0 permits");
+    EXPECT_EQ(counted(2, "process", "es"), "2 processes");
 }
 
 TEST(lock_table, one_lock_is_told_whole) {
