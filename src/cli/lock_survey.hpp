@@ -69,6 +69,7 @@ private:
     boost::asio::awaitable<void> ask_for_waits(entries& found, std::size_t from);
     /// Those of this name, with no places: one, or a semaphore and what its key looks like.
     boost::asio::awaitable<entries> find(const std::string& name);
+    boost::asio::awaitable<entries> find_once(const std::string& name);
     boost::asio::awaitable<void> ask_for_line(lock_entry& e);
     boost::asio::awaitable<void> follow_waits(lock_entry& e);
     boost::asio::awaitable<void> look_at_step(wait_step& step);

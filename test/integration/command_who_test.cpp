@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch who`: the connections of who holds and who waits, and what a release by force would do.
 #include "support/command_fixture.hpp"
+#include "support/scripted_peer.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -194,6 +195,42 @@ TEST_F(who_command_test, shows_what_frees_it_at_the_server_that_was_asked) {
         obey_text(by_option.out, url());
         EXPECT_FALSE(there.exists("lock"));
     }
+}
+
+/// A server where the lock is released once its type was told, `releases` times; then nobody has
+/// it, or a key of no lock is there.
+class passing_lock {
+public:
+    passing_lock(int releases, std::string then) : left_{releases}, then_{std::move(then)} {}
+    std::string url() const { return "unix://" + peer_.socket_path(); }
+
+private:
+    reaction react(std::size_t n, const words& w) {
+        const std::string what = w.empty() ? "" : canned_redis::upper(w[0]);
+        if (what == "TYPE") {
+            const bool is_lock = w[1] == "lock";
+            return {'+' + (is_lock ? left_-- > 0 ? "hash" : then_ : std::string{"none"}) + "\r\n"};
+        }
+        return what == "HSCAN"  ? reaction{"*2\r\n$1\r\n0\r\n*0\r\n"}
+               : what == "TIME" ? reaction{"*2\r\n$10\r\n1795730056\r\n$1\r\n0\r\n"}
+                                : redis_.answer(n, w);
+    }
+
+    int left_;
+    const std::string then_;
+    canned_redis redis_{};
+    scripted_peer peer_{[this](std::size_t n, const words& w) { return react(n, w); }};
+};
+
+TEST_F(who_command_test, a_lock_that_is_released_while_it_is_looked_at_is_free) {
+    for (const int releases : {1, 2}) {
+        const passing_lock released{releases, "none"};
+        const ended end = to_end({"who", "lock"}, released.url());
+        EXPECT_EQ(end.out, "lock: free\n") << end.err;
+        EXPECT_EQ(end.status, 1);
+    }
+    const passing_lock stranger{1, "hash"};
+    EXPECT_EQ(to_end({"who", "lock"}, stranger.url()).status, 69);
 }
 
 TEST_F(who_command_test, the_next_holder_has_a_greater_fence) {
