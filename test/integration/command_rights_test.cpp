@@ -3,6 +3,8 @@
 // alone.
 #include "support/command_fixture.hpp"
 
+#include <set>
+
 namespace {
 
 using namespace conch;
@@ -12,12 +14,22 @@ class rights_command_test : public command_fixture {
 protected:
     rights_command_test() {
         may_refuse = true;
+        give({});
+    }
+    /// The page's rights, but of keys those of these names and `others`.
+    void give(const words& others) {
         words line{"ACL", "SETUSER"};
         words user = words_of_user(conch_rights());
         std::replace(user.begin(), user.end(), std::string{"~*"}, std::string{"~orders:*"});
         user.insert(user.begin() + 1, "reset");
         line.insert(line.end(), user.begin(), user.end());
+        line.insert(line.end(), others.begin(), others.end());
         raw.must(line);
+    }
+    std::set<std::string> refused() {
+        const words all = raw.refused();
+        raw.must({"ACL", "LOG", "RESET"});
+        return {all.begin(), all.end()};
     }
 };
 
@@ -47,6 +59,28 @@ TEST_F(rights_command_test, status_watch_and_release_need_no_right_to_the_key_of
         EXPECT_EQ(release.status, 0) << release.err;
         EXPECT_FALSE(raw.exists("orders:7"));
     }
+}
+
+TEST_F(rights_command_test, status_asks_for_no_other_keys_than_the_page_says) {
+    words others = status_rights();
+    give(others);
+    take_as_stranger(raw, "orders:7");
+    raw.must({"RPUSH", "redisson_lock_queue:{orders:7}", owner_of_redisson});
+    refused();
+    const ended less = to_end({"status", "orders:7"});
+    expect_in("orders:7: mutex, locked\n", less.out);
+    EXPECT_EQ(less.err, "");
+    EXPECT_EQ(refused(), (std::set<std::string>{"redisson_lock_token:{orders:7}",
+                                                "redisson_lock_queue:{orders:7}"}));
+    others.insert(others.end(),
+                  {"~redisson_lock_token:{orders:*", "~redisson_lock_queue:{orders:*"});
+    give(others);
+    expect_in("orders:7: fair mutex, locked\n", to_end({"status", "orders:7"}).out);
+    EXPECT_EQ(refused(), std::set<std::string>{});
+    others.emplace_back("-llen");
+    give(others);
+    expect_in("orders:7: mutex, locked\n", to_end({"status", "orders:7"}).out);
+    EXPECT_EQ(refused(), std::set<std::string>{"llen"});
 }
 
 TEST_F(rights_command_test, run_needs_none_either) {
