@@ -106,11 +106,12 @@ asio::awaitable<void> acl_use_test::count_to_zero(latch of_one, latch of_other) 
 }
 
 std::size_t acl_use_test::wait_now(std::string_view name) {
-    const std::string tag = '{' + std::string{name} + '}';
-    std::int64_t all = raw.must({"LLEN", "redisson_lock_queue:" + tag}).number;
-    for (const char* const channels :
-         {"redisson_sc:", "redisson_rwlock:", "redisson_lock__channel:",
-          "redisson_countdownlatch__channel__", "conch_token_mutex_channel:"}) {
+    const std::string in_braces = '{' + std::string{name} + '}';
+    const std::string tag = name.find('{') == name.npos ? in_braces : std::string{name};
+    std::int64_t all = raw.must({"LLEN", "redisson_lock_queue:" + tag}).number +
+                       raw.subscribers("redisson_countdownlatch__channel__" + in_braces);
+    for (const char* const channels : {"redisson_sc:", "redisson_rwlock:",
+                                       "redisson_lock__channel:", "conch_token_mutex_channel:"}) {
         all += raw.subscribers(channels + tag);
     }
     return static_cast<std::size_t>(all);

@@ -15,8 +15,6 @@ namespace {
 using namespace conch;
 using namespace conch::test;
 
-constexpr char name[] = "orders:7";
-
 struct kind_of_keys {
     const char* kind;
     /// Beside the names themselves.
@@ -50,8 +48,35 @@ rights_list patterns_of(const kind_of_keys& k) {
     return out;
 }
 
+/// Of names that have a brace: then the keys have no other.
+rights_list without_brace(const rights_list& patterns) {
+    rights_list out;
+    for (std::string pattern : patterns) {
+        std::erase(pattern, '{');
+        if (std::find(out.begin(), out.end(), pattern) == out.end()) {
+            out.push_back(pattern);
+        }
+    }
+    return out;
+}
+
 class acl_keys_test : public acl_use_test, public ::testing::WithParamInterface<kind_of_keys> {
 protected:
+    void expect_enough(const rights_list& patterns) {
+        give_keys(patterns);
+        try_out([&](client& one, client& other) { return use(one, other); });
+        EXPECT_FALSE(refused);
+        EXPECT_EQ(raw.refused(), std::vector<std::string>{});
+    }
+    void expect_each_needed(const rights_list& patterns) {
+        for (const std::string& pattern : patterns) {
+            rights_list fewer = patterns;
+            std::erase(fewer, pattern);
+            give_keys(fewer);
+            try_out([&](client& one, client& other) { return use(one, other); });
+            EXPECT_NE(raw.refused(), std::vector<std::string>{}) << "without " << pattern;
+        }
+    }
     void give_keys(const rights_list& patterns) {
         rights_list all = patterns;
         all.insert(all.end(), rights.begin() + 1, rights.end());
@@ -82,10 +107,13 @@ protected:
         }
     }
 
+    std::string name = "orders:7";
+    std::string wanted_name = "orders:wanted";
+
 private:
     asio::awaitable<void> use_rates(client& one) {
         for (const rate_algorithm a : rate_algorithms) {
-            const rate_limiter calls{one, std::string{name} + name_of(a), {5, 1h}, a};
+            const rate_limiter calls{one, name + name_of(a), {5, 1h}, a};
             const auto [ec, v] = co_await calls.async_try_acquire(as_result);
             note(ec);
         }
@@ -132,9 +160,9 @@ private:
         looking.max_poll_interval = 20ms;
         client c{io, looking};
         const owner job{};
-        const mutex wanted{c, "orders:wanted"};
+        const mutex wanted{c, wanted_name};
         const auto [first, theirs] =
-            co_await mutex{other, "orders:wanted"}.async_lock({.lease = 10s}, as_result);
+            co_await mutex{other, wanted_name}.async_lock({.lease = 10s}, as_result);
         note(first);
         const auto [second, mine] = co_await mutex{c, name}.async_lock({.owner = &job}, as_result);
         note(second);
@@ -149,21 +177,16 @@ INSTANTIATE_TEST_SUITE_P(of, acl_keys_test, ::testing::ValuesIn(kinds()),
                          [](const auto& which) { return std::string{which.param.kind}; });
 
 TEST_P(acl_keys_test, are_those_of_the_page_and_no_other) {
-    give_keys(patterns_of(GetParam()));
-    try_out([&](client& one, client& other) { return use(one, other); });
-    EXPECT_FALSE(refused);
-    EXPECT_EQ(raw.refused(), std::vector<std::string>{});
+    expect_enough(patterns_of(GetParam()));
 }
 
-TEST_P(acl_keys_test, are_needed_each) {
-    const rights_list all = patterns_of(GetParam());
-    for (const std::string& pattern : all) {
-        rights_list fewer = all;
-        std::erase(fewer, pattern);
-        give_keys(fewer);
-        try_out([&](client& one, client& other) { return use(one, other); });
-        EXPECT_NE(raw.refused(), std::vector<std::string>{}) << "without " << pattern;
-    }
+TEST_P(acl_keys_test, are_needed_each) { expect_each_needed(patterns_of(GetParam())); }
+
+TEST_P(acl_keys_test, of_names_with_a_brace_are_those_of_the_page_without_theirs) {
+    name = "orders:{7}";
+    wanted_name = "orders:{wanted}";
+    expect_enough(without_brace(patterns_of(GetParam())));
+    expect_each_needed(without_brace(patterns_of(GetParam())));
 }
 
 TEST(acl_page_test, names_these_keys_and_no_others) {
@@ -181,6 +204,7 @@ TEST(acl_page_test, names_these_keys_and_no_others) {
         i = end + 1;
     }
     named.erase("~*");  // instead of which they are named
+    EXPECT_EQ(named.erase("~redisson_lock_token:orders:*"), 1u) << "as an example of a brace";
     EXPECT_EQ(named, used);
 }
 
