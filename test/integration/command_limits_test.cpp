@@ -7,6 +7,9 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace {
 
@@ -121,6 +124,36 @@ rlim_t seconds_of(pid_t pid) {
     return ::prlimit(pid, RLIMIT_CPU, nullptr, &now) == 0 ? now.rlim_cur : 0;
 }
 
+/// Lets this process compute until it has got SIGXCPU.
+void exceed_time(pid_t pid) {
+    const rlimit one_second{1, RLIM_INFINITY};
+    ASSERT_EQ(::prlimit(pid, RLIMIT_CPU, &one_second, nullptr), 0);
+    const time_point last = clock::now() + 60s;
+    while (seconds_of(pid) == 1 && clock::now() < last) {
+        ::kill(pid, SIGTTIN);  // it looks at that, and does nothing
+    }
+    EXPECT_GT(seconds_of(pid), 1u);
+}
+
+bool has_read_its_signals(pid_t pid) {
+    std::ifstream status{"/proc/" + std::to_string(pid) + "/status"};
+    const std::string text{std::istreambuf_iterator<char>{status}, {}};
+    return text.find("\nShdPnd:\t0000000000000000\n") != text.npos;
+}
+
+TEST_F(own_limit_test, of_time_ends_no_hold) {
+    program caller{{"/bin/sh", "-c", "\"$conch\" hold lock; echo \"status<$?>\""},
+                   {{"CONCH_REDIS", url()}, {"conch", CONCH_PROGRAM_PATH}}};
+    caller.wait_for("held lock\n");
+    const pid_t hold = child_named(caller.pid(), "conch");
+    ASSERT_GT(hold, 0);
+    exceed_time(hold);
+    EXPECT_TRUE(run_until(io, [&] { return has_read_its_signals(hold); }));
+    caller.end_input();
+    EXPECT_EQ(caller.finish().out, "held lock\nstatus<0>\n");
+    expect_free();
+}
+
 TEST_F(own_limit_test, of_time_is_not_told_to_the_command) {
     program p{run_words({}, {"bash", "-c",
                              "trap 'echo told' XCPU; trap 'echo after; exit 3' " +
@@ -128,13 +161,7 @@ TEST_F(own_limit_test, of_time_is_not_told_to_the_command) {
                                  "; echo in; until read -t 0.1 x; do :; done"}),
               here()};
     p.wait_for("in\n");
-    const rlimit one_second{1, RLIM_INFINITY};
-    ASSERT_EQ(::prlimit(p.pid(), RLIMIT_CPU, &one_second, nullptr), 0);
-    const time_point last = clock::now() + 60s;
-    while (seconds_of(p.pid()) == 1 && clock::now() < last) {
-        p.signal(SIGTTIN);  // it looks at that, and does nothing
-    }
-    EXPECT_GT(seconds_of(p.pid()), 1u);
+    exceed_time(p.pid());
     p.signal(SIGRTMAX);  // of all that are there, it takes this one last
     EXPECT_EQ(p.finish().status, 3);
     EXPECT_EQ(p.finish().out, "in\nafter\n");
