@@ -163,6 +163,28 @@ old_opentelemetry() {
     return 0
 }
 
+# no_adapters: one line says which library is missing, where conch is built and where it is used
+no_adapters() {
+    local folder="$CONCH_WORK/no_adapters" component told said
+    local none=("-DCMAKE_CXX_COMPILER=$CXX" -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON
+        -DCMAKE_DISABLE_FIND_PACKAGE_opentelemetry-cpp=ON)
+    told=$(cmake -S "$CONCH_SOURCE" -B "$folder/build" -G "$CMAKE_GENERATOR" "${none[@]}" \
+        -DCONCH_TESTS=OFF -DCONCH_BENCH=OFF -DCONCH_CLI=OFF 2>&1)
+    for component in prometheus opentelemetry; do
+        [ "$(grep -c "^-- No conch::$component: $component-cpp .*not found$" <<<"$told")" = 1 ] ||
+            fail "it is not told: $told"
+        mkdir -p "$folder/$component"
+        printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(user LANGUAGES CXX)' \
+            "find_package(conch CONFIG REQUIRED COMPONENTS $component)" \
+            >"$folder/$component/CMakeLists.txt"
+        said=$(cmake -S "$folder/$component" -B "$folder/$component/build" \
+            -G "$CMAKE_GENERATOR" "${none[@]}" "-DCMAKE_PREFIX_PATH=$prefix" 2>&1) &&
+            fail "nothing is missing: $said"
+        grep -q "no conch::$component: $component-cpp was not found" <<<"$said" ||
+            fail "what is missing is not told: $said"
+    done
+}
+
 # fetch_content: shared, in unity, without TLS: needs no OpenSSL, and says so to who wants TLS
 fetch_content() {
     local folder="$CONCH_WORK/fetch_content"
