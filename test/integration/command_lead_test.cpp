@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // `conch run --lead NAME -- COMMAND`: the command runs wherever, and whenever, its process leads.
 #include "support/command_fixture.hpp"
+#include "support/proxy.hpp"
 
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
 
 namespace {
@@ -54,10 +57,11 @@ protected:
     }
     /// The stubborn child of the lead before wrote its last time before this one was granted, by
     /// its fence.
-    void expect_nothing_beside_it() {
+    void expect_nothing_beside_it() { EXPECT_LT(last_sign(), std::stoll(last_) * 1000); }
+    /// When it wrote that.
+    std::int64_t last_sign() const {
         std::ifstream from{told_ + former_};
-        const std::string times{std::istreambuf_iterator<char>{from}, {}};
-        EXPECT_LT(last_number(times), std::stoll(last_) * 1000);
+        return last_number(std::string{std::istreambuf_iterator<char>{from}, {}});
     }
 
     const std::string told_ = folder.path() + "/told";
@@ -187,6 +191,49 @@ TEST_F(lead_command_test, a_server_that_became_a_replica_is_waited_for) {
     raw.must({"REPLICAOF", "NO", "ONE"});
     expect_lead(p);
 }
+
+/// A way to lose the server, for one of two candidates alone.
+struct cut_off {
+    const char* name;
+    void (*begin)(proxy& wire);
+};
+
+void PrintTo(const cut_off& c, std::ostream* out) { *out << c.name; }
+
+class cut_off_leader_test : public lead_command_test,
+                            public ::testing::WithParamInterface<cut_off> {};
+
+TEST_P(cut_off_leader_test, ends_its_command_within_its_lease_and_another_leads) {
+    proxy wire{server.socket_path()};
+    std::string through = url();
+    through.replace(through.find(server.socket_path()), std::string::npos, wire.socket_path());
+    program one{run_words({"--lead", "--lease", "4"}, with_stubborn_child(told_)),
+                {{"CONCH_REDIS", through}}};
+    expect_lead(one);
+    program another{run_words({"--lead"}, leads), here()};
+    EXPECT_TRUE(waits());
+    GetParam().begin(wire);
+    const std::int64_t since = wall_time();
+    expect_lead(another);
+    expect_nothing_beside_it();
+    EXPECT_LT(last_sign(), since + 4'000'000'000);
+    wire.heal();
+    EXPECT_TRUE(waits()) << "it campaigns again";
+    another.end_input();
+    EXPECT_EQ(another.finish().status, 0);
+    expect_lead(one);
+}
+
+INSTANTIATE_TEST_SUITE_P(by, cut_off_leader_test,
+                         ::testing::Values(cut_off{"silence", [](proxy& wire) { wire.stall(); }},
+                                           cut_off{"lost_answers",
+                                                   [](proxy& wire) { wire.stall_replies(); }},
+                                           cut_off{"a_refusal",
+                                                   [](proxy& wire) {
+                                                       wire.refuse();
+                                                       wire.cut();
+                                                   }}),
+                         [](const auto& which) { return std::string{which.param.name}; });
 
 TEST_F(lead_command_test, max_hold_is_a_term) {
     program one{run_words({"--lead", "--max-hold", "3"}, leads), here()};
