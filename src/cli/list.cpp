@@ -31,7 +31,8 @@ constexpr const char* explanation =
     "like\nother strings: --plain lists those that match PATTERN. A counting semaphore or a latch "
     "is not\nlisted; \"conch who\" tells one that is named. Redis is only read, a page at a time.\n"
     "HELD is told by a fence of conch, which is the time when it was taken; nothing else tells "
-    "it.\nHOLDER is host and process, or how the holder's id begins where no conch client that is\n"
+    "it.\n\"conch run\" takes a fence with --fenced or --lead.\nHOLDER is host and process, or how "
+    "the holder's id begins where no conch client that is\n"
     "connected has that: one of Redisson, or one that is gone. +2: two more hold it.\n"
     "Exit status: 0 some were found, 1 none, 64 wrong command line, 69 no Redis, or it refuses.\n";
 

@@ -206,10 +206,13 @@ std::string whole_text(const lock_entry& e, bool clients_known, const std::strin
         return out;
     }
     out += holders_text(e, clients_known);
+    const bool is_mutex = e.kind == entry_kind::mutex || e.kind == entry_kind::fair;
     if (e.held) {
         out += line("held", "for " + time_text(*e.held) + ", by its fence");
+    } else if (e.fence == 0 && (is_mutex || e.kind == entry_kind::plain)) {
+        out += line("held", "- (no fence tells it; \"conch run\" takes one with --fenced)");
     }
-    if (e.kind == entry_kind::mutex || e.kind == entry_kind::fair) {
+    if (is_mutex) {
         out += line("depth", std::to_string(e.depth));
     }
     out += line(e.kind == entry_kind::semaphore ? "next" : "lease", ending_text(e));

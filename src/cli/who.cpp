@@ -54,13 +54,15 @@ int who(const word_list& words) {
     add("help,h", "show this");
     const po::variables_map values = parse_words(words, options);
     if (values.count("help") != 0) {
-        std::cout << "conch who [OPTION...] NAME: tells all that is known of the lock NAME, of "
-                     "whatever kind:\nwho holds it, from where, and who waits.\n\n"
-                  << options
-                  << "\nHow long it has been held is known of a lock with a fence of conch.\n"
-                     "Exit status: 0 somebody holds it, or it is a counter or a rate limit; 1 "
-                     "nobody does; 64 wrong\ncommand line; 69 no Redis, or it refuses, or the key "
-                     "is no lock.\n";
+        std::cout
+            << "conch who [OPTION...] NAME: tells all that is known of the lock NAME, of "
+               "whatever kind:\nwho holds it, from where, and who waits.\n\n"
+            << options
+            << "\nHow long it has been held is known of a lock with a fence of conch: \"conch "
+               "run\" takes one\nwith --fenced or --lead.\n"
+               "Exit status: 0 somebody holds it, or it is a counter or a rate limit; 1 "
+               "nobody does; 64 wrong\ncommand line; 69 no Redis, or it refuses, or the key "
+               "is no lock.\n";
         return exit_code::ok;
     }
     const std::string name = lock_name(values);

@@ -150,6 +150,18 @@ TEST(lock_table, what_is_looked_for_comes_first_and_what_is_unknown_last) {
     EXPECT_EQ(names_in_order(all), (std::vector<std::string>{"a", "b", "c", "d"}));
 }
 
+TEST(lock_table, for_how_long_it_is_held_is_not_known_without_a_fence) {
+    lock_entry e = lock_named("orders:7");
+    const std::string why =
+        "  held        - (no fence tells it; \"conch run\" takes one with --fenced)\n";
+    EXPECT_NE(whole_text(e, true, "").find(why), std::string::npos) << whole_text(e, true, "");
+    e.fence = 7;
+    EXPECT_EQ(whole_text(e, true, "").find("  held "), std::string::npos) << "it counts otherwise";
+    e.fence = 0;
+    e.kind = entry_kind::reading;
+    EXPECT_EQ(whole_text(e, true, "").find("  held "), std::string::npos) << "it takes no fences";
+}
+
 TEST(lock_table, what_frees_a_lock_names_its_server) {
     const lock_entry e = lock_named("-orders");
     const std::string text = whole_text(e, true, "redis://10.0.0.5");
