@@ -281,7 +281,7 @@ void releaser::next_round_later(acquisition& a) {
 
 // As a release, it doesn't wait behind the acquires of others.
 void releaser::join(attempt& taking, release& leaving) noexcept {
-    taking.hurries = true;
+    taking.order = wire::priority::urgent;
     taking.takes_over = 1;
     taking.replaces = &leaving;
     leaving.replaced_by = &taking;

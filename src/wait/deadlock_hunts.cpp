@@ -100,7 +100,6 @@ void deadlocks::look(hunt& h) {
 
 void deadlocks::ask(hunt& h, const wire::call_type& what) {
     h.type = &what;
-    h.by_body = false;
     h.was_unsent = false;
     submit(h, *h.looked_at().wanted);
 }

@@ -112,7 +112,6 @@ void slot::try_now(waiter& w, release* leaving) {
     }
     make_for(w, a);
     a.acquiring->begun = env().now;
-    a.acquiring->by_body = false;
     a.acquiring->waits_for = w.no_wait ? duration{} : 3 * all().poll_interval();
     wire::link& to = link();
     to.use();  // patience with a connection counts from when it was wanted

@@ -122,8 +122,16 @@ struct call : call_hook {
     };
     /// ASKING goes before a call whose server doesn't own its key yet.
     enum class asking : std::uint8_t { no, due, awaited, answered };
+    /// How a script leaves. A refusal that may be due to that takes it to a later one, so that no
+    /// two refusals send it to and fro.
+    enum class manner : std::uint8_t {
+        joint,          ///< with others that have an equal script, by its hash
+        joint_by_text,  ///< the same; the server doesn't have the script
+        alone,          ///< by its hash; it was refused together with others
+        alone_by_text,
+    };
 
-    explicit call(const call_type& t) noexcept : type{&t} {}
+    explicit call(const call_type& t) noexcept : type{&t}, order{t.order} {}
     call(const call&) = delete;
     call& operator=(const call&) = delete;
 
@@ -134,7 +142,10 @@ struct call : call_hook {
         }
     }
     bool asks() const noexcept { return ask != asking::no; }
-    priority order() const noexcept { return hurries ? priority::urgent : type->order; }
+    bool leaves_by_text() const noexcept {
+        return how == manner::joint_by_text || how == manner::alone_by_text;
+    }
+    bool may_join() const noexcept { return how == manner::joint || how == manner::joint_by_text; }
     bool abandoned() const noexcept { return where == state::abandoned; }
     void end(const outcome& o) {
         where = state::idle;
@@ -144,12 +155,9 @@ struct call : call_hook {
     const call_type* type;
     state where = state::idle;
     asking ask = asking::no;
-    /// The server doesn't have the script: send its text.
-    bool by_body = false;
-    /// The server refused it together with others: it leaves alone.
-    bool alone = false;
-    /// It leaves with those that are urgent, though others of its type don't.
-    bool hurries = false;
+    manner how = manner::joint;
+    /// That of its type, or one that leaves earlier.
+    priority order;
     /// How many times in a row, without a pause, it was sent on to another server.
     std::uint8_t redirects = 0;
     /// That of its key.
@@ -171,8 +179,8 @@ inline resp::writer& write_script(resp::writer& w, const call& c, script_id id, 
                                   std::size_t args) {
     const script& s = get_script(id);
     return w.command(3 + keys + args)
-        .arg(c.by_body ? "EVAL" : "EVALSHA")
-        .arg(c.by_body ? s.body : s.sha1)
+        .arg(c.leaves_by_text() ? "EVAL" : "EVALSHA")
+        .arg(c.leaves_by_text() ? s.body : s.sha1)
         .arg(keys);
 }
 

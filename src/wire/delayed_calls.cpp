@@ -11,7 +11,7 @@ constexpr duration shortest_pause = std::chrono::milliseconds{20};
 constexpr duration longest_urgent_pause = std::chrono::milliseconds{100};
 constexpr unsigned most_doublings = 16;
 
-bool is_urgent(const call& c) noexcept { return c.order() == priority::urgent; }
+bool is_urgent(const call& c) noexcept { return c.order == priority::urgent; }
 
 }  // namespace
 

@@ -9,10 +9,9 @@
 namespace conch::wire {
 
 void pipeline::begin(call& c) noexcept {
-    CONCH_CHECK(c.where == call::state::idle);
+    CONCH_CHECK(c.where == call::state::idle && c.order <= c.type->order);
     c.where = call::state::waiting;
-    c.by_body = false;
-    c.alone = false;
+    c.how = call::manner::joint;
     c.ask = call::asking::no;
     c.redirects = 0;
     c.trouble = {};
@@ -49,7 +48,7 @@ void pipeline::adopt(call& c) noexcept {
 }
 
 void pipeline::calm(call& c) noexcept {
-    c.hurries = false;
+    c.order = c.type->order;
     call_list waits;
     take_waiting(waits, [&](const call& other) { return &other == &c; });
     if (!waits.empty()) {
@@ -118,15 +117,14 @@ void pipeline::written(call& c, time_point now) noexcept {
 // The first call, and those behind it that leave as one script with it.
 std::size_t pipeline::take_joint(call_list& from, std::span<call*> to) const noexcept {
     const auto script_of = [](const call& c) {
-        return c.type->joint && !c.alone && !c.asks() ? c.type->joint->script(c) : leaves_alone;
+        return c.type->joint && c.may_join() && !c.asks() ? c.type->joint->script(c) : leaves_alone;
     };
     const call& first = from.front();
     const joint_script script = script_of(first);
     std::size_t count = 0;
     for (auto c = from.begin(); c != from.end() && count < to.size(); ++c) {
         if (count > 0 && (script == leaves_alone || script_of(*c) != script ||
-                          c->by_body != first.by_body ||
-                          c->hash_slot != first.hash_slot)) {
+                          c->how != first.how || c->hash_slot != first.hash_slot)) {
             break;
         }
         to[count++] = &*c;

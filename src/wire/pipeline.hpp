@@ -88,7 +88,7 @@ private:
     std::size_t take_joint(call_list& from, std::span<call*> to) const noexcept;
     void written(call& c, time_point now) noexcept;
     call_list& waiting(const call& c) noexcept {
-        return waiting_[static_cast<std::size_t>(c.order())];
+        return waiting_[static_cast<std::size_t>(c.order)];
     }
 
     std::array<call_list, 3> waiting_{};

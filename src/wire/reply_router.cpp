@@ -9,6 +9,8 @@
 
 namespace conch::wire {
 
+using manner = call::manner;
+
 reply_router::reply_router(link& of, connection& c, subscriptions& channels, delayed_calls& delayed,
                            const link_events& events, core::timer_heap& timers,
                            const core::log& log, stats& counters)
@@ -87,8 +89,8 @@ void reply_router::answer(call& c, const resp::value& reply) {
     } else if (!c.abandoned() && c.type->order != priority::greeting && !connection_.is_ping(c)) {
         switch (classify(words)) {
             case refusal::no_script:
-                if (!c.by_body) {
-                    c.by_body = true;
+                if (!c.leaves_by_text()) {
+                    c.how = c.may_join() ? manner::joint_by_text : manner::alone_by_text;
                     c.history.not_run();
                     pipeline_.submit_again(c);
                     return;
@@ -144,14 +146,16 @@ void reply_router::refused_together(std::size_t count, const resp::value& reply)
         if (!divided && redirect(c, reply.text())) {
             continue;
         }
-        const bool goes_again = !c.abandoned() && (of_replica || why == refusal::lasting ||
-                                                   (why == refusal::no_script && !c.by_body));
+        const bool goes_again =
+            !c.abandoned() && (of_replica || why == refusal::lasting ||
+                               (why == refusal::no_script && !c.leaves_by_text()));
         if (!goes_again) {
             answer(c, reply);
             continue;
         }
-        c.by_body = !of_replica && why == refusal::no_script;
-        c.alone = !of_replica && why == refusal::lasting;
+        c.how = of_replica                  ? manner::joint
+                : why == refusal::no_script ? manner::joint_by_text
+                                            : manner::alone;
         c.history.not_run();
         again[size++] = &c;
     }

@@ -18,6 +18,16 @@ using conch::errc;
 /// What the server may say of a name that this user has no permission for.
 constexpr std::string_view no_key = "NOPERM this user has no permissions to access one of the keys";
 
+constexpr std::string_view no_script = "NOSCRIPT No matching script.";
+
+lines scripts_of(const std::vector<command>& all) {
+    lines out;
+    for (const command& c : all) {
+        out.push_back(c.name);
+    }
+    return out;
+}
+
 struct engine_joint : testing::Test {
     engine_joint() {
         h.release(h.grant("warm"));
@@ -149,13 +159,40 @@ TEST_F(engine_joint, who_gave_up_meanwhile_is_not_sent_again) {
 TEST_F(engine_joint, a_script_that_the_server_lacks_leaves_again_with_its_text) {
     lock({"a", "b"});
     h.sent();
-    h.reply(error("NOSCRIPT No matching script."));
+    h.reply(error(no_script));
     std::vector<command> sent = h.sent_commands();
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].name, "EVAL acquire_many");
     EXPECT_EQ(sent[0].keys, (lines{"a", "b"}));
     h.reply(array(granted(), granted()));
     EXPECT_TRUE(of(0).granted() && of(1).granted());
+}
+
+TEST_F(engine_joint, who_left_alone_stays_alone_when_its_text_is_sent) {
+    lock({"a", "forbidden"});
+    h.sent();
+    h.reply(error(no_key));
+    EXPECT_EQ(h.sent(), (lines{acquire_of("a", 2), acquire_of("forbidden", 3)}));
+    h.reply(error(no_script), error(no_script));
+    EXPECT_EQ(scripts_of(h.sent_commands()), (lines{"EVAL acquire", "EVAL acquire"}));
+    h.reply(granted(), error(no_key));
+    EXPECT_TRUE(of(0).granted());
+    EXPECT_TRUE(of(1).ended(errc::permission_denied));
+}
+
+// The text that was sent is that of the joint script: the server may lack the other one.
+TEST_F(engine_joint, who_was_refused_with_others_by_text_leaves_alone_by_hash_then_by_text) {
+    lock({"a", "forbidden"});
+    EXPECT_EQ(scripts_of(h.sent_commands()), lines{"acquire_many"});
+    h.reply(error(no_script));
+    EXPECT_EQ(scripts_of(h.sent_commands()), lines{"EVAL acquire_many"});
+    h.reply(error(no_key));
+    EXPECT_EQ(h.sent(), (lines{acquire_of("a", 2), acquire_of("forbidden", 3)}));
+    h.reply(error(no_script), error(no_script));
+    EXPECT_EQ(scripts_of(h.sent_commands()), (lines{"EVAL acquire", "EVAL acquire"}));
+    h.reply(granted(), error(no_script));
+    EXPECT_TRUE(of(0).granted());
+    EXPECT_TRUE(of(1).done()) << "a server that has no use for the text, either";
 }
 
 TEST_F(engine_joint, while_the_server_loads_all_of_them_wait) {
