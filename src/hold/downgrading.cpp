@@ -13,7 +13,7 @@ const wire::call_type downgrader::type{
     .name = "downgrade",
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &downgrader::encode,
     .done =
         [](wire::call& c, const wire::outcome& o) {

@@ -50,7 +50,7 @@ constexpr wire::call_type force_type{
     .name = "force unlock",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &encode_force,
     .done = &force_done,
 };

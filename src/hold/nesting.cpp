@@ -15,7 +15,7 @@ const wire::call_type nester::type{
     .name = "nest",
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &nester::encode_nest,
     .done =
         [](wire::call& call, const wire::outcome& o) {

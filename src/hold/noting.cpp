@@ -11,7 +11,7 @@ const wire::call_type noter::type{
     .name = "once",
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode =
         [](wire::call& c, resp::writer& w) {
             auto& n = static_cast<note&>(c);

@@ -20,7 +20,7 @@ constexpr wire::call_type status_type{
     .name = "status",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &encode_status,
     .done = &status_done,
 };

@@ -62,7 +62,7 @@ const wire::call_type releaser::type{
     .name = "release",
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = [](wire::call& c, resp::writer& w) { protocol::encode_release(c, request_of(c), w); },
     .done = &releaser::release_done,
     .joint = &protocol::joint<&request_of, &protocol::lock_protocol::release_form,
@@ -80,7 +80,7 @@ const wire::call_type releaser::leave_type{
     .name = "leave",
     .after_loss = wire::retry::replay,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &releaser::encode_leave,
     .done = &releaser::release_done,
 };

@@ -72,7 +72,7 @@ const wire::call_type renewer::type{
     .name = "renew",
     .after_loss = wire::retry::never,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &renewer::encode,
     .done = &renewer::done,
 };
@@ -81,7 +81,7 @@ const wire::call_type renewer::divisible_type{
     .name = "renew",
     .after_loss = wire::retry::never,
     .order = wire::priority::urgent,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .divisible = true,
     .encode = &renewer::encode,
     .done = &renewer::done,

@@ -21,8 +21,6 @@ const wire::call_type cluster::slots_type{
     .name = "cluster slots",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &cluster::encode_slots,
     .done = &cluster::slots_done,
 };
@@ -31,8 +29,6 @@ const wire::call_type cluster::sharded_type{
     .name = "pubsub shardnumsub",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &cluster::encode_sharded,
     .done = &cluster::sharded_done,
 };

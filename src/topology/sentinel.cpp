@@ -16,8 +16,6 @@ const wire::call_type sentinel::epoch_type{
     .name = "sentinel master",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &sentinel::encode_epoch,
     .done = &sentinel::epoch_done,
 };
@@ -26,8 +24,6 @@ const wire::call_type sentinel::place_type{
     .name = "sentinel get-master-addr-by-name",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &sentinel::encode_place,
     .done = &sentinel::place_done,
 };

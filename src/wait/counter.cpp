@@ -18,7 +18,7 @@ const wire::call_type counter::take_type{
     .name = "acquire permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &counter::encode,
     .done = &counter::done,
 };

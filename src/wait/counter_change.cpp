@@ -36,7 +36,7 @@ const wire::call_type counter_change::change_type{
     .name = "change permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &counter_change::encode,
     .done = &counter_change::done,
 };
@@ -56,7 +56,7 @@ const wire::call_type counter_change::look_leased_type{
     .name = "count permits",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode =
         [](wire::call& c, resp::writer& w) {
             protocol::encode_count_permits(c, static_cast<counter_change&>(c).of.spec->name(), w);

@@ -44,7 +44,7 @@ const wire::call_type deadlocks::holders_type{
     .name = "holders",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode =
         [](wire::call& c, resp::writer& w) {
             const impl::lock_spec& of = *static_cast<const hunt&>(c).looked_at().wanted;

@@ -22,7 +22,7 @@ const wire::call_type limiter::type_of_call{
     .name = "permits",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &limiter::encode,
     .done = &limiter::done,
 };

@@ -25,7 +25,7 @@ constexpr wire::call_type look_type{
     .name = "status of a watched lock",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode = &encode_look,
     .done = &looked,
 };

@@ -24,7 +24,7 @@ constexpr wire::call_type acquire_type{
     .name = "acquire",
     .after_loss = wire::retry::replay,
     .order = wire::priority::normal,
-    .is_script = true,
+    .kind = wire::call_kind::script,
     .encode =
         [](wire::call& c, resp::writer& w) {
             attempt& t = attempt_of(c);

@@ -92,13 +92,17 @@ struct joint_form {
     void (*args)(const call&, resp::writer&);
 };
 
+enum class call_kind : std::uint8_t {
+    command,
+    script,
+    subscription,  ///< SUBSCRIBE and its kin: a `subscription`; what grants it is a push
+};
+
 struct call_type {
     const char* name;
     retry after_loss;
     priority order;
-    bool is_script = false;
-    /// The success answer is a push (SUBSCRIBE and its kin under RESP3).
-    bool answered_by_push = false;
+    call_kind kind = call_kind::command;
     /// It has several keys, and its sender makes it anew for each: it ends as refused by TRYAGAIN
     /// and ASK, which say that some of the keys are elsewhere, but not which.
     bool divisible = false;

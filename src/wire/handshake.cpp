@@ -36,8 +36,6 @@ const call_type handshake::type{
     .name = "greeting",
     .after_loss = retry::never,
     .order = priority::greeting,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &handshake::encode,
     .done = &handshake::done,
 };

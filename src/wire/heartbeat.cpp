@@ -25,8 +25,6 @@ const call_type heartbeat::ping_type{
     .name = "ping",
     .after_loss = retry::never,
     .order = priority::urgent,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = [](call&, resp::writer& w) { w.command(1).arg("PING"); },
     .done = [](call&, const outcome&) {},
 };

@@ -60,8 +60,6 @@ const call_type old_connections::kill_type{
     .name = "client kill",
     .after_loss = retry::never,
     .order = priority::greeting,
-    .is_script = false,
-    .answered_by_push = false,
     .encode = &old_connections::encode_kill,
     .done = &old_connections::kill_done,
 };

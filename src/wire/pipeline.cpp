@@ -100,7 +100,7 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
             } else {
                 write_joint(w, calls);
             }
-            scripts += first.type->is_script ? 1 : 0;
+            scripts += first.type->kind == call_kind::script ? 1 : 0;
         }
     }
     return scripts;
@@ -157,7 +157,7 @@ std::size_t pipeline::connection_lost(time_point now) {
         written_.pop_back();
         c.history.lost_at = now;
         c.ask = call::asking::no;
-        in_doubt += c.type->is_script ? 1 : 0;
+        in_doubt += c.type->kind == call_kind::script ? 1 : 0;
         if (!c.abandoned() && c.type->after_loss == retry::replay) {
             submit_again(c);
         } else {

@@ -38,7 +38,7 @@ bool may_be_of_channel(std::uint16_t hash_slot, std::string_view words) {
 /// An error that this call can't have met, as it is about another hash slot.
 bool is_of_another(const call& c, std::string_view words) {
     const std::optional<redirection> to = read_redirection(words);
-    return to && to->slot != (c.type->answered_by_push
+    return to && to->slot != (c.type->kind == call_kind::subscription
                                   ? hash_slot_of(static_cast<const subscription&>(c).channel())
                                   : c.hash_slot);
 }
@@ -68,7 +68,7 @@ bool reply_router::is_misdirected(const call* c, const resp::value& reply) {
         connection_.violated("a redirection that is not for the oldest command");
         return true;
     }
-    if (!c || (c->type->answered_by_push && !reply.is_error())) {
+    if (!c || (c->type->kind == call_kind::subscription && !reply.is_error())) {
         connection_.violated("a reply that answers no command");
         return true;
     }
@@ -93,7 +93,7 @@ bool reply_router::redirect(call& c, std::string_view words) {
 // A subscription to a channel that another server has. Its listeners go there when the topology
 // knows; till then, as the server may be the one that is to have it, it is asked for here again.
 bool reply_router::moved_away(call& c, std::string_view words) {
-    if (!events_.redirected || !c.type->answered_by_push ||
+    if (!events_.redirected || c.type->kind != call_kind::subscription ||
         !static_cast<const subscription&>(c).begins() || !read_redirection(words)) {
         return false;
     }

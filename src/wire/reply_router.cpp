@@ -48,7 +48,7 @@ void reply_router::said(const resp::value& message) {
 
 void reply_router::handle_push(const resp::value& push) {
     call* const c = pipeline_.next_answered();
-    if (c && c->type->answered_by_push && subscriptions::is_answer(*c, push)) {
+    if (c && c->type->kind == call_kind::subscription && subscriptions::is_answer(*c, push)) {
         connection_.heard();
         pipeline_.take_answered();
         c->end({outcome::kind::answered, push, &of_});
@@ -80,7 +80,8 @@ void reply_router::answer(call& c, const resp::value& reply) {
         return;
     }
     // No replica refuses a subscription so; one that is being left is gone once the connection is.
-    if (c.type->order != priority::greeting && !c.type->answered_by_push && demoted(words)) {
+    if (c.type->order != priority::greeting && c.type->kind != call_kind::subscription &&
+        demoted(words)) {
         if (!c.abandoned()) {
             c.history.not_run();
             pipeline_.submit_again(c);

@@ -25,7 +25,7 @@ struct note : wire::call {
 
     static void encode(wire::call& c, resp::writer& w) {
         auto& n = static_cast<note&>(c);
-        if (n.type->is_script) {
+        if (n.type->kind == wire::call_kind::script) {
             wire::write_script(w, c, wire::script_id::acquire, 0, 1).arg(n.text);
         } else {
             w.command(1).arg(n.text);
@@ -44,22 +44,17 @@ struct note : wire::call {
 inline constexpr wire::call_type plain_note{.name = "note",
                                             .after_loss = wire::retry::replay,
                                             .order = wire::priority::normal,
-                                            .is_script = false,
-                                            .answered_by_push = false,
                                             .encode = &note::encode,
                                             .done = &note::done};
 inline constexpr wire::call_type urgent_note{.name = "urgent",
                                              .after_loss = wire::retry::replay,
                                              .order = wire::priority::urgent,
-                                             .is_script = false,
-                                             .answered_by_push = false,
                                              .encode = &note::encode,
                                              .done = &note::done};
 inline constexpr wire::call_type script_note{.name = "script",
                                              .after_loss = wire::retry::replay,
                                              .order = wire::priority::normal,
-                                             .is_script = true,
-                                             .answered_by_push = false,
+                                             .kind = wire::call_kind::script,
                                              .encode = &note::encode,
                                              .done = &note::done};
 

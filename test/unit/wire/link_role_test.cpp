@@ -22,8 +22,7 @@ constexpr conch::wire::joint_form joint{
 constexpr conch::wire::call_type joint_note{.name = "joint",
                                             .after_loss = conch::wire::retry::replay,
                                             .order = conch::wire::priority::normal,
-                                            .is_script = true,
-                                            .answered_by_push = false,
+                                            .kind = conch::wire::call_kind::script,
                                             .encode = &conch::wire::write_alone,
                                             .done = &note::done,
                                             .joint = &joint};

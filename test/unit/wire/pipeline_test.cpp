@@ -33,8 +33,7 @@ constexpr call_type type_of(priority order, retry after_loss, bool script = fals
     return {.name = "probe",
             .after_loss = after_loss,
             .order = order,
-            .is_script = script,
-            .answered_by_push = false,
+            .kind = script ? conch::wire::call_kind::script : conch::wire::call_kind::command,
             .encode = &encode,
             .done = &done};
 }
