@@ -62,6 +62,11 @@ std::optional<told_wait> take_wait(std::string_view& text) {
     return w;
 }
 
+std::string key_of(const impl::lock_spec& held, const field& holder) {
+    std::string key = wait_key(held, holder.text);
+    return holder.number == 0 ? key : key.append(std::to_string(holder.number));
+}
+
 }  // namespace
 
 std::string wait_key(const impl::lock_spec& held, std::string_view holder) {
@@ -120,6 +125,40 @@ std::optional<wait_record> read_wait_record(std::string_view text) {
         r.waits.push_back(*std::move(w));
     }
     return r;
+}
+
+void encode_waits(const impl::lock_spec& held, const field& holder, const wait_record& r,
+                  std::int64_t kept_ms, resp::writer& w) {
+    w.command(5).arg("SET").arg(key_of(held, holder)).arg(text_of(r)).arg("PX").arg(kept_ms);
+}
+
+void encode_end_of_waits(const impl::lock_spec& held, const field& holder, resp::writer& w) {
+    w.command(2).arg("DEL").arg(key_of(held, holder));
+}
+
+// Anybody may have written something there, however long.
+void encode_look_at_waits(const impl::lock_spec& held, const field& holder, resp::writer& w) {
+    w.command(4).arg("GETRANGE").arg(key_of(held, holder)).arg(0).arg(longest_wait_record);
+}
+
+std::optional<wait_record> read_waits(const resp::value& reply) {
+    return read_wait_record(reply.text());
+}
+
+std::vector<std::string> read_fields_in_the_way(const impl::lock_spec& wanted,
+                                                const resp::value& reply) {
+    const auto status = wanted.protocol().read_status(reply);
+    std::vector<std::string> fields;
+    if (!status || !status->locked || (status->shared && is_shared(wanted))) {
+        return fields;
+    }
+    for (std::string_view left = status->holder; !left.empty();) {
+        const std::string_view field = plain_field(take_word(left));
+        if (!field.empty()) {
+            fields.emplace_back(field);
+        }
+    }
+    return fields;
 }
 
 }  // namespace conch::protocol

@@ -3,6 +3,8 @@
 #define CONCH_SRC_PROTOCOL_WAIT_RECORD_HPP
 
 #include "protocol/lock_protocol.hpp"
+#include "resp/value.hpp"
+#include "resp/writer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +44,22 @@ std::string_view plain_field(std::string_view field) noexcept;
 std::string text_of(const wait_record& r);
 /// None: it is no such text.
 std::optional<wait_record> read_wait_record(std::string_view text);
+
+/// Writes that of this holder: the server keeps it for so long.
+void encode_waits(const impl::lock_spec& held, const field& holder, const wait_record& r,
+                  std::int64_t kept_ms, resp::writer& w);
+/// Takes it back.
+void encode_end_of_waits(const impl::lock_spec& held, const field& holder, resp::writer& w);
+/// Asks for it.
+void encode_look_at_waits(const impl::lock_spec& held, const field& holder, resp::writer& w);
+/// None: nothing is known of what the holder waits for.
+std::optional<wait_record> read_waits(const resp::value& reply);
+
+/// Of the answer to `lock_protocol::encode_status`: the fields of those who keep others from
+/// getting this lock, without suffixes. Of a lock that is free, and of holders that are not of
+/// conch, there are none.
+std::vector<std::string> read_fields_in_the_way(const impl::lock_spec& wanted,
+                                                const resp::value& reply);
 
 }  // namespace conch::protocol
 

@@ -63,12 +63,7 @@ const wire::call_type deadlocks::record_type{
     .encode =
         [](wire::call& c, resp::writer& w) {
             const auto& h = static_cast<const hunt&>(c);
-            // Anybody may have written something there, however long.
-            w.command(4)
-                .arg("GETRANGE")
-                .arg(protocol::wait_key(*h.looked_at().wanted, h.holders[h.asked]))
-                .arg(0)
-                .arg(protocol::longest_wait_record);
+            protocol::encode_look_at_waits(*h.looked_at().wanted, {.text = h.holders[h.asked]}, w);
         },
     .done =
         [](wire::call& c, const wire::outcome& o) {
@@ -104,25 +99,15 @@ void deadlocks::ask(hunt& h, const wire::call_type& what) {
     submit(h, *h.looked_at().wanted);
 }
 
-// Of no lock, or one that is free, nobody is a holder.
 void deadlocks::read_holders(hunt& h, const resp::value& reply) {
-    const impl::lock_spec& wanted = *h.looked_at().wanted;
-    const auto status = wanted.protocol().read_status(reply);
-    if (status && status->locked && !(status->shared && protocol::is_shared(wanted))) {
-        std::string_view left = status->holder;
-        while (!left.empty()) {
-            const std::size_t end = std::min(left.find(' '), left.size());
-            const std::string_view field = protocol::plain_field(left.substr(0, end));
-            left.remove_prefix(std::min(end + 1, left.size()));
-            if (const std::uint64_t number = own_number(h, field)) {
-                came_round(h, number);
-                return;
-            }
-            const bool is_new =
-                std::find(h.holders.begin(), h.holders.end(), field) == h.holders.end();
-            if (!field.empty() && is_new && h.holders.size() < most_members) {
-                h.holders.emplace_back(field);
-            }
+    for (std::string& field : protocol::read_fields_in_the_way(*h.looked_at().wanted, reply)) {
+        if (const std::uint64_t number = own_number(h, field)) {
+            came_round(h, number);
+            return;
+        }
+        const bool is_new = std::find(h.holders.begin(), h.holders.end(), field) == h.holders.end();
+        if (is_new && h.holders.size() < most_members) {
+            h.holders.push_back(std::move(field));
         }
     }
     next(h);
@@ -143,7 +128,7 @@ void deadlocks::give_up_on_silent_server(hunt& h) {
 
 void deadlocks::read_record(hunt& h, const resp::value& reply) {
     const std::string& field = h.holders[h.asked++];
-    if (auto record = protocol::read_wait_record(reply.text())) {
+    if (auto record = protocol::read_waits(reply)) {
         for (protocol::told_wait& w : record->waits) {
             if (leads_on(h, field, w)) {
                 h.met.push_back({.before = h.at,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,8 +20,8 @@ constexpr std::int64_t shortest_kept_ms = 1000;
 /// Of one owner. Who waits for others of its holds is in no cycle that is found.
 constexpr std::size_t most_notices = 100;
 
-std::string key_of(const notice& n, std::string_view field_prefix) {
-    return protocol::wait_key(*n.held, std::string{field_prefix}.append(std::to_string(n.number)));
+protocol::field holder_of(const notice& n, std::string_view field_prefix) noexcept {
+    return {.text = field_prefix, .number = n.number};
 }
 
 }  // namespace
@@ -48,12 +47,7 @@ const wire::call_type deadlocks::tell_type{
             for (const hunt* const h : n.of->waits) {
                 r.waits.push_back(h->wait);
             }
-            w.command(5)
-                .arg("SET")
-                .arg(key_of(n, all.field_prefix))
-                .arg(protocol::text_of(r))
-                .arg("PX")
-                .arg(n.home.kept_ms());
+            protocol::encode_waits(*n.held, holder_of(n, all.field_prefix), r, n.home.kept_ms(), w);
         },
     .done =
         [](wire::call& c, const wire::outcome& o) {
@@ -70,7 +64,7 @@ const wire::call_type deadlocks::end_type{
     .encode =
         [](wire::call& c, resp::writer& w) {
             const auto& n = static_cast<const notice&>(c);
-            w.command(2).arg("DEL").arg(key_of(n, n.home.all_.field_prefix));
+            protocol::encode_end_of_waits(*n.held, holder_of(n, n.home.all_.field_prefix), w);
         },
     .done =
         [](wire::call& c, const wire::outcome&) {
