@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The extras of a status: how many clients wait for the lock, and where its holder is.
-#include "hold/client_list.hpp"
 #include "hold/querying.hpp"
+#include "protocol/client_list.hpp"
 
-#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace conch::lock {
@@ -11,21 +11,15 @@ namespace {
 
 void encode_waiting(wire::call& c, resp::writer& w) {
     const auto& q = static_cast<const query&>(c);
-    if (protocol::has_places(*q.spec)) {
-        w.command(2).arg("LLEN");
-        protocol::write_name(w, q.spec->derived(q.spec->protocol().queue_prefix));
-        return;
-    }
-    w.command(3).arg("PUBSUB").arg(q.home.sharded() ? "SHARDNUMSUB" : "NUMSUB");
-    protocol::write_name(w, q.spec->channel());
+    protocol::encode_waiting(*q.spec, q.home.sharded(), w);
 }
 
-void encode_clients(wire::call&, resp::writer& w) { w.command(2).arg("CLIENT").arg("LIST"); }
+void encode_clients(wire::call&, resp::writer& w) { protocol::encode_client_list(w); }
 
 void clients_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
     if (o.answered() && o.reply.is_text() && !q.completed()) {
-        locate_holder(*q.result, o.reply.text());
+        protocol::locate_holder(*q.result, o.reply.text());
     }
     q.home.end_query(q, {});
 }
@@ -39,16 +33,14 @@ constexpr wire::call_type clients_type{
     .done = &clients_done,
 };
 
-// Answers with the channel's name and its number; or with the number of places.
 void waiting_done(wire::call& c, const wire::outcome& o) {
     auto& q = static_cast<query&>(c);
     if (q.completed()) {
         q.home.end_query(q, {});
         return;
     }
-    const resp::value waiting = o.reply.is_integer() ? o.reply : o.reply.at(1);
-    if (o.answered() && waiting.is_integer() && waiting.integer() >= 0) {
-        q.result->waiting_clients = static_cast<std::uint64_t>(waiting.integer());
+    if (const auto waiting = o.answered() ? protocol::read_waiting(o.reply) : std::nullopt) {
+        q.result->waiting_clients = *waiting;
     }
     if (q.result->locked && !o.lost()) {
         q.home.next_step(q, clients_type);
@@ -58,7 +50,7 @@ void waiting_done(wire::call& c, const wire::outcome& o) {
 }
 
 constexpr wire::call_type waiting_type{
-    .name = "pubsub numsub",
+    .name = "waiting clients",
     .after_loss = wire::retry::never,
     .order = wire::priority::normal,
     .encode = &encode_waiting,

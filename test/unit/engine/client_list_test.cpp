@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Where the holder of a lock is, and how many wait: what `status_options::clients` asks for.
-#include "hold/client_list.hpp"
+#include "protocol/client_list.hpp"
 #include "unit/engine/harness.hpp"
 
 namespace {
@@ -14,7 +14,7 @@ lock_status located(std::string_view list) {
     lock_status s;
     s.locked = true;
     s.holder = holder;
-    lock::locate_holder(s, list);
+    protocol::locate_holder(s, list);
     return s;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "hold/client_list.hpp"
+#include "protocol/client_list.hpp"
+
+#include "protocol/lock_protocol.hpp"
 
 #include <charconv>
 #include <cstddef>
 
-namespace conch::lock {
+namespace conch::protocol {
 namespace {
 
 /// Takes what stands before the first `separator` away from `text`, which may be all of it.
@@ -45,6 +47,27 @@ std::string_view service_in(std::string_view given) {
 
 }  // namespace
 
+void encode_waiting(const impl::lock_spec& spec, bool sharded, resp::writer& w) {
+    if (has_places(spec)) {
+        w.command(2).arg("LLEN");
+        write_name(w, spec.derived(spec.protocol().queue_prefix));
+        return;
+    }
+    w.command(3).arg("PUBSUB").arg(sharded ? "SHARDNUMSUB" : "NUMSUB");
+    write_name(w, spec.channel());
+}
+
+// The channel's name and its number; or the number of places.
+std::optional<std::uint64_t> read_waiting(const resp::value& reply) {
+    const resp::value waiting = reply.is_integer() ? reply : reply.at(1);
+    if (!waiting.is_integer() || waiting.integer() < 0) {
+        return std::nullopt;
+    }
+    return static_cast<std::uint64_t>(waiting.integer());
+}
+
+void encode_client_list(resp::writer& w) { w.command(2).arg("CLIENT").arg("LIST"); }
+
 void locate_holder(lock_status& s, std::string_view client_list) {
     while (!client_list.empty()) {
         const std::string_view line = take_until(client_list, '\n');
@@ -66,4 +89,4 @@ void locate_holder(lock_status& s, std::string_view client_list) {
     }
 }
 
-}  // namespace conch::lock
+}  // namespace conch::protocol
