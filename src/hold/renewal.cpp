@@ -202,15 +202,11 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     r.count = static_cast<std::uint32_t>(ended - items.begin());
     const protocol::lock_protocol& p = *r.protocol;
     r.type = r.count > 1 || !p.renew_parts.empty() ? &divisible_type : &type;
-    wire::write_script(w, c, p.renew, r.count * p.renew_keys_each, r.count * p.renew_args_each);
     for (std::uint32_t i = 0; i < r.count; ++i) {
         r.items[i].of->place = static_cast<std::uint8_t>(i);
         choose_lease(r, r.items[i]);
-        p.renew_keys(r.items[i].request(), w);
     }
-    for (std::uint32_t i = 0; i < r.count; ++i) {
-        p.renew_args(r.items[i].request(), w);
-    }
+    protocol::encode_renewal(c, p, r.count, [&](std::size_t i) { return r.items[i].request(); }, w);
 }
 
 void renewer::choose_lease(renewal& r, renewal::item& item) {
@@ -256,10 +252,9 @@ void renewer::judge(renewal& r, const wire::outcome& o) {
         a->renewing = nullptr;
         if (o.refused()) {
             failed(*a, o.reply.text(), *o.answered_on);
-        } else if (i >= o.reply.size()) {
-            failed(*a, "ERR the renewal was not answered for each key", *o.answered_on);
         } else {
-            answered(*a, r.items[i], r, r.protocol->read_renew(o.reply.at(i)), *o.answered_on);
+            answered(*a, r.items[i], r, protocol::read_renewal(*r.protocol, o.reply, i),
+                     *o.answered_on);
         }
     }
 }

@@ -6,6 +6,7 @@
 #include "core/pool.hpp"
 #include "hold/acquisition.hpp"
 #include "protocol/lock_protocol.hpp"
+#include "protocol/renewing.hpp"
 #include "topology/servers.hpp"
 #include "wire/call.hpp"
 
@@ -23,9 +24,9 @@ class keeper;
 class renewer;
 class replica_waits;
 
-/// One script that renews (or checks) up to 100 holds of one protocol.
+/// One script that renews (or checks) holds of one protocol.
 struct renewal : wire::call {
-    static constexpr std::size_t most = 100;
+    static constexpr std::size_t most = protocol::renewal_room::most;
 
     struct item {
         acquisition* of = nullptr;  ///< null once that ended

@@ -22,11 +22,7 @@ void renewer::encode_part(renewal& r, resp::writer& w) {
     if (r.part == 1 && !of.lowers) {
         choose_lease(r, of);
     }
-    const protocol::renew_part& part = r.protocol->renew_parts[r.part - std::size_t{1}];
-    const protocol::renew_item item = of.request();
-    wire::write_script(w, r, part.script, 1, r.protocol->renew_args_each);
-    part.key(item, w);
-    part.args(item, w);
+    protocol::encode_renewal_part(r, *r.protocol, r.part - std::size_t{1}, of.request(), w);
 }
 
 void renewer::retry_by_key(renewal& r) {

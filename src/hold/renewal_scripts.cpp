@@ -33,16 +33,10 @@ void renewer::flush_by_hash_slot() {
     }
 }
 
-// While a script looks at many permits, the server does nothing else.
 std::size_t renewer::for_one_script(std::span<acquisition* const> holds) noexcept {
-    constexpr std::size_t most_permits = 1000;
-    std::size_t permits = 0;
+    protocol::renewal_room room;
     std::size_t n = 0;
-    while (n < std::min(holds.size(), renewal::most)) {
-        permits += holds[n]->spec->permits();
-        if (n > 0 && permits > most_permits) {
-            break;
-        }
+    while (n < holds.size() && room.take(*holds[n]->spec)) {
         ++n;
     }
     return n;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/lock_protocol.hpp"
 
+#include "protocol/renewing.hpp"
+
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -63,14 +65,8 @@ void encode_leave(const wire::call& c, const leave_request& r, resp::writer& w) 
         {.spec = r.spec, .holder = r.holder, .lease = r.lease, .lowers = false},
         {.spec = r.spec, .holder = r.holder, .lease = r.lease, .lowers = true}};
     const auto items = std::span{both}.last(r.is_longer ? 1 : 2);
-    const auto count = static_cast<std::uint32_t>(items.size());
-    wire::write_script(w, c, p.renew, count * p.renew_keys_each, count * p.renew_args_each);
-    for (const renew_item& i : items) {
-        p.renew_keys(i, w);
-    }
-    for (const renew_item& i : items) {
-        p.renew_args(i, w);
-    }
+    encode_renewal(
+        c, p, items.size(), [&](std::size_t i) -> const renew_item& { return items[i]; }, w);
 }
 
 release_answer read_leave(const lock_protocol& p, const resp::value& reply) {
