@@ -26,11 +26,7 @@ server_reply copy_of(const resp::value& v) {
 }
 
 void encode_question(wire::call& c, resp::writer& w) {
-    const auto& q = static_cast<const question&>(c);
-    w.command(q.command.size());
-    for (const std::string& word : q.command) {
-        w.arg(word);
-    }
+    w.words(static_cast<const question&>(c).command);
 }
 
 void question_done(wire::call& c, const wire::outcome& o) {

@@ -3,9 +3,11 @@
 
 #include "core/check.hpp"
 #include "hold/names.hpp"
+#include "protocol/replica_count.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,10 +20,11 @@ errc verdict(const replica_wait& c, const wire::outcome& o) noexcept {
     if (o.refused()) {
         return wire::to_errc(o.reply.text());
     }
-    if (!o.reply.is_integer()) {
+    const auto count = protocol::read_replica_count(o.reply);
+    if (!count) {
         return errc::protocol_error;
     }
-    return o.reply.integer() >= c.replicas.at_least ? errc{} : errc::not_replicated;
+    return *count >= c.replicas.at_least ? errc{} : errc::not_replicated;
 }
 
 }  // namespace
@@ -185,7 +188,7 @@ std::chrono::milliseconds replica_waits::time_for(const replica_wait& c) const {
 void replica_waits::encode(wire::call& call, resp::writer& w) {
     auto& c = static_cast<replica_wait&>(call);
     c.given_ms = static_cast<std::uint16_t>(c.home.time_for(c).count());
-    w.command(3).arg("WAIT").arg(c.replicas.at_least).arg(c.given_ms);
+    protocol::encode_replica_count(c.replicas.at_least, c.given_ms, w);
 }
 
 // What was answered before this one was written before it, whatever its terms.
@@ -234,11 +237,11 @@ void replica_waits::judge(replica_wait& c, wire::call_list& judged, errc why) {
 
 void replica_waits::report(const replica_wait& c, std::uint64_t renewals, const wire::outcome& o) {
     env_.telemetry.counters.renewals_not_replicated += renewals;
+    const auto count = o.answered() ? protocol::read_replica_count(o.reply) : std::nullopt;
     const std::string acknowledged =
-        o.answered() && o.reply.is_integer()
-            ? std::to_string(o.reply.integer()) + " of " + std::to_string(c.replicas.at_least) +
-                  " replicas acknowledged them in " + std::to_string(c.given_ms) + " ms"
-            : std::string{o.reply.text()};
+        count ? std::to_string(*count) + " of " + std::to_string(c.replicas.at_least) +
+                    " replicas acknowledged them in " + std::to_string(c.given_ms) + " ms"
+              : std::string{o.reply.text()};
     env_.telemetry.warn("renewals not replicated", std::to_string(renewals), acknowledged);
     // What the replicas have of them may end before the next holder would know.
     names_.for_each_acquisition([&](acquisition& a) {

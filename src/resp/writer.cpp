@@ -47,6 +47,14 @@ writer& writer::arg(std::string_view bytes) {
     return *this;
 }
 
+writer& writer::words(std::span<const std::string> all) {
+    command(all.size());
+    for (const std::string& word : all) {
+        arg(word);
+    }
+    return *this;
+}
+
 writer& writer::arg(std::string_view first, std::string_view second, std::string_view third) {
     const std::size_t size = first.size() + second.size() + third.size();
     if (size > gathered_.size() - around) {

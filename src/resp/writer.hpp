@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,8 @@ public:
     }
     /// One argument made of parts, without building it first.
     writer& arg(std::string_view first, std::string_view second, std::string_view third = {});
+    /// A whole command that somebody else made.
+    writer& words(std::span<const std::string> all);
 
 private:
     template <typename Integer>

@@ -30,6 +30,10 @@ FORBIDDEN_BELOW = re.compile(
 # Libraries that one layer, and the public header of its name, may need; nothing else does.
 OPTIONAL = ('opentelemetry', 'prometheus')
 
+# Where commands are written: to no other layer it matters how a lock is kept on a server.
+WRITERS = {'resp', 'wire', 'protocol', 'topology'}
+_COMMAND = r'(?:\.|->)\s*command\s*\(|\bwrite_(?:script|joint|alone)\s*\('
+
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
 
@@ -42,6 +46,9 @@ def check(f: SourceFile) -> Iterator[Finding]:
         reason = _objection(f, quoted, target)
         if reason:
             yield f.finding(line_of(text, m.start(1)), 'layering', f'{target}: {reason}')
+    if f.layer in RANK and f.layer not in WRITERS:
+        yield from f.matches(_COMMAND, f.code, 'layering',
+                             'protocol/ alone knows what is written on a lock\'s keys')
     if RANK.get(f.layer, SANS_IO + 1) <= SANS_IO:
         yield from f.matches(r'::\s*now\s*\(', f.code, 'layering',
                              'below the sans-io line time is passed in, never read')

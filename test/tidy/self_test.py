@@ -81,6 +81,16 @@ class Layering(Case):
         self.accepts('src/engine/a.cpp', '// never clock::now()\nauto t = e.now();\n')
         self.accepts('src/driver/a.cpp', 'auto t = conch::clock::now();\n')
 
+    def test_commands_are_written_where_it_is_known_what_stands_on_the_server(self):
+        for text in ('void f() { w.command(2).arg("DEL"); }', 'void f() { w->command (1); }',
+                     'void f() { wire::write_script(w, c, id, 1, 1); }',
+                     'void f() { write_joint(w, calls); }'):
+            for layer in ('core', 'hold', 'wait', 'group', 'engine', 'driver', 'api'):
+                self.finds('layering', f'src/{layer}/a.cpp', text + '\n')
+            for layer in ('resp', 'wire', 'protocol', 'topology', 'cli'):
+                self.accepts(f'src/{layer}/a.cpp', text + '\n')
+        self.accepts('src/wait/a.cpp', '// w.command(2)\nvoid f() { g(q.command.size()); }\n')
+
     def test_the_program_uses_the_public_headers_only(self):
         self.finds('layering', 'src/cli/a.cpp', '#include "core/b.hpp"\n')
         self.accepts('src/cli/a.cpp', '#include "cli/b.hpp"\n#include <conch/conch.hpp>\n')
