@@ -75,11 +75,13 @@ void slot_state::heard(wake what) {
     }
 }
 
-// A release of our own is (or, at worst, may be) on its way, and the next try would leave with it
-// or behind it; or its answer just came: those who hear of the release come too late.
+// The others who wait would hear of the release too late, as the next try leaves with it, or behind
+// it, or when its answer just came.
 bool slot_state::follows_release() const noexcept {
-    return others_wait() && !acquisitions_.held() && !trying() && !owes_turn() &&
-           (!acquisitions_.empty() || in_grace());
+    const bool others_are_passed_over = others_wait() && !owes_turn();
+    const bool is_next_try = !acquisitions_.held() && !trying();
+    const bool is_releasing = !acquisitions_.empty();  // or, at worst, may be
+    return others_are_passed_over && is_next_try && (is_releasing || in_grace());
 }
 
 bool slot_state::in_grace() const noexcept {
