@@ -10,7 +10,8 @@
 namespace conch::lock {
 namespace {
 
-constexpr duration listening_delay = std::chrono::milliseconds{10};
+/// A hold that ends sooner is short: waiters behind it need not listen.
+constexpr duration short_hold = std::chrono::milliseconds{10};
 
 /// How long others get to take the lock when this client has passed it on locally often enough:
 /// some of this client's round trips, but no less than this.
@@ -26,9 +27,8 @@ constexpr duration poll_without_messages = std::chrono::milliseconds{100};
 
 slot& contest::home() const noexcept { return *static_cast<slot*>(listener_.owner); }
 
-void contest::set_timer(due what, duration d) {
+void contest::contend_after(duration d) {
     core::environment& env = home().env();
-    due_ = what;
     env.timers.set(timer_, core::after(env.now, d));
 }
 
@@ -37,7 +37,7 @@ contest::next_wake contest::turn_of_others(bool overdue) {
     const duration round_trip = home().link().round_trip();
     const duration theirs = 2 * round_trip + home().env().jitter.jitter(2 * round_trip);
     const duration d = std::max(shortest_turn, theirs) * (1 << turns.unused());
-    set_timer(due::deadline, std::max(theirs, std::min(d, longest_turn)));
+    contend_after(std::max(theirs, std::min(d, longest_turn)));
     // The release that leaves now is heard too, by who listens already.
     turns.begin_turn(hears_now());
     if (overdue) {
@@ -48,7 +48,7 @@ contest::next_wake contest::turn_of_others(bool overdue) {
 
 // The hold may be taken away, and the message of that be lost: so it is looked at now and then.
 contest::next_wake contest::end_of_local_hold() {
-    set_timer(due::deadline, poll_interval());
+    contend_after(poll_interval());
     return {*this, {wake::local_release, wake::deadline, wake::head_left, wake::nobody}};
 }
 
@@ -59,10 +59,9 @@ contest::next_wake contest::release_by_others() {
     duration d = home().env().jitter.jitter(poll_interval());
     if (ttl_ms_ >= 0) {
         // A key whose PTTL is 0 is still locked.
-        const auto left = std::chrono::milliseconds{std::min<std::int64_t>(ttl_ms_, 1'000'000'000)};
-        d = std::min<duration>(d, left + std::chrono::milliseconds{1});
+        d = std::min<duration>(d, std::chrono::milliseconds{ttl_ms_ + 1});
     }
-    set_timer(due::deadline, d);
+    contend_after(d);
     return {*this,
             {wake::message, wake::news, wake::head, wake::overdue, wake::deadline, wake::nobody}};
 }
@@ -82,7 +81,8 @@ void contest::tell(wake what) noexcept {
 }
 
 void contest::try_was_busy(protocol::acquire_answer&& answer, bool elsewhere) {
-    ttl_ms_ = answer.ttl_ms;
+    ttl_ms_ = static_cast<std::int32_t>(
+        std::clamp(answer.ttl_ms, std::int64_t{-1}, std::int64_t{1'000'000'000}));
     beside_ = answer.beside.empty()
                   ? nullptr
                   : std::make_unique<std::vector<std::string>>(std::move(answer.beside));
@@ -107,31 +107,23 @@ void contest::stop_listening() noexcept {
     wire::subscriptions::leave(listener_);
 }
 
-void contest::listen_later() {
-    if (!timer_.armed() || in_grace()) {
-        set_timer(due::listening, listening_delay);
+void contest::contend_later() {
+    if (!timer_.armed()) {
+        contend_after(short_hold);
     }
 }
 
 // A caller that locks again as soon as its release is answered would win without end against
 // others, which take longer to hear of it.
 void contest::begin_grace() noexcept {
-    set_timer(due::end_of_grace, std::max(shortest_turn, 2 * home().link().round_trip()));
-}
-
-void contest::end_grace() noexcept {
-    if (in_grace()) {
-        home().env().timers.cancel(timer_);
-    }
+    const duration moment = std::max(shortest_turn, 2 * home().link().round_trip());
+    turns.begin_grace(core::after(home().env().now, moment));
 }
 
 void contest::on_timer(void* self) {
     auto& c = *static_cast<contest*>(self);
-    switch (c.due_) {
-        case due::deadline: c.tell(wake::deadline); return;
-        case due::listening:
-        case due::end_of_grace: c.home().listening_due(); return;
-    }
+    c.tell(wake::deadline);
+    c.home().contend_now();
 }
 
 }  // namespace conch::lock

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -59,9 +60,9 @@ public:
     next_wake release_by_others();
 
     /// So many waiters for permits try in one round: after each that was granted, twice as many.
-    std::uint16_t at_once() const noexcept { return at_once_; }
+    std::size_t at_once() const noexcept { return std::size_t{1} << doublings_; }
     void round_ended(bool busy) noexcept {
-        at_once_ = static_cast<std::uint16_t>(busy ? 1 : std::min(2 * at_once_, most_at_once));
+        doublings_ = static_cast<std::uint8_t>(busy ? 0 : std::min(doublings_ + 1, most_doublings));
     }
 
     /// Wakes contend(), if that is what it awaits.
@@ -90,42 +91,31 @@ public:
     /// Order of the subscription among all writes.
     std::uint64_t serial() const noexcept { return wire::subscriptions::serial(listener_); }
 
-    /// Behind a short hold, the waiters don't listen yet.
-    void listen_later();
-    /// After a release: for a moment, a new caller counts as the next of the streak.
+    /// Behind a short hold, contend() doesn't begin yet.
+    void contend_later();
     void begin_grace() noexcept;
-    void end_grace() noexcept;
-    bool in_grace() const noexcept { return timer_.armed() && due_ == due::end_of_grace; }
 
     lock::turns turns{};
 
 private:
-    static constexpr int most_at_once = 1024;
-
-    /// What the timer is for: each excludes the others.
-    enum class due : std::uint8_t {
-        deadline,   ///< of what contend() awaits
-        listening,  ///< behind a short hold
-        end_of_grace,
-    };
+    static constexpr int most_doublings = 10;
 
     static void on_timer(void* self);
 
     slot& home() const noexcept;
-    void set_timer(due what, duration d);
+    void contend_after(duration d);
     duration poll_interval() const noexcept;
 
     wire::listener listener_;
     wakeup wakeup_{};
-    core::timer timer_;
-    std::int64_t ttl_ms_ = 0;  ///< what the last busy answer said
+    core::timer timer_;  ///< when contend() begins, or goes on, whatever came until then
     std::unique_ptr<std::vector<std::string>> beside_{};
 
     core::sleeper contender_{};
-    due due_{};
+    std::int32_t ttl_ms_ = 0;    ///< what the last busy answer said: -1 if nothing
     std::uint16_t awaited_ = 0;  ///< what it sleeps for: a bit for each `wake`
     wake came_{};                ///< and what it was woken by
-    std::uint16_t at_once_ = 1;
+    std::uint8_t doublings_ = 0;
 };
 
 }  // namespace conch::lock

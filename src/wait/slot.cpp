@@ -45,9 +45,7 @@ contest& slot::begin_contest() {
     return *contest_;
 }
 
-bool slot::idle() const noexcept {
-    return queue_.empty() && acquisitions_.empty() && !contending_ && !in_grace();
-}
+bool slot::idle() const noexcept { return queue_.empty() && acquisitions_.empty() && !contending_; }
 
 void slot::acquire(waiter& w, duration wait) {
     env().telemetry.wait_began([&]() -> wait_span {
@@ -71,12 +69,12 @@ void slot::acquire(waiter& w, duration wait) {
         pass_or_owe();
     }
     if (contest_) {
-        contest_->end_grace();
+        contest_->turns.end_grace();
     }
     queue_.join(w, wait, env().timers);
     if (!contending_) {
         advance();
-        listen_soon();
+        contend_soon();
     } else if (&queue_.head() == &w) {
         try_for_head(wake::head);  // contend() still sleeps for one who left
     }
@@ -152,18 +150,16 @@ void slot::give_up_all(error_code why) {
 
 // Those who wait behind a local hold listen too, so that they and the holder hear of a forced
 // release; but not if the hold is short.
-void slot::listen_soon() {
+void slot::contend_soon() {
     if (!blocked() || contending_) {
         return;
     }
-    begin_contest().listen_later();
+    begin_contest().contend_later();
 }
 
-void slot::listening_due() {
+void slot::contend_now() {
     if (blocked() && !contending_) {
         contend(*this);
-    } else {
-        all().may_be_idle(*this);
     }
 }
 

@@ -48,8 +48,9 @@ public:
     void answered(attempt& t, const wire::outcome& o);
     /// Another server has the lock from now on: listens there, and looks at what it has.
     void regrouped();
-    /// If waiters are still behind a local hold, they begin to listen.
-    void listening_due();
+    /// contend() begins, if it hasn't, and waiters are still behind a local hold.
+    void contend_now();
+    /// It has nothing to do, but may be in its grace.
     bool idle() const noexcept;
 
 private:
@@ -110,7 +111,7 @@ private:
     void end_conversation();
     /// The head needs a try of its own, for this reason.
     void try_for_head(wake why);
-    void listen_soon();
+    void contend_soon();
     void pass_or_owe() noexcept;
 };
 

@@ -85,7 +85,7 @@ bool slot_state::follows_release() const noexcept {
 }
 
 bool slot_state::in_grace() const noexcept {
-    return contest_ && contest_->in_grace() && !env().closing;
+    return contest_ && contest_->turns.in_grace(env().now) && !env().closing;
 }
 
 bool slot_state::streak_ends() const noexcept {

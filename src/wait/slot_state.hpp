@@ -46,6 +46,7 @@ protected:
     /// The same, for a reason to try.
     void heard(wake what);
     bool follows_release() const noexcept;
+    /// Whoever wants the lock now counts as the next of the streak.
     bool in_grace() const noexcept;
     /// The streak of this client, after one more hold of it.
     bool streak_ends() const noexcept;

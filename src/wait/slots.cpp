@@ -16,7 +16,8 @@ slots::slots(core::environment& e, completions& d, topology::servers& s, std::st
     : holds{e, d, s, client_id, slot::on_holds},
       env{e},
       done{d},
-      deadlocks_{e.settings.deadlock_detection ? std::make_unique<deadlocks>(*this) : nullptr} {}
+      deadlocks_{e.settings.deadlock_detection ? std::make_unique<deadlocks>(*this) : nullptr},
+      rest_{this, &slots::on_rest_over} {}
 
 slots::~slots() { CONCH_CHECK(names.empty()); }
 
@@ -66,6 +67,10 @@ void slots::may_be_idle(slot& s) {
 
 void slots::retire_idle() {
     for (slot* s : idle_) {
+        if (s->idle() && s->in_grace()) {
+            resting_.push_back(s);
+            continue;
+        }
         s->listed_idle_ = false;
         if (s->idle()) {
             names.remove(*s);
@@ -73,6 +78,16 @@ void slots::retire_idle() {
         }
     }
     idle_.clear();
+    if (!resting_.empty() && !rest_.armed()) {
+        env.timers.set(rest_, resting_.front()->contest_->turns.grace_ends());
+    }
+}
+
+// The others are looked at too: most graces are about as long.
+void slots::on_rest_over(void* self) {
+    slots& all = *static_cast<slots*>(self);
+    all.idle_.insert(all.idle_.end(), all.resting_.begin(), all.resting_.end());
+    all.resting_.clear();
 }
 
 void slots::close() {
@@ -87,6 +102,8 @@ void slots::close() {
         withdraw(a.releasing);
         a.home.forget(a);
     });
+    env.timers.cancel(rest_);
+    on_rest_over(this);
     names.for_each([&](lock_name& n) { may_be_idle(static_cast<slot&>(n)); });
     retire_idle();
 }

@@ -4,6 +4,7 @@
 
 #include "core/environment.hpp"
 #include "core/pool.hpp"
+#include "core/timer_heap.hpp"
 #include "hold/holds.hpp"
 #include "wait/contest.hpp"
 #include "wait/deadlocks.hpp"
@@ -81,11 +82,14 @@ public:
 
 private:
     slot& slot_of(const impl::spec_ptr& spec);
+    static void on_rest_over(void* self);
 
     std::unique_ptr<deadlocks> deadlocks_{};  ///< null: they are not looked for
 
     core::pool<slot> slots_{};
     std::vector<slot*> idle_{};
+    std::vector<slot*> resting_{};  ///< idle, and in their grace
+    core::timer rest_;              ///< of the first of them
 };
 
 inline slots& slot_state::all() const noexcept { return static_cast<slots&>(client); }

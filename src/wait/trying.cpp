@@ -232,7 +232,7 @@ void slot::granted(acquisition& a) {
     one_at_a_time_ = false;
     begin_hold(a);
     try_ended();
-    listen_soon();
+    contend_soon();
     advance();
 }
 

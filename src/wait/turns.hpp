@@ -89,6 +89,12 @@ public:
             state_ = state::unused;
         }
     }
+    /// After a release: until then, a new caller counts as the next of the streak.
+    void begin_grace(time_point until) noexcept { grace_ends_ = until; }
+    void end_grace() noexcept { grace_ends_ = {}; }
+    bool in_grace(time_point now) const noexcept { return now < grace_ends_; }
+    time_point grace_ends() const noexcept { return grace_ends_; }
+
     /// Turns in a row that nobody took: the others may be slower to hear of a release.
     unsigned unused() const noexcept { return unused_; }
 
@@ -99,6 +105,7 @@ private:
     enum class state : std::uint8_t { ours, owed, unused };
 
     time_point since_{};  ///< the first grant of this streak; the epoch: none
+    time_point grace_ends_{};
     std::uint32_t passes_ = 0;
     std::uint8_t heard_ = 0;  ///< messages in this turn
     std::uint8_t unused_ = 0;

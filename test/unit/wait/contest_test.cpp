@@ -70,18 +70,37 @@ TEST_F(wait_contest, what_a_busy_answer_said_of_readers_is_for_the_next_try) {
 
 TEST_F(wait_contest, a_grace_lasts_a_moment_or_is_ended) {
     contest.begin_grace();
-    EXPECT_TRUE(contest.in_grace());
-    EXPECT_EQ(env.timers.next(), env.now + 1ms);
-    contest.end_grace();
-    EXPECT_FALSE(contest.in_grace());
+    EXPECT_TRUE(contest.turns.in_grace(env.now + 1ms - 1ns));
+    EXPECT_FALSE(contest.turns.in_grace(env.now + 1ms));
+    contest.turns.end_grace();
+    EXPECT_FALSE(contest.turns.in_grace(env.now));
 }
 
-TEST_F(wait_contest, who_listens_later_is_in_no_grace) {
+TEST_F(wait_contest, who_begins_later_does_so_after_ten_milliseconds) {
+    const conch::time_point at = env.now + 10ms;
+    contest.contend_later();
+    EXPECT_EQ(env.timers.next(), at);
+    advance(1ms);
     contest.begin_grace();
-    contest.listen_later();
-    EXPECT_FALSE(contest.in_grace());
-    contest.end_grace();
-    EXPECT_EQ(env.timers.next(), env.now + 10ms) << "that is not ended";
+    contest.contend_later();
+    EXPECT_EQ(env.timers.next(), at) << "neither is put off, nor ends with a grace";
+}
+
+TEST_F(wait_contest, a_slot_that_nobody_uses_is_kept_until_its_grace_is_over) {
+    const impl::spec_ptr spec = exclusive("b");
+    slots.acquire(spec, {}, {});
+    lock::lock_name* const b = slots.names.find(*spec);
+    ASSERT_NE(b, nullptr);
+    slots.give_up_all(errc::client_closed);
+    lock::slot::on_holds.release_reached(*b, 1);
+    slots.retire_idle();
+    EXPECT_EQ(slots.size(), 1u);
+    advance(1ms - 1ns);
+    slots.retire_idle();
+    EXPECT_EQ(slots.size(), 1u);
+    advance(1ns);
+    slots.retire_idle();
+    EXPECT_EQ(slots.size(), 0u) << "a timer has called for that";
 }
 
 TEST_F(wait_contest, others_who_are_owed_a_turn_get_some_time) {
