@@ -45,12 +45,16 @@ counter::counter(counters& a, impl::count_spec_ptr s)
     : all{a},
       spec{std::move(s)},
       vigil_{a.env, a.servers, spec->hash_slot(), this, &counter::on_news},
-      patience_{this, &counter::on_patience_over},
-      call_old_{this, &counter::on_call_old} {}
+      patience_{this, &counter::on_patience_over} {}
 
-counter::~counter() { CONCH_CHECK(idle() && !patience_.armed() && !call_old_.armed()); }
+counter::~counter() { CONCH_CHECK(idle() && !patience_.armed()); }
 
-bool counter::idle() const noexcept { return queue_.empty() && call_idle() && changes == 0; }
+counter::asking::asking(counter& s) noexcept
+    : wire::call{s.takes() ? take_type : count_type}, of{s}, old{this, &counter::on_call_old} {}
+
+counter::asking::~asking() { of.all.env.timers.cancel(old); }
+
+bool counter::idle() const noexcept { return queue_.empty() && !call_ && changes == 0; }
 
 const wire::link& counter::link() const noexcept { return all.servers.serving(spec->hash_slot()); }
 
@@ -81,103 +85,106 @@ void counter::ask() {
         asking_since_ = all.env.now;
         all.env.timers.set(patience_, core::after(all.env.now, all.patience()));
     }
-    if (call_idle()) {
+    if (!call_) {
         vigil_.asking();
+        call_ = std::make_unique<asking>(*this);
         if (takes()) {
-            call_number_ = all.next_number();
-            all.env.timers.set(call_old_, core::after(all.env.now, protocol::request_repeated));
+            call_->number = all.next_number();
+            all.env.timers.set(call_->old, core::after(all.env.now, protocol::request_repeated));
         }
-        all.servers.submit(call_, spec->hash_slot());
+        all.servers.submit(*call_, spec->hash_slot());
     }
 }
 
 void counter::encode(wire::call& c, resp::writer& w) {
-    counter& s = static_cast<asking&>(c).of;
+    auto& a = static_cast<asking&>(c);
+    counter& s = a.of;
     if (c.history.copies <= 1) {
-        s.fill_batch();
+        a.fill_batch();
     }
     std::array<std::int64_t, largest_batch> permits;
-    std::transform(s.batch_.begin(), s.batch_.end(), permits.begin(),
+    std::transform(a.batch.begin(), a.batch.end(), permits.begin(),
                    [](const asked_for& one) { return one.permits; });
-    protocol::encode_acquire_permits(c, *s.spec, {s.all.request_prefix, s.call_number_}, s.wanted(),
-                                     std::span{permits}.first(s.batch_.size()), w);
+    protocol::encode_acquire_permits(c, *s.spec, {s.all.request_prefix, a.number}, a.wanted(),
+                                     std::span{permits}.first(a.batch.size()), w);
 }
 
 // Decided by the first copy that the server may run: who comes until then goes along.
-void counter::fill_batch() {
-    batch_.clear();
-    for (pending& p : queue_) {
+void counter::asking::fill_batch() {
+    batch.clear();
+    for (pending& p : of.queue_) {
         auto& w = static_cast<counter_waiter&>(p);
-        if (batch_.size() == largest_batch) {
+        if (batch.size() == largest_batch) {
             break;
         }
         w.in_call = true;
-        batch_.push_back({&w, w.permits});
+        batch.push_back({&w, w.permits});
     }
 }
 
-bool counter::wanted() const noexcept {
-    return std::any_of(batch_.begin(), batch_.end(),
+bool counter::asking::wanted() const noexcept {
+    return std::any_of(batch.begin(), batch.end(),
                        [](const asked_for& one) { return one.waiter != nullptr; });
+}
+
+std::unique_ptr<counter::asking> counter::take_call() noexcept {
+    for (const asked_for& one : call_->batch) {
+        if (one.waiter) {
+            one.waiter->in_call = false;
+        }
+    }
+    return std::move(call_);
 }
 
 void counter::done(wire::call& c, const wire::outcome& o) {
     counter& s = static_cast<asking&>(c).of;
-    s.all.env.timers.cancel(s.call_old_);
+    const auto call = s.take_call();
     if (o.answered()) {
         s.all.env.timers.cancel(s.patience_);
-        s.answered(o.reply);
+        s.answered(*call, o.reply);
     } else if (c.history.in_doubt()) {
-        s.end_batch(errc::outcome_unknown);
+        s.end_batch(*call, errc::outcome_unknown);
     } else if (o.lost()) {
-        s.end_batch(errc::not_connected);
+        s.end_batch(*call, errc::not_connected);
     } else {
         s.all.env.timers.cancel(s.patience_);
-        s.end_batch(wire::to_errc(o.reply.text()));
+        s.end_batch(*call, wire::to_errc(o.reply.text()));
     }
     s.left();
 }
 
-void counter::answered(const resp::value& reply) {
-    const auto granted = protocol::read_acquired(reply, batch_.size());
+void counter::answered(const asking& c, const resp::value& reply) {
+    const auto granted = protocol::read_acquired(reply, c.batch.size());
     if (!granted) {
-        end_batch(errc::protocol_error);
+        end_batch(c, errc::protocol_error);
         return;
     }
-    const std::vector<asked_for> batch = std::exchange(batch_, {});
     std::int64_t unwanted = 0;
     for (std::size_t i = 0; i < *granted; ++i) {
-        if (batch[i].waiter) {
-            end(*batch[i].waiter, {}, true);
+        if (c.batch[i].waiter) {
+            end(*c.batch[i].waiter, {}, true);
         } else {
-            unwanted += batch[i].permits;
+            unwanted += c.batch[i].permits;
         }
     }
     if (unwanted > 0) {
         all.give_back(*this, unwanted);
     }
-    // What an earlier copy granted, or marked, is answered as it was then: a script that looked
-    // again could take more for a copy whose answer nobody reads.
-    const bool stale = call_.history.copies > 1;
-    refused(batch, *granted, stale);
+    refused(c, *granted);
 }
 
 // The first waiter that doesn't fit stays in front, or leaves; then that is known of those only who
-// were asked for with it and want as much. `stale`: an earlier copy found it so.
-void counter::refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale) {
+// were asked for with it and want as much.
+void counter::refused(const asking& c, std::size_t granted) {
     bool in_front = false;  // it is still there, and waits
     std::int64_t least = 0;
-    for (std::size_t i = granted; i < batch.size(); ++i) {
-        counter_waiter* const w = batch[i].waiter;
+    for (std::size_t i = granted; i < c.batch.size(); ++i) {
+        counter_waiter* const w = c.batch[i].waiter;
         if (i == granted) {
             in_front = w && !w->leaves_if_refused();
-            least = batch[i].permits;
+            least = c.batch[i].permits;
         }
-        if (!w) {
-            continue;
-        }
-        w->in_call = false;
-        if (in_front || w->permits >= least) {
+        if (w && (in_front || w->permits >= least)) {
             refused(*w);
         }
     }
@@ -194,6 +201,9 @@ void counter::refused(const std::vector<asked_for>& batch, std::size_t granted, 
         vigil_.begin(spec->channel());
         ask();
     } else {
+        // What an earlier copy granted, or marked, is answered as it was then: a script that looked
+        // again could take more for a copy whose answer nobody reads.
+        const bool stale = c.history.copies > 1;
         vigil_.answered(stale);
     }
 }
@@ -205,13 +215,12 @@ void counter::refused(counter_waiter& w) {
     }
 }
 
-void counter::end_batch(error_code why) {
+void counter::end_batch(const asking& c, error_code why) {
     if (why == errc::outcome_unknown) {
         all.lost(*spec);
     }
-    for (const asked_for& one : std::exchange(batch_, {})) {
+    for (const asked_for& one : c.batch) {
         if (one.waiter) {
-            one.waiter->in_call = false;
             end(*one.waiter, why);
         }
     }
@@ -226,7 +235,7 @@ void counter::end_refused(counter_waiter& w) {
 
 void counter::end(counter_waiter& w, error_code why, bool granted) {
     if (w.in_call) {
-        for (asked_for& one : batch_) {
+        for (asked_for& one : call_->batch) {
             one.waiter = one.waiter == &w ? nullptr : one.waiter;
         }
     }
@@ -258,9 +267,8 @@ void counter::left() {
     all.env.timers.cancel(patience_);
     vigil_.end();
     if (harmless()) {
-        all.servers.withdraw(call_);
-        all.env.timers.cancel(call_old_);
-        batch_.clear();
+        all.servers.withdraw(*call_);
+        call_.reset();
     }
     all.may_be_idle(*this);
 }
@@ -276,7 +284,7 @@ void counter::on_news(void* self, wake why) {
 void counter::on_wait_over(void* waiter_) {
     auto& w = *static_cast<counter_waiter*>(waiter_);
     counter& s = w.home;
-    const bool asked = w.in_call && s.call_.where == wire::call::state::written;
+    const bool asked = w.in_call && s.call_->where == wire::call::state::written;
     if (!w.overdue && (!w.tried || asked)) {
         w.overdue = true;
         s.all.env.timers.set(w.deadline, core::after(s.all.env.now, answer_grace));
@@ -284,7 +292,7 @@ void counter::on_wait_over(void* waiter_) {
         ++s.all.env.telemetry.counters.permits_refused;
         s.give_up(w, errc::timed_out);
     } else {
-        s.give_up(w, s.link().why_unanswered(s.call_));
+        s.give_up(w, s.link().why_unanswered(*s.call_));
     }
 }
 
@@ -294,7 +302,7 @@ void counter::on_patience_over(void* self) {
         return core::after(std::max(s.head().since, s.asking_since_), s.all.patience());
     };
     while (!s.queue_.empty() && over() <= s.all.env.now) {
-        s.end(s.head(), s.link().why_unanswered(s.call_));
+        s.end(s.head(), s.link().why_unanswered(*s.call_));
     }
     if (!s.queue_.empty()) {
         s.all.env.timers.set(s.patience_, over());
@@ -303,20 +311,20 @@ void counter::on_patience_over(void* self) {
 
 // A copy that came later might find the request key gone, and take the permits once more.
 void counter::on_call_old(void* self) {
-    counter& s = *static_cast<counter*>(self);
-    const wire::call_history& h = s.call_.history;
-    const time_point over = core::after(h.copies > 0 ? h.first_sent : s.all.env.now,
+    auto& c = *static_cast<asking*>(self);
+    counter& s = c.of;
+    const time_point over = core::after(c.history.copies > 0 ? c.history.first_sent : s.all.env.now,
                                         duration{protocol::request_repeated});
     if (over > s.all.env.now) {
-        s.all.env.timers.set(s.call_old_, over);
+        s.all.env.timers.set(c.old, over);
         return;
     }
-    if (s.call_.where == wire::call::state::waiting) {
-        s.all.servers.withdraw(s.call_);
-        s.end_batch(errc::outcome_unknown);
+    if (c.where == wire::call::state::waiting) {
+        s.all.servers.withdraw(c);
+        s.end_batch(*s.take_call(), errc::outcome_unknown);
         s.left();
     } else {
-        s.call_.abandon();
+        c.abandon();
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace conch::lock {
@@ -64,7 +65,7 @@ public:
     void regrouped() { vigil_.regrouped(); }
     bool idle() const noexcept;
     /// What is on its way may take permits for nobody.
-    bool unsettled() const noexcept { return takes() && queue_.empty() && !call_idle(); }
+    bool unsettled() const noexcept { return takes() && queue_.empty() && call_; }
 
     const wire::link& link() const noexcept;
 
@@ -73,14 +74,22 @@ public:
     std::size_t changes = 0;  ///< on their way
 
 private:
-    struct asking : wire::call {
-        explicit asking(counter& s) noexcept
-            : wire::call{s.takes() ? take_type : count_type}, of{s} {}
-        counter& of;
-    };
     struct asked_for {
         counter_waiter* waiter;  ///< null once it gave up
         std::int64_t permits;
+    };
+    /// What it asks the server; there is none while those who wait only listen.
+    struct asking : wire::call {
+        explicit asking(counter& s) noexcept;
+        ~asking();
+        void fill_batch();
+        bool wanted() const noexcept;
+
+        counter& of;
+        // Where it takes permits:
+        std::uint64_t number = 0;
+        std::vector<asked_for> batch{};
+        core::timer old;  ///< it is repeated until then
     };
 
     static constexpr std::size_t largest_batch = 256;
@@ -100,31 +109,28 @@ private:
     /// It has permits, which a call takes; a latch has none.
     bool takes() const noexcept { return spec->what() == impl::count_spec::kind::semaphore; }
     void ask();
-    void fill_batch();
-    void answered(const resp::value& reply);
+    void answered(const asking& c, const resp::value& reply);
     void opened();
     void still_set();
     void refused(counter_waiter& w);
-    void refused(const std::vector<asked_for>& batch, std::size_t granted, bool stale);
-    void end_batch(error_code why);
+    void refused(const asking& c, std::size_t granted);
+    void end_batch(const asking& c, error_code why);
     void end(counter_waiter& w, error_code why, bool granted = false);
     void end_refused(counter_waiter& w);
     void left();
-    bool call_idle() const noexcept { return call_.where == wire::call::state::idle; }
     /// What nobody waits for any more takes nothing.
     bool harmless() const noexcept {
-        return call_.where == wire::call::state::waiting && (!takes() || call_.history.copies == 0);
+        return call_ && call_->where == wire::call::state::waiting &&
+               (!takes() || call_->history.copies == 0);
     }
-    bool wanted() const noexcept;
+    /// The call has ended.
+    std::unique_ptr<asking> take_call() noexcept;
     counter_waiter& head() noexcept { return static_cast<counter_waiter&>(queue_.front()); }
 
     pending_list queue_{};
-    asking call_{*this};
-    std::uint64_t call_number_ = 0;
-    std::vector<asked_for> batch_{};
+    std::unique_ptr<asking> call_{};
     vigil vigil_;
     core::timer patience_;
-    core::timer call_old_;       ///< a call that takes permits is repeated until then
     time_point asking_since_{};  ///< without an answer
     friend class counters;
     bool listed_idle_ = false;

@@ -30,6 +30,7 @@ void counter::encode_count(wire::call& c, resp::writer& w) {
 
 void counter::counted(wire::call& c, const wire::outcome& o) {
     counter& s = static_cast<asking&>(c).of;
+    const auto call = s.take_call();
     const auto count = o.answered() ? protocol::read_available(o.reply) : std::nullopt;
     const error_code why = o.lost()      ? errc::not_connected
                            : o.refused() ? wire::to_errc(o.reply.text())
