@@ -22,6 +22,8 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
     return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
+duration attempt::lease() const noexcept { return clamped_lease(of.terms.lease, max_hold); }
+
 std::optional<lost_copies> attempt::lost() const noexcept {
     if (!history.in_doubt()) {
         return std::nullopt;
@@ -29,7 +31,7 @@ std::optional<lost_copies> attempt::lost() const noexcept {
     // In line, one that runs just in time has its place for as long again, and is then given the
     // lock, if its channel still seems to have a listener.
     const bool in_line = protocol::has_places(*of.spec);
-    const duration late = in_line ? 2 * waits_for + of.extended_by : of.extended_by;
+    const duration late = in_line ? 2 * waits_for + lease() : lease();
     return lost_copies{.first_sent = history.first_sent,
                        .last_lost = history.lost_at,
                        .until = core::after(history.lost_at, late)};
@@ -37,21 +39,15 @@ std::optional<lost_copies> attempt::lost() const noexcept {
 
 duration attempt::lasts() const noexcept {
     const bool in_line = protocol::has_places(*of.spec);
-    return in_line ? of.extended_by + waits_for : of.extended_by;
+    return in_line ? lease() + waits_for : lease();
 }
 
 bool attempt::gets_place() const noexcept {
     return protocol::has_places(*of.spec) && waits_for > duration::zero();
 }
 
-acquisition::acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t,
-                         duration max_hold)
-    : home{n},
-      spec{std::move(s)},
-      number{no},
-      terms{t},
-      timer{this, nullptr},
-      extended_by{clamped_lease(t.lease, max_hold)} {}
+acquisition::acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t)
+    : home{n}, spec{std::move(s)}, number{no}, terms{t}, timer{this, nullptr} {}
 
 void acquisition::was_seen() noexcept {
     moves = home.link().moves();

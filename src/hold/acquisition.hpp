@@ -41,9 +41,7 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
         releasing,  ///< the release is on its way, awaited by someone or not
     };
 
-    /// `max_hold`: how long it may be held.
-    acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t,
-                duration max_hold);
+    acquisition(lock_name& n, impl::spec_ptr s, std::uint64_t no, const hold_terms& t);
 
     /// The server of its name's link has it.
     void was_seen() noexcept;
@@ -65,9 +63,10 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     lock_name& home;
     impl::spec_ptr spec;
     std::uint64_t number;  ///< the second part of its field; never used again
+    std::uint64_t tries = 0;  ///< copies of its acquires that were written: the number of the last
     hold_terms terms;
 
-    attempt* acquiring = nullptr;  ///< until it is held, or known not to be
+    attempt* acquiring = nullptr;  ///< until it is held, in line, or known not to be
     release* releasing = nullptr;  ///< from its end on; sooner, if copies of the acquire are lost
     /// Trying: when patience ends. Held: the deadline. Releasing: the next thing to do.
     core::timer timer;
@@ -76,7 +75,7 @@ struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     time_point valid_until{};
     time_point ends{};       ///< by `max_hold`
     time_point extended{};   ///< when the last command left that may have set the TTL
-    duration extended_by{};  ///< and the longest lease that it may have set
+    duration extended_by{};  ///< and how long the lock may be its own then: in line, and by lease
     std::unique_ptr<progress_record> progress{};  ///< null: its holder need not report any
     std::uint64_t fence = 0;
 

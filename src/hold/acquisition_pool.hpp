@@ -19,10 +19,13 @@ public:
     /// One whose acquire, of this type, is to be submitted.
     acquisition& make(lock_name& n, const impl::spec_ptr& spec, const hold_terms& terms,
                       duration max_hold, const wire::call_type& type) {
-        acquisition& a = acquisitions_.make(n, spec, next_number_++, terms, max_hold);
+        acquisition& a = acquisitions_.make(n, spec, next_number_++, terms);
+        begin_attempt(a, max_hold, type);
+        return a;
+    }
+    void begin_attempt(acquisition& a, duration max_hold, const wire::call_type& type) {
         a.acquiring = &attempts_.make(type, a);
         a.acquiring->max_hold = max_hold;
-        return a;
     }
     release& release_of(acquisition& a) {
         if (!a.releasing) {
@@ -32,15 +35,11 @@ public:
     }
     /// The acquire is not on its way any more: only its lost copies matter from now on.
     void end_attempt(acquisition& a) {
-        note_lost_copies(a);
-        attempts_.free(*std::exchange(a.acquiring, nullptr));
-    }
-    /// It is submitted anew, and forgets what became of its copies.
-    void note_lost_copies(acquisition& a) {
         if (const std::optional<lost_copies> lost = a.acquiring->lost()) {
             std::optional<lost_copies>& all = release_of(a).acquires;
             all = all ? all->and_also(*lost) : *lost;
         }
+        attempts_.free(*std::exchange(a.acquiring, nullptr));
     }
     void free(acquisition& a) noexcept {
         if (a.acquiring) {

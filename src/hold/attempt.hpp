@@ -29,10 +29,12 @@ struct lost_copies {
     }
 };
 
-/// The acquire of an acquisition, until it is answered and, if asked for, replicated.
+/// One acquire of an acquisition, until it is answered and, if asked for, replicated.
 struct attempt : wire::call {
     attempt(const wire::call_type& t, acquisition& a) noexcept : wire::call{t}, of{a} {}
 
+    /// What it asks for.
+    duration lease() const noexcept;
     /// None if each copy was answered.
     std::optional<lost_copies> lost() const noexcept;
     /// So long after it ran, the lock may be this one's: it may have been given it in line.
@@ -45,9 +47,8 @@ struct attempt : wire::call {
     time_point begun{};                 ///< when it was submitted
     duration max_hold{};                ///< of the hold that it makes
     duration waits_for{};               ///< for others; zero: it doesn't
-    std::uint64_t try_number : 62 = 0;  ///< of the last copy, among all of the acquisition
-    std::uint64_t behind : 1 = 0;       ///< that copy asks behind another acquire
-    std::uint64_t takes_over : 1 = 0;   ///< a copy of it may have replaced a release
+    bool behind : 1 = false;            ///< the last copy asks behind another acquire
+    bool takes_over : 1 = false;        ///< a copy of it may have replaced a release
     release* replaces = nullptr;        ///< the release of the last holder: one script does both
 };
 

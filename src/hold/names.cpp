@@ -42,7 +42,7 @@ void lock_name::forget(acquisition& a) {
 
 void name_table::add(lock_name& n) {
     if (protocol::has_places(*n.spec)) {
-        in_line_.emplace(key{n}, &n);
+        in_line_.insert(&n);
     } else {
         all_.insert(&n);
     }
@@ -51,7 +51,7 @@ void name_table::add(lock_name& n) {
 void name_table::remove(lock_name& n) noexcept {
     if (protocol::has_places(*n.spec)) {
         const auto [begin, end] = in_line_.equal_range(key{n});
-        in_line_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == &n; }));
+        in_line_.erase(std::find(begin, end, &n));
     } else {
         all_.erase(&n);
     }
@@ -59,9 +59,7 @@ void name_table::remove(lock_name& n) noexcept {
 
 std::vector<lock_name*> name_table::list() const {
     std::vector<lock_name*> names{all_.begin(), all_.end()};
-    for (const auto& [k, n] : in_line_) {
-        names.push_back(n);
-    }
+    names.insert(names.end(), in_line_.begin(), in_line_.end());
     return names;
 }
 

@@ -13,7 +13,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -80,7 +80,7 @@ public:
         for (lock_name* const n : all_) {
             f(*n);
         }
-        for (const auto& [k, n] : in_line_) {
+        for (lock_name* const n : in_line_) {
             f(*n);
         }
     }
@@ -93,7 +93,7 @@ public:
             }
             const auto [begin, end] = in_line_.equal_range(key{spec, durable});
             for (auto it = begin; it != end; ++it) {
-                f(*it->second);
+                f(**it);
             }
         }
     }
@@ -135,6 +135,14 @@ private:
         bool operator()(const key& k, const lock_name* n) const noexcept { return k == key{*n}; }
         bool operator()(const lock_name* n, const key& k) const noexcept { return k == key{*n}; }
     };
+    struct less {
+        using is_transparent = void;
+        bool operator()(const lock_name* a, const lock_name* b) const noexcept {
+            return key{*a} < key{*b};
+        }
+        bool operator()(const key& k, const lock_name* n) const noexcept { return k < key{*n}; }
+        bool operator()(const lock_name* n, const key& k) const noexcept { return key{*n} < k; }
+    };
 
     lock_name* find(const impl::lock_spec& spec, bool durable) const noexcept {
         const auto it = all_.find(key{spec, durable});
@@ -142,7 +150,7 @@ private:
     }
 
     boost::unordered_flat_set<lock_name*, hash, equal> all_{};
-    std::multimap<key, lock_name*> in_line_{};  ///< any number of one lock, in their order
+    std::multiset<lock_name*, less> in_line_{};  ///< any number of one lock, in their order
 };
 
 }  // namespace conch::lock

@@ -141,7 +141,7 @@ release& releaser::begin(acquisition& a, caller from) {
 
 void releaser::compensate(acquisition& a) {
     ++env_.telemetry.counters.compensations;
-    a.extended_by = a.acquiring->lasts();
+    a.extended_by = std::max(a.extended_by, a.acquiring->lasts());
     a.in_line = a.in_line || a.acquiring->gets_place();
     pool_.end_attempt(a);
     start_release(a);
@@ -282,7 +282,7 @@ void releaser::next_round_later(acquisition& a) {
 // As a release, it doesn't wait behind the acquires of others.
 void releaser::join(attempt& taking, release& leaving) noexcept {
     taking.order = wire::priority::urgent;
-    taking.takes_over = 1;
+    taking.takes_over = true;
     taking.replaces = &leaving;
     leaving.replaced_by = &taking;
 }
@@ -318,7 +318,7 @@ void releaser::end_refused(acquisition& a) {
 void releaser::end_untaken(acquisition& a) {
     env_.timers.cancel(a.timer);
     if (a.acquiring) {
-        a.extended_by = a.acquiring->lasts();
+        a.extended_by = std::max(a.extended_by, a.acquiring->lasts());
         pool_.end_attempt(a);
     }
     // A lost copy may have run since it had the lock: that got a place.

@@ -27,10 +27,10 @@ bool slot::take_gift(std::string_view message) {
     if (!given || trying() || !has_waiters() || spec->replicas()) {
         return false;
     }
-    acquisition& a = acquisitions_.first();
-    const duration lease = std::min(given->lease, a.extended_by);
-    const time_point sent = a.acquiring->history.last_sent;
-    if (!a.in_line || given->try_number != a.acquiring->try_number ||
+    acquisition& a = acquisition_to_try(queue_.head());
+    const duration lease = std::min(given->lease, a.acquiring->lease());
+    const time_point sent = a.extended;
+    if (!a.in_line || given->try_number != a.tries ||
         core::lease_end(sent, lease) - env().now < lease / 3) {
         return false;
     }
@@ -43,6 +43,14 @@ bool slot::take_gift(std::string_view message) {
     begin_hold(a);
     tell(wake::nobody);
     return true;
+}
+
+// Until its next try only its place is known of it, and when the last one left.
+void slot::stand_in_line(acquisition& a) {
+    a.in_line = a.in_line || a.acquiring->gets_place();
+    a.extended = a.acquiring->history.last_sent;
+    a.extended_by = a.acquiring->lasts();
+    client.pool.end_attempt(a);
 }
 
 // Nobody waits for its place any more, if it has one. What is on its way gives it back itself.

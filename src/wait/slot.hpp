@@ -80,6 +80,7 @@ private:
     void busy(protocol::acquire_answer&& answer, bool elsewhere = false);
     void failed(error_code why);
     void abandon(acquisition& a);
+    void stand_in_line(acquisition& a);
     void leave_line();
     time_point patience_with(const acquisition& a) const noexcept;
 

@@ -28,7 +28,7 @@ constexpr wire::call_type acquire_type{
     .encode =
         [](wire::call& c, resp::writer& w) {
             attempt& t = attempt_of(c);
-            ++t.try_number;
+            ++t.of.tries;
             const protocol::acquire_request r = request_of(c);
             t.behind = r.behind != 0;
             protocol::encode_acquire(c, r, w);
@@ -52,10 +52,10 @@ protocol::acquire_request slot::request_of(const attempt& t) {
     const bool first = t.history.copies <= 1 && !t.history.in_doubt();
     protocol::acquire_request r{.spec = *a.spec,
                                 .mine = field_of(a),
-                                .lease = a.extended_by,
+                                .lease = t.lease(),
                                 .plainly = first && !contending_ && acquisitions_.only_one(),
                                 .waits_for = t.waits_for,
-                                .try_number = t.try_number,
+                                .try_number = a.tries,
                                 .sharded = client.servers.sharded()};
     if (contest_) {
         r.beside = contest_->beside();
@@ -91,7 +91,9 @@ void slot::answered(attempt& t, const wire::outcome& o) {
 acquisition& slot::acquisition_to_try(const waiter& w, release* leaving) {
     if (protocol::has_places(*spec) && !acquisitions_.empty()) {
         acquisition& kept = acquisitions_.first();
-        client.pool.note_lost_copies(kept);
+        if (!kept.acquiring) {
+            client.pool.begin_attempt(kept, w.max_hold, acquire_type);
+        }
         return kept;
     }
     acquisition& a = client.pool.make(*this, w.spec, w.terms, w.max_hold, acquire_type);
@@ -179,7 +181,7 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
     take_try(queue_.head());
     if (answer.what == acquire_kind::busy) {
         if (protocol::has_places(*a.spec)) {
-            a.in_line = a.in_line || a.acquiring->gets_place();
+            stand_in_line(a);
         } else {
             client.releasing.end_untaken(a);
         }
@@ -212,12 +214,13 @@ void slot::confirmed(acquisition& a, errc why) {
 void slot::granted(acquisition& a) {
     CONCH_CHECK(a.spec->takes_as(*queue_.head().spec));
     take_try(queue_.head());
-    client.keeping.set_deadline(a, a.acquiring->history.last_sent, a.extended_by);
+    client.keeping.set_deadline(a, a.acquiring->history.last_sent, a.acquiring->lease());
     if (a.valid_until <= env().now) {
         // The answer took longer than the lease.
         env().telemetry.warn("granted too late", name());
         if (protocol::has_places(*a.spec)) {  // it may have the lock, or will be in line again
             a.in_line = true;
+            stand_in_line(a);
         } else {
             client.releasing.compensate(a);
             // The next answer may be as late: a try that left at once would each time come before
