@@ -78,11 +78,10 @@ BOUNDS = [
     *(Bound(f'holds-{n}', 'bytes_per_hold', '<', 512) for n in (10000, 100000)),
     Bound('names-10000', 'bytes_per_waiter', '<', 1024),
     Bound('names-10000', 'connections', '<=', 1),
-    *(Bound(f'waiters-{kind}', 'bytes_per_waiter', '<', most)
-      for kind, most in (('readers', 1024), ('permits', 1024), ('counters', 1400),
-                         ('latches', 1450))),
+    *(Bound(f'waiters-{kind}', 'bytes_per_waiter', '<', 1024)
+      for kind in ('readers', 'permits', 'counters', 'latches')),
     # It has its place at the server all the while, which may give it the lock unasked.
-    Bound('waiters-fair', 'bytes_per_waiter', '<', 1600),
+    Bound('waiters-fair', 'bytes_per_waiter', '<', 1400),
     Bound('waiters-fair', 'connections', '<=', 1),
 ]
 

@@ -22,8 +22,6 @@ duration lease_to_send(const acquisition& a, duration lease, time_point now) noe
     return std::max(clamped_lease(lease, a.ends - now), core::lease_for(a.valid_until - now));
 }
 
-duration attempt::lease() const noexcept { return clamped_lease(of.terms.lease, max_hold); }
-
 std::optional<lost_copies> attempt::lost() const noexcept {
     if (!history.in_doubt()) {
         return std::nullopt;
@@ -31,7 +29,7 @@ std::optional<lost_copies> attempt::lost() const noexcept {
     // In line, one that runs just in time has its place for as long again, and is then given the
     // lock, if its channel still seems to have a listener.
     const bool in_line = protocol::has_places(*of.spec);
-    const duration late = in_line ? 2 * waits_for + lease() : lease();
+    const duration late = in_line ? 2 * waits_for + lease : lease;
     return lost_copies{.first_sent = history.first_sent,
                        .last_lost = history.lost_at,
                        .until = core::after(history.lost_at, late)};
@@ -39,7 +37,7 @@ std::optional<lost_copies> attempt::lost() const noexcept {
 
 duration attempt::lasts() const noexcept {
     const bool in_line = protocol::has_places(*of.spec);
-    return in_line ? lease() + waits_for : lease();
+    return in_line ? lease + waits_for : lease;
 }
 
 bool attempt::gets_place() const noexcept {

@@ -26,6 +26,7 @@ public:
     void begin_attempt(acquisition& a, duration max_hold, const wire::call_type& type) {
         a.acquiring = &attempts_.make(type, a);
         a.acquiring->max_hold = max_hold;
+        a.acquiring->lease = clamped_lease(a.terms.lease, max_hold);
     }
     release& release_of(acquisition& a) {
         if (!a.releasing) {

@@ -33,8 +33,6 @@ struct lost_copies {
 struct attempt : wire::call {
     attempt(const wire::call_type& t, acquisition& a) noexcept : wire::call{t}, of{a} {}
 
-    /// What it asks for.
-    duration lease() const noexcept;
     /// None if each copy was answered.
     std::optional<lost_copies> lost() const noexcept;
     /// So long after it ran, the lock may be this one's: it may have been given it in line.
@@ -46,6 +44,7 @@ struct attempt : wire::call {
     pending* wanted_by = nullptr;       ///< who wants it, while somebody does
     time_point begun{};                 ///< when it was submitted
     duration max_hold{};                ///< of the hold that it makes
+    duration lease{};                   ///< that it asks for
     duration waits_for{};               ///< for others; zero: it doesn't
     bool behind : 1 = false;            ///< the last copy asks behind another acquire
     bool takes_over : 1 = false;        ///< a copy of it may have replaced a release

@@ -53,7 +53,7 @@ void keeper::on_deadline(void* acquisition_) {
 void keeper::set_deadline(acquisition& a, time_point sent, duration lease) {
     if (a.now != acquisition::phase::held) {
         a.ends = core::after(a.given ? env_.now : sent, a.acquiring->max_hold);
-        a.extended_by = a.acquiring->lease();
+        a.extended_by = a.acquiring->lease;
     }
     a.extended = std::max(a.extended, sent);
     a.last = a.last || core::after(sent, lease) >= a.ends;

@@ -28,7 +28,7 @@ bool slot::take_gift(std::string_view message) {
         return false;
     }
     acquisition& a = acquisition_to_try(queue_.head());
-    const duration lease = std::min(given->lease, a.acquiring->lease());
+    const duration lease = std::min(given->lease, a.acquiring->lease);
     const time_point sent = a.extended;
     if (!a.in_line || given->try_number != a.tries ||
         core::lease_end(sent, lease) - env().now < lease / 3) {

@@ -52,7 +52,7 @@ protocol::acquire_request slot::request_of(const attempt& t) {
     const bool first = t.history.copies <= 1 && !t.history.in_doubt();
     protocol::acquire_request r{.spec = *a.spec,
                                 .mine = field_of(a),
-                                .lease = t.lease(),
+                                .lease = t.lease,
                                 .plainly = first && !contending_ && acquisitions_.only_one(),
                                 .waits_for = t.waits_for,
                                 .try_number = a.tries,
@@ -214,7 +214,7 @@ void slot::confirmed(acquisition& a, errc why) {
 void slot::granted(acquisition& a) {
     CONCH_CHECK(a.spec->takes_as(*queue_.head().spec));
     take_try(queue_.head());
-    client.keeping.set_deadline(a, a.acquiring->history.last_sent, a.acquiring->lease());
+    client.keeping.set_deadline(a, a.acquiring->history.last_sent, a.acquiring->lease);
     if (a.valid_until <= env().now) {
         // The answer took longer than the lease.
         env().telemetry.warn("granted too late", name());

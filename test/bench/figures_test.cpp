@@ -216,15 +216,27 @@ TEST(bench, a_waiter_takes_less_than_1024_bytes) {
     EXPECT_LT(bytes, 1024);
 }
 
+TEST(bench, a_waiter_of_the_other_kinds_takes_less_than_1024_bytes) {
+    if (core::address_sanitizer || core::thread_sanitizer) {
+        GTEST_SKIP() << "such a build keeps books of its own in the heap";
+    }
+    for (const char* const kind : {"2", "3", "4", "5"}) {
+        const double bytes =
+            figure_of({"names", "--names", "10000", "--kind", kind}, "bytes_per_waiter");
+        EXPECT_GT(bytes, 400) << kind;
+        EXPECT_LT(bytes, 1024) << kind;
+    }
+}
+
 // It keeps what its place at the server is told by: the lock may be given to it at any time.
-TEST(bench, a_waiter_for_a_fair_lock_takes_less_than_1600_bytes) {
+TEST(bench, a_waiter_for_a_fair_lock_takes_less_than_1400_bytes) {
     if (core::address_sanitizer || core::thread_sanitizer) {
         GTEST_SKIP() << "such a build keeps books of its own in the heap";
     }
     const double bytes =
         figure_of({"names", "--names", "10000", "--kind", "1"}, "bytes_per_waiter");
     EXPECT_GT(bytes, 600);
-    EXPECT_LT(bytes, 1600);
+    EXPECT_LT(bytes, 1400);
 }
 
 TEST(bench, reconnect_loses_no_hold_over_a_restart) {

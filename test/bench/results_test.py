@@ -303,7 +303,7 @@ class Bounds(unittest.TestCase):
                 ('calls-latch-128', 'ratio', 0.8, 'ratio is 0.8, not >= 0.85'),
                 ('calls-permits-128', 'ratio', 0.8, 'ratio is 0.8, not >= 0.85'),
                 ('waiters-fair', 'bytes_per_waiter', 1700.0,
-                 'bytes_per_waiter is 1700, not < 1600'),
+                 'bytes_per_waiter is 1700, not < 1400'),
                 ('holds-100000', 'lost', 1, 'lost is 1, not <= 0'),
                 ('contended-8-64', 'jain_index', 0.5, 'jain_index is 0.5, not >= 0.9'),
                 ('contended-fenced-4-16', 'longest_wait_ms', 2500.0,

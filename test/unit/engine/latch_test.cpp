@@ -186,6 +186,22 @@ TEST_F(engine_latch, who_gives_up_leaves_nothing) {
     EXPECT_EQ(h.sent(), lines{"CLIENT KILL ID 1"});
 }
 
+TEST_F(engine_latch, the_answer_to_a_question_of_nobody_is_for_nobody) {
+    operation& op = wait();
+    h.sent();
+    h.cancel(op);
+    EXPECT_EQ(h.engine.belongings().counters, 1u);
+    operation& next = wait();
+    EXPECT_TRUE(h.sent().empty()) << "one at a time";
+    h.reply(null);
+    EXPECT_FALSE(next.done()) << "it came after the question";
+    EXPECT_EQ(h.sent().back(), "GET l");
+    h.cancel(next);
+    h.reply(push("subscribe", latch_channel, integer(1)), null);
+    EXPECT_EQ(h.sent(), lines{"UNSUBSCRIBE " + latch_channel});
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
+}
+
 TEST_F(engine_latch, without_a_server_it_fails_in_time) {
     engine_harness away;
     operation& op = away.take(l, 1);

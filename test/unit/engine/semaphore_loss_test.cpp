@@ -56,6 +56,21 @@ TEST_F(engine_semaphore, who_gave_up_has_its_permits_given_back_once) {
     EXPECT_EQ(h.counters().compensations, 1u);
 }
 
+TEST_F(engine_semaphore, a_written_call_of_nobody_keeps_its_counter_until_the_answer) {
+    operation& op = h.take(s, 2);
+    h.sent();
+    h.cancel(op);
+    EXPECT_EQ(h.engine.belongings().counters, 1u);
+    operation& next = h.take(s, 2);
+    EXPECT_TRUE(h.sent().empty()) << "one at a time";
+    h.reply(integer(0));
+    EXPECT_FALSE(next.done()) << "it was not asked for";
+    EXPECT_EQ(h.sent(), lines{take_of(2, "2")});
+    h.cancel(next);
+    h.reply(integer(0));
+    EXPECT_EQ(h.engine.belongings().counters, 0u);
+}
+
 TEST_F(engine_semaphore, what_nobody_wants_any_more_is_marked_so_that_it_takes_nothing_later) {
     operation& op = h.take(s, 2);
     h.sent();
