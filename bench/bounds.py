@@ -86,6 +86,18 @@ BOUNDS = [
 ]
 
 
+class Share(NamedTuple):
+    """Of the same figure of another file."""
+    file: str
+    figure: str
+    of: str
+    most: float
+
+
+SHARES = [Share(f'instructions-metrics-{n}', 'instructions_per_pair', f'instructions-{n}', 1.03)
+          for n in (1, 128)]
+
+
 class Lead(NamedTuple):
     """How many times as fast as the best peer."""
     benchmark: str
@@ -116,6 +128,15 @@ def check(b: Bound, folder: Path) -> Iterator[Broken]:
         yield Broken(b.file, b.figure, value, b.relation, b.bound)
 
 
+def check_share(s: Share, folder: Path) -> Iterator[Broken]:
+    values = [read(folder / f'{file}.json').get(s.figure) for file in (s.file, s.of)]
+    if None in values:
+        raise Missing(f'{s.file}.json, {s.of}.json: no {s.figure}')
+    if values[0] / values[1] > s.most:
+        yield Broken(s.file, f'{s.figure}, as a share of {s.of}.json,', values[0] / values[1],
+                     '<=', s.most)
+
+
 def check_lead(lead: Lead, folder: Path) -> Iterator[Broken]:
     peers = read(folder / 'peers.json')
     entries = {b['name']: b['participants'] for b in peers['benchmarks']}
@@ -135,6 +156,7 @@ def broken(folder: Path) -> List:
     """What is beyond its bound, or missing."""
     out: List = []
     for one in [*(lambda f, b=b: check(b, f) for b in BOUNDS),
+                *(lambda f, s=s: check_share(s, f) for s in SHARES),
                 *(lambda f, lead=lead: check_lead(lead, f) for lead in LEADS)]:
         try:
             out += one(folder)

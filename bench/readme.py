@@ -119,6 +119,8 @@ ROWS = [
     *(Row(f'client instructions of a pair, {n} coroutine{"s" if n > 1 else ""}',
           f'instructions-{n}', 'instructions_per_pair', '', 'raw_instructions_per_pair', 'ratio')
       for n in (1, 128)),
+    *(Row(f'the same with metrics, {n} coroutine{"s" if n > 1 else ""}',
+          f'instructions-metrics-{n}', 'instructions_per_pair', optional=True) for n in (1, 128)),
 ]
 
 

@@ -171,6 +171,7 @@ waiters
 run reconnect-10000 reconnect --holds 10000
 for coroutines in 1 128; do
     run "instructions-$coroutines" instructions --coroutines "$coroutines"
+    run "instructions-metrics-$coroutines" instructions --coroutines "$coroutines" --metrics 1
 done
 
 finish

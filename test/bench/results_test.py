@@ -320,6 +320,14 @@ class Bounds(unittest.TestCase):
         (self.folder / 'uncontended-1.json').unlink()
         self.assertEqual(self.broken()[0], f'no {self.folder / "uncontended-1.json"}')
 
+    def test_a_share_of_another_figure_that_is_too_large_is_named(self):
+        plain = json.loads((bounds.RESULTS / 'instructions-1.json').read_text())
+        self.assertEqual(
+            self.broken('instructions-metrics-1',
+                        instructions_per_pair=1.04 * plain['instructions_per_pair']),
+            ['instructions-metrics-1.json: instructions_per_pair, as a share of '
+             'instructions-1.json, is 1.04, not <= 1.03'])
+
     def with_peers(self, benchmark, **shares):
         """The results, in which these peers have such a share of conch's rate there."""
         found = json.loads((bounds.RESULTS / 'peers.json').read_text())
