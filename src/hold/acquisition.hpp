@@ -35,7 +35,7 @@ struct hold_terms {
 /// it, or until it is detached. The alarm is for its next renewal, or look at it here.
 struct acquisition : boost::intrusive::list_base_hook<>, core::alarm {
     enum class phase : std::uint8_t {
-        trying,     ///< the acquire is on its way
+        trying,     ///< the acquire is on its way, or it stands in line
         abandoned,  ///< the same, but nobody wants it any more
         held,
         releasing,  ///< the release is on its way, awaited by someone or not

@@ -2,6 +2,7 @@
 #ifndef CONCH_SRC_HOLD_ACQUISITION_POOL_HPP
 #define CONCH_SRC_HOLD_ACQUISITION_POOL_HPP
 
+#include "core/check.hpp"
 #include "core/pool.hpp"
 #include "hold/acquisition.hpp"
 #include "hold/attempt.hpp"
@@ -24,6 +25,7 @@ public:
         return a;
     }
     void begin_attempt(acquisition& a, duration max_hold, const wire::call_type& type) {
+        CONCH_CHECK(!a.acquiring);
         a.acquiring = &attempts_.make(type, a);
         a.acquiring->max_hold = max_hold;
         a.acquiring->lease = clamped_lease(a.terms.lease, max_hold);

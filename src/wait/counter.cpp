@@ -86,8 +86,8 @@ void counter::ask() {
         all.env.timers.set(patience_, core::after(all.env.now, all.patience()));
     }
     if (!call_) {
-        vigil_.asking();
         call_ = std::make_unique<asking>(*this);
+        vigil_.asking();
         if (takes()) {
             call_->number = all.next_number();
             all.env.timers.set(call_->old, core::after(all.env.now, protocol::request_repeated));
@@ -292,6 +292,7 @@ void counter::on_wait_over(void* waiter_) {
         ++s.all.env.telemetry.counters.permits_refused;
         s.give_up(w, errc::timed_out);
     } else {
+        CONCH_CHECK(s.call_);
         s.give_up(w, s.link().why_unanswered(*s.call_));
     }
 }
@@ -302,6 +303,7 @@ void counter::on_patience_over(void* self) {
         return core::after(std::max(s.head().since, s.asking_since_), s.all.patience());
     };
     while (!s.queue_.empty() && over() <= s.all.env.now) {
+        CONCH_CHECK(s.call_);
         s.end(s.head(), s.link().why_unanswered(*s.call_));
     }
     if (!s.queue_.empty()) {

@@ -78,16 +78,23 @@ void slots::retire_idle() {
         }
     }
     idle_.clear();
+    wait_for_rest();
+}
+
+void slots::wait_for_rest() {
     if (!resting_.empty() && !rest_.armed()) {
         env.timers.set(rest_, resting_.front()->contest_->turns.grace_ends());
     }
 }
 
-// The others are looked at too: most graces are about as long.
+// Graces are about as long: whoever began to rest later waits behind the first.
 void slots::on_rest_over(void* self) {
     slots& all = *static_cast<slots*>(self);
-    all.idle_.insert(all.idle_.end(), all.resting_.begin(), all.resting_.end());
-    all.resting_.clear();
+    while (!all.resting_.empty() && !all.resting_.front()->in_grace()) {
+        all.idle_.push_back(all.resting_.front());
+        all.resting_.pop_front();
+    }
+    all.wait_for_rest();
 }
 
 void slots::close() {
@@ -103,7 +110,8 @@ void slots::close() {
         a.home.forget(a);
     });
     env.timers.cancel(rest_);
-    on_rest_over(this);
+    idle_.insert(idle_.end(), resting_.begin(), resting_.end());
+    resting_.clear();
     names.for_each([&](lock_name& n) { may_be_idle(static_cast<slot&>(n)); });
     retire_idle();
 }

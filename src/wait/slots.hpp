@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -82,13 +83,14 @@ public:
 
 private:
     slot& slot_of(const impl::spec_ptr& spec);
+    void wait_for_rest();
     static void on_rest_over(void* self);
 
     std::unique_ptr<deadlocks> deadlocks_{};  ///< null: they are not looked for
 
     core::pool<slot> slots_{};
     std::vector<slot*> idle_{};
-    std::vector<slot*> resting_{};  ///< idle, and in their grace
+    std::deque<slot*> resting_{};   ///< idle, and in their grace
     core::timer rest_;              ///< of the first of them
 };
 

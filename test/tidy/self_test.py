@@ -84,7 +84,7 @@ class Layering(Case):
     def test_commands_are_written_where_it_is_known_what_stands_on_the_server(self):
         for text in ('void f() { w.command(2).arg("DEL"); }', 'void f() { w->command (1); }',
                      'void f() { wire::write_script(w, c, id, 1, 1); }',
-                     'void f() { write_joint(w, calls); }'):
+                     'void f() { write_joint(w, calls); }', 'void f() { w.words(all); }'):
             for layer in ('core', 'hold', 'wait', 'group', 'engine', 'driver', 'api'):
                 self.finds('layering', f'src/{layer}/a.cpp', text + '\n')
             for layer in ('resp', 'wire', 'protocol', 'topology', 'cli'):

@@ -52,12 +52,17 @@ void simulation::ran(const script_run& r) {
     } else if (r.script == "permits_acquire" && r.answer.what == reply::kind::bulk) {
         taken_.erase(owner_in(r.args[0]));  // or they are there again
     }
-    out.clear();
-    const std::string key = protocol::permits_out_key(specs_[*name]->name());
-    for (const auto& h : server_.redis().holders_at(p, key, server_.wall_clock())) {
-        out.insert(h.field);
-    }
+    out = ids_out(p, *name);
     judge_conservation(*name);
+}
+
+std::set<std::string> simulation::ids_out(fleet::process p, std::size_t name) {
+    const std::string key = protocol::permits_out_key(specs_[name]->name());
+    std::set<std::string> all;
+    for (const auto& h : server_.redis().holders_at(p, key, server_.wall_clock())) {
+        all.insert(h.field);
+    }
+    return all;
 }
 
 // DEL of the number of permits, of those that are out, or of both. A number that does not come back
@@ -100,6 +105,7 @@ void simulation::parted(std::size_t shard) {
         if (server_.shard_of(specs_[name]->name()) != shard) {
             continue;
         }
+        out_[{name, place(beside)}] = ids_out(beside, name);
         book& b = book_at(beside, name) = book_of(name);
         const account a = look_at(beside, name);
         if (a.set) {

@@ -79,6 +79,7 @@ private:
     bool stands_at(const held& h, unsigned place) const;
     std::optional<std::size_t> name_of_key(std::string_view key) const noexcept;
     void ran(const script_run& r);
+    std::set<std::string> ids_out(fleet::process p, std::size_t name);
     void note_change(std::size_t name, const script_run& r);
     bool by_stranger(fault f) override;
     /// Its permits were taken away: until it is told, others may have them, too.
