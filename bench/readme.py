@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Writes the tables of figures into the page on performance, from what bench/run.sh has left.
+"""Writes the tables of figures into the page on performance and into the README, from what
+bench/run.sh has left.
 
-    readme.py [--check] [PAGE RESULTS]      default: src/doc/performance.md, and bench/results
+    readme.py [--check] [PAGE README RESULTS]
+                                default: src/doc/performance.md, README.md, and bench/results
 
---check changes nothing: the status is 1 if the page has other tables than these, or if the
+--check changes nothing: the status is 1 if a page has other tables than these, or if the
 results of one run are of several commits.
 """
 
@@ -124,6 +126,26 @@ ROWS = [
 ]
 
 
+class Headline(NamedTuple):
+    """A row that the README shows, too, and how it names it."""
+    title: str
+    file: str
+    figure: str
+    better: str = 'more'
+
+
+HEADLINES = [
+    Headline('lock and unlock, one coroutine', 'uncontended-1', 'pairs_per_s'),
+    Headline('lock and unlock, 1,024 coroutines', 'uncontended-1024', 'pairs_per_s'),
+    Headline('hand-off between two processes, p50', 'handoff-unpinned', 'p50_us', 'less'),
+    Headline('one contended lock without fences, 4 processes of 16 coroutines', 'contended-4-16',
+             'acquisitions_per_s'),
+    Headline('the same with fences', 'contended-fenced-4-16', 'acquisitions_per_s'),
+    Headline('memory of a hold', 'holds-1000', 'bytes_per_hold', 'less'),
+    Headline('memory of a waiter', 'names-10000', 'bytes_per_waiter', 'less'),
+    Headline('100,000 locks held, lease 3 s: CPU time', 'holds-100000', 'cpu_share', 'less'),
+]
+
 TOPOLOGIES = {'single': 'one server', 'tls': 'one server, TLS',
               'sentinel': 'Sentinel: a master, two replicas', 'cluster': 'Cluster: three masters'}
 
@@ -141,18 +163,27 @@ def markdown(rows: List[List[str]]) -> str:
                      [head, ['---', *['---:'] * (len(head) - 1)], *rest])
 
 
+def cells(r: Row, results: Path) -> List[str]:
+    """Of conch, of the baseline, and their ratio."""
+    path = results / f'{r.file}.json'
+    figures = measured(path) if r.optional else read(path)
+    if figures and r.figure not in figures:
+        raise Missing(f'no {r.figure} in {r.file}.json')
+    own, limit = (None if f is None else f * r.scale
+                  for f in map(figures.get, (r.figure, r.limit)))
+    ratio = figures.get(r.ratio) if r.ratio or not (own and limit) else own / limit
+    return [cell(own, r.unit), *([cell(limit, r.unit), cell(ratio)] if r.limit else ['', ''])]
+
+
+def headlines(results: Path) -> str:
+    row_of = {(r.file, r.figure): r for r in ROWS}
+    return markdown([['', 'conch', 'raw commands', 'better is'],
+                     *([h.title, *cells(row_of[h.file, h.figure], results)[:2], h.better]
+                       for h in HEADLINES)])
+
+
 def speed(results: Path) -> str:
-    rows = [['', 'conch', 'baseline', 'ratio']]
-    for r in ROWS:
-        path = results / f'{r.file}.json'
-        figures = measured(path) if r.optional else read(path)
-        if figures and r.figure not in figures:
-            raise Missing(f'no {r.figure} in {r.file}.json')
-        own, limit = (None if f is None else f * r.scale
-                      for f in map(figures.get, (r.figure, r.limit)))
-        ratio = figures.get(r.ratio) if r.ratio or not (own and limit) else own / limit
-        rows.append([r.title, cell(own, r.unit), cell(limit, r.unit) if r.limit else '',
-                     cell(ratio) if r.limit else ''])
+    rows = [['', 'conch', 'baseline', 'ratio'], *([r.title, *cells(r, results)] for r in ROWS)]
     machine = read(results / 'machine.json')
     return (f'{markdown(rows)}\n\n{machine["cpu"]}, {machine["cores"]} cores; Redis '
             f'{machine["redis"]}, {machine["compiler"]}.')
@@ -229,16 +260,18 @@ def mixtures(results: Path) -> List[str]:
 def main() -> int:
     words = sys.argv[1:]
     check = words[:1] == ['--check']
-    paths = words[check:] or [ROOT / 'src' / 'doc' / 'performance.md', ROOT / 'bench' / 'results']
-    if len(paths) != 2:
+    paths = words[check:] or [ROOT / 'src' / 'doc' / 'performance.md', ROOT / 'README.md',
+                              ROOT / 'bench' / 'results']
+    if len(paths) != 3:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    readme, results = (Path(p) for p in paths)
-    old = readme.read_text()
+    page, readme, results = (Path(p) for p in paths)
+    old = {p: p.read_text() for p in (page, readme)}
+    new = dict(old)
     try:
-        new = with_table(old, 'speed', speed(results))
-        new = with_table(new, 'topologies', topologies(results))
-        new = with_table(new, 'peers', peers(results))
+        for path, name, table in ((page, 'speed', speed), (page, 'topologies', topologies),
+                                  (page, 'peers', peers), (readme, 'headlines', headlines)):
+            new[path] = with_table(new[path], name, table(results))
     except Missing as e:
         print(f'readme: {e}', file=sys.stderr)
         return 1
@@ -249,7 +282,8 @@ def main() -> int:
         for line in wrong:
             print(f'readme: {line}', file=sys.stderr)
         return int(bool(wrong))
-    readme.write_text(new)
+    for path, text in new.items():
+        path.write_text(text)
     return 0
 
 
