@@ -13,9 +13,9 @@
 #                                           into the build folder, from where pip, npm, Maven and
 #                                           Go are configured to look
 #
-# The tables of src/doc/performance.md follow those of bench/results. Each JSON file has the commit
-# that it was measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build folder
-# (default build/release).
+# The tables of src/doc/performance.md and of README.md follow bench/results. Each JSON file has the
+# commit that it was measured at, "-dirty" if the sources were others. $CONCH_BENCH_BUILD: the build
+# folder (default build/release).
 set -euo pipefail
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -42,7 +42,8 @@ mkdir -p "$results"
 commit() {
     local id
     id=$(git rev-parse --short HEAD 2>/dev/null) || return 0
-    if [ -n "$(git status --porcelain -- . ':!bench/results' ':!src/doc/performance.md')" ]; then
+    if [ -n "$(git status --porcelain -- . ':!bench/results' ':!src/doc/performance.md' \
+            ':!README.md')" ]; then
         id+=-dirty
     fi
     echo "$id"
