@@ -103,10 +103,9 @@ class Lead(NamedTuple):
     """How many times as fast as the best peer."""
     benchmark: str
     least: float
-    optional: bool = False  # where it is not in the results, it was not measured
 
 
-LEADS = [Lead('local', 50), Lead('readers', 50, optional=True)]
+LEADS = [Lead('local', 50), Lead('readers', 50)]
 
 
 class Broken(NamedTuple):
@@ -140,10 +139,7 @@ def check_share(s: Share, folder: Path) -> Iterator[Broken]:
 
 def check_lead(lead: Lead, folder: Path) -> Iterator[Broken]:
     peers = read(folder / 'peers.json')
-    entries = {b['name']: b['participants'] for b in peers['benchmarks']}
-    if lead.optional and lead.benchmark not in entries:
-        return
-    there = entries.get(lead.benchmark, {})
+    there = {b['name']: b['participants'] for b in peers['benchmarks']}.get(lead.benchmark, {})
     shares = [e['ratios']['acquisitions_per_s'] for name, e in there.items()
               if name != peers['reference'] and e.get('ratios')]
     if not shares:
