@@ -24,6 +24,7 @@ void network::connect(std::uint64_t client, std::uint64_t number, std::uint16_t 
     l->client = client;
     l->number = number;
     l->port = port;
+    open_of_[client].push_back(l.get());
     lines_.push_back(std::move(l));
     world_.plan<&network::knock>(world_.now() + flight(), this, lines_.size() - 1);
 }
@@ -170,6 +171,7 @@ void network::deliver(std::uint64_t id, way w, piece p) {
 void network::close_client(line& l) noexcept {
     l.client_open = false;
     l.closed_at = world_.now();
+    std::erase(open_of_[l.client], &l);
 }
 
 void network::drop_server(std::uint64_t id) {
@@ -275,16 +277,10 @@ bool network::reset_all(bool heard, std::optional<std::uint16_t> port) {
 }
 
 bool network::passes(std::uint64_t client) const noexcept {
-    bool any = false;
-    for (const auto& l : lines_) {
-        if (l->client == client && l->client_open) {
-            if (l->connecting || l->dead) {
-                return false;
-            }
-            any = true;
-        }
-    }
-    return any;
+    const auto lines = open_of_.find(client);
+    return lines != open_of_.end() && !lines->second.empty() &&
+           std::none_of(lines->second.begin(), lines->second.end(),
+                        [](const line* l) { return l->connecting || l->dead; });
 }
 
 // What was held up comes now.

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -173,6 +174,7 @@ private:
     std::vector<std::array<standstill, 2>> clogs_{};
     std::map<std::pair<std::uint64_t, std::uint16_t>, standstill> separated_{};  // client and port
     std::vector<std::unique_ptr<line>> lines_{};
+    std::unordered_map<std::uint64_t, std::vector<const line*>> open_of_{};  // of each client
 };
 
 }  // namespace conch::sim

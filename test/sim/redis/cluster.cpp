@@ -46,9 +46,8 @@ fleet::process fake_redis::master_of(std::string_view key) const noexcept {
 }
 
 keyspace& fake_redis::home_of(std::string_view key) {
-    const std::uint16_t slot = wire::hash_slot_of(key);
     const auto& m = fleet_.moving();
-    if (m && m->slot == slot) {
+    if (m && m->slot == wire::hash_slot_of(key)) {
         keyspace& from = data_.of(fleet_.master(m->from));
         return from.find(key) ? from : data_.of(fleet_.master(m->to));
     }
