@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # What needs Clang, and hours: each fuzz target for 60 s ($CONCH_FUZZ_SECONDS), then every suite and
-# a soak of 60 s ($CONCH_SOAK_SECONDS), once under ASan + UBSan and once under TSan, and the slow
-# suites with Redis 6.2.
+# a soak of 60 s ($CONCH_SOAK_SECONDS), once under ASan + UBSan and once under TSan, the slow suites
+# with Redis 6.2, and the tests that mutants name, each with its mutant.
 # `bash test/run.sh --deep` installs what it needs first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -62,6 +62,10 @@ sanitized build/clang-asan "-DCONCH_SANITIZE=address,undefined"
 sanitized build/clang-tsan -DCONCH_SANITIZE=thread
 run_server redis-6.2 build/clang-asan '^(integration|deployment)-slow$' ||
     broken+=("the slow suites with Redis 6.2")
+printf '\n== the tests that mutants name ==\n'
+configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF -DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF &&
+    cmake --build build/mutants --target conch_mutant_tests &&
+    build/mutants/bin/conch_mutant_tests || broken+=("the tests that mutants name")
 
 printf '\n== fuzzing ==\n'
 for target in "${fuzzed[@]}"; do executions "$target"; done

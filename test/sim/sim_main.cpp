@@ -4,6 +4,7 @@
 #include "sim/last_words.hpp"
 #include "sim/simulation.hpp"
 #ifdef CONCH_MUTANTS
+#include "sim/mutants/choose.hpp"
 #include "sim/mutants/run_mutants.hpp"
 #endif
 

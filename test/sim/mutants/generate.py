@@ -6,8 +6,9 @@ usage: generate.py SOURCE_FOLDER MUTANTS_FILE OUTPUT_FOLDER
 
 A statement X that a mutant replaces by Y becomes `if (mutants::on(N)) { Y } else { X }`, an
 expression becomes `(mutants::on(N) ? (Y) : (X))`. Lua scripts are not changed; their mutants go
-into the table of mutants.hpp. A mutant whose place is not found exactly once is lost: it is
-reported, and the table tells so, but the others are made.
+into the table of mutants.hpp. A mutant whose place is not found exactly once, or whose test is not
+there, is lost: it is reported, and the table tells so, but the others are made. The tests that the
+mutants name are listed in tests.txt.
 """
 import pathlib
 import sys
@@ -82,10 +83,25 @@ def place(sources, mutant, number, before):
     return made
 
 
+# What conch_mutant_tests is made of.
+TEST_FOLDERS = ("test/unit/", "test/sim/scripts/")
+
+
+def look_for_tests(mutants, root):
+    """Marks the mutants whose tests are not there as lost."""
+    for m in mutants:
+        if m.test and not m.test.startswith(TEST_FOLDERS):
+            m.lost = f"{m.test} is in none of {', '.join(TEST_FOLDERS)}"
+        elif m.test and not (root / m.test).is_file():
+            m.lost = f"no file {m.test}"
+
+
 def generate(sources, mutants):
     """The mutated files and their texts. Marks the mutants that are lost."""
     changes, lua = [], []
     for number, m in enumerate(mutants):
+        if m.lost:
+            continue
         try:
             made = place(sources, m, number, changes)
         except places.Lost as why:
@@ -105,6 +121,8 @@ def generate(sources, mutants):
             include = '#include "mutants.hpp"\n' if own else ""
             files[path] = include + render(s.text, own, 0, len(s.text))
     files["mutants.hpp"] = header(mutants, lua)
+    files["tests.txt"] = "".join(f"{t}\n" for t in sorted({m.test for m in mutants
+                                                           if m.test and not m.lost}))
     return files
 
 
@@ -112,17 +130,21 @@ def header(mutants, lua):
     def quoted(s):
         return '"' + s.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    columns = [[quoted(c) for c in (m.name, m.rule, m.survives, m.server, m.lost)]
-               for m in mutants]
+    columns = [[quoted(m.name), quoted(m.rule), f"expected::{m.outcome}", str(m.seed)] +
+               [quoted(c) for c in (m.test, m.because, m.server, m.lost)] for m in mutants]
     rows = "\n".join(f"    {{{', '.join(c)}}}," for c in columns)
     scripts = "\n".join(f'    {{{n}, {quoted(name)}, R"lua({text})lua"}},' for n, name, text in lua)
     return f"""#ifndef CONCH_MUTANTS_HPP
 #define CONCH_MUTANTS_HPP
 namespace conch::mutants {{
+enum class expected {{ fails, survives, rare }};
 struct mutant {{
     const char* name;
     const char* rule;
-    const char* survives;
+    expected outcome;
+    unsigned long long seed;
+    const char* test;
+    const char* because;
     const char* server;
     const char* lost;
 }};
@@ -152,6 +174,7 @@ def write(path, text):
 
 def main(source, listed, output):
     mutants = listing.parse(listed.read_text(), listed)
+    look_for_tests(mutants, source.resolve().parent)
     files = generate(places.read_sources(source), mutants)
     for path, text in files.items():
         write(output / path, text)

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
 """Reads mutants.txt."""
 import dataclasses
+import re
 import sys
+
+# "survives: REASON", "survives, FILE: REASON", "seed N, FILE: REASON" or "rare: FILE". A seed goes
+# stale: beside it stands a test.
+EXPECTED = re.compile(r"(?P<how>survives)(?:, (?P<test>\S+))?: (?P<because>.+)|"
+                      r"seed (?P<seed>[1-9]\d*), (?P<beside>\S+): (?P<few>.+)|"
+                      r"(?P<rare>rare): (?P<only>\S+)")
 
 
 @dataclasses.dataclass
@@ -17,10 +24,23 @@ class Edit:
 class Mutant:
     name: str
     rule: str = ""
-    survives: str = ""
+    outcome: str = "fails"  # or "survives", or "rare"
+    seed: int = 0  # the one that shows it, where few do
+    test: str = ""  # the file whose tests notice it, too
+    because: str = ""  # it survives, or so few fail
     server: str = "alone"
     lost: str = ""  # why it cannot be made
     edits: list = dataclasses.field(default_factory=list)
+
+    def expect(self, what):
+        """Whether that is understood."""
+        said = EXPECTED.fullmatch(what)
+        if said:
+            self.outcome = said["how"] or said["rare"] or "fails"
+            self.seed = int(said["seed"] or 0)
+            self.test = said["test"] or said["beside"] or said["only"] or ""
+            self.because = said["because"] or said["few"] or ""
+        return said is not None
 
 
 def parse(text, path="mutants.txt"):
@@ -33,8 +53,8 @@ def parse(text, path="mutants.txt"):
             mutants.append(Mutant(rest))
         elif word in ("rule", "section"):
             mutants[-1].rule = line
-        elif word == "expect":
-            mutants[-1].survives = rest.removeprefix("survives: ")
+        elif word == "expect" and mutants[-1].expect(rest):
+            continue
         elif word == "server":
             mutants[-1].server = rest
         elif word == "edit":

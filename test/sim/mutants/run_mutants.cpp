@@ -3,8 +3,7 @@
 
 #include "mutants.hpp"
 #include "sim/check/determinism.hpp"
-#include "sim/redis/lua_host.hpp"
-#include "wire/script.hpp"
+#include "sim/mutants/choose.hpp"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -23,10 +22,9 @@
 namespace conch::sim {
 namespace {
 
-constexpr std::span<const mutants::mutant> all{mutants::all};
+using mutants::expected;
 
-/// Its place wasn't found in the sources.
-bool is_lost(const mutants::mutant& m) { return *m.lost != '\0'; }
+constexpr std::span<const mutants::mutant> all{mutants::all};
 
 /// How a mutant's process ended.
 struct fate {
@@ -35,20 +33,6 @@ struct fate {
     std::string of{};
     double seconds = 0;  ///< of a CPU
 };
-
-void choose(std::size_t which) {
-    mutants::active = static_cast<int>(which);
-    for (const mutants::script& s : mutants::scripts) {
-        for (std::size_t id = 0; s.mutant == mutants::active && id < wire::script_count; ++id) {
-            const wire::script& original = wire::get_script(static_cast<wire::script_id>(id));
-            if (original.name == s.name) {
-                std::string problem;
-                lua_host::instance().load(original.body, &problem);
-                lua_host::instance().replace(original.sha1, s.text);
-            }
-        }
-    }
-}
 
 /// In place of a mutant's number: no rule is broken.
 constexpr std::size_t none = all.size();
@@ -118,44 +102,23 @@ fate try_mutant(std::size_t which, deployment server, std::uint64_t first, std::
     return read_fate(ends[0], child);
 }
 
-/// What mutants.txt expects of a mutant.
-struct expectation {
-    bool fails = true;
-    std::uint64_t seed = 0;         ///< the first in which it does, where few do; 0: none is named
-    std::string_view because = {};  ///< it survives, or so few fail
-    bool rare = false;              ///< now and then one fails, and another after each change
-};
-
-expectation expected_of(const mutants::mutant& m) {
-    constexpr std::string_view word{"seed "};
-    const std::string_view all_of_it{m.survives};
-    if (all_of_it.starts_with("rare: ")) {
-        return {.because = all_of_it, .rare = true};
-    }
-    if (!all_of_it.starts_with(word)) {
-        return {.fails = all_of_it.empty(), .because = all_of_it};
-    }
-    char* end = nullptr;
-    const std::uint64_t seed = std::strtoull(m.survives + word.size(), &end, 10);
-    return {.seed = seed, .because = end + std::string_view{": "}.size()};
-}
-
 deployment server_of(const mutants::mutant& m) {
     return deployment_named(m.server).value_or(deployment::alone);
 }
 
 /// A seed shows the mutant only if it is clean as long as no rule is broken.
-bool as_expected(const fate& f, const expectation& e, deployment server, std::uint64_t first) {
-    return f.died == e.fails && (!f.died || !try_mutant(none, server, first + f.seeds - 1, 1).died);
+bool as_expected(const fate& f, const mutants::mutant& m, std::uint64_t first) {
+    return f.died == (m.outcome == expected::fails) &&
+           (!f.died || !try_mutant(none, server_of(m), first + f.seeds - 1, 1).died);
 }
 
-void print_report(const mutants::mutant& m, const fate& f, const expectation& e, bool unexpected) {
+void print_report(const mutants::mutant& m, const fate& f, bool unexpected) {
     const std::string how = !f.died       ? "survives"
-                            : e.seed != 0 ? "fails in seed " + std::to_string(e.seed)
+                            : m.seed != 0 ? "fails in seed " + std::to_string(m.seed)
                                           : "fails after " + std::to_string(f.seeds) + " seeds";
     std::string why = f.of;
-    if (!e.because.empty()) {
-        const std::string because{e.because};
+    const std::string because{m.because};
+    if (!because.empty()) {
         why = f.died ? why + " (" + because + ")" : because;
     }
     std::printf("%6.1f s  %-34s %-24s %s%s\n", f.seconds, m.name, how.c_str(), why.c_str(),
@@ -167,27 +130,27 @@ void print_report(const mutants::mutant& m, const fate& f, const expectation& e,
 constexpr std::uint64_t fewer = 8;
 
 /// The seeds to play: from which one, and how many.
-std::pair<std::uint64_t, std::uint64_t> seeds_for(const expectation& e, std::uint64_t first,
+std::pair<std::uint64_t, std::uint64_t> seeds_for(const mutants::mutant& m, std::uint64_t first,
                                                   std::uint64_t count) {
-    if (e.seed != 0) {
-        return {e.seed, 1};
+    if (m.seed != 0) {
+        return {m.seed, 1};
     }
-    return {first, e.fails ? count : count / fewer};
+    return {first, m.outcome == expected::fails ? count : count / fewer};
 }
 
 /// Whether it was as expected.
 bool try_and_report(std::size_t which, std::uint64_t first, std::uint64_t count) {
     const mutants::mutant& m = all[which];
-    const expectation e = expected_of(m);
-    if (e.rare) {
-        std::printf("         %-34s %-24s %s\n", m.name, "not run", m.survives);
+    if (m.outcome == expected::rare) {
+        std::printf("         %-34s %-24s rare: conch_mutant_tests runs %s\n", m.name, "not run",
+                    m.test);
         return true;
     }
-    const auto [from, how_many] = seeds_for(e, first, count);
+    const auto [from, how_many] = seeds_for(m, first, count);
     const fate f = try_mutant(which, server_of(m), from, how_many);
-    const bool expected = as_expected(f, e, server_of(m), from);
-    print_report(m, f, e, !expected);
-    return expected;
+    const bool is_expected = as_expected(f, m, from);
+    print_report(m, f, !is_expected);
+    return is_expected;
 }
 
 }  // namespace
@@ -200,16 +163,6 @@ std::optional<part> part_named(std::string_view text) {
     const bool fits = read && static_cast<std::size_t>(end) == whole.size() && p.number > 0 &&
                       p.number <= p.count;
     return fits ? std::optional{p} : std::nullopt;
-}
-
-bool choose_mutant(std::string_view name) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].name == name && !is_lost(all[i])) {
-            choose(i);
-            return true;
-        }
-    }
-    return false;
 }
 
 int run_mutants(std::uint64_t first, std::uint64_t count, part of) {

@@ -9,9 +9,6 @@
 
 namespace conch::sim {
 
-/// Breaks the rule of this name from now on; false if there is none, or it is lost.
-bool choose_mutant(std::string_view name);
-
 /// Every `count`th mutant, from the one of this number on.
 struct part {
     std::size_t number = 1;
@@ -22,9 +19,8 @@ struct part {
 std::optional<part> part_named(std::string_view text);
 
 /// Each mutant in a process of its own, from seed `first` on until one fails: for at most `count`
-/// seeds, or a tenth of that if it is meant to survive. Prints how long that took. 1 if a mutant
-/// survived that shouldn't, or died that should live, or is lost: its place in the sources is not
-/// found any more.
+/// seeds, or an eighth of that if it is meant to survive. Prints how long that took. 1 if a mutant
+/// survived that shouldn't, or died that should live, or is lost.
 int run_mutants(std::uint64_t first, std::uint64_t count, part of);
 
 }  // namespace conch::sim

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Feeds generate.py small sources: what it must find whatever else changes, and what is lost."""
+import pathlib
 import unittest
 
 import generate
@@ -137,6 +138,41 @@ class Lost(Case):
         _, lost = made(listed, a_cpp="int f() { return a + b + c; }\n")
         self.assertEqual(lost[0], "")
         self.assertIn("overlaps", lost[1])
+
+
+class Tests(unittest.TestCase):
+    FILE = "test/sim/mutants/self_test.py"
+    ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+    def mutant(self, expected):
+        found, = listing.parse(f"mutant m\nexpect {expected}\n")
+        return found
+
+    def test_what_is_expected_of_a_mutant(self):
+        for said, outcome, seed, test, because in (
+                ("survives: who knows", "survives", 0, "", "who knows"),
+                ("survives, a.cpp: it: does", "survives", 0, "a.cpp", "it: does"),
+                ("seed 12, a.cpp: few do", "fails", 12, "a.cpp", "few do"),
+                ("rare: a.cpp", "rare", 0, "a.cpp", "")):
+            m = self.mutant(said)
+            self.assertEqual((m.outcome, m.seed, m.test, m.because),
+                             (outcome, seed, test, because))
+
+    def test_a_seed_without_a_test_beside_it_is_not_understood(self):
+        for said in ("seed 12: few do", "seed 0, a.cpp: few do", "rare: ", "survives"):
+            with self.assertRaises(SystemExit):
+                self.mutant(said)
+
+    def test_a_mutant_is_lost_with_its_test(self):
+        here = "test/sim/scripts/ttl_test.cpp"
+        for file, lost in ((here, ""), ("test/unit/engine/no_test.cpp", "no file"),
+                           (self.FILE, "is in none of")):
+            m = self.mutant(f"rare: {file}")
+            generate.look_for_tests([m], self.ROOT)
+            self.assertIn(lost, m.lost)
+            self.assertEqual(lost == "", m.lost == "")
+            files = generate.generate({}, [m])
+            self.assertEqual(files["tests.txt"], "" if lost else here + "\n")
 
 
 class Nested(Case):

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// The scripts never shorten a TTL, unless they are told to, and who takes a lock over from another
+// field of its client gets the lease that it asked for.
+#include "sim/scripts/player.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace {
+
+using namespace conch;
+using namespace conch::sim;
+using namespace conch::sim::test;
+using wire::script_id;
+
+const std::string first = "5c1e0a8e-0000-4000-8000-000000000001:1";
+const std::string second = "5c1e0a8e-0000-4000-8000-000000000001:2";
+const std::string one_hour = "3600000";
+const std::string one_minute = "60000";
+constexpr std::int64_t minute_us = 60'000'000;
+
+/// A family of locks, by its scripts.
+struct family {
+    const char* name;
+    script_id acquire;
+    script_id renew;
+    script_id nest;
+};
+
+class ttl_scripts : public ::testing::TestWithParam<family> {
+protected:
+    std::string acquire(const std::string& field, const std::string& lease,
+                        const words& from = {}) {
+        words args{field, lease, "0"};
+        args.insert(args.end(), from.begin(), from.end());
+        return p.ask(call_of(GetParam().acquire, {"lock"}, args));
+    }
+    std::string renew(const std::string& lease) {
+        return p.ask(call_of(GetParam().renew, {"lock"}, {first, lease}));
+    }
+    std::string nest(const std::string& lease) {
+        return p.ask(call_of(GetParam().nest, {"lock"}, {first, "2", lease}));
+    }
+    std::string ttl() { return p.ask({"PTTL", "lock"}); }
+    static std::string told(const std::string& number) { return ":" + number + "\r\n"; }
+
+    script_player p{};
+};
+
+TEST_P(ttl_scripts, a_renewal_does_not_shorten_what_is_left_and_tells_it) {
+    acquire(first, one_hour);
+    EXPECT_EQ(renew(one_minute), "*1\r\n" + told(one_hour));
+    EXPECT_EQ(ttl(), told(one_hour));
+}
+
+TEST_P(ttl_scripts, a_deeper_level_does_not_shorten_what_is_left) {
+    acquire(first, one_hour);
+    EXPECT_EQ(nest(one_minute), told("1"));
+    EXPECT_EQ(ttl(), told(one_hour));
+}
+
+TEST_P(ttl_scripts, both_raise_what_is_less) {
+    acquire(first, one_minute);
+    EXPECT_EQ(renew(one_hour), "*1\r\n" + told("1"));
+    EXPECT_EQ(ttl(), told(one_hour));
+    p.now_us += minute_us;
+    EXPECT_EQ(nest(one_hour), told("1"));
+    EXPECT_EQ(ttl(), told(one_hour));
+}
+
+TEST_P(ttl_scripts, who_takes_over_gets_the_lease_that_it_asked_for) {
+    acquire(first, one_hour);
+    EXPECT_EQ(acquire(second, one_minute, {first}), "$0\r\n\r\n");
+    EXPECT_EQ(ttl(), told(one_minute)) << "its client knows of no longer one";
+}
+
+TEST_P(ttl_scripts, an_acquire_that_is_sent_again_shortens_nothing) {
+    acquire(first, one_hour);
+    EXPECT_EQ(acquire(first, one_minute), "$0\r\n\r\n");
+    EXPECT_EQ(ttl(), told(one_hour));
+}
+
+INSTANTIATE_TEST_SUITE_P(families, ttl_scripts,
+                         ::testing::Values(family{"mutex", script_id::acquire, script_id::renew,
+                                                  script_id::nest},
+                                           family{"token_mutex", script_id::value_acquire,
+                                                  script_id::value_renew, script_id::value_nest}),
+                         [](const auto& one) { return std::string{one.param.name}; });
+
+}  // namespace
