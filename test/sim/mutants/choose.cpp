@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/mutants/choose.hpp"
 
+#include "mutants.hpp"
 #include "sim/redis/lua_host.hpp"
 #include "wire/script.hpp"
 

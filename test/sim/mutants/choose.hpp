@@ -2,7 +2,7 @@
 #ifndef CONCH_TEST_SIM_MUTANTS_CHOOSE_HPP
 #define CONCH_TEST_SIM_MUTANTS_CHOOSE_HPP
 
-#include "mutants.hpp"
+#include "mutant_table.hpp"
 
 #include <cstddef>
 #include <string_view>

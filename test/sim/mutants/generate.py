@@ -6,9 +6,9 @@ usage: generate.py SOURCE_FOLDER MUTANTS_FILE OUTPUT_FOLDER
 
 A statement X that a mutant replaces by Y becomes `if (mutants::on(N)) { Y } else { X }`, an
 expression becomes `(mutants::on(N) ? (Y) : (X))`. Lua scripts are not changed; their mutants go
-into the table of mutants.hpp. A mutant whose place is not found exactly once, or whose test is not
-there, is lost: it is reported, and the table tells so, but the others are made. The tests that the
-mutants name are listed in tests.txt.
+into mutant_table.hpp. A mutant whose place is not found exactly once, or whose test is not there,
+is lost: it is reported, and the table tells so, but the others are made. The tests that the mutants
+name are listed in tests.txt.
 """
 import pathlib
 import sys
@@ -120,13 +120,25 @@ def generate(sources, mutants):
             own = [c for p, c in changes if p == path]
             include = '#include "mutants.hpp"\n' if own else ""
             files[path] = include + render(s.text, own, 0, len(s.text))
-    files["mutants.hpp"] = header(mutants, lua)
+    files["mutants.hpp"] = SWITCH
+    files["mutant_table.hpp"] = table(mutants, lua)
     files["tests.txt"] = "".join(f"{t}\n" for t in sorted({m.test for m in mutants
                                                            if m.test and not m.lost}))
     return files
 
 
-def header(mutants, lua):
+# What the mutated sources include: it stays as it is when the table changes.
+SWITCH = """#ifndef CONCH_MUTANTS_HPP
+#define CONCH_MUTANTS_HPP
+namespace conch::mutants {
+inline int active = -1;
+inline bool on(int n) noexcept { return active == n; }
+}  // namespace conch::mutants
+#endif
+"""
+
+
+def table(mutants, lua):
     def quoted(s):
         return '"' + s.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -134,8 +146,8 @@ def header(mutants, lua):
                [quoted(c) for c in (m.test, m.because, m.server, m.lost)] for m in mutants]
     rows = "\n".join(f"    {{{', '.join(c)}}}," for c in columns)
     scripts = "\n".join(f'    {{{n}, {quoted(name)}, R"lua({text})lua"}},' for n, name, text in lua)
-    return f"""#ifndef CONCH_MUTANTS_HPP
-#define CONCH_MUTANTS_HPP
+    return f"""#ifndef CONCH_MUTANT_TABLE_HPP
+#define CONCH_MUTANT_TABLE_HPP
 namespace conch::mutants {{
 enum class expected {{ fails, survives, rare }};
 struct mutant {{
@@ -159,8 +171,6 @@ struct script {{
 inline constexpr script scripts[] = {{
 {scripts}
 }};
-inline int active = -1;
-inline bool on(int n) noexcept {{ return active == n; }}
 }}  // namespace conch::mutants
 #endif
 """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/mutants/run_mutants.hpp"
 
-#include "mutants.hpp"
+#include "mutant_table.hpp"
 #include "sim/check/determinism.hpp"
 #include "sim/mutants/choose.hpp"
 

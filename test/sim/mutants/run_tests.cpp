@@ -4,7 +4,7 @@
 //
 //     conch_mutant_tests            all; a line for each
 //     conch_mutant_tests NAME...    those mutants, with all that the tests say
-#include "mutants.hpp"
+#include "mutant_table.hpp"
 #include "sim/mutants/choose.hpp"
 
 #include <gtest/gtest.h>

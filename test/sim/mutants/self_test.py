@@ -25,7 +25,7 @@ def made(listed, **files):
         path = f"src/x/{name.replace('_', '.')}"
         sources[path] = places.Source(path, text)
     out = generate.generate(sources, mutants)
-    return "\n".join(t for p, t in sorted(out.items()) if p != "mutants.hpp"), [
+    return "\n".join(t for p, t in sorted(out.items()) if p.startswith("src/")), [
         m.lost for m in mutants]
 
 
@@ -92,7 +92,7 @@ class Found(Case):
         files = generate.generate(
             {"src/x/a.lua": places.Source("src/x/a.lua", "-- set(1)\nset(1)\n")},
             listing.parse("mutant m\nedit src/x/a.lua\n- set(1)\n+ set(2)\n"))
-        self.assertIn("-- set(1)\nset(2)\n", files["mutants.hpp"])
+        self.assertIn("-- set(1)\nset(2)\n", files["mutant_table.hpp"])
 
 
 class Lost(Case):

@@ -84,9 +84,9 @@ struct engine_divided_reader : plain_cluster_engine {
 
     operation& hold_to_read() {
         kind = &conch::protocol::shared_read_protocol;
-        operation& op = hold("a", {.lease = 3s});
+        operation& reader = hold("a", {.lease = 3s});
         kind = &conch::protocol::mutex_protocol;
-        return op;
+        return reader;
     }
 
     const std::string deadline = "{a}:c:1:rwlock_timeout:1";

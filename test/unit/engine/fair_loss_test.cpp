@@ -6,6 +6,7 @@ namespace {
 
 using namespace conch::test;
 using namespace std::chrono_literals;
+using conch::errc;
 
 TEST_F(engine_fair, a_place_outlives_the_connection) {
     operation& op = first_waiter();
