@@ -30,7 +30,7 @@ constexpr std::span<const mutant> all{conch::mutants::all};
 /// A test takes milliseconds, those of all scripts a second.
 constexpr unsigned patience_s = 20;
 
-/// Tells the name of each test before it begins.
+/// Tells the name of each test before it begins, and ends the process with the first that fails.
 class announcer : public ::testing::EmptyTestEventListener {
 public:
     explicit announcer(int to) : to_{::fdopen(to, "w")} {}
@@ -38,6 +38,12 @@ public:
         std::fprintf(to_, "%s.%s\n", t.test_suite_name(), t.name());
         std::fflush(to_);
         ::alarm(patience_s);
+    }
+    void OnTestEnd(const ::testing::TestInfo& t) override {
+        if (t.result()->Failed()) {
+            std::fflush(stdout);
+            std::_Exit(1);
+        }
     }
 
 private:
@@ -69,7 +75,6 @@ std::string tests_of(std::string_view file) {
     }
     listeners.Append(new announcer{to});
     ::testing::GTEST_FLAG(filter) = tests;
-    ::testing::GTEST_FLAG(fail_fast) = true;
     const int status = RUN_ALL_TESTS();
     std::fflush(stdout);
     std::_Exit(status);

@@ -184,6 +184,16 @@ TEST_F(fair_line, whose_place_is_over_is_not_served_though_it_hears) {
     EXPECT_EQ(p.ask({"HGET", "lock", field(2)}), "$1\r\n1\r\n");
 }
 
+TEST_F(fair_line, whose_place_ends_before_the_release_is_passed_over_by_it) {
+    ours(1);
+    p.now_us += 2'000'000;
+    ours(2);
+    p.now_us += 1'000'000;
+    released(0);
+    EXPECT_EQ(p.ask({"HGET", "lock", field(1)}), "$-1\r\n");
+    EXPECT_EQ(p.ask({"HGET", "lock", field(2)}), "$1\r\n1\r\n");
+}
+
 TEST_F(fair_line, a_late_copy_of_an_older_try_is_the_one_that_is_served) {
     ours(1, "2");
     ours(1, "1");

@@ -199,6 +199,20 @@ TEST(engine_cancel, an_abandoned_copy_that_is_refused_is_released_too) {
     EXPECT_EQ(h.sent(), lines{release_of("a", 2)});
 }
 
+TEST(engine_cancel, one_that_waits_after_loading_is_released_where_the_copy_before_may_have_run) {
+    engine_harness h;
+    h.grant("other");
+    operation& op = h.lock("a");
+    h.break_connection();
+    h.connect(2);
+    h.sent();
+    h.reply(integer(1), array(integer(1)), error("LOADING Redis is loading the dataset in memory"));
+    h.cancel(op);
+    EXPECT_TRUE(op.ended(aborted));
+    EXPECT_EQ(h.sent(), lines{release_of("a", 2)})
+        << "the first connection is ended, but not undone";
+}
+
 TEST(engine_cancel, a_compensation_goes_on_until_the_lease_is_over_and_not_for_ever) {
     engine_harness h;
     h.grant("other", {.renew = false});
