@@ -58,7 +58,7 @@ struct script_run {
     }
     /// From another field of the same client.
     bool takes_over() const noexcept {
-        return is("acquire") && !is_fair("acquire") && args.size() > 3;
+        return is("acquire") && !is_fair("acquire") && !is_shared("acquire") && args.size() > 3;
     }
     bool is_fair(std::string_view name) const noexcept {
         return script.starts_with("fair_") && script.substr(5) == name;

@@ -52,6 +52,17 @@ void simulation::asks(call& c) {
     }
 }
 
+const call* simulation::first_in_queue(std::uint64_t client, std::size_t name) const noexcept {
+    const call* first = nullptr;
+    for (const auto& u : users_) {
+        const call* const c = u->client() == client ? u->queued_for(name) : nullptr;
+        if (c && c->completions == 0 && (!first || c->place < first->place)) {
+            first = c;
+        }
+    }
+    return first;
+}
+
 held& simulation::granted(user& by, std::size_t name, call& c, const lock_options& options) {
     ++outcome_.grants;
     held& h = holds_.emplace_back();

@@ -88,6 +88,8 @@ public:
     void replace_client(std::uint64_t client, bool heard, effect* e = nullptr);
     bool may_replace() const noexcept { return clients_.size() <= most_clients; }
 
+    /// Of the calls of this client that wait for this lock, the first; null if there is none.
+    const call* first_in_queue(std::uint64_t client, std::size_t name) const noexcept;
     held& granted(user& by, std::size_t name, call& c, const lock_options& options);
     /// In the turn of this time another user of this client got this hold's lock as it was.
     bool passed_on(const held& h, instant turn) const noexcept;

@@ -84,6 +84,7 @@ std::unique_ptr<checker> make_shapes(simulation& s);
 std::unique_ptr<checker> make_rates(simulation& s);
 std::unique_ptr<checker> make_closings(simulation& s);
 std::unique_ptr<checker> make_makes_way(simulation& s);
+std::unique_ptr<checker> make_lets_in(simulation& s);
 std::unique_ptr<checker> make_renewals(simulation& s);
 std::unique_ptr<checker> make_depth(simulation& s);
 std::unique_ptr<checker> make_released(simulation& s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who waits for a lock in one client gets it in the order of asking. Only the owner of a hold goes
-// past others, to a deeper level of it.
+// Who waits for a lock in one client gets it in the order of asking, to read or to write. Only the
+// owner of a hold goes past others, to a deeper level of it.
 #include "sim/simulation.hpp"
 
 #include <set>
@@ -14,7 +14,6 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "order"; }
     bool of_one_queue() const noexcept override { return true; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void ended(const call& c) override {
         const bool again = c.view && !granted_.emplace(c.client, c.number).second;

@@ -15,7 +15,8 @@ namespace {
 
 class outcomes final : public checker {
 public:
-    explicit outcomes(simulation& s) : checker{s}, there_at_(s.how().names, -1) {}
+    explicit outcomes(simulation& s)
+        : checker{s}, there_at_(s.how().names, -1), announced_at_(there_at_) {}
     std::string_view name() const noexcept override { return "outcomes"; }
 
     void asks(const call& c) override {
@@ -49,11 +50,12 @@ public:
         server_node& server = all_.server();
         for (std::size_t name = 0; name < there_at_.size(); ++name) {
             const std::string lock{all_.spec(name)->name()};
-            if (server.redis().anyone_has(lock, server.wall_clock()) ||
-                (all_.how().read_write &&
-                 server.redis().anyone_has("conch_rw_writer:{" + lock + '}',
-                                           server.wall_clock()))) {
+            if (server.redis().anyone_has(lock, server.wall_clock()) && !dead_alone_read(name)) {
                 there_at_[name] = all_.the_world().now();
+            }
+            if (all_.how().read_write &&
+                server.redis().anyone_has("conch_rw_writer:{" + lock + '}', server.wall_clock())) {
+                announced_at_[name] = all_.the_world().now();
             }
         }
     }
@@ -92,6 +94,18 @@ private:
 
     const client_node& client_of(const call& c) const { return *all_.clients()[c.client]; }
 
+    /// It is read, but by none whose lease goes on. Not where another master may know more.
+    bool dead_alone_read(std::size_t name) {
+        if (!all_.how().read_write || all_.how().has(fault::split_brain)) {
+            return false;
+        }
+        server_node& server = all_.server();
+        const auto all = server.redis().fields(all_.spec(name)->name(), server.wall_clock());
+        return !all.empty() && std::all_of(all.begin(), all.end(), [&](const std::string& field) {
+            return all_.is_dead_reader(name, field);
+        });
+    }
+
     /// Others of its client have the lock or wait for it: reason enough not to ask the server.
     bool rivalled(const call& c) {
         const user& by = *all_.users()[c.user];
@@ -111,7 +125,8 @@ private:
     void judge_wait(const call& c) {
         if (c.wait == duration::zero() && !all_.how().fair) {  // else somebody may be in line
             const std::size_t name = all_.users()[c.user]->name();
-            if (!rivalled_.contains(c.place) && there_at_[name] < c.asked_at) {
+            const instant made_way = c.shared ? announced_at_[name] : -1;  // a reader, for a writer
+            if (!rivalled_.contains(c.place) && std::max(there_at_[name], made_way) < c.asked_at) {
                 violate(of(c) + " finds lock " + std::to_string(name) + " taken, which was free");
             }
             return;
@@ -222,7 +237,8 @@ private:
                                  (early_.contains(c.place) || had_another));
     }
 
-    std::vector<instant> there_at_;  // when there was such a lock last
+    std::vector<instant> there_at_;      // when somebody had such a lock last
+    std::vector<instant> announced_at_;  // when a writer was last known to wait for it
     std::set<std::uint64_t> rivalled_{};
     std::set<std::uint64_t> early_{};  // its client had never been connected
     std::vector<const call*> waiting_{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // A lock passes between users of one client with no word to the server only where nobody needs to
 // know: without a token, with most of its lease to come, and neither too often nor for too long.
-// One script hands a lock over no more often in a row, and no longer.
+// One script hands a lock over no more often in a row, and no longer. Readers that ride on what
+// another one has are counted alike: from the last one of their client that the server let in.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -17,16 +18,21 @@ class passing final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "passing"; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void granted(const held& h) override {
         const hold_id id{h.client, h.number};
         const auto from = taken_over_.find(id);
         const bool goes_on = from != taken_over_.end() && rows_.contains(from->second.from);
-        const auto [it, first] =
-            rows_.try_emplace(id, goes_on ? rows_[from->second.from] : row{h.granted_at, 0});
+        const auto [it, first] = rows_.try_emplace(
+            id, goes_on ? rows_[from->second.from] : row{h.granted_at, 0, h.name, h.shared});
+        if (first && all_.how().read_write) {
+            begin_rides(h);
+        }
         if ((first && !goes_on) || all_.how().nesting) {
             return;
+        }
+        if (it->second.shared != h.shared) {  // a writer that was downgraded, and its first rider
+            it->second = {h.granted_at, 0, h.name, true};
         }
         ++it->second.passes;
         if (first) {  // a renewal may have moved on what `sent_at` is seen by
@@ -49,6 +55,8 @@ private:
     struct row {
         instant began_at;
         unsigned passes;
+        std::size_t name;
+        bool shared;
     };
 
     using hold_id = std::pair<std::uint64_t, std::uint64_t>;
@@ -61,6 +69,15 @@ private:
     static hold_id id_in(std::string_view field) {
         const simulation::owner_of o = simulation::owner_in(std::string{field});
         return {o.client, o.number};
+    }
+
+    /// On this reader, and then on the others that its client has.
+    void begin_rides(const held& h) {
+        for (auto& [id, r] : rows_) {
+            if (id.first == h.client && r.name == h.name) {
+                r.passes = 0;
+            }
+        }
     }
 
     // A script that was lost goes again some time later.

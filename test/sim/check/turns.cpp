@@ -2,11 +2,13 @@
 // A process that waits for a lock isn't passed over for long by another one whose users hand the
 // lock to each other: when all has settled and messages arrive, it has its turn after two rows of
 // their holds, each as long as the settings let it be. (In the first one its rival may not know of
-// it.)
+// it.) Of those that share a lock only writers have turns, and readers that ride on another's hold
+// count as one with it.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace conch::sim {
@@ -17,16 +19,17 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "turns"; }
     bool of_one_queue() const noexcept override { return true; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void ran(const script_run& r) override {
         const auto name = all_.name_in(r);
-        if (!name || !r.is("acquire") || !may_be_judged()) {
+        if (!name || !r.is("acquire") || r.script == "shared_read" || !may_be_judged()) {
             return;
         }
         const queue fresh{.since = r.at + all_.how().promptness()};
         const auto [it, added] = queues_.try_emplace({r.client, *name}, fresh);
-        if (r.answer.what != reply::kind::integer) {  // it has its turn, be it too late for it
+        const bool busy = r.answer.what == reply::kind::integer ||
+                          (r.script == "shared_write" && r.answer.what == reply::kind::array);
+        if (!busy) {  // it has its turn, be it too late for it
             it->second = fresh;
         }
     }
@@ -36,7 +39,7 @@ public:
     }
 
     void ended(const call& c) override {
-        if (!c.acquires || !c.view || c.within) {
+        if (!c.acquires || !c.view || c.within || rides(c)) {
             return;
         }
         for (auto& [who, q] : queues_) {
@@ -72,11 +75,16 @@ private:
                !how.has(fault::deletion) && !how.has(fault::vandal) && !how.has(fault::force);
     }
 
+    bool rides(const call& c) { return c.shared && !readers_.emplace(c.client, c.number).second; }
+
     bool waits(const waiter& w) const {
-        return std::any_of(all_.users().begin(), all_.users().end(), [&](const auto& u) {
+        const call* const first = all_.first_in_queue(w.first, w.second);
+        const auto is_patient = [&](const auto& u) {
             const call* c = u->client() == w.first ? u->queued_for(w.second) : nullptr;
             return c && c->completions == 0 && c->wait > duration::zero();
-        });
+        };
+        return first && !first->shared &&
+               std::any_of(all_.users().begin(), all_.users().end(), is_patient);
     }
 
     /// When it was granted the lock, its wait was over, by its client's clock.
@@ -114,6 +122,8 @@ private:
     }
 
     std::map<waiter, queue> queues_{};
+    std::set<std::pair<std::uint64_t, std::uint64_t>>
+        readers_{};  // of which clients, their numbers
 };
 
 }  // namespace
