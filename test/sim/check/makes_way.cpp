@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace conch::sim {

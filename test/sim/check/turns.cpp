@@ -77,13 +77,20 @@ private:
 
     bool rides(const call& c) { return c.shared && !readers_.emplace(c.client, c.number).second; }
 
+    /// Then its writers wait for its own readers.
+    bool is_read_by(const waiter& w) const {
+        return std::any_of(all_.holds().begin(), all_.holds().end(), [&](const held& h) {
+            return h.client == w.first && h.name == w.second && all_.reads(h);
+        });
+    }
+
     bool waits(const waiter& w) const {
         const call* const first = all_.first_in_queue(w.first, w.second);
         const auto is_patient = [&](const auto& u) {
             const call* c = u->client() == w.first ? u->queued_for(w.second) : nullptr;
             return c && c->completions == 0 && c->wait > duration::zero();
         };
-        return first && !first->shared &&
+        return first && !first->shared && !is_read_by(w) &&
                std::any_of(all_.users().begin(), all_.users().end(), is_patient);
     }
 
