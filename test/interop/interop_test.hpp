@@ -100,6 +100,10 @@ protected:
                    });
                });
     }
+    /// What is left of the lease of a lock, and of the permits whose leases end first, by the
+    /// server's word, which knows no less than a millisecond.
+    std::chrono::milliseconds lease_left(const std::string& name);
+    std::chrono::milliseconds permits_left(const std::string& name);
     template <typename Condition>
     bool eventually(Condition condition) {
         return run_until(io, condition);
@@ -119,6 +123,10 @@ private:
 
 /// Shows a time, and fails unless it is from `least` to `least + soon`.
 void expect_time(const std::string& what, duration measured, duration least = duration::zero());
+
+/// What a JVM held has come to conch just now: when so much of its lease was over that was left
+/// after its crash, and not before.
+void expect_comes_back(time_point crashed, std::chrono::milliseconds left);
 
 }  // namespace conch::test
 
