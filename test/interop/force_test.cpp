@@ -162,6 +162,7 @@ protected:
 
 TEST_F(redisson_force_kinds, conch_takes_a_fair_lock_away_and_java_that_is_first_in_line_has_it) {
     java("a", "lock", fair, long_lease);
+    EXPECT_TRUE(java("b", "tryLock", fair, 1).starts_with("false"));
     raw.reset_calls();
     std::future<answer> waiting = start_java("b", "lock", fair, long_lease);
     ASSERT_TRUE(heads_the_line());
@@ -178,11 +179,10 @@ TEST_F(redisson_force_kinds, conch_takes_a_fair_lock_away_and_java_that_is_first
 }
 
 TEST_F(redisson_force_kinds, java_takes_a_fair_lock_away_and_conch_that_is_first_in_line_has_it) {
-    const hold h = m.async_lock({.lease = 3s}, asio::use_future).get();
-    blocking_client others{ours_settings()};
+    // Longer than a message takes; it is renewed each four seconds.
+    const hold h = m.async_lock({.lease = soon + 2s}, asio::use_future).get();
     raw.reset_calls();
-    std::future<hold> waiting =
-        fair_mutex{others.async(), name}.async_lock(unrenewed(long_lease), asio::use_future);
+    std::future<hold> waiting = m.async_lock(unrenewed(long_lease), asio::use_future);
     ASSERT_TRUE(heads_the_line());
     std::future<error_code> lost = start_wait_lost(h);
     const auto began = clock::now();
@@ -199,11 +199,9 @@ TEST_F(redisson_force_kinds, java_takes_a_fair_lock_away_and_conch_that_is_first
 TEST_F(redisson_force_kinds, java_takes_a_writer_or_a_reader_of_conch_away) {
     for (const bool writes : {true, false}) {
         SCOPED_TRACE(writes ? "a writer" : "a reader");
-        const hold h =
-            (writes ? rw.writer() : rw.reader()).async_lock({.lease = 3s}, asio::use_future).get();
-        blocking_client others{ours_settings()};
-        std::future<hold> waiting =
-            shared_mutex{others.async(), name}.async_lock(unrenewed(long_lease), asio::use_future);
+        const mutex& side = writes ? rw.writer() : rw.reader();
+        const hold h = side.async_lock(unrenewed(long_lease), asio::use_future).get();
+        std::future<hold> waiting = rw.async_lock(unrenewed(long_lease), asio::use_future);
         ASSERT_TRUE(listeners(rw_channel));
         std::future<error_code> lost = start_wait_lost(h);
         EXPECT_EQ(java("a", "forceUnlock", writes ? read : write), "false") << "of the other side";
@@ -222,8 +220,10 @@ TEST_F(redisson_force_kinds, java_takes_a_writer_or_a_reader_of_conch_away) {
 TEST_F(redisson_force_kinds, conch_takes_readers_of_both_away_and_a_writer_of_java_has_it) {
     java("a", "lock", read, long_lease);
     const hold h = rw.async_lock_shared({.lease = 3s}, asio::use_future).get();
-    std::future<answer> waiting = start_java("b", "lock", write, long_lease);
-    ASSERT_TRUE(listeners(rw_channel));
+    EXPECT_TRUE(java("b", "tryLock", write).starts_with("false"));
+    std::future<answer> waiting;
+    ASSERT_TRUE(
+        java_parked(rw_channel, [&] { waiting = start_java("b", "lock", write, long_lease); }));
     std::future<error_code> lost = start_wait_lost(h);
     const auto began = clock::now();
     EXPECT_TRUE(forced(rw));
@@ -239,8 +239,10 @@ TEST_F(redisson_force_kinds, conch_takes_readers_of_both_away_and_a_writer_of_ja
 
 TEST_F(redisson_force_kinds, conch_takes_a_writer_of_java_away_and_a_reader_of_java_has_it) {
     java("a", "lock", write, long_lease);
-    std::future<answer> waiting = start_java("b", "lock", read, long_lease);
-    ASSERT_TRUE(listeners(rw_channel));
+    EXPECT_TRUE(java("b", "tryLock", read).starts_with("false"));
+    std::future<answer> waiting;
+    ASSERT_TRUE(
+        java_parked(rw_channel, [&] { waiting = start_java("b", "lock", read, long_lease); }));
     EXPECT_TRUE(forced(rw));
     // Redisson's READ_UNLOCK wakes those that sleep already: who is about to misses it.
     if (waiting.wait_for(2s) != std::future_status::ready) {
@@ -262,8 +264,11 @@ TEST_F(redisson_force_kinds, conch_takes_permits_of_java_away_and_java_that_wait
     };
     EXPECT_EQ(theirs("trySetPermits", 2), "true");
     const std::string ids = theirs("acquire", 2, std::chrono::milliseconds{long_lease});
-    std::future<answer> waiting = start_java("b", "leased", name, std::string{"acquire"}, 1);
-    ASSERT_TRUE(listeners("redisson_sc:{" + name + '}'));
+    EXPECT_EQ(theirs("tryAcquire", 1), "");
+    std::future<answer> waiting;
+    ASSERT_TRUE(java_parked("redisson_sc:{" + name + '}', [&] {
+        waiting = start_java("b", "leased", name, std::string{"acquire"}, 1);
+    }));
     const auto began = clock::now();
     EXPECT_TRUE(forced(s.permits(1)));
     EXPECT_EQ(value_of(waiting).size(), 32U);

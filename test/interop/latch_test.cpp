@@ -96,7 +96,8 @@ TEST_F(redisson_latch, a_crashed_jvm_has_counted_and_its_waiter_delays_nobody) {
     ASSERT_TRUE(somebody_listens());
     EXPECT_EQ(l.count(), 2);
     EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
-    l.count_down(2);
+    java("a", "countDown", name);
+    java("a", "countDown", name);
     ASSERT_EQ(waiting.wait_for(soon), std::future_status::ready);
     waiting.get();
 }
@@ -108,8 +109,9 @@ TEST_F(redisson_latch, a_killed_process_of_conch_has_counted_and_delays_nobody) 
     program doomed{{INTEROP_VISITORS_PATH, both.server().socket_path(), "latch", name,
                     fresh("data"), "1", "1", "1"}};
     ASSERT_TRUE(listeners(1, first)) << "it has counted, and waits";
-    std::future<answer> waiting = start_java("a", "await", first);
-    ASSERT_TRUE(listeners(2, first));
+    std::future<answer> waiting;
+    ASSERT_TRUE(java_parked(
+        channel_of_latch(first), [&] { waiting = start_java("a", "await", first); }, 1, "get"));
     doomed.signal(SIGKILL);
     doomed.wait_for_exit();
     ASSERT_TRUE(listeners(1, first));

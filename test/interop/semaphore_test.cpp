@@ -96,7 +96,7 @@ TEST_F(redisson_semaphore, what_a_crashed_jvm_took_stays_taken_and_its_waiter_de
     ASSERT_TRUE(somebody_listens());
     EXPECT_EQ(s.available(), 1) << "what it took has no lease";
     EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
-    s.release();
+    java("a", "releasePermits", name, 1);
     ASSERT_EQ(waiting.wait_for(soon), std::future_status::ready);
     waiting.get();
     EXPECT_EQ(s.available(), 0);
@@ -111,8 +111,11 @@ TEST_F(redisson_semaphore, what_a_conch_client_took_stays_taken_and_a_killed_wai
     program doomed{{INTEROP_VISITORS_PATH, both.server().socket_path(), "permits", name,
                     fresh("data"), "1", "1", "1"}};
     ASSERT_TRUE(somebody_listens());
-    std::future<answer> waiting = start_java("a", "acquirePermits", name, 2);
-    ASSERT_TRUE(listeners(2));
+    EXPECT_EQ(java("a", "tryAcquirePermits", name, 2), "false");
+    std::future<answer> waiting;
+    ASSERT_TRUE(java_parked(
+        "redisson_sc:{" + name + "}", [&] { waiting = start_java("a", "acquirePermits", name, 2); },
+        1));
     doomed.signal(SIGKILL);
     doomed.wait_for_exit();
     ASSERT_TRUE(somebody_listens());
