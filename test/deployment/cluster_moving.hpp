@@ -116,6 +116,11 @@ inline auto each_way_to_move() {
     return testing::Values(moved::nothing, moved::one_key, moved::other_keys, moved::everything);
 }
 
+/// Of what has one key.
+inline auto each_way_to_move_one_key() {
+    return testing::Values(moved::nothing, moved::one_key, moved::everything);
+}
+
 }  // namespace conch::test
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Permits and counts whose hash slot moves to another node while somebody waits for them.
+// Permits, counts and rates whose hash slot moves to another node while somebody waits for them.
 #include "deployment/cluster_moving.hpp"
 
 #include <conch/counting_semaphore.hpp>
 #include <conch/latch.hpp>
+#include <conch/rate_limiter.hpp>
 #include <conch/semaphore.hpp>
 
 #include <chrono>
@@ -121,6 +122,59 @@ TEST_P(cluster_moving_latch, slow_counts_down_once_for_each_and_opens_for_who_wa
         expect_at_new_node({});
     });
     EXPECT_EQ(b.stats().wakes_by_poll, 0u);
+}
+
+/// Of the kind `gcra`, which has one key.
+class cluster_moving_rate : public cluster_moving {
+protected:
+    rate_limiter of(const client& each, const rate& r) const {
+        return {each, name, r, rate_algorithm::gcra};
+    }
+    asio::awaitable<void> begin_moving() {
+        co_await cluster_moving::begin_moving(name, "nobody listens", 0);
+    }
+
+    const std::string name = named("paced");
+};
+
+INSTANTIATE_TEST_SUITE_P(after, cluster_moving_rate, each_way_to_move_one_key(), name_of_moved);
+
+TEST_P(cluster_moving_rate, slow_allows_no_more_than_it_would_at_one_node) {
+    const rate two{.limit = 2, .window = 1h};
+    run([&]() -> asio::awaitable<void> {
+        rate_verdict asked = co_await of(a, two).async_try_acquire();
+        EXPECT_EQ(asked.remaining, 1u);
+        co_await begin_moving();
+        asked = co_await of(b, two).async_try_acquire(2);
+        EXPECT_FALSE(asked.allowed) << "one of them is not back";
+        asked = co_await of(b, two).async_try_acquire();
+        EXPECT_TRUE(asked.allowed);
+        EXPECT_EQ(asked.remaining, 0u);
+        asked = co_await of(a, two).async_try_acquire();
+        EXPECT_FALSE(asked.allowed);
+        EXPECT_GT(asked.retry_after, 20min);
+        end_if_begun();
+        asked = co_await of(c, two).async_try_acquire();
+        EXPECT_FALSE(asked.allowed);
+        expect_at_new_node({name});
+        EXPECT_GT(lease_left(name), 20min);
+    });
+}
+
+TEST_P(cluster_moving_rate, slow_whoever_waits_is_allowed_in_time_and_not_before) {
+    const rate one{.limit = 1, .window = 4s};
+    run([&]() -> asio::awaitable<void> {
+        const auto asked = clock::now();
+        co_await of(a, one).async_acquire();
+        attempt<rate_verdict> waiting{
+            [&](auto token) { of(b, one).async_acquire(1, {}, std::move(token)); }};
+        co_await begin_moving();
+        EXPECT_FALSE(waiting.done() && clock::now() < asked + one.window) << "too early";
+        co_await done(waiting, "it is time");
+        EXPECT_GE(clock::now() - asked, one.window - 2ms);
+        end_if_begun();
+        expect_at_new_node({name});
+    });
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fair locks, readers, and several locks as one, whose hash slot moves to another node while they
-// are held and waited for.
+// Fair locks, readers, plain keys, and several locks as one, whose hash slot moves to another node
+// while they are held and waited for.
 #include "deployment/cluster_moving.hpp"
 
 #include <conch/fair_mutex.hpp>
 #include <conch/multi_lock.hpp>
 #include <conch/shared_mutex.hpp>
+#include <conch/token_mutex.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -121,6 +122,41 @@ TEST_P(cluster_moving_reader, slow_is_extended_and_keeps_a_writer_out_until_it_g
         hold again = co_await shared_mutex{c, name}.async_lock_shared();
         EXPECT_TRUE(again);
         co_await again.async_unlock();
+    });
+    for (const client* each : {&a, &b, &c}) {
+        expect_no_loss(*each);
+    }
+}
+
+class cluster_moving_plain : public cluster_moving {
+protected:
+    const std::string name = named("plain");
+    const std::string channel = "conch_token_mutex_channel:" + name;
+};
+
+INSTANTIATE_TEST_SUITE_P(after, cluster_moving_plain, each_way_to_move_one_key(), name_of_moved);
+
+TEST_P(cluster_moving_plain, slow_a_key_with_a_token_is_extended_and_comes_to_who_waits) {
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await token_mutex{a, name}.async_lock({.lease = 60s});
+        lock_attempt waiting = start_lock(token_mutex{b, name}, {.lease = 60s});
+        co_await heard(channel);
+        co_await begin_moving(name, channel);
+        co_await h.async_extend(longer);
+        EXPECT_GT(lease_left(name), longer / 2);
+        hold none = co_await token_mutex{c, name}.async_try_lock();
+        EXPECT_FALSE(none);
+        EXPECT_FALSE(waiting.done()) << "two have the lock";
+        plain_attempt released = start_unlock(h);
+        co_await end_moving(released, false);
+        co_await done(waiting, "the next");
+        expect_at_new_node({name});
+        EXPECT_TRUE(group.raw(to).get(name).value_or("").starts_with(b.id() + ':'));
+        none = co_await token_mutex{c, name}.async_try_lock();
+        EXPECT_FALSE(none);
+        co_await waiting.value().async_unlock();
+        EXPECT_TRUE(group.node(to).keys_in(slot).empty());
+        expect_at_new_node({});
     });
     for (const client* each : {&a, &b, &c}) {
         expect_no_loss(*each);

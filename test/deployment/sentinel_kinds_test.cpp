@@ -50,6 +50,7 @@ TEST_F(sentinel_kinds, slow_holds_of_each_outlive_the_master) {
         co_await turned.async_downgrade();
         hold permit = co_await leased_of_a.async_acquire(long_lease);
         hold both = co_await several.async_lock(long_lease);
+        hold plain = co_await token_mutex{a, "plain"}.async_lock(long_lease);
         hold next;
         start(fair_of_b, next);
         const bool waits = co_await when([&] { return b.stats().subscriptions_now == 1; });
@@ -71,14 +72,18 @@ TEST_F(sentinel_kinds, slow_holds_of_each_outlive_the_master) {
         EXPECT_FALSE(third);
         third = co_await mutex{b, "other"}.async_try_lock();
         EXPECT_FALSE(third);
+        third = co_await token_mutex{b, "plain"}.async_try_lock();
+        EXPECT_FALSE(third);
         EXPECT_FALSE(next);
-        for (hold* h : {&fair, &reads, &turned, &permit, &both}) {
+        for (hold* h : {&fair, &reads, &turned, &permit, &both, &plain}) {
             EXPECT_TRUE(h->owns_lock());
             co_await h->async_unlock();
         }
         const bool served = co_await when([&] { return next.owns_lock(); }, long_patience);
         EXPECT_TRUE(served) << "its place was replicated, too";
         third = co_await mutex{b, "other"}.async_try_lock();
+        EXPECT_TRUE(third);
+        third = co_await token_mutex{b, "plain"}.async_try_lock();
         EXPECT_TRUE(third);
         const std::int64_t left = co_await leased_of_a.async_available();
         EXPECT_EQ(left, 1);

@@ -2,8 +2,12 @@
 // What a failover by sentinels loses, as the replicas did not have it.
 #include "deployment/sentinel_test.hpp"
 #include "deployment/unreplicated_hold.hpp"
+#include "support/told_in_time.hpp"
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -26,6 +30,15 @@ protected:
         group.server(1).freeze();
         group.server(2).freeze();
         EXPECT_EQ(group.raw(0).must({"CLIENT", "KILL", "TYPE", "replica"}).number, 2);
+    }
+    /// The master is gone, and the replicas are back.
+    void lose_the_master() {
+        if (GetParam() == fate::killed_with_its_sentinel) {
+            group.sentinel(0).kill();
+        }
+        is_frozen() ? group.server(0).freeze() : group.server(0).kill();
+        group.server(1).thaw();
+        group.server(2).thaw();
     }
 };
 
@@ -52,12 +65,7 @@ TEST_P(sentinel_loss, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
         }
         cut_off_the_replicas();
         co_await lost.take(a, "m", "brief");
-        if (GetParam() == fate::killed_with_its_sentinel) {
-            group.sentinel(0).kill();
-        }
-        is_frozen() ? group.server(0).freeze() : group.server(0).kill();
-        group.server(1).thaw();
-        group.server(2).thaw();
+        lose_the_master();
 
         co_await lost.is_told();
         hold next = co_await mutex{b, "m", {.fenced = true}}.async_lock();
@@ -74,6 +82,46 @@ TEST_P(sentinel_loss, slow_a_hold_that_was_not_replicated_is_lost_and_told) {
         lost.only_the_next_writes();
         co_await next.async_unlock();
     });
+}
+
+/// A lock of each other kind.
+std::vector<mutex> other_kinds(const client& of) {
+    const shared_mutex rw{of, "rw"};
+    const semaphore permits{of, "permits"};
+    return {fair_mutex{of, "fair"}, rw.reader(), shared_mutex{of, "written"}.writer(),
+            permits.permits(2), token_mutex{of, "plain"}};
+}
+
+TEST_P(sentinel_loss, slow_holds_of_other_kinds_that_were_not_replicated_are_lost_and_told) {
+    run([&]() -> asio::awaitable<void> {
+        const std::vector<mutex> of_a = other_kinds(a);
+        const std::vector<mutex> of_b = other_kinds(b);
+        co_await semaphore{a, "permits"}.async_set_permits(2);
+        cut_off_the_replicas();
+        std::vector<hold> lost;
+        for (const mutex& each : of_a) {
+            hold h = co_await each.async_lock({.lease = 60s});
+            lost.push_back(std::move(h));
+        }
+        lose_the_master();
+
+        for (std::size_t i = 0; i < lost.size(); ++i) {
+            const std::string name{of_a[i].name()};
+            const auto why = co_await told_in_time(lost[i]);
+            EXPECT_EQ(why, std::optional{make_error_code(errc::lost_in_failover)})
+                << name << ": at once, not when its lease would end";
+            EXPECT_FALSE(lost[i].owns_lock()) << name;
+            // Beside a reader another one comes in; a writer does not.
+            const mutex wanted = name == "rw" ? shared_mutex{b, "rw"}.writer() : of_b[i];
+            hold next = co_await wanted.async_lock({.wait = 30s});
+            EXPECT_TRUE(next.owns_lock()) << name;
+            const auto [verdict] = co_await lost[i].async_unlock(as_result);
+            EXPECT_EQ(verdict, errc::lost_in_failover) << name;
+            EXPECT_TRUE(next.owns_lock()) << name;
+            co_await next.async_unlock();
+        }
+    });
+    EXPECT_EQ(a.stats().holds_now, 0u);
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a user with fewer rights still gets, as the table of the page on security says.
 #include "integration/acl_fixture.hpp"
+#include "support/attempt.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
 
 namespace {
 
@@ -162,6 +167,79 @@ TEST_P(acl_row_test, so_are_read_write_locks) {
         }
         EXPECT_EQ(error, expected(GetParam().shared));
     });
+}
+
+/// Without the first row's rights, of all kinds.
+class acl_unwoken_test : public acl_test {
+protected:
+    acl_unwoken_test() {
+        std::erase_if(rights, [](const std::string& right) {
+            return right == "+publish" || right == "+subscribe" || right == "+unsubscribe" ||
+                   right.starts_with('&');
+        });
+        give(rights);
+    }
+    config of_poller(const std::string& client_name) const {
+        config c = settings(client_name);
+        c.max_poll_interval = 20ms;
+        return c;
+    }
+    template <typename Value>
+    asio::awaitable<void> polls_for(attempt<Value>& waiting, const char* what) const {
+        const std::uint64_t before = other.stats().wakes_by_poll;
+        const bool asked = co_await when([&] { return other.stats().wakes_by_poll > before + 2; });
+        EXPECT_TRUE(asked) << what << " is not asked for again";
+        EXPECT_FALSE(waiting.done()) << what << ": " << waiting.ec().message();
+    }
+    template <typename Value>
+    asio::awaitable<void> comes(attempt<Value>& waiting, const char* what) const {
+        const bool ended = co_await when([&] { return waiting.done(); });
+        EXPECT_TRUE(ended) << what;
+        EXPECT_FALSE(waiting.ec()) << what << ": " << waiting.ec().message();
+    }
+    /// From one client to the other.
+    asio::awaitable<void> pass(mutex of_one, mutex of_other, const char* what) const {
+        hold h = co_await of_one.async_lock();
+        lock_attempt waiting = start_lock(of_other);
+        co_await polls_for(waiting, what);
+        co_await h.async_unlock();
+        co_await comes(waiting, what);
+        co_await waiting.value().async_unlock();
+    }
+
+    client one{io, of_poller("one")};
+    client other{io, of_poller("other")};
+};
+
+TEST_F(acl_unwoken_test, who_waits_for_any_kind_asks_again_and_gets_it) {
+    run([&]() -> asio::awaitable<void> {
+        const semaphore leased{one, "leased"};
+        co_await leased.async_set_permits(2);
+        co_await pass(mutex{one, "lock"}, mutex{other, "lock"}, "a mutex");
+        co_await pass(fair_mutex{one, "fair"}, fair_mutex{other, "fair"}, "a fair lock");
+        const shared_mutex rw{one, "rw"};
+        const shared_mutex rw_of_other{other, "rw"};
+        co_await pass(rw.writer(), rw_of_other.reader(), "a reader");
+        co_await pass(rw.reader(), rw_of_other.writer(), "a writer");
+        co_await pass(leased.permits(1), semaphore{other, "leased"}.permits(2), "permits");
+        co_await pass(token_mutex{one, "plain"}, token_mutex{other, "plain"}, "a plain lock");
+
+        const counting_semaphore counted{one, "counted"};
+        const counting_semaphore of_other{other, "counted"};
+        plain_attempt waiting{[&](auto token) { of_other.async_acquire(2, std::move(token)); }};
+        co_await polls_for(waiting, "a counting semaphore");
+        co_await counted.async_release(2);
+        co_await comes(waiting, "a counting semaphore");
+
+        const latch gate{one, "gate"};
+        co_await gate.async_try_set_count(1);
+        const latch gate_of_other{other, "gate"};
+        plain_attempt opened{[&](auto token) { gate_of_other.async_wait(std::move(token)); }};
+        co_await polls_for(opened, "a latch");
+        co_await gate.async_count_down();
+        co_await comes(opened, "a latch");
+    });
+    EXPECT_EQ(other.stats().wakes_by_message, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(rows, acl_row_test, ::testing::ValuesIn(rows()));

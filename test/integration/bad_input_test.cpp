@@ -3,6 +3,7 @@
 #include "core/sanitizer.hpp"
 #include "support/redis_test.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -73,6 +74,75 @@ TEST_F(bad_input_test, bad_options_have_a_code_of_their_own_and_send_nothing) {
         EXPECT_EQ(c.stats().connects, 0u);
         EXPECT_EQ(c.stats().script_calls, 0u);
         EXPECT_EQ(raw.calls("evalsha"), 0u);
+    });
+}
+
+TEST_F(bad_input_test, a_negative_wait_for_permits_or_a_latch_is_refused_and_sends_nothing) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const wait_options never{.wait = -1ns};
+        const latch gate{c, "gate"};
+        const counting_semaphore counted{c, "counted"};
+        const semaphore leased{c, "leased"};
+        const auto [waited] = co_await gate.async_wait(never, as_result);
+        EXPECT_EQ(waited, errc::invalid_wait) << waited.message();
+        const auto [took] = co_await counted.async_acquire(2, never, as_result);
+        EXPECT_EQ(took, errc::invalid_wait) << took.message();
+        const auto [took_leased, h] = co_await leased.async_acquire(2, {.wait = -1ns}, as_result);
+        EXPECT_EQ(took_leased, errc::invalid_wait) << took_leased.message();
+        EXPECT_FALSE(h);
+        const auto [tried, none] = co_await leased.async_try_acquire(2, {.wait = -1h}, as_result);
+        EXPECT_EQ(tried, errc::invalid_wait) << tried.message();
+        EXPECT_FALSE(none);
+    });
+    EXPECT_EQ(c.stats().connects, 0u);
+    EXPECT_EQ(raw.dbsize(), 0);
+}
+
+TEST_F(bad_input_test, fewer_permits_than_32_bits_hold_are_refused_and_change_nothing) {
+    constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min();
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const counting_semaphore counted{c, "counted"};
+        const semaphore leased{c, "leased"};
+        for (const std::int64_t n : {least - 1, std::numeric_limits<std::int64_t>::min() + 1,
+                                     std::numeric_limits<std::int64_t>::min()}) {
+            const auto [added] = co_await counted.async_add(n, as_result);
+            EXPECT_EQ(added, errc::invalid_permits) << n << ": " << added.message();
+            const auto [more] = co_await leased.async_add_permits(n, as_result);
+            EXPECT_EQ(more, errc::invalid_permits) << n << ": " << more.message();
+        }
+        EXPECT_EQ(c.stats().connects, 0u) << "nothing is sent";
+        co_await counted.async_add(-1);
+        co_await counted.async_add(least + 1);
+        EXPECT_EQ(raw.get("counted"), std::to_string(least)) << "as few as there may be";
+        const auto [sum] = co_await counted.async_add(-1, as_result);
+        EXPECT_EQ(sum, errc::invalid_permits) << "only the server knows: " << sum.message();
+        EXPECT_EQ(raw.get("counted"), std::to_string(least));
+        EXPECT_FALSE(raw.exists("leased"));
+    });
+}
+
+TEST_F(bad_input_test, several_locks_with_more_permits_than_there_are_is_an_error_and_keeps_none) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const semaphore leased{c, "leased"};
+        co_await leased.async_set_permits(2);
+        const mutex m{c, "m"};
+        const multi_lock all{m, leased.permits(3)};
+        const auto [ec, h] = co_await all.async_lock({.wait = 10s}, as_result);
+        EXPECT_EQ(ec, errc::invalid_permits) << ec.message();
+        EXPECT_FALSE(h);
+        const auto [tried, none] = co_await all.async_try_lock(as_result);
+        EXPECT_EQ(tried, errc::invalid_permits) << tried.message();
+        EXPECT_FALSE(none);
+        const bool given_back = co_await when([&] { return !raw.exists("m"); });
+        EXPECT_TRUE(given_back);
+        EXPECT_EQ(raw.get("leased"), "2");
+        EXPECT_FALSE(raw.exists("{leased}:timeout"));
+        hold both = co_await multi_lock{m, leased.permits(2)}.async_lock({.wait = 10s});
+        EXPECT_TRUE(both.owns_lock());
+        co_await both.async_unlock();
     });
 }
 

@@ -131,6 +131,42 @@ TEST_F(blocking_test, scoped_lock_takes_two_in_any_order) {
     EXPECT_EQ(unprotected, 40);
 }
 
+TEST_F(blocking_test, several_locks_are_one_for_threads_too) {
+    const mutex first{redis.async(), "first"};
+    const mutex second{redis.async(), "second"};
+    blocking_mutex both{redis, multi_lock{first, second}};
+    blocking_client other{settings()};
+    blocking_mutex theirs{other, "second"};
+    both.lock();
+    EXPECT_TRUE(locked("first") && locked("second"));
+    EXPECT_TRUE(both.owns_lock());
+    EXPECT_FALSE(theirs.try_lock());
+    EXPECT_EQ(thrown([&] { both.lock(); }), resource_deadlock_would_occur);
+    both.unlock();
+    EXPECT_FALSE(locked("first") || locked("second"));
+    {
+        const std::lock_guard guard{theirs};
+        EXPECT_FALSE(both.try_lock());
+        EXPECT_FALSE(both.owns_lock());
+        EXPECT_TRUE(run_until(io, [&] { return !locked("first"); })) << "none is kept";
+    }
+    {
+        const std::scoped_lock all{m, both};
+        EXPECT_TRUE(locked() && locked("first") && locked("second"));
+    }
+    EXPECT_FALSE(locked() || locked("first") || locked("second"));
+    EXPECT_FALSE(both.unlock_error());
+    theirs.lock();
+    auto waiting = elsewhere([&] {
+        const std::scoped_lock all{both, m};
+        return both.owns_lock() && locked("first") && locked("second");
+    });
+    ASSERT_TRUE(run_until(io, [&] { return redis.stats().waiting_now > 0; }));
+    theirs.unlock();
+    ASSERT_TRUE(ends_soon(waiting));
+    EXPECT_TRUE(waiting.get());
+}
+
 TEST_F(blocking_test, threads_and_clients_exclude_each_other) {
     blocking_client other{settings()};
     blocking_mutex theirs{other, "lock"};

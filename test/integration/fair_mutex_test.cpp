@@ -51,6 +51,17 @@ protected:
         raw.must({"EVAL", body, "4", "lock", line_key, times_key, wishes_key, owner_of_redisson,
                   "30000", "0", std::to_string(place.count()), "1"});
     }
+    /// The same of somebody who lives, and lets the lock lie.
+    void stand_idle(std::chrono::milliseconds place) {
+        const std::string now = raw.must({"TIME"}).items.at(0).text;
+        raw.must({"RPUSH", line_key, owner_of_redisson});
+        raw.must({"ZADD", times_key, std::to_string(std::stoll(now) * 1000 + place.count()),
+                  owner_of_redisson});
+    }
+    void step_out() {
+        raw.must({"LREM", line_key, "0", owner_of_redisson});
+        raw.must({"ZREM", times_key, owner_of_redisson});
+    }
     config polling(std::chrono::milliseconds interval, const std::string& client_name) const {
         config c = settings(client_name);
         c.max_poll_interval = interval;
@@ -206,6 +217,33 @@ TEST_F(fair_mutex_test, a_dead_waiter_is_skipped_within_three_poll_intervals) {
         const auto waited = clock::now() - began;
         EXPECT_LT(waited, 3 * interval + 2s) << "the machine may be busy";
         EXPECT_GT(waited, 2 * interval) << "it was given the lock";
+    });
+}
+
+TEST_F(fair_mutex_test,
+       who_is_behind_somebody_that_lets_the_lock_lie_asks_once_each_poll_interval) {
+    constexpr auto interval = 300ms;
+    client patient{io, polling(interval, "patient")};
+    client another{io, polling(interval, "another")};
+    const fair_mutex of_patient{patient, "lock"};
+    const fair_mutex of_another{another, "lock"};
+    run([&]() -> asio::awaitable<void> {
+        stand_idle(60s);
+        co_await stand(of_patient, 1, 1);
+        co_await stand(of_another, 2, 2);
+        raw.reset_calls();
+        const auto began = std::chrono::steady_clock::now();
+        co_await pass(3s);
+        const auto asked = static_cast<std::int64_t>(raw.calls("evalsha") + raw.calls("eval"));
+        const auto polls = (std::chrono::steady_clock::now() - began) / (interval / 2);
+        EXPECT_LE(asked, 2 * (polls + 2)) << "half an interval is the shortest";
+        EXPECT_GE(patient.stats().wakes_by_poll, 2u);
+        EXPECT_GE(another.stats().wakes_by_poll, 2u);
+        EXPECT_FALSE(raw.exists("lock"));
+        EXPECT_TRUE(served.empty()) << "it was passed";
+        step_out();
+        co_await all_served(2);
+        EXPECT_EQ(served, (std::vector<int>{1, 2}));
     });
 }
 

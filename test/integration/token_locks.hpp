@@ -9,8 +9,8 @@
 // The operations of locks of each kind, and of their holds, for the matrix.
 namespace conch::test {
 
-inline constexpr lock_kind all_kinds[] = {lock_kind::plain, lock_kind::fair, lock_kind::several,
-                                          lock_kind::permits};
+inline constexpr lock_kind all_kinds[] = {lock_kind::plain,   lock_kind::fair,   lock_kind::several,
+                                          lock_kind::permits, lock_kind::writer, lock_kind::token};
 
 template <typename Derived>
 struct acquiring {
@@ -60,6 +60,26 @@ struct try_lock_operation : acquiring<try_lock_operation> {
         s.options.lease = 1ms;
         s.at_once = errc::invalid_lease;
     }
+};
+
+/// Takes no token itself: what it gives is launched with it.
+struct lock_all_operation : acquiring<lock_all_operation> {
+    static constexpr lock_kind kinds[] = {lock_kind::several};
+    static constexpr char name[] = "async_lock_all";
+    template <typename... Token>
+    static auto start(scene& s, Token&&... token) {
+        auto later = async_lock_all(s.options, s.alone, s.beside);
+        if constexpr (sizeof...(Token) == 0) {
+            return later;
+        } else {
+            return std::move(later)(std::forward<Token>(token)...);
+        }
+    }
+    static void check(scene& s, hold& got) {
+        acquiring::check(s, got);
+        EXPECT_TRUE(s.raw.exists("asked") && s.raw.exists("asked-too"));
+    }
+    static void fail_at_once(scene& s) { lock_operation::fail_at_once(s); }
 };
 
 /// For reading: a writer is the stranger that keeps it waiting.

@@ -123,17 +123,18 @@ struct acquire_paced_operation : acquire_operation {
 
 /// A new operation gets its struct, and its name here.
 using all_operations =
-    std::tuple<lock_operation, try_lock_operation, lock_shared_operation, try_lock_shared_operation,
-               status_operation, force_unlock_operation, unlock_operation, extend_operation,
-               downgrade_operation, wait_lost_operation, wait_lost_before_operation,
-               shutdown_operation, drain_operation, try_acquire_operation, acquire_operation,
-               try_acquire_paced_operation, acquire_paced_operation, acquire_permits_operation,
-               try_acquire_permits_operation, release_operation, add_operation, set_operation,
-               try_set_operation, drain_permits_operation, available_operation,
-               count_down_operation, try_set_count_operation, count_operation, wait_operation,
-               acquire_leased_operation, try_acquire_leased_operation, try_set_leased_operation,
-               set_leased_operation, add_leased_operation, available_leased_operation,
-               acquired_leased_operation, total_leased_operation>;
+    std::tuple<lock_operation, try_lock_operation, lock_all_operation, lock_shared_operation,
+               try_lock_shared_operation, status_operation, force_unlock_operation,
+               unlock_operation, extend_operation, downgrade_operation, wait_lost_operation,
+               wait_lost_before_operation, shutdown_operation, drain_operation,
+               try_acquire_operation, acquire_operation, try_acquire_paced_operation,
+               acquire_paced_operation, acquire_permits_operation, try_acquire_permits_operation,
+               release_operation, add_operation, set_operation, try_set_operation,
+               drain_permits_operation, available_operation, count_down_operation,
+               try_set_count_operation, count_operation, wait_operation, acquire_leased_operation,
+               try_acquire_leased_operation, try_set_leased_operation, set_leased_operation,
+               add_leased_operation, available_leased_operation, acquired_leased_operation,
+               total_leased_operation>;
 
 template <typename Operation>
 using outcome_of = outcome<typename Operation::value>;

@@ -40,6 +40,7 @@ mutex scene::lock_of(const std::string& name) const {
         case lock_kind::several: return multi_lock{plain, mutex{c, second_of(name)}};
         case lock_kind::permits: return semaphore{c, name}.permits(1);
         case lock_kind::writer: return shared_mutex{c, name}.writer();
+        case lock_kind::token: return token_mutex{c, name};
     }
     return plain;
 }
@@ -48,6 +49,10 @@ void scene::take_asked() {
     if (kind == lock_kind::writer) {
         raw.must({"HSET", "asked", "mode", "write", owner_of_redisson + ":write", "1"});
         raw.must({"PEXPIRE", "asked", "30000"});
+        return;
+    }
+    if (kind == lock_kind::token) {
+        raw.must({"SET", "asked", id_of_stranger, "NX", "PX", "30000"});
         return;
     }
     if (kind != lock_kind::permits) {
@@ -64,6 +69,11 @@ void scene::give_back_asked() {
         raw.must({"PUBLISH", "redisson_rwlock:{asked}", "1"});
         return;
     }
+    if (kind == lock_kind::token) {
+        raw.must({"DEL", "asked"});
+        raw.must({"PUBLISH", "conch_token_mutex_channel:{asked}", "0"});
+        return;
+    }
     if (kind != lock_kind::permits) {
         redisson_release(raw, "asked");
         return;
@@ -74,7 +84,15 @@ void scene::give_back_asked() {
 }
 
 std::string scene::holder() const {
-    return kind == lock_kind::permits ? "30313233343536373839616263646566" : owner_of_redisson;
+    switch (kind) {
+        case lock_kind::permits: return "30313233343536373839616263646566";
+        case lock_kind::writer: return owner_of_redisson + ":write";
+        case lock_kind::token: return id_of_stranger;
+        case lock_kind::plain:
+        case lock_kind::fair:
+        case lock_kind::several: break;
+    }
+    return owner_of_redisson;
 }
 
 bool scene::free(const std::string& name) {
@@ -127,6 +145,7 @@ std::string prefix_of(lock_kind kind) {
         case lock_kind::several: return "several_";
         case lock_kind::permits: return "permits_";
         case lock_kind::writer: return "writer_";
+        case lock_kind::token: return "token_";
     }
     return {};
 }

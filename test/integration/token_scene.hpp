@@ -7,9 +7,11 @@
 
 #include <conch/counting_semaphore.hpp>
 #include <conch/latch.hpp>
+#include <conch/multi_lock.hpp>
 #include <conch/rate_limiter.hpp>
 #include <conch/semaphore.hpp>
 #include <conch/shared_mutex.hpp>
+#include <conch/token_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +23,8 @@
 namespace conch::test {
 
 /// What takes a `mutex` takes them all. `several`: a `multi_lock` of two; `permits`: the only one
-/// of a semaphore; `writer`: a `shared_mutex` for writing.
-enum class lock_kind { plain, fair, several, permits, writer };
+/// of a semaphore; `writer`: a `shared_mutex` for writing; `token`: a `token_mutex`.
+enum class lock_kind { plain, fair, several, permits, writer, token };
 
 /// What every operation of the matrix works on: a client that has taken "held", and a free "asked".
 struct scene {
@@ -49,7 +51,9 @@ struct scene {
     raw_client& raw;
     client c;
     const lock_kind kind;
-    mutex m;  ///< "asked"
+    mutex m;                       ///< "asked"
+    mutex alone{c, "asked"};       ///< of `several` the first,
+    mutex beside{c, "asked-too"};  ///< and the second
     rate_limiter calls{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::fixed_window};
     rate_limiter paced{c, "asked", {.limit = 1, .window = 60s}, rate_algorithm::gcra};
     counting_semaphore counter{c, "asked"};

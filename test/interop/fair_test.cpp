@@ -95,9 +95,12 @@ TEST_F(redisson_fair, a_waiter_of_java_that_died_is_passed_when_redisson_says_so
     std::future<hold> next = start_ours({.wait = 60s});
     in_line(2);
     doomed->crash();
+    raw.reset_calls();
     release(h);
     hold mine = granted(next);
     EXPECT_TRUE(mine);
+    EXPECT_LE(raw.calls("evalsha") + raw.calls("eval"), 5u)
+        << "the release, and a try at each time that is known: of the lease, and of the place";
     release(mine);
 }
 
@@ -125,7 +128,10 @@ TEST_F(redisson_fair, the_lock_of_a_crashed_jvm_goes_to_the_first_in_line) {
     std::future<answer> last = start_theirs("last");
     in_line(2);
     doomed->crash();
+    const auto crashed = clock::now();
+    const std::chrono::milliseconds left = lease_left(name);
     hold mine = granted(next);
+    expect_comes_back(crashed, left);
     EXPECT_TRUE(mine);
     EXPECT_TRUE(waits(last));
     release(mine);
@@ -139,7 +145,13 @@ TEST_F(redisson_fair, the_lock_of_a_conch_process_that_died_goes_to_java) {
               line, "redisson_lock_timeout:{" + name + "}", "conch_fair_lease:{" + name + "}",
               owner_of_redisson, "1500", "0", "0", "1"});
     std::future<answer> next = start_theirs("next");
+    in_line(1);
+    const auto began = clock::now();
+    const std::chrono::milliseconds left = lease_left(name);
+    EXPECT_GT(left, 0ms);
     EXPECT_EQ(value_of(next), "locked");
+    expect_time("until Redisson takes what conch has left, of a lease", clock::now() - began,
+                left - 2ms);
     java("next", "unlock", fair);
 }
 

@@ -125,4 +125,159 @@ TEST_F(redisson_force, conch_does_not_renew_what_java_has_taken_over) {
     EXPECT_EQ(h.lost_reason(), errc::lock_lost);
 }
 
+/// What else than a mutex each side may take away.
+class redisson_force_kinds : public redisson_force {
+protected:
+    template <typename Lock>
+    static bool forced(const Lock& m) {
+        return m.async_force_unlock(asio::use_future).get();
+    }
+    bool listeners(const std::string& channel) {
+        return eventually([&] { return raw.subscribers(channel) == 1; });
+    }
+    /// Who is first in line listens, and has asked since.
+    bool heads_the_line() {
+        std::string field;
+        return eventually([&] {
+                   field = raw.must({"LINDEX", "redisson_lock_queue:{" + name + '}', "0"}).text;
+                   return !field.empty();
+               }) &&
+               listeners(channel_of(name) + ':' + field) &&
+               eventually([&] { return raw.calls("evalsha") + raw.calls("eval") >= 2; });
+    }
+    void expect_refused(const std::string& thread, const std::string& lock) {
+        std::future<answer> refused = start_java(thread, "unlock", lock);
+        ASSERT_EQ(refused.wait_for(patience), std::future_status::ready);
+        EXPECT_TRUE(refused.get().text.starts_with("IllegalMonitorStateException"));
+    }
+
+    const std::string name = fresh();
+    const std::string fair = "fair:" + name;
+    const std::string read = "read:" + name;
+    const std::string write = "write:" + name;
+    const std::string rw_channel = "redisson_rwlock:{" + name + '}';
+    const fair_mutex m{ours.async(), name};
+    const shared_mutex rw{ours.async(), name};
+};
+
+TEST_F(redisson_force_kinds, conch_takes_a_fair_lock_away_and_java_that_is_first_in_line_has_it) {
+    java("a", "lock", fair, long_lease);
+    EXPECT_TRUE(java("b", "tryLock", fair, 1).starts_with("false"));
+    raw.reset_calls();
+    std::future<answer> waiting = start_java("b", "lock", fair, long_lease);
+    ASSERT_TRUE(heads_the_line());
+    const auto began = clock::now();
+    EXPECT_TRUE(forced(m));
+    EXPECT_EQ(value_of(waiting), "locked");
+    expect_time("from conch's forced release to Redisson's fair lock", clock::now() - began);
+    EXPECT_EQ(java("b", "isHeldByCurrentThread", fair), "true");
+    expect_refused("a", fair);
+    EXPECT_EQ(java("b", "isHeldByCurrentThread", fair), "true");
+    java("b", "unlock", fair);
+    EXPECT_FALSE(forced(m));
+    EXPECT_FALSE(raw.exists(name));
+}
+
+TEST_F(redisson_force_kinds, java_takes_a_fair_lock_away_and_conch_that_is_first_in_line_has_it) {
+    // Longer than a message takes; it is renewed each four seconds.
+    const hold h = m.async_lock({.lease = soon + 2s}, asio::use_future).get();
+    raw.reset_calls();
+    std::future<hold> waiting = m.async_lock(unrenewed(long_lease), asio::use_future);
+    ASSERT_TRUE(heads_the_line());
+    std::future<error_code> lost = start_wait_lost(h);
+    const auto began = clock::now();
+    EXPECT_EQ(java("a", "forceUnlock", fair), "true");
+    hold next = granted(waiting);
+    expect_time("from Redisson's forceUnlock() to conch's fair lock", clock::now() - began);
+    EXPECT_EQ(reason_of(lost), errc::lock_lost);
+    EXPECT_TRUE(next.owns_lock());
+    EXPECT_EQ(raw.hlen(name), 1);
+    next.async_unlock(asio::use_future).get();
+    EXPECT_EQ(java("a", "forceUnlock", fair), "false");
+}
+
+TEST_F(redisson_force_kinds, java_takes_a_writer_or_a_reader_of_conch_away) {
+    for (const bool writes : {true, false}) {
+        SCOPED_TRACE(writes ? "a writer" : "a reader");
+        const mutex& side = writes ? rw.writer() : rw.reader();
+        const hold h = side.async_lock(unrenewed(long_lease), asio::use_future).get();
+        std::future<hold> waiting = rw.async_lock(unrenewed(long_lease), asio::use_future);
+        ASSERT_TRUE(listeners(rw_channel));
+        std::future<error_code> lost = start_wait_lost(h);
+        EXPECT_EQ(java("a", "forceUnlock", writes ? read : write), "false") << "of the other side";
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
+        const auto began = clock::now();
+        EXPECT_EQ(java("a", "forceUnlock", writes ? write : read), "true");
+        hold next = granted(waiting);
+        expect_time("from Redisson's forceUnlock() to a writer of conch", clock::now() - began);
+        EXPECT_EQ(reason_of(lost), errc::lock_lost);
+        next.async_unlock(asio::use_future).get();
+        EXPECT_FALSE(raw.exists(name));
+    }
+}
+
+TEST_F(redisson_force_kinds, conch_takes_readers_of_both_away_and_a_writer_of_java_has_it) {
+    java("a", "lock", read, long_lease);
+    const hold h = rw.async_lock_shared({.lease = 3s}, asio::use_future).get();
+    EXPECT_TRUE(java("b", "tryLock", write).starts_with("false"));
+    std::future<answer> waiting;
+    ASSERT_TRUE(
+        java_parked(rw_channel, [&] { waiting = start_java("b", "lock", write, long_lease); }));
+    std::future<error_code> lost = start_wait_lost(h);
+    const auto began = clock::now();
+    EXPECT_TRUE(forced(rw));
+    EXPECT_EQ(value_of(waiting), "locked");
+    expect_time("from conch's forced release to a writer of Redisson", clock::now() - began);
+    EXPECT_EQ(reason_of(lost), errc::lock_lost);
+    EXPECT_EQ(java("a", "isHeldByCurrentThread", read), "false");
+    expect_refused("a", read);
+    EXPECT_EQ(java("b", "isHeldByCurrentThread", write), "true");
+    java("b", "unlock", write);
+    EXPECT_FALSE(raw.exists(name));
+}
+
+TEST_F(redisson_force_kinds, conch_takes_a_writer_of_java_away_and_a_reader_of_java_has_it) {
+    java("a", "lock", write, long_lease);
+    EXPECT_TRUE(java("b", "tryLock", read).starts_with("false"));
+    std::future<answer> waiting;
+    ASSERT_TRUE(
+        java_parked(rw_channel, [&] { waiting = start_java("b", "lock", read, long_lease); }));
+    EXPECT_TRUE(forced(rw));
+    // Redisson's READ_UNLOCK wakes those that sleep already: who is about to misses it.
+    if (waiting.wait_for(2s) != std::future_status::ready) {
+        rw.async_lock(asio::use_future).get().async_unlock(asio::use_future).get();
+    }
+    EXPECT_EQ(value_of(waiting), "locked");
+    EXPECT_EQ(java("a", "isHeldByCurrentThread", write), "false");
+    expect_refused("a", write);
+    EXPECT_EQ(java("b", "holdCount", read), "1");
+    java("b", "unlock", read);
+    EXPECT_FALSE(raw.exists(name));
+}
+
+// Redisson has no forced release of them.
+TEST_F(redisson_force_kinds, conch_takes_permits_of_java_away_and_java_that_waits_has_them) {
+    const semaphore s{ours.async(), name};
+    const auto theirs = [&](const char* call, const auto&... words) {
+        return java("a", "leased", name, std::string{call}, words...);
+    };
+    EXPECT_EQ(theirs("trySetPermits", 2), "true");
+    const std::string ids = theirs("acquire", 2, std::chrono::milliseconds{long_lease});
+    EXPECT_EQ(theirs("tryAcquire", 1), "");
+    std::future<answer> waiting;
+    ASSERT_TRUE(java_parked("redisson_sc:{" + name + '}', [&] {
+        waiting = start_java("b", "leased", name, std::string{"acquire"}, 1);
+    }));
+    const auto began = clock::now();
+    EXPECT_TRUE(forced(s.permits(1)));
+    EXPECT_EQ(value_of(waiting).size(), 32U);
+    expect_time("from conch's forced release to Redisson's permit", clock::now() - began);
+    EXPECT_EQ(theirs("counts"), "1 1 2");
+    std::future<answer> refused = start_java("a", "leased", name, std::string{"release"}, ids);
+    ASSERT_EQ(refused.wait_for(patience), std::future_status::ready);
+    EXPECT_FALSE(refused.get().ok);
+    EXPECT_EQ(theirs("counts"), "1 1 2");
+}
+
 }  // namespace

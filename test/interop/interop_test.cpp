@@ -107,6 +107,24 @@ hold interop_test::granted(std::future<hold>& asked) {
     return asked.get();
 }
 
+std::chrono::milliseconds interop_test::lease_left(const std::string& name) {
+    return std::chrono::milliseconds{raw.pttl(name)};
+}
+
+std::chrono::milliseconds interop_test::permits_left(const std::string& name) {
+    const reply now = raw.must({"TIME"});
+    const std::string ends =
+        raw.must({"ZRANGE", '{' + name + "}:timeout", "0", "0", "WITHSCORES"}).items.at(1).text;
+    return std::chrono::milliseconds{std::stoll(ends) - std::stoll(now.items.at(0).text) * 1000 -
+                                     std::stoll(now.items.at(1).text) / 1000};
+}
+
+void expect_comes_back(time_point crashed, std::chrono::milliseconds left) {
+    const duration took = clock::now() - crashed;
+    EXPECT_GT(left, 0ms) << "its lease was over when it crashed";
+    expect_time("from the crash of a JVM to conch's hold, of a lease", took, left - 2ms);
+}
+
 void expect_time(const std::string& what, duration measured, duration least) {
     const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(measured);
     std::cout << "[ measured ] " << what << ": " << static_cast<double>(micros.count()) / 1000

@@ -100,6 +100,21 @@ protected:
                    });
                });
     }
+    /// Runs `start`, by which a thread of Redisson begins to wait, beside `others` connections that
+    /// listen: it has asked, by this command, has subscribed, and has asked again. The server must
+    /// know its script: that it is unknown would count as well.
+    template <typename Start>
+    bool java_parked(const std::string& channel, Start start, std::int64_t others = 0,
+                     const std::string& command = "evalsha") {
+        raw.reset_calls();
+        start();
+        return eventually([&] { return raw.calls(command) >= 2; }) &&
+               eventually([&] { return raw.subscribers(channel) == others + 1; });
+    }
+    /// What is left of the lease of a lock, and of the permits whose leases end first, by the
+    /// server's word, which knows no less than a millisecond.
+    std::chrono::milliseconds lease_left(const std::string& name);
+    std::chrono::milliseconds permits_left(const std::string& name);
     template <typename Condition>
     bool eventually(Condition condition) {
         return run_until(io, condition);
@@ -119,6 +134,10 @@ private:
 
 /// Shows a time, and fails unless it is from `least` to `least + soon`.
 void expect_time(const std::string& what, duration measured, duration least = duration::zero());
+
+/// What a JVM held has come to conch just now: when so much of its lease was over that was left
+/// after its crash, and not before.
+void expect_comes_back(time_point crashed, std::chrono::milliseconds left);
 
 }  // namespace conch::test
 

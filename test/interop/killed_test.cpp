@@ -48,17 +48,9 @@ protected:
                    ? start_java("waits", "leased", name, std::string{"acquire"}, 1, long_lease)
                    : start_java("waits", "lock", theirs, long_lease);
     }
-    /// Of the process' last renewal, by the server's word, which knows no less than a millisecond.
-    std::chrono::milliseconds lease_left() {
-        if (!permits()) {
-            return std::chrono::milliseconds{raw.pttl(name)};
-        }
-        const reply now = raw.must({"TIME"});
-        const std::string ends =
-            raw.must({"ZRANGE", '{' + name + "}:timeout", "0", "0", "WITHSCORES"}).items.at(1).text;
-        return std::chrono::milliseconds{std::stoll(ends) -
-                                         std::stoll(now.items.at(0).text) * 1000 -
-                                         std::stoll(now.items.at(1).text) / 1000};
+    /// Since the process' last renewal.
+    std::chrono::milliseconds left_of_it() {
+        return permits() ? permits_left(name) : lease_left(name);
     }
     bool somebody_listens() {
         return eventually([&] {
@@ -88,12 +80,12 @@ TEST_P(redisson_killed, comes_in_when_the_lease_ends_and_not_before) {
     holder.wait_for("in\n");
     std::future<answer> waiting = start_waiting();
     ASSERT_TRUE(somebody_listens());
-    const std::chrono::milliseconds before = lease_left();
-    ASSERT_TRUE(eventually([&] { return lease_left() > before; })) << "it is not renewed";
+    const std::chrono::milliseconds before = left_of_it();
+    ASSERT_TRUE(eventually([&] { return left_of_it() > before; })) << "it is not renewed";
     holder.signal(SIGKILL);
     holder.wait_for_exit();
     const auto killed = clock::now();
-    const std::chrono::milliseconds left = lease_left();
+    const std::chrono::milliseconds left = left_of_it();
     EXPECT_GT(left, 0ms);
     const std::string got = value_of(waiting);
     expect_time("from the kill of conch to Redisson's hold, of a lease", clock::now() - killed,

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <future>
 #include <map>
 #include <string>
@@ -215,7 +216,13 @@ TEST_F(redisson_several, of_a_conch_process_that_was_killed_come_back_to_java) {
     std::future<answer> waits = start_java("a", "lock", theirs, long_lease);
     ASSERT_TRUE(eventually([&] { return raw.subscribers(channel_of(second)) == 1; }));
     holder.signal(SIGKILL);
+    holder.wait_for_exit();
+    const auto killed = clock::now();
+    const std::chrono::milliseconds left = std::max(lease_left(name), lease_left(second));
+    EXPECT_GT(left, 0ms);
     EXPECT_EQ(value_of(waits), "locked");
+    expect_time("from the kill of conch to Redisson's hold, of a lease", clock::now() - killed,
+                left - 2ms);
     EXPECT_FALSE(is_free(several));
     java("a", "unlock", theirs);
 }
@@ -224,8 +231,16 @@ TEST_F(redisson_several, of_a_jvm_that_crashed_come_back) {
     auto doomed = both.another_java(java_watchdog);
     doomed->start("a", "lock", theirs).get();
     std::future<hold> waits = several.async_lock({.wait = 60s}, asio::use_future);
+    // In line at the one that it found busy first.
+    ASSERT_TRUE(eventually([&] {
+        return raw.subscribers(channel_of(name)) + raw.subscribers(channel_of(second)) == 1;
+    }));
     doomed->crash();
-    EXPECT_TRUE(granted(waits));
+    const auto crashed = clock::now();
+    const std::chrono::milliseconds left = std::max(lease_left(name), lease_left(second));
+    const hold h = granted(waits);
+    expect_comes_back(crashed, left);
+    EXPECT_TRUE(h);
 }
 
 }  // namespace

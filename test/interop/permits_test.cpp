@@ -96,12 +96,15 @@ TEST_F(redisson_permits, of_a_crashed_jvm_come_back_to_conch) {
     EXPECT_EQ(theirs("trySetPermits", 2), "true");
     const auto doomed = both.another_java(java_watchdog);
     std::future<answer> taken =
-        doomed->start("a", "leased", name, std::string{"acquire"}, 2, std::chrono::seconds{2});
+        doomed->start("a", "leased", name, std::string{"acquire"}, 2, std::chrono::seconds{3});
     EXPECT_EQ(value_of(taken).size(), 65U);
-    doomed->crash();
     std::future<hold> waiting = s.async_acquire(2, asio::use_future);
-    ASSERT_EQ(waiting.wait_for(soon), std::future_status::ready);
-    hold h = waiting.get();
+    ASSERT_TRUE(listeners(1));
+    doomed->crash();
+    const auto crashed = clock::now();
+    const std::chrono::milliseconds left = permits_left(name);
+    hold h = granted(waiting);
+    expect_comes_back(crashed, left);
     EXPECT_TRUE(h.owns_lock());
     EXPECT_EQ(theirs("counts"), "0 2 2");
 }
@@ -111,20 +114,27 @@ TEST_F(redisson_permits, of_a_crashed_conch_come_back_to_java) {
     take(2, unrenewed(std::chrono::seconds{2})).detach();  // as a process leaves it that ends
     EXPECT_EQ(theirs("counts"), "0 2 2");
     std::future<answer> waiting = start_theirs("acquire", 2);
+    ASSERT_TRUE(listeners(1));
+    const auto began = clock::now();
+    const std::chrono::milliseconds left = permits_left(name);
+    EXPECT_GT(left, 0ms);
     EXPECT_EQ(value_of(waiting).size(), 65U);
+    expect_time("until Redisson takes what conch has left, of a lease", clock::now() - began,
+                left - 2ms);
     EXPECT_EQ(available(), 0);
 }
 
 TEST_F(redisson_permits, that_conch_renews_are_not_taken_by_java) {
-    s.async_set_permits(1, asio::use_future).get();
-    hold h = take(1, {.lease = std::chrono::milliseconds{500}});
-    const time_point enough = clock::now() + std::chrono::milliseconds{1500};
+    s.async_set_permits(2, asio::use_future).get();
+    hold h = take(2, {.lease = std::chrono::milliseconds{500}});
+    const time_point enough = clock::now() + std::chrono::milliseconds{1750};
     while (clock::now() < enough) {
         EXPECT_EQ(theirs("tryAcquire", 1), "");
     }
     EXPECT_TRUE(h.owns_lock());
+    EXPECT_GE(ours.stats().renewals, 3u);
     give_back(h);
-    EXPECT_EQ(theirs("tryAcquire", 1).size(), 32U);
+    EXPECT_EQ(theirs("tryAcquire", 2).size(), 65U);
 }
 
 TEST_F(redisson_permits, both_sides_pass_them_to_and_fro) {

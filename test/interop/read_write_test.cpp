@@ -6,6 +6,7 @@
 
 #include <future>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -143,16 +144,22 @@ TEST_F(redisson_read_write, a_reader_of_java_outlives_a_writer_that_became_one) 
 }
 
 TEST_F(redisson_read_write, what_a_crashed_jvm_held_comes_back) {
-    for (const std::string& held : {read, write}) {
+    const std::pair<std::string, mutex> all[] = {
+        {read, m.writer()}, {write, m.writer()}, {write, m.reader()}};
+    for (const auto& [held, wanted] : all) {
         SCOPED_TRACE(held);
         auto doomed = both.another_java(2s);
         doomed->start("holds", "lock", held).get();
-        std::future<hold> waits = m.async_lock({.wait = 60s}, asio::use_future);
+        std::future<hold> waits = wanted.async_lock({.wait = 60s}, asio::use_future);
         ASSERT_TRUE(somebody_listens());
         doomed->crash();
+        const auto crashed = clock::now();
+        const std::chrono::milliseconds left = lease_left(name);
         hold h = granted(waits);
+        expect_comes_back(crashed, left);
         EXPECT_TRUE(h);
         release(h);
+        ASSERT_TRUE(nobody_listens());
     }
 }
 

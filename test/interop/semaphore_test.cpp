@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // A semaphore that both sides share.
 #include "interop_test.hpp"
+#include "support/program.hpp"
 
 #include <boost/asio/use_future.hpp>
+
+#include <signal.h>
 
 #include <future>
 #include <string>
@@ -14,12 +17,11 @@ using namespace conch::test;
 
 class redisson_semaphore : public interop_test {
 protected:
-    bool somebody_listens() {
-        return eventually([&] { return raw.subscribers("redisson_sc:{" + name + "}") == 1; });
+    bool listeners(int n) {
+        return eventually([&] { return raw.subscribers("redisson_sc:{" + name + "}") == n; });
     }
-    bool nobody_listens() {
-        return eventually([&] { return raw.subscribers("redisson_sc:{" + name + "}") == 0; });
-    }
+    bool somebody_listens() { return listeners(1); }
+    bool nobody_listens() { return listeners(0); }
 
     const std::string name = fresh("permits");
     blocking_semaphore s{ours, name};
@@ -79,6 +81,49 @@ TEST_F(redisson_semaphore, java_wakes_a_waiter_of_conch) {
         EXPECT_EQ(s.available(), 0);
         ASSERT_TRUE(nobody_listens());
     }
+}
+
+TEST_F(redisson_semaphore, what_a_crashed_jvm_took_stays_taken_and_its_waiter_delays_nobody) {
+    s.set(3);
+    const auto doomed = both.another_java(java_watchdog);
+    doomed->start("takes", "acquirePermits", name, 2).get();
+    const auto dead = doomed->start("waits", "acquirePermits", name, 2);
+    ASSERT_TRUE(somebody_listens());
+    const counting_semaphore async{ours.async(), name};
+    std::future<void> waiting = async.async_acquire(2, asio::use_future);
+    ASSERT_TRUE(listeners(2));
+    doomed->crash();
+    ASSERT_TRUE(somebody_listens());
+    EXPECT_EQ(s.available(), 1) << "what it took has no lease";
+    EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
+    java("a", "releasePermits", name, 1);
+    ASSERT_EQ(waiting.wait_for(soon), std::future_status::ready);
+    waiting.get();
+    EXPECT_EQ(s.available(), 0);
+}
+
+TEST_F(redisson_semaphore, what_a_conch_client_took_stays_taken_and_a_killed_waiter_delays_nobody) {
+    s.set(3);
+    {
+        const blocking_client gone{ours_settings()};
+        blocking_semaphore{gone, name}.acquire(3);
+    }
+    program doomed{{INTEROP_VISITORS_PATH, both.server().socket_path(), "permits", name,
+                    fresh("data"), "1", "1", "1"}};
+    ASSERT_TRUE(somebody_listens());
+    EXPECT_EQ(java("a", "tryAcquirePermits", name, 2), "false");
+    std::future<answer> waiting;
+    ASSERT_TRUE(java_parked(
+        "redisson_sc:{" + name + "}", [&] { waiting = start_java("a", "acquirePermits", name, 2); },
+        1));
+    doomed.signal(SIGKILL);
+    doomed.wait_for_exit();
+    ASSERT_TRUE(somebody_listens());
+    EXPECT_EQ(java("b", "availablePermits", name), "0") << "what it took has no lease";
+    EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
+    s.release(2);
+    EXPECT_EQ(value_of(waiting), "acquired");
+    EXPECT_EQ(s.available(), 0);
 }
 
 TEST_F(redisson_semaphore, both_sides_pass_permits_to_and_fro) {
