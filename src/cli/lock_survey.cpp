@@ -18,18 +18,22 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr const char* channel_of(entry_kind kind) noexcept {
-    switch (kind) {
-        case entry_kind::reading:
-        case entry_kind::writing: return "redisson_rwlock";
-        case entry_kind::semaphore: return "redisson_sc";
-        case entry_kind::plain: return "conch_token_mutex_channel";
+/// Where those listen who wait for it. A counter's key does not tell whether it is a counting
+/// semaphore or a latch. Who waits for a rate limit listens nowhere.
+std::vector<std::string> channels_of(const lock_entry& e) {
+    switch (e.kind) {
         case entry_kind::mutex:
-        case entry_kind::fair:
+        case entry_kind::fair: return {derived_key("redisson_lock__channel", e.name)};
+        case entry_kind::reading:
+        case entry_kind::writing: return {derived_key("redisson_rwlock", e.name)};
+        case entry_kind::semaphore: return {derived_key("redisson_sc", e.name)};
+        case entry_kind::plain: return {derived_key("conch_token_mutex_channel", e.name)};
         case entry_kind::counter:
+            return {derived_key("redisson_sc", e.name),
+                    "redisson_countdownlatch__channel__{" + e.name + '}'};
         case entry_kind::rate_limit: break;
     }
-    return "redisson_lock__channel";
+    return {};
 }
 
 std::vector<std::string> texts_in(const server_reply& list) {
@@ -162,10 +166,14 @@ asio::awaitable<void> lock_survey::count_waiting(const master& at, entries& foun
                                                  std::size_t from) {
     std::vector<question> questions(1);
     questions[0] = {{"PUBSUB", "NUMSUB"}, at.hash_slot};
+    std::vector<lock_entry*> of;
     for (std::size_t i = from; i < found.size(); ++i) {
-        questions[0].command.push_back(derived_key(channel_of(found[i].kind), found[i].name));
+        for (std::string& channel : channels_of(found[i])) {
+            questions[0].command.push_back(std::move(channel));
+            of.push_back(&found[i]);
+        }
     }
-    if (from == found.size()) {
+    if (of.empty()) {
         co_return;
     }
     if (clustered_) {
@@ -173,12 +181,14 @@ asio::awaitable<void> lock_survey::count_waiting(const master& at, entries& foun
         questions[1].command[1] = "SHARDNUMSUB";
     }
     const std::vector<answer> answers = co_await ask(std::move(questions));
-    for (std::size_t i = from; i < found.size(); ++i) {
+    // Of two answers one alone does not tell that nobody waits.
+    const bool is_refused = std::ranges::any_of(
+        answers, [](const answer& a) { return a.ec == errc::permission_denied; });
+    for (std::size_t i = 0; i < of.size(); ++i) {
         for (const answer& a : answers) {
-            const server_reply& n = a.reply.at(2 * (i - from) + 1);
-            if (!a.ec && n.is_number() && found[i].kind != entry_kind::fair) {
-                found[i].waiting =
-                    found[i].waiting.value_or(0) + static_cast<std::uint64_t>(n.number);
+            const server_reply& n = a.reply.at(2 * i + 1);
+            if (!is_refused && !a.ec && n.is_number() && of[i]->kind != entry_kind::fair) {
+                of[i]->waiting = of[i]->waiting.value_or(0) + static_cast<std::uint64_t>(n.number);
             }
         }
     }

@@ -4,9 +4,11 @@
 
 #include "support/program.hpp"
 #include "support/rights.hpp"
+#include "support/server_version.hpp"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <regex>
 #include <string>
 #include <vector>
@@ -63,6 +65,7 @@ private:
         EXPECT_EQ(other.status, 1) << testing::PrintToString(other);
         EXPECT_EQ(other.out, "");
         program waiter{conch({"run", "lock", "--", "echo", "next"}), here()};
+        expect_one_waits();
         holder.end_input();
         EXPECT_EQ(holder.finish().status, 0) << testing::PrintToString(holder.finish());
         EXPECT_EQ(waiter.finish().out, "next\n") << testing::PrintToString(waiter.finish());
@@ -87,6 +90,22 @@ private:
             << testing::PrintToString(who);
         many.end_input();
         EXPECT_EQ(many.finish().status, 0) << testing::PrintToString(many.finish());
+    }
+    /// For "lock"; `conch status` tells that it does.
+    void expect_one_waits() const {
+        if (server_is_before(7)) {
+            return;  // each node of a cluster tells its own listeners alone
+        }
+        const auto deadline = std::chrono::steady_clock::now() + program::patience;
+        std::string status;
+        do {
+            status = to_end({"status", "lock"}).out;
+        } while (status.find("\n  waiting 1 client\n") == status.npos &&
+                 std::chrono::steady_clock::now() < deadline);
+        const std::string list = to_end({"ls", "--json", "lock"}).out;
+        EXPECT_TRUE(std::regex_search(list, std::regex{"\"waiting\":1[,}]"})) << list << status;
+        const std::string who = to_end({"who", "lock"}).out;
+        EXPECT_NE(who.find("\n  waiting     1 client\n"), who.npos) << who;
     }
     void expect_a_forced_release() const {
         program robbed{conch({"run", "lock", "--", "sh", "-c", "echo in; exec cat"}), here()};

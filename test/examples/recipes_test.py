@@ -141,6 +141,12 @@ class Recipes(unittest.TestCase):
         self.assertEqual(script.wait(PATIENCE), 5)
         return said
 
+    def end_of_lease(self):
+        """At the earliest, by time.time(): the server tells what is left after it was asked."""
+        asked = time.time()
+        _, answer = self.ran('conch', 'status', '--json', 'deploy')
+        return asked + json.loads(answer)['ttl_ms'] / 1000
+
     def test_a_script_that_holds_a_lock_waits_for_another(self):
         for shell in SHELLS:
             with self.subTest(shell):
@@ -166,8 +172,12 @@ class Recipes(unittest.TestCase):
 
     def test_a_script_gets_sigterm_before_its_lease_ends_at_a_frozen_server(self):
         script = self.holding('sh', '--lease 9', TELLS_OF_TERM)
+        end = self.end_of_lease()
         self.server.send_signal(signal.SIGSTOP)
-        self.assertIn('is about to be lost', self.expect_term(script))
+        said = ''.join(iter(script.stdout.readline, 'term\n'))
+        self.assertLess(time.time(), end)
+        self.assertIn('is about to be lost', said)
+        self.assertEqual(script.wait(PATIENCE), 5)
 
     def test_a_script_whose_holder_is_killed_gets_sigterm(self):
         script = self.holding('sh', '', TELLS_OF_TERM)
@@ -189,6 +199,19 @@ class Recipes(unittest.TestCase):
         self.assertEqual(script.stdout.readline(), 'in\n')
         self.assertEqual(self.ran('conch', 'release', '--force', 'deploy')[0], 0)
         script.stdout.read()  # until nobody has it any more
+        self.assertEqual(script.wait(PATIENCE), -signal.SIGTERM)
+
+    def test_kill_ends_the_group_before_the_lease_ends_at_a_frozen_server(self):
+        stubborn = """trap '' TERM; echo in; while :; do date +%s.%N; done"""
+        script = self.start('sh', '-c', f'conch hold -b --kill --lease 9 deploy || exit\n'
+                                        f'sh -c "{stubborn}" & wait', start_new_session=True)
+        self.assertEqual(script.stdout.readline(), 'in\n')
+        end = self.end_of_lease()
+        self.server.send_signal(signal.SIGSTOP)
+        beats = []
+        for line in script.stdout:  # until nobody has it any more
+            beats += [float(line)] if re.fullmatch(r'\d+\.\d+\n', line) else []
+        self.assertLess(beats[-1], end)
         self.assertEqual(script.wait(PATIENCE), -signal.SIGTERM)
 
     def test_a_script_without_input_and_output_may_hold_a_lock(self):

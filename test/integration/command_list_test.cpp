@@ -151,6 +151,52 @@ TEST_F(list_command_test, waiting_clients_are_counted_and_sorted_by) {
     EXPECT_LT(table.find("busy"), table.find("idle")) << table;
 }
 
+// What they listen to is not written here once more: they are told apart by their number.
+TEST_F(list_command_test, a_waiting_client_is_counted_of_each_kind) {
+    const auto listen = [&](std::size_t so_many) {
+        return run_until(io, [&] { return raw.channels().size() == so_many; });
+    };
+    const std::vector<std::pair<words, words>> kinds{{{"--rw"}, {"--shared"}},
+                                                     {{"--shared"}, {"--rw"}},
+                                                     {{"--at-most", "1"}, {"--at-most", "1"}},
+                                                     {{"--plain"}, {"--plain"}},
+                                                     {{"--fenced"}, {}}};
+    std::deque<program> all;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        const std::string name = "lock" + std::to_string(i);
+        all.emplace_back(run_of(name, kinds[i].first), here());
+        all.back().wait_for("in\n");
+        all.emplace_back(run_of(name, kinds[i].second), here());
+        ASSERT_TRUE(listen(i + 1)) << name;
+    }
+    objects found = listed();
+    found.merge(listed({"--plain", "lock*"}));
+    ASSERT_EQ(found.size(), kinds.size());
+    for (const auto& [name, o] : found) {
+        EXPECT_EQ(o.at("waiting").as_int64(), 1) << kind_of(o);
+        expect_in("\n  waiting     1 client\n", to_end({"who", name}).out);
+    }
+}
+
+TEST_F(list_command_test, a_waiting_client_is_counted_of_what_nobody_holds) {
+    client c{io, push_only()};
+    const counting_semaphore permits{c, "permits"};
+    const latch start{c, "start"};
+    run([&]() -> asio::awaitable<void> {
+        co_await start.async_try_set_count(1);
+        co_await permits.async_try_set(0);
+    });
+    permits.async_acquire([](error_code) {});
+    start.async_wait([](error_code) {});
+    ASSERT_TRUE(run_until(io, [&] { return raw.channels().size() == 2; }));
+    for (const char* const name : {"permits", "start"}) {
+        const boost::json::object o =
+            boost::json::parse(to_end({"who", "--json", name}).out).as_object();
+        EXPECT_EQ(kind_of(o), "counter");
+        EXPECT_EQ(o.at("waiting").as_int64(), 1) << name;
+    }
+}
+
 TEST_F(list_command_test, a_holder_that_is_no_connected_client_is_told_by_its_field) {
     take_as_stranger(raw, "lock");
     const boost::json::object o = listed().at("lock");

@@ -21,7 +21,8 @@ namespace {
 using namespace conch::test;
 
 constexpr const char* entered = "\033[?1049h";
-constexpr const char* left = "\033[?1049l";
+/// Colours, the columns' end, the cursor, the screen: as on any terminal.
+constexpr const char* left = "\033[0m\033[?7h\033[?25h\033[?1049l";
 
 class top_command_test : public command_fixture {
 protected:
@@ -38,12 +39,13 @@ protected:
                 {"HISTFILE", ""}};
     }
     /// The terminal's modes are told before and after.
-    terminal_session top() const {
+    terminal_session top() const { return top(variables()); }
+    static terminal_session top(const program::environment& with) {
         return terminal_session{
             {"/bin/bash", "-c",
              "trap : QUIT; echo \"modes<$(stty -g)>\"; $conch top --interval 0.5; echo \"st<$?>\"; "
              "echo \"modes<$(stty -g)>\""},
-            variables()};
+            with};
     }
     static pid_t top_in(const terminal_session& t) {
         const pid_t found = child_named(t.pid(), "conch");
@@ -86,8 +88,9 @@ TEST_F(top_command_test, draws_the_locks_obeys_keys_and_the_size_and_leaves_all_
 
 TEST_F(top_command_test, leaves_all_as_it_was_when_a_signal_ends_it) {
     const std::map<int, std::string> typed{{SIGINT, "\x03"}, {SIGQUIT, "\x1c"}};
-    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE,
-                             SIGXCPU, SIGRTMIN, SIGRTMAX}) {
+    for (const int signal :
+         {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGIO, SIGPROF,
+          SIGVTALRM, SIGSTKFLT, SIGPWR, SIGXCPU, SIGXFSZ, SIGRTMIN, SIGRTMAX}) {
         SCOPED_TRACE(signal);
         terminal_session t = top();
         const std::string before = modes(t);
@@ -168,6 +171,45 @@ TEST_F(top_command_test, ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_
     t.wait_for(left);
     t.type("echo \"st=$?\"\n");
     t.wait_for("st=0");
+}
+
+// A shell that people type into would set the terminal's modes itself.
+TEST_F(top_command_test, leaves_all_as_it_was_when_it_is_stopped) {
+    for (const bool typed : {true, false}) {
+        SCOPED_TRACE(typed);
+        terminal_session t{{"/bin/bash", "-c",
+                            "set -m; echo \"modes<$(stty -g)>\"; $conch top; "
+                            "echo \"modes<$(stty -g)>\"; fg; echo \"st<$?>\"; "
+                            "echo \"modes<$(stty -g)>\""},
+                           variables()};
+        const std::string before = modes(t);
+        t.wait_for("0 locks");
+        if (typed) {
+            t.type("\x1a");
+        } else {
+            ASSERT_EQ(::kill(top_in(t), SIGTSTP), 0);
+        }
+        t.wait_for(left);
+        EXPECT_EQ(modes(t), before);
+        t.wait_for(entered);
+        t.wait_for("0 locks");
+        t.type("q");
+        t.wait_for(left);
+        t.wait_for("st<0>");
+        EXPECT_EQ(modes(t), before);
+        t.finish();
+    }
+}
+
+TEST_F(top_command_test, draws_nothing_where_no_server_is) {
+    program::environment at_nowhere = variables();
+    at_nowhere["CONCH_REDIS"] = nowhere();
+    terminal_session t = top(at_nowhere);
+    const std::string before = modes(t);
+    const std::string shown = t.wait_for("st<69>");
+    EXPECT_EQ(shown.find('\033'), shown.npos) << shown;
+    EXPECT_EQ(modes(t), before);
+    t.finish();
 }
 
 TEST_F(top_command_test, trouble_is_told_and_tried_again) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <regex>
 
 namespace {
 
@@ -91,6 +92,42 @@ TEST_F(waits_command_test, who_tells_a_circle) {
     const std::string end = to_end({"who", "a"}).out;
     expect_in(", to read it: a writer waits before\n", end);
     EXPECT_EQ(end.find("cycle"), std::string::npos) << end;
+}
+
+// Each tells what it waits for after a quarter of its poll interval, and looks for another before
+// it finds a circle. Neither runs while a program does.
+TEST_F(waits_command_test, who_tells_a_circle_that_its_clients_have_not_found_yet) {
+    const auto rarely = [this](const std::string& service) {
+        config c = looking(service);
+        c.max_poll_interval = 4s;
+        return c;
+    };
+    client three{io, rarely("mails")};
+    client four{io, rarely("shop")};
+    hold x;
+    hold y;
+    run([&]() -> asio::awaitable<void> {
+        x = co_await mutex{three, "x"}.async_lock(of(first));
+        y = co_await mutex{four, "y"}.async_lock(of(second));
+    });
+    const mutex x_of_four{four, "x"};
+    const mutex y_of_three{three, "y"};
+    attempt<hold> older{[&](auto&& token) { y_of_three.async_lock(of(first), std::move(token)); }};
+    attempt<hold> younger{
+        [&](auto&& token) { x_of_four.async_lock(of(second), std::move(token)); }};
+    ASSERT_TRUE(run_until(io, [&] {
+        return raw.exists("conch_wait:{x}:" + three.id() + ":1") &&
+               raw.exists("conch_wait:{y}:" + four.id() + ":1");
+    }));
+    EXPECT_FALSE(older.done() || younger.done());
+    const auto circle = [](const std::string& name, const std::string& other, const char* service) {
+        return "\n  waits for   " + other + " for [^\n]*, held by " + self() + "[^\n]*, service " +
+               service + ", which waits for\n {14}" + name + " for [^\n]*: this is a cycle\n";
+    };
+    const std::string at_x = to_end({"who", "x"}).out;
+    EXPECT_TRUE(std::regex_search(at_x, std::regex{circle("x", "y", "shop")})) << at_x;
+    const std::string at_y = to_end({"who", "y"}).out;
+    EXPECT_TRUE(std::regex_search(at_y, std::regex{circle("y", "x", "mails")})) << at_y;
 }
 
 TEST_F(waits_command_test, who_goes_on_where_the_user_may_not_look) {

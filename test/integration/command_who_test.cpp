@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -153,6 +154,31 @@ TEST_F(who_command_test, tells_the_connection_of_the_holder_and_of_each_in_line_
                      " {17}" + clients[1].name + times + " {14}2\\. \\S+\n {17}" +
                      process(2, "shop") + " {17}" + clients[2].name + times,
                  text);
+}
+
+TEST_F(who_command_test, tells_the_connection_of_each_of_several_holders) {
+    for (const words& options : {words{"--shared"}, words{"--at-most", "3"}}) {
+        SCOPED_TRACE(options[0]);
+        const std::string name = "lock" + options[0];
+        std::deque<program> all;
+        for (int i = 0; i < 3; ++i) {
+            all.emplace_back(run_of(options, name), here());
+            all.back().wait_for("in\n");
+        }
+        std::map<pid_t, connected_client> clients;
+        for (const program& p : all) {
+            clients[p.pid()] = client_of(p.pid());
+        }
+        const boost::json::value o = boost::json::parse(to_end({"who", "--json", name}).out);
+        const boost::json::array& holders = o.at("holders").as_array();
+        ASSERT_EQ(holders.size(), all.size());
+        for (const boost::json::value& told : holders) {
+            const auto pid = static_cast<pid_t>(told.at("pid").as_int64());
+            ASSERT_EQ(clients.count(pid), 1u) << pid << " is told twice, or is no holder";
+            expect_place(clients.at(pid), pid, told);
+            clients.erase(pid);
+        }
+    }
 }
 
 TEST_F(who_command_test, shows_what_frees_a_lock_of_each_kind) {

@@ -16,19 +16,26 @@
 
 namespace conch::test {
 
-/// The first ACL SETUSER on the page on operations, with the tests' password.
-inline std::vector<std::string> list_user_of_page() {
+/// Each ACL SETUSER of this user on the page on operations, with the tests' password: for any
+/// server, what is added in a cluster, and what is added with Sentinel.
+inline std::vector<std::vector<std::string>> list_users_of_page() {
     std::ifstream in{CONCH_PAGES "/operations.md"};
     const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    const std::size_t at = text.find("ACL SETUSER conch-ls ");
-    std::string line = text.substr(at, text.find("\n#", at) - at);
-    std::erase_if(line, [](char c) { return c == '\'' || c == '\\'; });
-    std::istringstream in_words{line};
-    std::vector<std::string> all{std::istream_iterator<std::string>{in_words}, {}};
-    std::replace(all.begin(), all.end(), std::string{">PASSWORD"},
-                 '>' + std::string{conch_password});
-    return all;
+    std::vector<std::vector<std::string>> users;
+    const std::string begin = "ACL SETUSER conch-ls ";
+    for (auto at = text.find(begin); at != text.npos; at = text.find(begin, at + 1)) {
+        std::string line = text.substr(at, text.find("\n#", at) - at);
+        std::erase_if(line, [](char c) { return c == '\'' || c == '\\'; });
+        std::istringstream in_words{line};
+        std::vector<std::string>& all = users.emplace_back(
+            std::istream_iterator<std::string>{in_words}, std::istream_iterator<std::string>{});
+        std::replace(all.begin(), all.end(), std::string{">PASSWORD"},
+                     '>' + std::string{conch_password});
+    }
+    return users;
 }
+
+inline std::vector<std::string> list_user_of_page() { return list_users_of_page().at(0); }
 
 /// "client|list" as this server counts it, and can forbid it: versions before 7 know no parts.
 inline std::string command_of(const std::string& right) {

@@ -16,7 +16,37 @@ using namespace conch;
 using namespace conch::test;
 using namespace std::chrono_literals;
 
-struct opentelemetry_spans_test : opentelemetry_test {};
+struct opentelemetry_spans_test : opentelemetry_test {
+    /// Of a lock that the one holds, and the other tries for and waits for.
+    void expect_links(const client& holder, const client& waiter) {
+        const mutex m{holder, "orders:7"};
+        const mutex wanted{waiter, "orders:7"};
+        hold first;
+        run([&]() -> asio::awaitable<void> {
+            first = co_await m.async_lock();
+            const hold busy = co_await wanted.async_try_lock();
+            EXPECT_FALSE(busy);
+        });
+        bool granted = false;
+        wanted.async_lock([&](error_code ec, hold) { granted = !ec; });
+        ASSERT_TRUE(run_until(io, [&] { return waiter.stats().waiting_now == 1; }));
+        first.release();
+        ASSERT_TRUE(run_until(
+            io, [&] { return granted && counted->snapshot().classes.at(0).held_now == 0; }));
+        const std::vector<exported_span> waits = exported("conch.wait");
+        const std::vector<exported_span> holds = exported("conch.hold");
+        ASSERT_EQ(waits.size(), 3U);
+        ASSERT_EQ(holds.size(), 2U);
+        EXPECT_TRUE(waits[0]->GetLinks().empty()) << "it waited for nobody";
+        for (const std::size_t i : {1U, 2U}) {
+            ASSERT_EQ(waits[i]->GetLinks().size(), 1U) << i;
+            EXPECT_EQ(waits[i]->GetLinks()[0].GetSpanContext().span_id(), holds[0]->GetSpanId());
+        }
+        EXPECT_EQ(attribute(waits[1], "conch.wait.outcome"), "busy");
+        EXPECT_EQ(waits[1]->GetStatus(), api::trace::StatusCode::kUnset);
+        EXPECT_EQ(attribute(waits[2], "conch.wait.contended"), "true");
+    }
+};
 
 TEST_F(opentelemetry_spans_test, a_wait_and_its_hold_are_children_of_the_span_that_called) {
     client redis{io, observed()};
@@ -88,30 +118,15 @@ TEST_F(opentelemetry_spans_test, a_blocking_lock_has_its_callers_span) {
 }
 
 TEST_F(opentelemetry_spans_test, a_wait_is_linked_to_the_hold_that_it_waited_for) {
-    client redis{io, observed()};
-    const mutex m{redis, "orders:7"};
-    hold first;
-    run([&]() -> asio::awaitable<void> {
-        first = co_await m.async_lock();
-        const hold busy = co_await m.async_try_lock();
-        EXPECT_FALSE(busy);
-    });
-    m.async_lock([&](error_code ec, hold) { EXPECT_FALSE(ec); });
-    ASSERT_TRUE(run_until(io, [&] { return redis.stats().waiting_now == 1; }));
-    first.release();
-    ASSERT_TRUE(run_until(io, [&] { return redis.stats().releases == 2; }));
-    const std::vector<exported_span> waits = exported("conch.wait");
-    const std::vector<exported_span> holds = exported("conch.hold");
-    ASSERT_EQ(waits.size(), 3U);
-    ASSERT_EQ(holds.size(), 2U);
-    EXPECT_TRUE(waits[0]->GetLinks().empty()) << "it waited for nobody";
-    for (const std::size_t i : {1U, 2U}) {
-        ASSERT_EQ(waits[i]->GetLinks().size(), 1U) << i;
-        EXPECT_EQ(waits[i]->GetLinks()[0].GetSpanContext().span_id(), holds[0]->GetSpanId());
-    }
-    EXPECT_EQ(attribute(waits[1], "conch.wait.outcome"), "busy");
-    EXPECT_EQ(waits[1]->GetStatus(), api::trace::StatusCode::kUnset);
-    EXPECT_EQ(attribute(waits[2], "conch.wait.contended"), "true");
+    const client redis{io, observed()};
+    expect_links(redis, redis);
+}
+
+TEST_F(opentelemetry_spans_test, a_wait_is_linked_to_the_hold_of_another_client_of_this_process) {
+    const config shared = observed();
+    const client a{io, shared};
+    const client b{io, shared};
+    expect_links(a, b);
 }
 
 TEST_F(opentelemetry_spans_test, a_wait_is_not_linked_to_a_hold_that_ended_before_it) {
