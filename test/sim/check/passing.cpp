@@ -35,8 +35,8 @@ public:
             it->second = {h.granted_at, 0, h.name, true};
         }
         ++it->second.passes;
-        if (first) {  // a renewal may have moved on what `sent_at` is seen by
-            look_at_row(h, it->second, std::min(h.sent_at, from->second.at), false);
+        if (first) {
+            look_at_row(h, it->second, sent_at(h, from->second), false);
         } else {
             look_at_row(h, it->second, h.began_at, true);
             look_at_pass(h);
@@ -69,6 +69,12 @@ private:
     static hold_id id_in(std::string_view field) {
         const simulation::owner_of o = simulation::owner_in(std::string{field});
         return {o.client, o.number};
+    }
+
+    /// When the script of this hand-over was sent. A renewal may have moved on what `sent_at` is seen
+    /// by: then, the earliest that it can have been.
+    instant sent_at(const held& h, const take_over& t) const {
+        return h.sent_at <= t.at ? h.sent_at : t.at - all_.how().net.worst_latency();
     }
 
     /// On this reader, and then on the others that its client has.
