@@ -156,7 +156,8 @@ private:
                             one_of({"channel", "other"}), "publish"});
         }
         if (s.name == "shared_release") {
-            return evalsha(s, {lock},
+            const words keys = below(2) == 0 ? words{lock} : words{lock, key()};
+            return evalsha(s, keys,
                            {one_of({"channel", "other"}), "publish", holder(),
                             holder() + one_of({"", ":write"})});
         }
