@@ -71,8 +71,8 @@ private:
         return {o.client, o.number};
     }
 
-    /// When the script of this hand-over was sent. A renewal may have moved on what `sent_at` is seen
-    /// by: then, the earliest that it can have been.
+    /// When the script of this hand-over was sent; the earliest that it can have been, if a renewal
+    /// has moved `sent_at` on.
     instant sent_at(const held& h, const take_over& t) const {
         return h.sent_at <= t.at ? h.sent_at : t.at - all_.how().net.worst_latency();
     }
