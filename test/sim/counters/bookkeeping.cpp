@@ -80,9 +80,17 @@ void simulation::note_taken(std::size_t name, const script_run& r) {
     for (const std::string_view one : r.args.subspan(2).first(r.args[1] == "mark" ? 0 : granted)) {
         permits += to_integer(one).value_or(0);
     }
+    const std::string request{r.keys[1]};
+    if (r.args[1] != "take") {
+        final_.emplace(request, place_of(r.line));
+    }
     std::int64_t there = 0;
     if (permits > 0 && is_new(r, permits, there)) {
         take_from_two(name, permits, there);
+        // One master said that no copy takes permits any more, and a late one does at the other.
+        const auto other = final_.find(request);
+        const bool elsewhere = other != final_.end() && other->second != place_of(r.line);
+        tallies_[name].unknown += there == 0 && elsewhere ? permits : 0;
     }
 }
 
@@ -131,7 +139,7 @@ void simulation::discards(fleet::process p) {
             count_ = left(name);
             told_ = false;
             opened_at_ = set_at_ = world_.now();
-            reissue_tickets();
+            reissue_tickets(true);
         } else {
             // What was on its way may have been taken there, for a caller who gives up elsewhere.
             tally& t = tallies_[name];
@@ -157,7 +165,7 @@ bool simulation::by_stranger(fault) {
             count_ = 0;
             opened_at_ = world_.now();
             told_ = false;
-            reissue_tickets();
+            reissue_tickets(false);
         } else {
             add_to_total(name, -before);
             tallies_[name].set.erase(place(server_.redis().master_of(key)));

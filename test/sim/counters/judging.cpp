@@ -76,7 +76,8 @@ void simulation::judge_rest() {
         const std::int64_t all = left(name) + taken(name);
         const tally& t = tallies_[name];
         if (set && all + t.unknown + in_doubt * t.peak < t.total) {
-            violate("conservation", std::to_string(t.total - all) + " permits are lost");
+            violate("conservation", std::to_string(t.total - all) + " permits are lost of " +
+                                        std::string{specs_[name]->name()});
         }
     }
     for (const permit_call& c : calls_) {

@@ -17,6 +17,9 @@ std::int64_t simulation::take_tickets(std::int64_t most) {
 void simulation::note_latch() {
     const std::size_t name = specs_.size() - 1;
     if (latch_is_torn()) {
+        if (set_at_ == world_.now()) {  // the master that was cut off has just discarded its own
+            count_ = left(name);
+        }
         return;
     }
     const std::int64_t before = std::exchange(count_, left(name));
@@ -38,15 +41,17 @@ bool simulation::latch_is_torn() const {
 }
 
 // Somebody else put the latch to another count. Who has a ticket that it has not asked to count
-// down hears of it; the others' calls go on for half a minute.
-void simulation::reissue_tickets() {
+// down hears of it; the others' calls go on for half a minute. So do copies of what was done at a
+// master that has discarded it.
+void simulation::reissue_tickets(bool discarded) {
     ++round_;
     tickets_ = std::max<std::int64_t>(count_, 0);
     strays_until_ = world_.now() + 31 * seconds;
     strays_ = 0;
     for (const permit_call& c : calls_) {
         const bool counts_down = c.what == permit_call::kind::release && is_latch(c.name);
-        strays_ += counts_down && may_run_yet(c) ? c.permits : 0;
+        const bool late = discarded && c.ended_at + 31 * seconds > world_.now();
+        strays_ += counts_down && (may_run_yet(c) || late) ? c.permits : 0;
     }
     for (taker* const t : takers_) {
         t->void_tickets();

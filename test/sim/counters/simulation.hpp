@@ -84,7 +84,7 @@ private:
     std::int64_t on_their_way(std::size_t name) const;
     bool latch_is_torn() const;
     bool by_stranger(fault f) override;
-    void reissue_tickets();
+    void reissue_tickets(bool discarded);
     /// Where one alone is asked that rules; at one place; at all; and where least are left.
     std::int64_t left(std::size_t name);
     std::int64_t left_at(fleet::process p, std::size_t name);
@@ -108,6 +108,8 @@ private:
     std::vector<tally> tallies_{};         // by name
     /// Those that changed a semaphore: by how many permits, at each place.
     std::map<std::string, std::map<unsigned, std::int64_t>> requests_{};
+    /// Those of which no copy is to take more, and where that was said first.
+    std::map<std::string, unsigned> final_{};
     std::vector<taker*> takers_{};
     std::deque<permit_call> calls_{};
 };
