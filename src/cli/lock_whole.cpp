@@ -203,7 +203,7 @@ boost::json::value millis(const std::optional<duration>& d) {
 std::string whole_text(const lock_entry& e, bool clients_known, const std::string& url) {
     std::string out = printable(e.name) + ": " + headline_of(e.kind, e.held_by, e.permits) + '\n';
     if (!option_of(e.kind)) {
-        return out;
+        return e.kind == entry_kind::counter ? out + line("waiting", waiting_text(e)) : out;
     }
     out += holders_text(e, clients_known);
     const bool is_mutex = e.kind == entry_kind::mutex || e.kind == entry_kind::fair;

@@ -194,6 +194,7 @@ TEST_F(list_command_test, a_waiting_client_is_counted_of_what_nobody_holds) {
             boost::json::parse(to_end({"who", "--json", name}).out).as_object();
         EXPECT_EQ(kind_of(o), "counter");
         EXPECT_EQ(o.at("waiting").as_int64(), 1) << name;
+        expect_in("\n  waiting     1 client\n", to_end({"who", name}).out);
     }
 }
 
@@ -293,7 +294,8 @@ TEST_F(list_command_test, who_tells_what_a_key_of_any_kind_is) {
     raw.must({"SET", "tickets", "3"});
     EXPECT_EQ(
         to_end({"who", "tickets"}).out,
-        "tickets: at 3: a counting semaphore, a latch, or a semaphore of which no permit is out\n");
+        "tickets: at 3: a counting semaphore, a latch, or a semaphore of which no permit is out\n"
+        "  waiting     none\n");
     // A permit whose lease is over is not out any more.
     raw.must({"ZADD", "{tickets}:timeout", "1", "0123456789abcdef"});
     EXPECT_EQ(to_end({"who", "tickets"}).status, 0);
