@@ -44,6 +44,12 @@ std::vector<std::string> texts_in(const server_reply& list) {
     return out;
 }
 
+/// A number that is kept beside a lock, not a lock itself.
+bool is_beside_a_lock(std::string_view key) noexcept {
+    return key.starts_with("conch_done:") || key.starts_with("conch_once:") ||
+           key.starts_with("redisson_lock_token:");
+}
+
 /// Those whose semaphores' names match.
 std::vector<std::string> keys_of_semaphores(const server_reply& list, const std::string& pattern) {
     std::vector<std::string> keys = texts_in(list);
@@ -251,7 +257,7 @@ asio::awaitable<lock_survey::entries> lock_survey::find_once(const std::string& 
     const std::size_t forbidden = forbidden_;
     entries found;
     names key{name};
-    if (type == "hash" || type == "string") {
+    if (type == "hash" || (type == "string" && !is_beside_a_lock(name))) {
         co_await examine(at, type == "hash" ? "hash" : "string", std::move(key), found);
     } else if (type == "zset") {
         question q = about_key({"ZRANGE", name, "0", "0"});

@@ -296,6 +296,10 @@ TEST_F(list_command_test, who_tells_what_a_key_of_any_kind_is) {
         to_end({"who", "tickets"}).out,
         "tickets: at 3: a counting semaphore, a latch, or a semaphore of which no permit is out\n"
         "  waiting     none\n");
+    raw.must({"SET", "conch_done:{nightly}", "1795867200000", "PX", "60000"});
+    const ended note = to_end({"who", "conch_done:{nightly}"});
+    EXPECT_EQ(note.status, 69);
+    expect_in("is no lock", note.err);
     // A permit whose lease is over is not out any more.
     raw.must({"ZADD", "{tickets}:timeout", "1", "0123456789abcdef"});
     EXPECT_EQ(to_end({"who", "tickets"}).status, 0);
