@@ -87,10 +87,12 @@ void simulation::note_taken(std::size_t name, const script_run& r) {
     std::int64_t there = 0;
     if (permits > 0 && is_new(r, permits, there)) {
         take_from_two(name, permits, there);
-        // One master said that no copy takes permits any more, and a late one does at the other.
+        // One master said that no copy takes permits any more, and a late first one does at the
+        // other.
         const auto other = final_.find(request);
         const bool elsewhere = other != final_.end() && other->second != place_of(r.line);
-        tallies_[name].unknown += there == 0 && elsewhere ? permits : 0;
+        const bool late = r.args[1] == "take" && elsewhere;
+        tallies_[name].unknown += there == 0 && late ? permits : 0;
     }
 }
 

@@ -17,7 +17,8 @@ std::int64_t simulation::take_tickets(std::int64_t most) {
 void simulation::note_latch() {
     const std::size_t name = specs_.size() - 1;
     if (latch_is_torn()) {
-        if (set_at_ == world_.now()) {  // the master that was cut off has just discarded its own
+        if (set_at_ + 1 >= world_.now()) {  // the one that was cut off has just discarded its own
+            tickets_ = left(name) > count_ ? left(name) : tickets_;
             count_ = left(name);
         }
         return;
