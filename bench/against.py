@@ -48,12 +48,12 @@ def pairs(old: str, new: str, case: Case, rounds: int) -> Iterator[Tuple[float, 
 
 
 def main(words: List[str]) -> int:
-    if len(words) not in (2, 3) or not (words[2:] or ['1'])[0].isdigit():
+    old, new, rounds = [*words, '11'][:3] if len(words) in (2, 3) else ['', '', '']
+    if not rounds.isdigit() or int(rounds) == 0:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    old, new, rounds = words[0], words[1], int((words[2:] or ['11'])[0])
     for case in CASES:
-        ratios = [b / a for a, b in pairs(old, new, case, rounds)]
+        ratios = [b / a for a, b in pairs(old, new, case, int(rounds))]
         print(f'{case.words}: {case.figure} '
               f'{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})',
               flush=True)

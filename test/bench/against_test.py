@@ -47,8 +47,9 @@ class Against(unittest.TestCase):
         self.assertEqual((self.folder / 'turns').read_text().split()[:4],
                          ['old', 'new', 'new', 'old'])
 
-    def test_one_program_is_too_few(self):
+    def test_one_program_is_too_few_and_so_is_no_round(self):
         self.assertEqual(self.compare('old').returncode, 2)
+        self.assertEqual(self.compare('old', 'new', '0').returncode, 2)
 
 
 if __name__ == '__main__':

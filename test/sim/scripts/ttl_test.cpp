@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 namespace {
@@ -27,6 +28,8 @@ struct family {
     script_id renew;
     script_id nest;
 };
+
+void PrintTo(const family& f, std::ostream* out) { *out << f.name; }
 
 class ttl_scripts : public ::testing::TestWithParam<family> {
 protected:
