@@ -37,16 +37,6 @@ class Page(unittest.TestCase):
                 self.assertIn(text, shown)
 
 
-def half_a_day_from_now(words):
-    """The same words of a command, where a new day of --once-per 1d begins as far from this moment
-    as it can: else two runs of a test could be of two days."""
-    at = words.index('--at') + 1
-    if words[at] != '12:00' or words[words.index('--once-per') + 1] != '1d':
-        raise ValueError(f'not once a day, from noon to noon: {words}')
-    then = time.strftime('%H:%M:%S', time.gmtime(time.time() + 12 * 3600))
-    return words[:at] + [then] + words[at + 1:]
-
-
 @unittest.skipIf(shutil.which('redis-server') is None, 'no redis-server in PATH')
 class Recipes(unittest.TestCase):
     def setUp(self):
@@ -55,6 +45,8 @@ class Recipes(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / 'conch').symlink_to(os.environ['CONCH_PROGRAM'])
         self.script('nightly-report', 'echo reports')
+        # Once for a test: else its second run could be that of a day that begins a second later.
+        self.half_a_day_from_now = time.strftime('%H:%M:%S', time.gmtime(time.time() + 12 * 3600))
         self.environment = {'PATH': f'{self.folder}:{os.environ["PATH"]}',
                             'CONCH_REDIS': f'unix://{self.folder}/redis.sock'}
         self.start_server()
@@ -245,6 +237,14 @@ class Recipes(unittest.TestCase):
                                           shell, 'import.sh', 'a', 'b'),
                                  (0, 'imports a\nimports b\n'))
 
+    def far_from_midnight(self, words):
+        """The same words of a command, where a new day of --once-per 1d begins as far from this
+        test as it can: else two runs of the test could be of two days."""
+        at = words.index('--at') + 1
+        if words[at] != '12:00' or words[words.index('--once-per') + 1] != '1d':
+            raise ValueError(f'not once a day, from noon to noon: {words}')
+        return words[:at] + [self.half_a_day_from_now] + words[at + 1:]
+
     def start_by_cron(self, table, words_before):
         """The job of a crontab, as cron starts it: with the table's own settings, and no other.
         The test's folder stands in for /usr/local/bin, its server for that of the table."""
@@ -252,7 +252,7 @@ class Recipes(unittest.TestCase):
         settings = dict(line.split('=', 1) for line in lines if re.match(r'\w+=', line))
         self.assertIn('CONCH_REDIS', settings)
         settings['CONCH_REDIS'] = self.environment['CONCH_REDIS']
-        job = ' '.join(half_a_day_from_now(lines[-1].split()[words_before:]))
+        job = ' '.join(self.far_from_midnight(lines[-1].split()[words_before:]))
         return self.start('sh', '-c', job, env={'PATH': '/usr/bin:/bin', **settings})
 
     def cron_runs(self, *table):
@@ -278,7 +278,7 @@ class Recipes(unittest.TestCase):
 
     def test_the_job_of_kubernetes_is_that_of_cron(self):
         shown = re.search(r'^ +command: (\[.*?\])$', PAGE.read_text(), re.S | re.M)[1]
-        words = half_a_day_from_now(json.loads(shown))
+        words = self.far_from_midnight(json.loads(shown))
         self.assertEqual(self.ran(*words), (0, 'reports\n'))
         status, said = self.ran(*words)
         self.assertEqual(status, 0)
