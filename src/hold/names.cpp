@@ -45,6 +45,7 @@ void name_table::add(lock_name& n) {
         in_line_.insert(&n);
     } else {
         all_.insert(&n);
+        durable_ += n.spec->replicas() ? 1 : 0;
     }
 }
 
@@ -54,6 +55,7 @@ void name_table::remove(lock_name& n) noexcept {
         in_line_.erase(std::find(begin, end, &n));
     } else {
         all_.erase(&n);
+        durable_ -= n.spec->replicas() ? 1 : 0;
     }
 }
 
@@ -76,6 +78,25 @@ acquisition* name_table::held_by(const impl::lock_spec& spec, std::uint64_t owne
 
 void name_table::check_holds(const impl::lock_spec& spec) const {
     for_each_of(spec, [](lock_name& n) { n.check_holders(); });
+}
+
+void name_table::hold_began(const lock_name& n) {
+    const bool in_line = protocol::has_places(*n.spec);
+    held_in_line_ += in_line ? 1 : 0;
+    if (in_line ? held_in_line_ == 1 : durable_ == 0) {
+        return;  // there is no other: a walk along the line would be long
+    }
+    bool others = false;
+    for_each_of(*n.spec, [&](const lock_name& other) {
+        others = others || (&other != &n && other.held());
+    });
+    if (others) {
+        check_holds(*n.spec);
+    }
+}
+
+void name_table::hold_ended(const lock_name& n) noexcept {
+    held_in_line_ -= protocol::has_places(*n.spec) ? 1 : 0;
 }
 
 }  // namespace conch::lock

@@ -39,6 +39,7 @@ public:
     std::uint16_t hash_slot() const noexcept;
     /// The hold of this owner that one more of it may be nested in.
     acquisition* held_by(std::uint64_t owner, bool shared) noexcept;
+    bool held() const noexcept { return acquisitions_.held(); }
     /// What this client holds may have been taken away: asks the server.
     void check_holders();
     /// The acquisition is gone from the server.
@@ -75,6 +76,10 @@ public:
     acquisition* held_by(const impl::lock_spec& spec, std::uint64_t owner) const noexcept;
     /// This client's holds of this lock may be gone: asks the server.
     void check_holds(const impl::lock_spec& spec) const;
+    /// The name is held from now on. Another hold of its lock, in another place of the line or on
+    /// another connection, may have been taken away without a word: asks the server about both.
+    void hold_began(const lock_name& n);
+    void hold_ended(const lock_name& n) noexcept;
     template <typename Function>
     void for_each(Function f) const {
         for (lock_name* const n : all_) {
@@ -151,6 +156,8 @@ private:
 
     boost::unordered_flat_set<lock_name*, hash, equal> all_{};
     std::multiset<lock_name*, less> in_line_{};  ///< any number of one lock, in their order
+    std::size_t durable_ = 0;                    ///< of the former
+    std::size_t held_in_line_ = 0;               ///< of the latter
 };
 
 }  // namespace conch::lock

@@ -89,6 +89,10 @@ const wire::call_type renewer::divisible_type{
 
 renewal::renewal(renewer& h) noexcept : wire::call{renewer::type}, home{h} {}
 
+bool renewal::is_elsewhere(const acquisition& a) const noexcept {
+    return where == state::written && at && at != &a.home.link();
+}
+
 renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 
 void renewer::schedule(acquisition& a) {
@@ -106,6 +110,9 @@ void renewer::schedule(acquisition& a) {
 }
 
 void renewer::check(acquisition& a) {
+    if (a.renewing && a.renewing->is_elsewhere(a)) {
+        turn_from_old_server(a);
+    }
     if (a.due || a.renewing || a.now != acquisition::phase::held) {
         return;
     }
@@ -113,11 +120,25 @@ void renewer::check(acquisition& a) {
     due_.push_back(&a);
 }
 
+// It may not answer for long. Until there is a connection to the new one, its answer counts.
+void renewer::turn_from_old_server(acquisition& a) {
+    wire::link& to = a.home.link();
+    if (!to.ready()) {
+        to.use();
+        return;
+    }
+    renewal& r = *std::exchange(a.renewing, nullptr);
+    if (r.items[a.place].lowers) {
+        holds_.forbid_growth(a);
+    }
+    leave(r, a);
+}
+
 // What the other server did last for it, or for the one whose place it took, isn't known.
 void renewer::check_elsewhere(acquisition& a) {
     a.server_moved = true;
-    a.renew_again = a.renewing != nullptr;
     check(a);
+    a.renew_again = a.renewing != nullptr;
 }
 
 void renewer::drop(acquisition& a) {
@@ -200,6 +221,7 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     const auto ended =
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
+    r.at = r.asks() ? nullptr : &items.front().of->home.link();
     const protocol::lock_protocol& p = *r.protocol;
     r.type = r.count > 1 || !p.renew_parts.empty() ? &divisible_type : &type;
     for (std::uint32_t i = 0; i < r.count; ++i) {

@@ -188,7 +188,11 @@ void slot::advance() {
 
 void slot::hold_ended(acquisition& a, bool releasing) {
     all().hold_ended(a);
-    if (!acquisitions_.end_hold(a) || acquisitions_.held()) {
+    if (!acquisitions_.end_hold(a)) {
+        return;
+    }
+    client.names.hold_ended(*this);
+    if (acquisitions_.held()) {
         return;
     }
     if (protocol::takes_permits(*spec)) {

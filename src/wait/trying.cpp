@@ -249,6 +249,7 @@ void slot::begin_hold(acquisition& a) {
         contest_->turns.granted(env().now);
     }
     grant(a, queue_.head());
+    client.names.hold_began(*this);
     nest_others(a);
     if (has_waiters()) {
         ride();

@@ -59,6 +59,18 @@ TEST_F(replicas_test, a_granted_lock_is_where_it_was_asked_to_be) {
     });
 }
 
+// Both have the name in common, and no connection.
+TEST_F(replicas_test, a_hold_that_waited_for_none_is_told_when_one_that_did_is_granted_its_lock) {
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await mutex{c, "m"}.async_lock({.lease = 2min, .renew = false});
+        group.raw(0).command({"DEL", "m"});
+        const hold next = co_await mutex{c, "m", replicas(1, 2s)}.async_lock();
+        const auto [why] = co_await h.async_wait_lost(as_result);
+        EXPECT_EQ(why, errc::lock_lost);
+        EXPECT_TRUE(next.owns_lock());
+    });
+}
+
 TEST_F(replicas_test, one_replica_is_enough_where_one_is_asked_for) {
     group.server(2).freeze();
     run([&]() -> asio::awaitable<void> {

@@ -150,6 +150,11 @@ public:
     instant set_ahead() const noexcept { return (step_us_ - least_step_us_) * micros; }
     /// Subscriptions to this channel end, unless it stalls.
     bool end_subscriptions(std::string_view channel);
+    /// When they last did so; the beginning, if they never did.
+    instant subscriptions_ended(std::string_view channel) const {
+        const auto it = ended_.find(channel);
+        return it != ended_.end() ? it->second : 0;
+    }
     /// Ends stalls and refusals, and comes back.
     void heal();
 
@@ -337,6 +342,7 @@ private:
     std::map<std::size_t, instant> splits_ended_{};  // last, by shard
     standings standings_{};
     std::map<std::string, instant, std::less<>> losses_{};  // last, by key
+    std::map<std::string, instant, std::less<>> ended_{};   // subscriptions, last, by channel
     text_map<std::vector<sighting>> sightings_{};
     std::int64_t step_us_ = 0;
     instant stepped_at_ = -1;

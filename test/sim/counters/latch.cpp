@@ -71,10 +71,12 @@ void simulation::judge_latch() {
 
 // An opening that nobody told is found by the next poll, if the latch is still open then. A message
 // that tells of an opening is trusted where it comes in order, by who has been answered
-// and listens: one who was refused the channel does not, and polls.
+// and listens: one who was refused the channel does not, and polls; nor does one whose subscription
+// the server has just ended.
 bool simulation::has_waited_in_vain(const permit_call& c) {
     const instant patience = how_.promptness();
-    const instant listens = c.asked_at + 8 * how_.net.worst_latency() + 50 * millis;
+    const instant asked = std::max(c.asked_at, server_.subscriptions_ended(channel(c.name)));
+    const instant listens = asked + 8 * how_.net.worst_latency() + 50 * millis;
     if (count_ <= 0) {
         const duration poll = told_ ? duration{} : how_.settings.max_poll_interval;
         return std::max(opened_at_, c.asked_at) + patience + poll.count() < world_.now();

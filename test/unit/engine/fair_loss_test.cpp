@@ -80,6 +80,21 @@ TEST_F(engine_fair, a_lost_copy_of_a_try_may_have_a_place_when_the_lock_is_lost)
     EXPECT_EQ(h.sent(), lines{});
 }
 
+TEST_F(engine_fair, a_hold_that_was_taken_away_is_told_when_the_next_of_its_client_is_given_the_lock) {
+    const view_ptr older = holder({.renew = false});
+    operation& next = lock();
+    h.reply(busy(9000));
+    h.reply(listening(2), busy(9000));
+    h.sent();
+    h.reply(told(2, "0:30000:2"));
+    ASSERT_TRUE(next.granted());
+    EXPECT_EQ(h.sent(), (lines{"renew a a c:1 0 c:2 30000", unlisten_of(2)}));
+    EXPECT_EQ(lost(older), errc{});
+    h.reply(array(integer(0), integer(1)), not_listening(2));
+    EXPECT_EQ(lost(older), errc::lock_lost);
+    EXPECT_EQ(lost(next.view), errc{});
+}
+
 TEST_F(engine_fair, a_place_that_is_at_another_server_just_now_is_given_back_later) {
     operation& op = first_waiter();
     h.cancel(op);
