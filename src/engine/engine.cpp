@@ -260,7 +260,7 @@ void lock_engine::on_ready(void* self, wire::link& l) {
     lock::slots& slots = static_cast<lock_engine*>(self)->slots_;
     slots.names.for_each_acquisition([&](lock::acquisition& a) {
         if (&a.home.link() == &l) {
-            slots.renewing.check(a);
+            slots.renewing.check_first(a);
         }
     });
 }

@@ -34,6 +34,10 @@ void lock_name::check_holders() {
     acquisitions_.for_each_holder([&](acquisition& a) { client.renewing.check(a); });
 }
 
+void lock_name::check_holders_again() {
+    acquisitions_.for_each_holder([&](acquisition& a) { client.renewing.check_again(a); });
+}
+
 void lock_name::forget(acquisition& a) {
     acquisitions_.remove(a);
     client.pool.free(a);
@@ -51,12 +55,16 @@ void name_table::add(lock_name& n) {
 
 void name_table::remove(lock_name& n) noexcept {
     if (protocol::has_places(*n.spec)) {
-        const auto [begin, end] = in_line_.equal_range(key{n});
-        in_line_.erase(std::find(begin, end, &n));
+        erase(in_line_, n);
     } else {
         all_.erase(&n);
         durable_ -= n.spec->replicas() ? 1 : 0;
     }
+}
+
+void name_table::erase(std::multiset<lock_name*, less>& from, lock_name& n) noexcept {
+    const auto [begin, end] = from.equal_range(key{n});
+    from.erase(std::find(begin, end, &n));
 }
 
 std::vector<lock_name*> name_table::list() const {
@@ -70,33 +78,35 @@ acquisition* name_table::held_by(const impl::lock_spec& spec, std::uint64_t owne
         return nullptr;
     }
     acquisition* found = nullptr;
-    for_each_of(spec, [&](lock_name& n) {
+    for_each_held(spec, [&](lock_name& n) {
         found = found ? found : n.held_by(owner, protocol::is_shared(spec));
     });
     return found;
 }
 
 void name_table::check_holds(const impl::lock_spec& spec) const {
-    for_each_of(spec, [](lock_name& n) { n.check_holders(); });
+    for_each_held(spec, [](lock_name& n) { n.check_holders(); });
 }
 
-void name_table::hold_began(const lock_name& n) {
+void name_table::hold_began(lock_name& n) {
     const bool in_line = protocol::has_places(*n.spec);
-    held_in_line_ += in_line ? 1 : 0;
-    if (in_line ? held_in_line_ == 1 : durable_ == 0) {
-        return;  // there is no other: a walk along the line would be long
+    if (in_line) {
+        holders_.insert(&n);
     }
-    bool others = false;
-    for_each_of(*n.spec, [&](const lock_name& other) {
-        others = others || (&other != &n && other.held());
-    });
-    if (others) {
-        check_holds(*n.spec);
+    if (in_line ? holders_.size() == 1 : durable_ == 0) {
+        return;
+    }
+    std::size_t held = 0;
+    for_each_held(*n.spec, [&](const lock_name&) { ++held; });
+    if (held > 1) {
+        for_each_held(*n.spec, [](lock_name& h) { h.check_holders_again(); });
     }
 }
 
-void name_table::hold_ended(const lock_name& n) noexcept {
-    held_in_line_ -= protocol::has_places(*n.spec) ? 1 : 0;
+void name_table::hold_ended(lock_name& n) noexcept {
+    if (protocol::has_places(*n.spec)) {
+        erase(holders_, n);
+    }
 }
 
 }  // namespace conch::lock

@@ -10,6 +10,7 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,8 @@ public:
     bool held() const noexcept { return acquisitions_.held(); }
     /// What this client holds may have been taken away: asks the server.
     void check_holders();
+    /// The same, though the last answer may be on its way.
+    void check_holders_again();
     /// The acquisition is gone from the server.
     void forget(acquisition& a);
     template <typename Function>
@@ -78,8 +81,8 @@ public:
     void check_holds(const impl::lock_spec& spec) const;
     /// The name is held from now on. Another hold of its lock, in another place of the line or on
     /// another connection, may have been taken away without a word: asks the server about both.
-    void hold_began(const lock_name& n);
-    void hold_ended(const lock_name& n) noexcept;
+    void hold_began(lock_name& n);
+    void hold_ended(lock_name& n) noexcept;
     template <typename Function>
     void for_each(Function f) const {
         for (lock_name* const n : all_) {
@@ -149,15 +152,29 @@ private:
         bool operator()(const lock_name* n, const key& k) const noexcept { return key{*n} < k; }
     };
 
+    static void erase(std::multiset<lock_name*, less>& from, lock_name& n) noexcept;
     lock_name* find(const impl::lock_spec& spec, bool durable) const noexcept {
         const auto it = all_.find(key{spec, durable});
         return it != all_.end() ? *it : nullptr;
     }
 
+    /// All of this lock that are held.
+    template <typename Function>
+    void for_each_held(const impl::lock_spec& spec, Function f) const {
+        for (const bool durable : {false, true}) {
+            lock_name* const n = find(spec, durable);
+            if (n && n->held()) {
+                f(*n);
+            }
+            const auto [begin, end] = holders_.equal_range(key{spec, durable});
+            std::for_each(begin, end, [&](lock_name* h) { f(*h); });
+        }
+    }
+
     boost::unordered_flat_set<lock_name*, hash, equal> all_{};
     std::multiset<lock_name*, less> in_line_{};  ///< any number of one lock, in their order
-    std::size_t durable_ = 0;                    ///< of the former
-    std::size_t held_in_line_ = 0;               ///< of the latter
+    std::multiset<lock_name*, less> holders_{};  ///< those of them that are held
+    std::size_t durable_ = 0;                    ///< of those that stand in no line
 };
 
 }  // namespace conch::lock

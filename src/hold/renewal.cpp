@@ -89,10 +89,6 @@ const wire::call_type renewer::divisible_type{
 
 renewal::renewal(renewer& h) noexcept : wire::call{renewer::type}, home{h} {}
 
-bool renewal::is_elsewhere(const acquisition& a) const noexcept {
-    return where == state::written && at && at != &a.home.link();
-}
-
 renewer::~renewer() { CONCH_CHECK(pool_.live() == 0); }
 
 void renewer::schedule(acquisition& a) {
@@ -110,9 +106,6 @@ void renewer::schedule(acquisition& a) {
 }
 
 void renewer::check(acquisition& a) {
-    if (a.renewing && a.renewing->is_elsewhere(a)) {
-        turn_from_old_server(a);
-    }
     if (a.due || a.renewing || a.now != acquisition::phase::held) {
         return;
     }
@@ -120,25 +113,27 @@ void renewer::check(acquisition& a) {
     due_.push_back(&a);
 }
 
-// It may not answer for long. Until there is a connection to the new one, its answer counts.
-void renewer::turn_from_old_server(acquisition& a) {
-    wire::link& to = a.home.link();
-    if (!to.ready()) {
-        to.use();
-        return;
+void renewer::check_again(acquisition& a) {
+    check(a);
+    a.renew_again = a.renew_again || a.renewing;
+}
+
+// A server that its name was led to before may not answer for long. But what lowers the TTL there
+// must be known to have run, or to be lost.
+void renewer::check_first(acquisition& a) {
+    if (a.renewing && a.renewing->where == wire::call::state::written &&
+        !a.renewing->items[a.place].lowers) {
+        leave(*std::exchange(a.renewing, nullptr), a);
+        a.renew_again = false;
     }
-    renewal& r = *std::exchange(a.renewing, nullptr);
-    if (r.items[a.place].lowers) {
-        holds_.forbid_growth(a);
-    }
-    leave(r, a);
+    check(a);
 }
 
 // What the other server did last for it, or for the one whose place it took, isn't known.
 void renewer::check_elsewhere(acquisition& a) {
     a.server_moved = true;
-    check(a);
-    a.renew_again = a.renewing != nullptr;
+    a.home.link().use();
+    check_again(a);
 }
 
 void renewer::drop(acquisition& a) {
@@ -221,7 +216,6 @@ void renewer::encode(wire::call& c, resp::writer& w) {
     const auto ended =
         std::remove_if(items.begin(), items.end(), [](const renewal::item& i) { return !i.of; });
     r.count = static_cast<std::uint32_t>(ended - items.begin());
-    r.at = r.asks() ? nullptr : &items.front().of->home.link();
     const protocol::lock_protocol& p = *r.protocol;
     r.type = r.count > 1 || !p.renew_parts.empty() ? &divisible_type : &type;
     for (std::uint32_t i = 0; i < r.count; ++i) {

@@ -39,8 +39,6 @@ struct renewal : wire::call {
     explicit renewal(renewer& h) noexcept;
     /// From when on what it asks for counts.
     time_point sent() const noexcept { return part > 1 ? sent_first : history.last_sent; }
-    /// It is on its way to a server that has this hold no more.
-    bool is_elsewhere(const acquisition& a) const noexcept;
 
     renewer& home;
     const protocol::lock_protocol* protocol = nullptr;
@@ -48,7 +46,6 @@ struct renewal : wire::call {
     std::array<item, most> items{};
     std::uint32_t count = 0;
     std::uint32_t wanting = 0;  ///< how many of them have not ended
-    const wire::link* at = nullptr;  ///< where it was last written; null: asked for once elsewhere
     std::uint8_t part = 0;      ///< of one hold alone: at which of its keys, from 1 on; 0: at all
     time_point sent_first{};    ///< at a later key: when the one at the first key left
 };
@@ -66,6 +63,10 @@ public:
     void schedule(acquisition& a);
     /// Asks the server about this hold in this turn: renews it if it shall be renewed.
     void check(acquisition& a);
+    /// The same; what is on its way may have run too early to tell.
+    void check_again(acquisition& a);
+    /// The same on a new connection to its server: waits for no answer from another one.
+    void check_first(acquisition& a);
     /// The same after a pause, as the server refused to answer.
     void check_soon(acquisition& a);
     /// The same at once, for one that another server has from now on.
@@ -92,7 +93,6 @@ private:
     static const wire::call_type divisible_type;
     friend struct renewal;
 
-    void turn_from_old_server(acquisition& a);
     bool is_left_alone(acquisition& a);
     void flush_by_hash_slot();
     void send_all(std::span<acquisition*> due);

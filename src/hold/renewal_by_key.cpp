@@ -19,7 +19,6 @@ protocol::renew_item renewal::item::request() const noexcept {
 // All of them ask for the same lease, which is counted from when the first one left.
 void renewer::encode_part(renewal& r, resp::writer& w) {
     renewal::item& of = r.items.front();
-    r.at = r.asks() ? nullptr : &of.of->home.link();
     if (r.part == 1 && !of.lowers) {
         choose_lease(r, of);
     }

@@ -252,6 +252,7 @@ bool slot::can_hand_over(const acquisition& a) noexcept {
 void slot::hand_over(acquisition& a) {
     all().hold_ended(a);
     acquisitions_.end_hold(a);
+    client.names.hold_ended(*this);
     contest_->turns.passed();
     ++env().telemetry.counters.hand_offs;
     try_now(queue_.head(), a.releasing);

@@ -329,7 +329,9 @@ bool server_node::end_subscriptions(std::string_view channel) {
     }
     const bool any = redis_.end_subscriptions(channel) > 0;
     flush();
-    ended_.insert_or_assign(std::string{channel}, world_.now());
+    if (any) {
+        ended_.insert_or_assign(std::string{channel}, world_.now());
+    }
     return any;
 }
 

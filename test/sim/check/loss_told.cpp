@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conch::sim {
@@ -52,17 +53,17 @@ private:
             const bool is_it = m.as_either
                                    ? all_.reader_of(h) == m.field
                                    : all_.field_of(h) == m.field && !all_.may_be_downgraded(h);
-            if (h.client == m.client && is_it && h.view->lost.load() == 0 && !asks_elsewhere(h)) {
+            if (h.client == m.client && is_it && h.view->lost.load() == 0 && !is_elsewhere(h, m.line)) {
                 violate("user " + std::to_string(h.user) + " isn't told that the server misses " +
                         m.field);
             }
         }
     }
 
-    /// Its hash slot went to another server, and a client that has a connection there asks that one
-    /// instead.
-    bool asks_elsewhere(const held& h) const {
-        return all_.server().has_moved(all_.spec(h.name)->name());
+    /// Its hash slot went to another server than that of the line: the client asks there instead.
+    bool is_elsewhere(const held& h, std::uint64_t line) const {
+        const std::string_view key = all_.spec(h.name)->name();
+        return all_.server().has_moved(key) && !all_.server().is_home(line, key);
     }
 
     std::vector<missing> missed_{};

@@ -95,6 +95,23 @@ TEST_F(engine_fair, a_hold_that_was_taken_away_is_told_when_the_next_of_its_clie
     EXPECT_EQ(lost(next.view), errc{});
 }
 
+TEST_F(engine_fair, the_renewal_of_an_older_hold_may_have_run_before_it_was_taken_away) {
+    const view_ptr older = holder({.lease = 1500ms});
+    operation& next = lock();
+    h.reply(busy(3000));
+    h.reply(listening(2), busy(3000));
+    h.advance(500ms);
+    h.sent();
+    h.reply(told(2, "0:30000:2"));
+    ASSERT_TRUE(next.granted());
+    EXPECT_EQ(h.sent(), (lines{renew_of("a", 2), unlisten_of(2)}));
+    h.reply(array(integer(1)));
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 3000)}) << "once more";
+    h.reply(array(integer(1)), not_listening(2), array(integer(0)));
+    EXPECT_EQ(lost(older), errc::lock_lost);
+    EXPECT_EQ(lost(next.view), errc{});
+}
+
 TEST_F(engine_fair, a_place_that_is_at_another_server_just_now_is_given_back_later) {
     operation& op = first_waiter();
     h.cancel(op);
