@@ -106,7 +106,7 @@ TEST_F(engine_fair, the_renewal_of_an_older_hold_may_have_run_before_it_was_take
     ASSERT_TRUE(next.granted());
     EXPECT_EQ(h.sent(), (lines{renew_of("a", 2), unlisten_of(2)}));
     h.reply(array(integer(1)));
-    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 3000)}) << "once more";
+    EXPECT_EQ(h.sent(), lines{renew_of("a", 1, 1500)}) << "once more";
     h.reply(array(integer(1)), not_listening(2), array(integer(0)));
     EXPECT_EQ(lost(older), errc::lock_lost);
     EXPECT_EQ(lost(next.view), errc{});
