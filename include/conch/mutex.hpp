@@ -88,10 +88,10 @@ public:
 
     /// Takes the lock away from whoever holds it: reads the holder, then releases exactly that
     /// holder. True if there was one. A former holder of conch finds out at its next renewal (or
-    /// check, if it isn't renewed), which is a third of its lease away at most; at once if its
-    /// client has waiters for it, of a `fair_mutex` when one of them is granted the lock. Until then
-    /// it believes that it has the lock. Holders between which it passed with no word to the server
-    /// are one holder to it.
+    /// check, if it isn't renewed), which is a third of its lease away at most. If its client has
+    /// waiters for the lock, it finds out at once; of a `fair_mutex`, when one of them is granted
+    /// it. Until then it believes that it has the lock. Holders between which it passed with no
+    /// word to the server are one holder to it.
     ///
     /// Completion signature: `void(error_code, bool)`. Executor, errors, cancellation: as
     /// `async_status`; a cancelled call may still take effect.

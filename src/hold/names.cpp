@@ -6,6 +6,16 @@
 #include <algorithm>
 
 namespace conch::lock {
+namespace {
+
+/// Of a set that may have several of one lock.
+template <typename Set>
+void erase_one(Set& from, lock_name& n) noexcept {
+    const auto [begin, end] = from.equal_range(&n);
+    from.erase(std::find(begin, end, &n));
+}
+
+}  // namespace
 
 std::uint16_t lock_name::hash_slot() const noexcept {
     if (hash_slot_ == wire::no_hash_slot && client.servers.by_hash_slot()) {
@@ -55,16 +65,11 @@ void name_table::add(lock_name& n) {
 
 void name_table::remove(lock_name& n) noexcept {
     if (protocol::has_places(*n.spec)) {
-        erase(in_line_, n);
+        erase_one(in_line_, n);
     } else {
         all_.erase(&n);
         durable_ -= n.spec->replicas() ? 1 : 0;
     }
-}
-
-void name_table::erase(std::multiset<lock_name*, less>& from, lock_name& n) noexcept {
-    const auto [begin, end] = from.equal_range(key{n});
-    from.erase(std::find(begin, end, &n));
 }
 
 std::vector<lock_name*> name_table::list() const {
@@ -105,7 +110,7 @@ void name_table::hold_began(lock_name& n) {
 
 void name_table::hold_ended(lock_name& n) noexcept {
     if (protocol::has_places(*n.spec)) {
-        erase(holders_, n);
+        erase_one(holders_, n);
     }
 }
 

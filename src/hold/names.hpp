@@ -152,13 +152,11 @@ private:
         bool operator()(const lock_name* n, const key& k) const noexcept { return key{*n} < k; }
     };
 
-    static void erase(std::multiset<lock_name*, less>& from, lock_name& n) noexcept;
     lock_name* find(const impl::lock_spec& spec, bool durable) const noexcept {
         const auto it = all_.find(key{spec, durable});
         return it != all_.end() ? *it : nullptr;
     }
 
-    /// All of this lock that are held.
     template <typename Function>
     void for_each_held(const impl::lock_spec& spec, Function f) const {
         for (const bool durable : {false, true}) {

@@ -50,6 +50,11 @@ struct renewal : wire::call {
     time_point sent_first{};    ///< at a later key: when the one at the first key left
 };
 
+/// It is to be renewed until it ends.
+bool renews(const acquisition& a) noexcept;
+/// Somebody waits for a longer lease of it.
+bool is_extending(const acquisition& a) noexcept;
+
 /// The watchdog of all holds: each is renewed every third of its lease; those that are due at about
 /// the same time share a script.
 class renewer {

@@ -53,7 +53,8 @@ private:
             const bool is_it = m.as_either
                                    ? all_.reader_of(h) == m.field
                                    : all_.field_of(h) == m.field && !all_.may_be_downgraded(h);
-            if (h.client == m.client && is_it && h.view->lost.load() == 0 && !is_elsewhere(h, m.line)) {
+            const bool told = h.view->lost.load() != 0;
+            if (h.client == m.client && is_it && !told && !is_elsewhere(h, m.line)) {
                 violate("user " + std::to_string(h.user) + " isn't told that the server misses " +
                         m.field);
             }

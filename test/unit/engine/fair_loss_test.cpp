@@ -80,7 +80,7 @@ TEST_F(engine_fair, a_lost_copy_of_a_try_may_have_a_place_when_the_lock_is_lost)
     EXPECT_EQ(h.sent(), lines{});
 }
 
-TEST_F(engine_fair, a_hold_that_was_taken_away_is_told_when_the_next_of_its_client_is_given_the_lock) {
+TEST_F(engine_fair, a_hold_that_was_taken_away_is_told_when_its_client_is_given_the_lock) {
     const view_ptr older = holder({.renew = false});
     operation& next = lock();
     h.reply(busy(9000));

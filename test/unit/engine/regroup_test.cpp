@@ -70,7 +70,7 @@ TEST_F(engine_regroup,
     EXPECT_EQ(lost(op.view), errc{});
 }
 
-TEST_F(engine_regroup, one_whose_renewal_the_old_master_does_not_answer_is_looked_at_in_the_new_one) {
+TEST_F(engine_regroup, whose_renewal_the_old_master_does_not_answer_is_looked_at_in_the_new_one) {
     const operation& op = hold("a");
     advance(10s);
     EXPECT_EQ(sent("m1"), (lines{renew_of("a", 1), wait_one}));
