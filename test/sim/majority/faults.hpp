@@ -21,13 +21,21 @@ public:
     fault_injector& operator=(const fault_injector&) = delete;
 
     void start();
+    /// But for those that a client gets over at once: they go on, now and then.
     void heal();
+    void stop();
 
 private:
     void plan_next();
     void next(std::uint64_t, std::uint64_t);
     void happen(fault f);
+    bool by_stranger(fault f, std::size_t server);
+    void spoil(std::size_t server, effect* e);
+    void end_spoiling(std::uint64_t name, std::uint64_t place);
+    bool unsubscribe(std::size_t name, std::size_t place);
     void refuse(fault f, std::size_t server, effect* e);
+    void end_batch_refusal(std::uint64_t server, std::uint64_t);
+    std::size_t any_place(std::size_t server);
     void end_refusal(std::uint64_t server, std::uint64_t);
     void on_link(fault f, std::size_t server, std::uint64_t client, effect* e);
     instant until();
@@ -38,6 +46,7 @@ private:
     dice more_;  // for what happens to one member of a process
     std::vector<fault> kinds_{};
     bool over_ = false;
+    bool stopped_ = false;
 };
 
 }  // namespace conch::sim::majority

@@ -141,6 +141,16 @@ question& process::ask(group_node& by, std::size_t place, std::uint64_t id, ques
     return q;
 }
 
+void process::force_at(std::size_t name, std::size_t place, std::size_t number) {
+    question& q =
+        questions_.emplace_back(question{question::kind::force, groups_[name].get(), place, number});
+    q.by_stranger = true;
+    q.of.place = questions_.size() - 1;
+    q.asked_at = all_.the_world().now();
+    inbox_for(place).asked.push_back(&q);
+    wake(place);
+}
+
 void process::withdraw(group_node& by, std::uint64_t id) noexcept {
     const auto it = open_.find({&by, id});
     if (!ending_ && it != open_.end()) {
@@ -217,6 +227,10 @@ void process::start(client_node& to, question& q) {
 
 void process::answered(sim::call& c) {
     question& q = questions_[c.place];
+    if (q.by_stranger) {
+        all_.others().force_ended(q.id);
+        return;
+    }
     open_.erase({q.by, q.id});
     q.hold.reset();
     if (c.view) {

@@ -25,12 +25,13 @@ struct question {
     kind what;
     group_node* by;
     std::size_t place;
-    std::uint64_t id;  ///< the group's
+    std::uint64_t id;  ///< the group's; of a stranger's: the number of it
     lock_options options{};
     duration amount{};
     impl::view_ptr hold{};
     sim::call of{};
     instant asked_at = 0;
+    bool by_stranger = false;  ///< `by` is any group of that name
 };
 
 /// A client's process: an engine for each server, each on a strand of its own, and groups of them.
@@ -71,6 +72,10 @@ public:
     instant born(std::size_t place, impl::hold_view& part) const;
     /// When its first owner heard of it.
     instant granted(std::size_t place, impl::hold_view& part) const;
+
+    /// The engine of this place forces a release, whatever the groups want; `number`: the
+    /// strangers'.
+    void force_at(std::size_t name, std::size_t place, std::size_t number);
 
     void pause(instant until, effect* e);
     void die(bool heard);

@@ -32,10 +32,12 @@ std::size_t choose_servers(dice& chance) {
 
 bool knows(fault f) noexcept {
     using enum fault;
-    constexpr fault kinds[] = {reset_before,  reset_after,   silent_cut,    clog_up,  clog_down,
-                               partition,     stall,         restart,       pause,    crash,
-                               restart_empty, server_clock,  cancel,        force,    read_only,
-                               loading,       out_of_memory, no_permission, lost_push};
+    constexpr fault kinds[] = {
+        reset_before,  reset_after,  silent_cut, clog_up,       clog_down,     partition,
+        straggle,      stall,        restart,    restart_empty, script_flush,  lost_push,
+        read_only,     loading,      pause,      out_of_memory, server_clock,  crash,
+        cancel,        force,        vandal,     no_permission, no_channel,    batch_refused,
+        persist,       unsubscribed, no_kill,    deletion,      late_push};
     return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
 }
 
@@ -87,6 +89,7 @@ scenario::scenario(dice& chance, dice more)
         locks = 1 + more.below(2);
         mixed = more.once_in(2);
     }
+    forces_one = has(fault::force) && victims > 0 && more.once_in(2);
     if (mixed) {
         // The number of permits would be gone.
         faults[static_cast<std::size_t>(fault::restart_empty)] = false;
@@ -97,7 +100,7 @@ scenario::scenario(dice& chance, dice more)
 
 instant scenario::settling() const noexcept {
     const bool deaf = has(fault::silent_cut) || has(fault::restart) || has(fault::restart_empty) ||
-                      has(fault::crash);
+                      has(fault::crash) || has(fault::straggle);
     const duration notice = deaf ? settings.ping_interval + settings.response_timeout : duration{};
     const duration connect = settings.connect_timeout + 2 * settings.reconnect_delay_max;
     return std::max((notice + connect).count(), deaf ? net.keepalive : 0) + 500 * millis;

@@ -33,9 +33,13 @@ struct scenario {
         return all ? group::terms::every(members, settings.operation_timeout)
                    : group::terms::majority(members, answer_timeout);
     }
+    /// The other servers are enough.
+    bool is_minority() const noexcept {
+        return victims <= servers - terms_of(servers).needed;
+    }
     /// What happens to servers is in nobody's way: the others are enough, and answer in time.
     bool enough_are_sound() const noexcept {
-        return victims <= servers - terms_of(servers).needed && !has(fault::pause) &&
+        return is_minority() && !has(fault::pause) &&
                answers_in_time();
     }
     /// Whoever is there does.
@@ -49,6 +53,10 @@ struct scenario {
     instant settling() const noexcept;
     /// When all has settled, what was given up is gone from the servers in this time.
     instant promptness() const noexcept { return 8 * net.worst_latency() + 100 * millis; }
+    /// A release that met something else at its server asks again after at most so long.
+    instant release_pause() const noexcept { return has(fault::vandal) ? 1100 * millis : 0; }
+    /// Who forces a release does so at all servers.
+    bool forces_all() const noexcept { return has(fault::force) && !forces_one; }
     /// When all has settled, somebody gets a free lock in this time.
     instant patience() const noexcept;
 
@@ -71,6 +79,7 @@ struct scenario {
     bool all = false;      ///< each group needs all its members, which are some of the places
     bool mixed = false;    ///< these are of several kinds
     bool closing = false;  ///< clients of members are shut down, of one in each process
+    bool forces_one = false;  ///< releases are forced at one server each time
     bool hanging = false;  ///< strands of members hang while their process goes on
     network::settings net{};
     conch::config settings{};

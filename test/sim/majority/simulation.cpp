@@ -12,7 +12,7 @@ namespace {
 constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss, make_bounds,
     make_healing,   make_liveness,  make_contention,   make_answers,          make_terms,
-    make_releases,  make_rest,      make_all_or_none,
+    make_releases,  make_rest,      make_all_or_none, make_noticed,
 };
 
 /// The hold, or a part of it, has a time of then or later.
@@ -42,6 +42,11 @@ instant held::since() const {
         }
     }
     return first;
+}
+
+bool held::counts(std::size_t place) const {
+    const impl::view_ptr& of = part(place);
+    return of && of->lost.load() == 0 && home->local_now() < impl::end_of(*of);
 }
 
 bool held::joined_since(instant then) const { return any_since(*this, then, &process::born); }
@@ -129,6 +134,27 @@ bool simulation::forgot(std::size_t place, std::size_t name, instant since) {
     return std::max(s.last_loss(spec(name, place)->name()), s.set_forward_at()) >= since;
 }
 
+bool simulation::may_lack(const held& h, std::size_t place) {
+    impl::hold_view& part = *h.part(place);
+    const instant born = h.home->born(place, part);
+    const std::string field = locks_->told_as(h.name, place, h.home->field_of(place, part));
+    return forgot(place, h.name, born) || forced(h.name, born) ||
+           others_.took(h.name, place, field, born);
+}
+
+std::size_t simulation::intact(const held& h) {
+    return static_cast<std::size_t>(std::ranges::count_if(h.at->places(), [&](std::size_t place) {
+        return h.counts(place) && !may_lack(h, place);
+    }));
+}
+
+const process* simulation::process_of(std::size_t place, const std::string& field) const noexcept {
+    const auto home = std::ranges::find_if(processes_, [&](const auto& p) {
+        return field.starts_with(p->node(place).id());
+    });
+    return home == processes_.end() ? nullptr : home->get();
+}
+
 bool simulation::forced(std::size_t name, instant since) const noexcept {
     return forces_[name].running > 0 || forces_[name].last_end >= since;
 }
@@ -150,6 +176,7 @@ void simulation::replace(process& p, bool heard, effect* e) {
             forces_[c.name].last_end = world_.now();
         }
     }
+    others_.died(p);
     std::erase_if(holds_, [&](const held& h) { return h.home == &p; });
     p.die(heard);
     add_process();
@@ -180,6 +207,9 @@ void simulation::inspect(std::uint64_t, std::uint64_t) {
     for (const auto& check : checkers_) {
         check->inspected();
     }
+    if (settled()) {
+        others_.remove_deserted();
+    }
     world_.plan<&simulation::inspect>(world_.now() + inspection, this);
 }
 
@@ -204,6 +234,7 @@ bool simulation::busy() const noexcept {
 void simulation::wind_down() {
     stopped_ = true;
     world_.note("stop");
+    faults_->stop();
     for (const auto& u : users_) {
         u->stop();
     }
@@ -219,7 +250,7 @@ void simulation::come_to_rest() {
     if (busy()) {
         violate("rest", "a user still waits for an answer");
     }
-    run_until(world_.now() + how_.promptness());
+    run_until(world_.now() + how_.promptness() + how_.release_pause());
     for (const auto& check : checkers_) {
         check->left();
     }

@@ -8,6 +8,7 @@
 #include "sim/majority/process.hpp"
 #include "sim/majority/scenario.hpp"
 #include "sim/majority/standing.hpp"
+#include "sim/majority/strangers.hpp"
 #include "sim/majority/user.hpp"
 #include "sim/network.hpp"
 #include "sim/server_node.hpp"
@@ -37,6 +38,8 @@ struct held {
 
     /// What it has there; null for nothing.
     const impl::view_ptr& part(std::size_t place) const;
+    /// It has something there, which is not lost by now.
+    bool counts(std::size_t place) const;
     time_point valid_until() const noexcept { return impl::end_of(*view); }
     bool lost() const noexcept { return view->lost.load() != 0; }
     /// When the oldest of its parts was asked for.
@@ -68,10 +71,13 @@ public:
     network& net(std::size_t i) noexcept { return *machines_[i].net; }
     server_node& server_of(std::size_t place) noexcept { return server(how_.server_of(place)); }
     standing& locks() noexcept { return *locks_; }
+    strangers& others() noexcept { return others_; }
     const impl::spec_ptr& spec(std::size_t name, std::size_t place) const noexcept {
         return locks_->spec(name, place);
     }
     std::vector<std::unique_ptr<process>>& processes() noexcept { return processes_; }
+    /// Whose client this field is of; null: of nobody's.
+    const process* process_of(std::size_t place, const std::string& field) const noexcept;
     const std::vector<std::unique_ptr<user>>& users() const noexcept { return users_; }
     std::list<held>& holds() noexcept { return holds_; }
     const std::deque<call>& calls() const noexcept { return calls_; }
@@ -88,6 +94,12 @@ public:
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
     /// The server of this place forgot what it had of this name since then, or may have.
     bool forgot(std::size_t place, std::size_t name, instant since);
+    /// Its server may lack what this part of a hold was granted: it forgot that, or somebody took it
+    /// away.
+    bool may_lack(const held& h, std::size_t place);
+    /// So many of its members have what they granted, as far as its user may believe, and nothing
+    /// excuses those that lack it.
+    std::size_t intact(const held& h);
     /// Somebody took this name's lock away since then, or is about to.
     bool forced(std::size_t name, instant since) const noexcept;
     bool may_crash() const noexcept { return processes_.size() < most_processes; }
@@ -128,6 +140,7 @@ private:
     const scenario how_;
     std::vector<machine> machines_{};
     std::unique_ptr<standing> locks_{};
+    strangers others_{*this};
     std::vector<forces> forces_{};
     std::deque<call> calls_{};
     std::list<held> holds_{};

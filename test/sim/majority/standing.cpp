@@ -74,7 +74,8 @@ instant standing::left(std::size_t name, std::size_t place) {
     server_node& s = all_.server_of(place);
     const auto& key = spec(name, place)->name();
     if (!nameless(name, place)) {
-        return s.redis().left(key, s.wall_clock()) * millis;
+        const std::int64_t left = s.redis().left(key, s.wall_clock());
+        return left == -1 ? forever.count() / 2 : left * millis;
     }
     double ends = 0;
     for (const double one : s.redis().scores(protocol::permits_out_key(key), s.wall_clock())) {

@@ -34,7 +34,7 @@ public:
     bool has(std::size_t name, std::size_t place, const std::string& field);
     /// The fields of who has it; none if it is nameless.
     std::vector<std::string> fields(std::size_t name, std::size_t place);
-    /// So long, if nobody renews it.
+    /// So long, if nobody renews it; for ages, if it has no expiry.
     instant left(std::size_t name, std::size_t place);
     /// This key may be there while nobody has or wants anything: the one permit is left, or its
     /// lease is over. `now`: soon after somebody did.

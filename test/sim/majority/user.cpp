@@ -87,7 +87,7 @@ void user::begin() {
         call& c = start_call(call::kind::status);
         at_->turn([&] { at_->group().status({}, &c, &c.status); });
         may_tire();
-    } else if (all_.how().has(fault::force) && chance.once_in(10)) {
+    } else if (all_.how().forces_all() && chance.once_in(10)) {
         all_.attempt(fault::force).felt();
         call& c = start_call(call::kind::force);
         at_->turn([&] { at_->group().force_unlock(&c); });
@@ -224,6 +224,9 @@ void user::leave() {
         return;
     }
     const bool detach = all_.how().detaching && !all_.stopped() && chance.once_in(6);
+    for (std::size_t i = 0; detach && i < fields.size(); ++i) {
+        all_.others().note_detached(all_.locks().told_as(at_->name(), i, fields[i]));
+    }
     view->asked.store(detach ? impl::hold_request::detach : impl::hold_request::release);
     at_->turn([&] {
         if (detach) {

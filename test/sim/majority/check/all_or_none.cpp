@@ -60,14 +60,11 @@ private:
     /// when its time is up, whether or not it reached the server.
     bool is_alone(const kept& k) {
         const auto [name, place] = k.first;
-        const auto home = std::ranges::find_if(all_.processes(), [&](const auto& p) {
-            return k.second.starts_with(p->node(place).id());
-        });
-        return home != all_.processes().end() && !(*home)->dead() &&
-               !(*home)->node(place).closing() &&
+        const process* const home = all_.process_of(place, k.second);
+        return home && !home->dead() && !home->node(place).closing() &&
                std::ranges::none_of(all_.holds(), [&](const held& h) {
                    const impl::view_ptr& part = h.part(place);
-                   return h.home == home->get() && h.name == name && part &&
+                   return h.home == home && h.name == name && part &&
                           all_.locks().told_as(name, place, h.home->field_of(place, *part)) ==
                               k.second;
                });

@@ -54,8 +54,9 @@ private:
         }
     }
 
+    /// Anything of this name was forgotten, or taken away.
     bool disturbed(std::size_t name, instant since) {
-        bool any = all_.forced(name, since);
+        bool any = all_.forced(name, since) || all_.others().last_taken(name) >= since;
         for (std::size_t i = 0; i < all_.how().places(); ++i) {
             any = any || all_.forgot(i, name, since);
         }
@@ -68,7 +69,7 @@ private:
         }
         for (const held& h : all_.holds()) {
             if (h.at->meets(*c.at) && h.believes() && !h.joined_since(c.asked_at) &&
-                !disturbed(h.name, h.since()) && !(c.status.locked && tells_of(h, c))) {
+                all_.intact(h) >= h.at->needed() && !(c.status.locked && tells_of(h, c))) {
                 violate("lock " + std::to_string(c.name) + " is told to be " +
                         (c.status.locked ? "held by " + c.status.holder : "free") +
                         ", and another has it");
@@ -97,17 +98,18 @@ private:
                                     [&](const held& one) { return one.view == c.extends; });
         // A member whose client is closed meanwhile does not count any more.
         if (h == all_.holds().end() || h->lost() || h->options.max_hold != forever ||
-            h->home->is_closing() || disturbed(h->name, c.asked_at)) {
+            h->home->is_closing()) {
             return;
         }
         const time_point asked = h->home->node(0).local(c.asked_at);
-        if (h->valid_until() < core::lease_end(asked, c.lease)) {
+        if (h->valid_until() < core::lease_end(asked, c.lease) &&
+            !disturbed(h->name, c.asked_at)) {
             violate("an extension is told to be made, and the hold ends before");
         }
         std::size_t extended = 0;
         for (std::size_t i = 0; i < all_.how().places(); ++i) {
             const impl::view_ptr& part = h->part(i);
-            extended += part && lasts(*h, i, *part, c) ? 1u : 0u;
+            extended += part && (all_.may_lack(*h, i) || lasts(*h, i, *part, c)) ? 1u : 0u;
         }
         if (extended < h->at->needed()) {
             violate("an extension is told to be made, and is at " + std::to_string(extended) +
@@ -115,12 +117,7 @@ private:
         }
     }
 
-    // A forced release that nobody waits for any more may still be on its way to one server: it
-    // takes away whom it found there.
     bool lasts(const held& h, std::size_t i, impl::hold_view& part, const call& c) {
-        if (all_.forced(h.name, h.home->born(i, part))) {
-            return true;
-        }
         const instant passed = all_.the_world().now() - c.asked_at;
         return all_.locks().has(h.name, i, h.home->field_of(i, part)) &&
                all_.locks().left(h.name, i) + passed + 2 * millis >= c.lease.count();

@@ -61,6 +61,7 @@ std::unique_ptr<checker> make_terms(simulation& s);
 std::unique_ptr<checker> make_releases(simulation& s);
 std::unique_ptr<checker> make_rest(simulation& s);
 std::unique_ptr<checker> make_all_or_none(simulation& s);
+std::unique_ptr<checker> make_noticed(simulation& s);
 
 }  // namespace conch::sim::majority
 

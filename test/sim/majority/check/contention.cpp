@@ -27,7 +27,8 @@ public:
         contest& of = contests_[c.name];
         of.is_won = of.is_won || c.view;
         of.is_fair = of.is_fair && !c.given_up && has_time(c) &&
-                     (!c.ec || c.ec == errc::timed_out) && !all_.forced(c.name, c.asked_at);
+                     (!c.ec || c.ec == errc::timed_out) && !all_.forced(c.name, c.asked_at) &&
+                     all_.others().last_taken(c.name) < c.asked_at;
         if (!is_contested(c) && std::exchange(of.is_fair, false) && !of.is_won) {
             violate("nobody gets lock " + std::to_string(c.name) + ", which is free");
         }
@@ -66,7 +67,7 @@ private:
                     return p->dead() || (p->node(i).connected() && !p->node(i).closing() &&
                                          p->node(i).engine().unsettled() == 0);
                 });
-            if (!is_quiet || all_.locks().taken(name, i)) {
+            if (!is_quiet || (all_.locks().taken(name, i) && !all_.others().is_spoilt(name, i))) {
                 return false;
             }
         }

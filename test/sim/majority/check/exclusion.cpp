@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// At most one hold of a name whose user may believe that it owns the lock, unless a server that
-// both have a part of forgot the first.
+// At most one hold of a name whose user may believe that it owns the lock, unless so many servers
+// forgot one, or had it taken away from them, that the others are not enough.
 #include "sim/majority/simulation.hpp"
-
-#include <algorithm>
 
 namespace conch::sim::majority {
 namespace {
@@ -31,17 +29,10 @@ private:
         }
     }
 
+    // Two majorities that both have what they were granted have a server in common, and its lock is
+    // one's.
     bool excused(const held& a, const held& b) {
-        const instant since = std::min(a.since(), b.since());
-        if (all_.forced(a.name, since)) {
-            return true;
-        }
-        for (std::size_t i = 0; i < all_.how().places(); ++i) {
-            if (a.part(i) && b.part(i) && all_.forgot(i, a.name, since)) {
-                return true;
-            }
-        }
-        return false;
+        return all_.intact(a) < a.at->needed() || all_.intact(b) < b.at->needed();
     }
 };
 

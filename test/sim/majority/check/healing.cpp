@@ -2,6 +2,7 @@
 // A hold that lacks a server takes it once the lock is free there, when all has settled.
 #include "sim/majority/simulation.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -38,8 +39,10 @@ private:
             }
             const auto seen = since_.find({h.view, i});
             const instant first = seen != since_.end() ? seen->second : now;
+            // Each loss puts it off.
+            const instant since = std::max(first, all_.others().last_taken(h.name));
             // Asked each third of the lease.
-            if (now > first + h.lease.count() + 500 * millis + all_.how().answer_timeout.count()) {
+            if (now > since + h.lease.count() + 500 * millis + all_.how().answer_timeout.count()) {
                 violate("a hold lacks server " + std::to_string(i) + ", where the lock is free");
             }
             still.emplace(place{h.view, i}, first);

@@ -36,7 +36,7 @@ public:
 private:
     bool applies() const {
         const scenario& how = all_.how();
-        return how.enough_are_sound() && !how.has(fault::force);
+        return how.enough_are_sound() && !how.forces_all();
     }
 
     bool has_the_spared(const held& h) const {

@@ -4,8 +4,12 @@
 // meanwhile.
 #include "sim/majority/simulation.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace conch::sim::majority {
 namespace {
@@ -15,7 +19,18 @@ public:
     using checker::checker;
     std::string_view name() const noexcept override { return "releases"; }
 
+    void asked(const call& c) override {
+        for (std::size_t i = 0; c.what == call::kind::force && i < all_.how().places(); ++i) {
+            for (const std::string& field : all_.locks().fields(c.name, i)) {
+                had_[&c].emplace_back(i, field);
+            }
+        }
+    }
+
     void completed(const call& c) override {
+        if (c.what == call::kind::force) {
+            look_at_force(c);
+        }
         if (c.ec) {
             return;
         }
@@ -65,6 +80,22 @@ private:
         }
     }
 
+    // Where it has confirmed, nobody has the lock any more who had it before.
+    void look_at_force(const call& c) {
+        std::size_t left = 0;
+        for (const auto& [place, field] : had_[&c]) {
+            left += c.at->has(place) &&
+                            std::ranges::count(all_.locks().fields(c.name, place), field) > 0
+                        ? 1u
+                        : 0u;
+        }
+        had_.erase(&c);
+        if (!c.ec && left > c.at->places().size() - c.at->needed()) {
+            violate("a forced release is confirmed, and the lock is on " + std::to_string(left) +
+                    " servers");
+        }
+    }
+
     // Each server is asked within a third of the lease whether it has the lock.
     void note_force(const call& c) {
         const instant now = all_.the_world().now();
@@ -79,6 +110,8 @@ private:
     }
 
     std::map<impl::view_ptr, doom> doomed_{};
+    /// Who had the lock when a force began, and where.
+    std::map<const call*, std::vector<std::pair<std::size_t, std::string>>> had_{};
 };
 
 }  // namespace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+// When all has settled, a hold that is renewed finds out which servers have it no more, and counts
+// them no longer; and a lock whose expiry a stranger took away is given one again, or is released.
+#include "sim/majority/simulation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace conch::sim::majority {
+namespace {
+
+class noticed final : public checker {
+public:
+    using checker::checker;
+    std::string_view name() const noexcept override { return "noticed"; }
+
+    void inspected() override {
+        std::map<key, instant> still;
+        if (all_.settled() && !all_.stopped()) {
+            for (const held& h : all_.holds()) {
+                look_at_losses(h, still);
+            }
+            look_at_expiries(still);
+        }
+        since_ = std::move(still);
+    }
+
+private:
+    using key = std::pair<std::size_t, std::string>;  // a place, and a field
+
+    void look_at_losses(const held& h, std::map<key, instant>& still) {
+        if (!h.believes() || !*h.options.renew || h.options.max_hold != forever) {
+            return;
+        }
+        for (const std::size_t i : h.at->places()) {
+            const std::string field = h.counts(i) ? h.home->field_of(i, *h.part(i)) : "";
+            const bool is_gone = !field.empty() && !all_.locks().nameless(h.name, i) &&
+                                 !all_.locks().has(h.name, i, field);
+            if (is_gone && lasts({i, field}, third(h.lease), still)) {
+                violate("a hold counts server " + std::to_string(i) +
+                        ", where it was taken away long ago");
+            }
+        }
+    }
+
+    void look_at_expiries(std::map<key, instant>& still) {
+        for (std::size_t name = 0; name < all_.how().names; ++name) {
+            for (std::size_t place = 0; place < all_.how().places(); ++place) {
+                const auto fields = all_.locks().fields(name, place);
+                if (fields.empty() || all_.others().is_spoilt(name, place) ||
+                    all_.locks().left(name, place) < forever.count() / 2) {
+                    continue;
+                }
+                const std::string& field = fields.front();
+                const bool tended = all_.others().is_tended(place, field);
+                if (lasts({place, field + (tended ? " has no expiry" : " is left without expiry")},
+                          tended ? time_for(name, place, field) : 0, still)) {
+                    violate("the lock of " + field + " has no expiry");
+                }
+            }
+        }
+    }
+
+    /// A hold that is not renewed is released at its end. So is what is nobody's hold any more.
+    instant time_for(std::size_t name, std::size_t place, const std::string& field) const {
+        for (const held& h : all_.holds()) {
+            if (h.name == name && h.counts(place) && *h.options.renew &&
+                h.options.max_hold == forever &&
+                all_.locks().told_as(name, place, h.home->field_of(place, *h.part(place))) ==
+                    field) {
+                return third(h.lease);
+            }
+        }
+        return longest_extension * all_.how().longest_lease.count();
+    }
+
+    static instant third(duration lease) { return lease.count() / 3 + lease.count() / 50; }
+
+    bool lasts(const key& k, instant time, std::map<key, instant>& still) {
+        const instant now = all_.the_world().now();
+        const auto seen = since_.find(k);
+        const instant first = seen != since_.end() ? seen->second : now;
+        still.emplace(k, first);
+        return now > first + time + all_.how().promptness() + 50 * millis;
+    }
+
+    std::map<key, instant> since_{};  // when that was seen first
+};
+
+}  // namespace
+
+std::unique_ptr<checker> make_noticed(simulation& s) { return std::make_unique<noticed>(s); }
+
+}  // namespace conch::sim::majority
