@@ -49,6 +49,8 @@ struct scenario {
     duration sound_answer_timeout() const noexcept {
         return duration{8 * net.latency} + std::chrono::milliseconds{40};
     }
+    /// Clients take on little at a time.
+    bool crowded() const noexcept { return settings.max_pending < conch::config{}.max_pending; }
     /// So long after the last fault, every client is connected and listens again.
     instant settling() const noexcept;
     /// When all has settled, what was given up is gone from the servers in this time.

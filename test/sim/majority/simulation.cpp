@@ -276,11 +276,10 @@ void simulation::rush(std::size_t name) {
 // Rounds whose answers were late leave tries behind, of which a client has so many at most.
 void simulation::ask_alone(user& u, std::size_t name) {
     const std::uint64_t before = outcome_.grants;
-    const bool crowded = how_.settings.max_pending < config{}.max_pending;
     u.probe(name, duration{how_.patience()});
     come_to_rest();
     const bool refused = outcome_.grants == before;
-    if (refused && !(crowded && u.last_end() == errc::overloaded)) {
+    if (refused && !(how_.crowded() && u.last_end() == errc::overloaded)) {
         violate("liveness", "a free lock is not granted to the only one who asks");
     }
 }

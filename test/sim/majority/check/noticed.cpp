@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // When all has settled, a hold that is renewed finds out which servers have it no more, and counts
 // them no longer; and a lock whose expiry a stranger took away is given one again, or is released.
+#include "hold/acquisition.hpp"
+#include "hold/level.hpp"
 #include "sim/majority/simulation.hpp"
 
 #include <algorithm>
@@ -38,7 +40,7 @@ private:
             const std::string field = h.counts(i) ? h.home->field_of(i, *h.part(i)) : "";
             const bool is_gone = !field.empty() && !all_.locks().nameless(h.name, i) &&
                                  !all_.locks().has(h.name, i, field);
-            if (is_gone && lasts({i, field}, third(h.lease), still)) {
+            if (is_gone && lasts({i, field}, third(h, i), still)) {
                 violate("a hold counts server " + std::to_string(i) +
                         ", where it was taken away long ago");
             }
@@ -70,13 +72,18 @@ private:
                 h.options.max_hold == forever &&
                 all_.locks().told_as(name, place, h.home->field_of(place, *h.part(place))) ==
                     field) {
-                return third(h.lease);
+                return third(h, place);
             }
         }
         return longest_extension * all_.how().longest_lease.count();
     }
 
-    static instant third(duration lease) { return lease.count() / 3 + lease.count() / 50; }
+    /// Who had it before in the same process may have asked for more.
+    static instant third(const held& h, std::size_t place) {
+        const lock::level* const level = lock::level_of(*h.part(place));
+        const duration lease = std::max(h.lease, level ? level->of->terms.lease : duration{});
+        return lease.count() / 3 + lease.count() / 50;
+    }
 
     bool lasts(const key& k, instant time, std::map<key, instant>& still) {
         const instant now = all_.the_world().now();
