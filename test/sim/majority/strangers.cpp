@@ -33,7 +33,7 @@ bool strangers::persist(std::size_t name, std::size_t place) {
         !s.redis().persist(all_.spec(name, place)->name(), s.wall_clock())) {
         return false;
     }
-    persisted_.emplace(fields.front(), all_.the_world().now());
+    persisted_.insert_or_assign(fields.front(), all_.the_world().now());
     return true;
 }
 
@@ -93,6 +93,11 @@ bool strangers::took(std::size_t name, std::size_t place, const std::string& fie
     return taken_.contains(field) || std::ranges::any_of(forces_, [&](const forced_release& f) {
                return f.of == place_of{name, place} && (f.ended_at < 0 || f.ended_at >= since);
            });
+}
+
+instant strangers::persisted_at(const std::string& field) const {
+    const auto it = persisted_.find(field);
+    return it == persisted_.end() ? -1 : it->second;
 }
 
 instant strangers::last_taken(std::size_t name) const {

@@ -44,6 +44,8 @@ public:
     bool took(std::size_t name, std::size_t place, const std::string& field, instant since) const;
     /// When something of this name was last taken away at one server; -1: never.
     instant last_taken(std::size_t name) const;
+    /// When its expiry was last taken away; -1: never.
+    instant persisted_at(const std::string& field) const;
     /// It has no expiry any more, and nobody is going to release it: that is the stranger's doing.
     bool outlived_its_release(std::size_t place, const std::string& field) const;
     /// Removes what is so.

@@ -19,7 +19,7 @@ public:
     std::string_view name() const noexcept override { return "noticed"; }
 
     void inspected() override {
-        std::map<key, instant> still;
+        std::map<key, wait> still;
         if (all_.settled() && !all_.stopped()) {
             for (const held& h : all_.holds()) {
                 look_at_losses(h, still);
@@ -30,9 +30,13 @@ public:
     }
 
 private:
-    using key = std::pair<std::size_t, std::string>;  // a place, and a field
+    using key = std::pair<std::size_t, std::string>;  // a place, and a field, and what of it
+    struct wait {
+        instant since;  ///< when that was seen first
+        instant time;   ///< that it had at most, whoever of its process had the lock meanwhile
+    };
 
-    void look_at_losses(const held& h, std::map<key, instant>& still) {
+    void look_at_losses(const held& h, std::map<key, wait>& still) {
         if (!h.believes() || !*h.options.renew || h.options.max_hold != forever) {
             return;
         }
@@ -40,14 +44,14 @@ private:
             const std::string field = h.counts(i) ? h.home->field_of(i, *h.part(i)) : "";
             const bool is_gone = !field.empty() && !all_.locks().nameless(h.name, i) &&
                                  !all_.locks().has(h.name, i, field);
-            if (is_gone && lasts({i, field}, third(h, i), still)) {
+            if (is_gone && lasts({i, field + " is gone"}, third(h, i), still)) {
                 violate("a hold counts server " + std::to_string(i) +
                         ", where it was taken away long ago");
             }
         }
     }
 
-    void look_at_expiries(std::map<key, instant>& still) {
+    void look_at_expiries(std::map<key, wait>& still) {
         for (std::size_t name = 0; name < all_.how().names; ++name) {
             for (std::size_t place = 0; place < all_.how().places(); ++place) {
                 const auto fields = all_.locks().fields(name, place);
@@ -56,9 +60,11 @@ private:
                     continue;
                 }
                 const std::string& field = fields.front();
-                const bool tended = all_.others().is_tended(place, field);
-                if (lasts({place, field + (tended ? " has no expiry" : " is left without expiry")},
-                          tended ? time_for(name, place, field) : 0, still)) {
+                if (!all_.others().is_tended(place, field)) {
+                    if (lasts({place, field + " is left"}, 0, still)) {
+                        violate("the lock of " + field + " has no expiry, and nobody tends it");
+                    }
+                } else if (lasts({place, field}, time_for(name, place, field), still)) {
                     violate("the lock of " + field + " has no expiry");
                 }
             }
@@ -85,15 +91,16 @@ private:
         return lease.count() / 3 + lease.count() / 50;
     }
 
-    bool lasts(const key& k, instant time, std::map<key, instant>& still) {
-        const instant now = all_.the_world().now();
+    bool lasts(const key& k, instant time, std::map<key, wait>& still) {
         const auto seen = since_.find(k);
-        const instant first = seen != since_.end() ? seen->second : now;
-        still.emplace(k, first);
-        return now > first + time + all_.how().promptness() + 50 * millis;
+        wait w = seen != since_.end() ? seen->second : wait{all_.the_world().now(), 0};
+        w.since = std::max(w.since, all_.others().persisted_at(k.second));
+        w.time = std::max(w.time, time);
+        still.emplace(k, w);
+        return all_.the_world().now() > w.since + w.time + all_.how().promptness() + 50 * millis;
     }
 
-    std::map<key, instant> since_{};  // when that was seen first
+    std::map<key, wait> since_{};
 };
 
 }  // namespace
