@@ -15,15 +15,6 @@ constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_releases,  make_rest,      make_all_or_none, make_noticed,
 };
 
-/// The hold, or a part of it, has a time of then or later.
-bool any_since(const held& h, instant then,
-               instant (process::*of)(std::size_t, impl::hold_view&) const) {
-    return h.granted_at >= then || std::ranges::any_of(h.at->places(), [&](std::size_t place) {
-               const impl::view_ptr& part = h.part(place);
-               return part && (h.home->*of)(place, *part) >= then;
-           });
-}
-
 }  // namespace
 
 const impl::view_ptr& held::part(std::size_t place) const {
@@ -49,10 +40,11 @@ bool held::counts(std::size_t place) const {
     return of && of->lost.load() == 0 && home->local_now() < impl::end_of(*of);
 }
 
-bool held::joined_since(instant then) const { return any_since(*this, then, &process::born); }
-
 bool held::was_granted_since(instant then) const {
-    return any_since(*this, then, &process::granted);
+    return granted_at >= then || std::ranges::any_of(at->places(), [&](std::size_t place) {
+               const impl::view_ptr& of = part(place);
+               return of && home->granted(place, *of) >= then;
+           });
 }
 
 void checker::violate(std::string_view what) { all_.violate(name(), what); }
@@ -142,9 +134,10 @@ bool simulation::may_lack(const held& h, std::size_t place) {
            others_.took(h.name, place, field, born);
 }
 
-std::size_t simulation::intact(const held& h) {
+std::size_t simulation::intact(const held& h, instant by) {
     return static_cast<std::size_t>(std::ranges::count_if(h.at->places(), [&](std::size_t place) {
-        return h.counts(place) && !may_lack(h, place);
+        return h.counts(place) && h.home->granted(place, *h.part(place)) < by &&
+               !may_lack(h, place);
     }));
 }
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <list>
 #include <memory>
 #include <vector>
@@ -44,8 +45,6 @@ struct held {
     bool lost() const noexcept { return view->lost.load() != 0; }
     /// When the oldest of its parts was asked for.
     instant since() const;
-    /// One of its parts was asked for then, or later.
-    bool joined_since(instant then) const;
     /// One of its parts was granted then, or later.
     bool was_granted_since(instant then) const;
     /// What `hold::owns_lock()` says now.
@@ -98,8 +97,8 @@ public:
     /// away.
     bool may_lack(const held& h, std::size_t place);
     /// So many of its members have what they granted, as far as its user may believe, and nothing
-    /// excuses those that lack it.
-    std::size_t intact(const held& h);
+    /// excuses those that lack it. `by`: it had heard of that before then.
+    std::size_t intact(const held& h, instant by = std::numeric_limits<instant>::max());
     /// Somebody took this name's lock away since then, or is about to.
     bool forced(std::size_t name, instant since) const noexcept;
     bool may_crash() const noexcept { return processes_.size() < most_processes; }

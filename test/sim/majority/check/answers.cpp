@@ -68,8 +68,8 @@ private:
             violate("lock " + std::to_string(c.name) + " is told to be held, and is free");
         }
         for (const held& h : all_.holds()) {
-            if (h.at->meets(*c.at) && h.believes() && !h.joined_since(c.asked_at) &&
-                all_.intact(h) >= h.at->needed() && !(c.status.locked && tells_of(h, c))) {
+            if (h.at->meets(*c.at) && h.believes() &&
+                all_.intact(h, c.asked_at) >= h.at->needed() && !(c.status.locked && tells_of(h, c))) {
                 violate("lock " + std::to_string(c.name) + " is told to be " +
                         (c.status.locked ? "held by " + c.status.holder : "free") +
                         ", and another has it");
