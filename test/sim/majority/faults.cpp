@@ -155,9 +155,10 @@ void fault_injector::end_batch_refusal(std::uint64_t server, std::uint64_t) {
 
 void fault_injector::refuse(fault f, std::size_t server, effect* e) {
     const char* const words =
-        f == fault::read_only       ? "READONLY You can't write against a read only replica."
-        : f == fault::loading       ? "LOADING Redis is loading the dataset in memory"
-        : f == fault::no_channel    ? "NOPERM this user has no permissions to access one of the channels"
+        f == fault::read_only ? "READONLY You can't write against a read only replica."
+        : f == fault::loading ? "LOADING Redis is loading the dataset in memory"
+        : f == fault::no_channel
+            ? "NOPERM this user has no permissions to access one of the channels"
         : f == fault::out_of_memory ? "OOM command not allowed when used memory > 'maxmemory'."
                                     : "NOPERM this user has no permissions to run 'evalsha'";
     all_.server(server).redis().refuse(words, e);

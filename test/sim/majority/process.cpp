@@ -142,8 +142,8 @@ question& process::ask(group_node& by, std::size_t place, std::uint64_t id, ques
 }
 
 void process::force_at(std::size_t name, std::size_t place, std::size_t number) {
-    question& q =
-        questions_.emplace_back(question{question::kind::force, groups_[name].get(), place, number});
+    question& q = questions_.emplace_back(
+        question{question::kind::force, groups_[name].get(), place, number});
     q.by_stranger = true;
     q.of.place = questions_.size() - 1;
     q.asked_at = all_.the_world().now();

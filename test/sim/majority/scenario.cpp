@@ -33,11 +33,11 @@ std::size_t choose_servers(dice& chance) {
 bool knows(fault f) noexcept {
     using enum fault;
     constexpr fault kinds[] = {
-        reset_before,  reset_after,  silent_cut, clog_up,       clog_down,     partition,
-        straggle,      stall,        restart,    restart_empty, script_flush,  lost_push,
-        read_only,     loading,      pause,      out_of_memory, server_clock,  crash,
-        cancel,        force,        vandal,     no_permission, no_channel,    batch_refused,
-        persist,       unsubscribed, no_kill,    deletion,      late_push};
+        reset_before, reset_after,  silent_cut, clog_up,       clog_down,    partition,
+        straggle,     stall,        restart,    restart_empty, script_flush, lost_push,
+        read_only,    loading,      pause,      out_of_memory, server_clock, crash,
+        cancel,       force,        vandal,     no_permission, no_channel,   batch_refused,
+        persist,      unsubscribed, no_kill,    deletion,      late_push};
     return std::find(std::begin(kinds), std::end(kinds), f) != std::end(kinds);
 }
 

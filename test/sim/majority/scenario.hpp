@@ -34,13 +34,10 @@ struct scenario {
                    : group::terms::majority(members, answer_timeout);
     }
     /// The other servers are enough.
-    bool is_minority() const noexcept {
-        return victims <= servers - terms_of(servers).needed;
-    }
+    bool is_minority() const noexcept { return victims <= servers - terms_of(servers).needed; }
     /// What happens to servers is in nobody's way: the others are enough, and answer in time.
     bool enough_are_sound() const noexcept {
-        return is_minority() && !has(fault::pause) &&
-               answers_in_time();
+        return is_minority() && !has(fault::pause) && answers_in_time();
     }
     /// Whoever is there does.
     bool answers_in_time() const noexcept {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_exclusion, make_ownership, make_loss_in_time, make_no_needless_loss, make_bounds,
     make_healing,   make_liveness,  make_contention,   make_answers,          make_terms,
-    make_releases,  make_rest,      make_all_or_none, make_noticed,
+    make_releases,  make_rest,      make_all_or_none,  make_noticed,
 };
 
 }  // namespace
@@ -142,9 +142,8 @@ std::size_t simulation::intact(const held& h, instant by) {
 }
 
 const process* simulation::process_of(std::size_t place, const std::string& field) const noexcept {
-    const auto home = std::ranges::find_if(processes_, [&](const auto& p) {
-        return field.starts_with(p->node(place).id());
-    });
+    const auto home = std::ranges::find_if(
+        processes_, [&](const auto& p) { return field.starts_with(p->node(place).id()); });
     return home == processes_.end() ? nullptr : home->get();
 }
 

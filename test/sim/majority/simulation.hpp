@@ -93,8 +93,8 @@ public:
     void gone(std::list<held>::iterator h) { holds_.erase(h); }
     /// The server of this place forgot what it had of this name since then, or may have.
     bool forgot(std::size_t place, std::size_t name, instant since);
-    /// Its server may lack what this part of a hold was granted: it forgot that, or somebody took it
-    /// away.
+    /// Its server may lack what this part of a hold was granted: it forgot that, or somebody took
+    /// it away.
     bool may_lack(const held& h, std::size_t place);
     /// So many of its members have what they granted, as far as its user may believe, and nothing
     /// excuses those that lack it. `by`: it had heard of that before then.

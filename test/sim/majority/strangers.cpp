@@ -21,6 +21,7 @@ bool strangers::remove(std::size_t name, std::size_t place) {
         return false;
     }
     take(name, place);
+    last_removed_[name] = all_.the_world().now();
     server_node& s = all_.server_of(place);
     s.redis().remove(all_.spec(name, place)->name(), s.wall_clock());
     return true;
@@ -95,6 +96,14 @@ bool strangers::took(std::size_t name, std::size_t place, const std::string& fie
            });
 }
 
+// Who stands in line at a server asks again after so long at most, and others wait behind.
+instant strangers::known_by(std::size_t name) const {
+    const auto it = last_removed_.find(name);
+    return it == last_removed_.end()
+               ? -1
+               : it->second + all_.how().settings.max_poll_interval.count() * 102 / 100;
+}
+
 instant strangers::persisted_at(const std::string& field) const {
     const auto it = persisted_.find(field);
     return it == persisted_.end() ? -1 : it->second;
@@ -130,6 +139,7 @@ void strangers::remove_deserted() {
             if (!fields.empty() && s.redis().left(key, s.wall_clock()) == -1 &&
                 outlived_its_release(place, fields.front())) {
                 s.redis().remove(key, s.wall_clock());
+                last_removed_[name] = all_.the_world().now();
             }
         }
     }

@@ -46,6 +46,8 @@ public:
     instant last_taken(std::size_t name) const;
     /// When its expiry was last taken away; -1: never.
     instant persisted_at(const std::string& field) const;
+    /// When all who wait for this name know what strangers did to it: no message told of that.
+    instant known_by(std::size_t name) const;
     /// It has no expiry any more, and nobody is going to release it: that is the stranger's doing.
     bool outlived_its_release(std::size_t place, const std::string& field) const;
     /// Removes what is so.
@@ -65,8 +67,9 @@ private:
     void take(std::size_t name, std::size_t place);
 
     simulation& all_;
-    std::map<std::string, instant> taken_{};      // fields
+    std::map<std::string, instant> taken_{};       // fields
     std::map<std::size_t, instant> last_taken_{};  // by name
+    std::map<std::size_t, instant> last_removed_{};
     std::set<place_of> spoilt_{};
     std::vector<forced_release> forces_{};
     std::map<std::string, instant> persisted_{};

@@ -69,7 +69,8 @@ private:
         }
         for (const held& h : all_.holds()) {
             if (h.at->meets(*c.at) && h.believes() &&
-                all_.intact(h, c.asked_at) >= h.at->needed() && !(c.status.locked && tells_of(h, c))) {
+                all_.intact(h, c.asked_at) >= h.at->needed() &&
+                !(c.status.locked && tells_of(h, c))) {
                 violate("lock " + std::to_string(c.name) + " is told to be " +
                         (c.status.locked ? "held by " + c.status.holder : "free") +
                         ", and another has it");
@@ -102,8 +103,7 @@ private:
             return;
         }
         const time_point asked = h->home->node(0).local(c.asked_at);
-        if (h->valid_until() < core::lease_end(asked, c.lease) &&
-            !disturbed(h->name, c.asked_at)) {
+        if (h->valid_until() < core::lease_end(asked, c.lease) && !disturbed(h->name, c.asked_at)) {
             violate("an extension is told to be made, and the hold ends before");
         }
         std::size_t extended = 0;

@@ -40,7 +40,8 @@ private:
             const auto seen = since_.find({h.view, i});
             const instant first = seen != since_.end() ? seen->second : now;
             // Each loss puts it off.
-            const instant since = std::max(first, all_.others().last_taken(h.name));
+            const instant since =
+                std::max({first, all_.others().last_taken(h.name), all_.others().known_by(h.name)});
             // Asked each third of the lease.
             if (now > since + h.lease.count() + 500 * millis + all_.how().answer_timeout.count()) {
                 violate("a hold lacks server " + std::to_string(i) + ", where the lock is free");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who may believe that it owns the lock has it on as many servers as it needs, and on each that it
-// counts, unless that forgot it, or somebody took it away there; and a hold has no part that another
-// has, or that was given back.
+// counts, unless that forgot it, or somebody took it away there; and a hold has no part that
+// another has, or that was given back.
 #include "sim/majority/simulation.hpp"
 
 namespace conch::sim::majority {
