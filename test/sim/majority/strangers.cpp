@@ -46,7 +46,7 @@ bool strangers::spoil(std::size_t name, std::size_t place) {
     take(name, place);
     server_node& s = all_.server_of(place);
     s.redis().put_foreign(all_.spec(name, place)->name(), false, s.wall_clock());
-    spoilt_.emplace(name, place);
+    spoilt_.insert_or_assign({name, place}, all_.the_world().now());
     return had;
 }
 
@@ -59,7 +59,7 @@ void strangers::restore(std::size_t name, std::size_t place) {
 
 void strangers::restore_all() {
     while (!spoilt_.empty()) {
-        const auto [name, place] = *spoilt_.begin();
+        const auto [name, place] = spoilt_.begin()->first;
         restore(name, place);
     }
 }

@@ -37,6 +37,11 @@ public:
     void force_ended(std::size_t number);
     void died(const process& p);
 
+    /// When that was put there, if it is still there; -1: it was taken back, or never.
+    instant spoilt_at(std::size_t name, std::size_t place) const {
+        const auto it = spoilt_.find({name, place});
+        return it == spoilt_.end() ? -1 : it->second;
+    }
     bool is_spoilt(std::size_t name, std::size_t place) const {
         return spoilt_.contains({name, place});
     }
@@ -70,7 +75,7 @@ private:
     std::map<std::string, instant> taken_{};       // fields
     std::map<std::size_t, instant> last_taken_{};  // by name
     std::map<std::size_t, instant> last_removed_{};
-    std::set<place_of> spoilt_{};
+    std::map<place_of, instant> spoilt_{};
     std::vector<forced_release> forces_{};
     std::map<std::string, instant> persisted_{};
     std::set<std::string> detached_{};

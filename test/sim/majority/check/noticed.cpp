@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // When all has settled, a hold that is renewed finds out which servers have it no more, and counts
 // them no longer; and a lock whose expiry a stranger took away is given one again, or is released.
+// What is no lock is left as it is.
 #include "hold/acquisition.hpp"
 #include "hold/level.hpp"
 #include "sim/majority/simulation.hpp"
@@ -27,6 +28,7 @@ public:
             look_at_expiries(still);
         }
         since_ = std::move(still);
+        look_at_the_foreign();
     }
 
 private:
@@ -47,6 +49,20 @@ private:
             if (is_gone && lasts({i, field + " is gone"}, third(h, i), still)) {
                 violate("a hold counts server " + std::to_string(i) +
                         ", where it was taken away long ago");
+            }
+        }
+    }
+
+    void look_at_the_foreign() {
+        for (std::size_t name = 0; name < all_.how().names; ++name) {
+            for (std::size_t place = 0; place < all_.how().places(); ++place) {
+                const instant since = all_.others().spoilt_at(name, place);
+                server_node& s = all_.server_of(place);
+                const auto& key = all_.spec(name, place)->name();
+                if (since >= 0 && !all_.forgot(place, name, since) &&
+                    !s.redis().is_foreign(key, s.wall_clock())) {
+                    violate(std::string{key} + " is a lock, where a stranger put something else");
+                }
             }
         }
     }
