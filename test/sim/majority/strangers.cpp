@@ -121,13 +121,16 @@ bool strangers::is_tended(std::size_t place, const std::string& field) const {
            p->node(place).engine().tends(std::strtoull(field.c_str() + colon + 1, nullptr, 10));
 }
 
-// A release that gave up when the lease would have been over; or nobody is left to make one.
+// A release that gave up when the lease would have been over, as it may where it has to be sent
+// again, and the first copy took long; or nobody is left to make one.
 bool strangers::outlived_its_release(std::size_t place, const std::string& field) const {
     const auto at = persisted_.find(field);
     const process* const p = all_.process_of(place, field);
+    const scenario& how = all_.how();
+    const bool may_give_up = how.has(fault::script_flush) && !how.answers_in_time();
     return at != persisted_.end() && !is_tended(place, field) &&
            (at->second < all_.settled_at() || !p || p->dead() || p->node(place).closing() ||
-            detached_.contains(field));
+            detached_.contains(field) || may_give_up);
 }
 
 void strangers::remove_deserted() {
