@@ -208,6 +208,7 @@ void user::force() {
     const bool as_reader = all_.how().read_write && chance.once_in(2);
     waiting_for_ = &call_now();
     waiting_for_->forces = true;
+    waiting_for_->name = name_;
     put(*waiting_for_, [&](auto& engine) {
         engine.force_unlock(as_reader ? all_.reader(name_) : all_.spec(name_),
                             {waiting_for_, &waiting_for_->running});

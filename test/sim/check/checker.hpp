@@ -102,6 +102,7 @@ std::unique_ptr<checker> make_line(simulation& s);
 std::unique_ptr<checker> make_downgrades(simulation& s);
 std::unique_ptr<checker> make_progress(simulation& s);
 std::unique_ptr<checker> make_kept_off(simulation& s);
+std::unique_ptr<checker> make_forced(simulation& s);
 
 }  // namespace conch::sim
 
