@@ -202,10 +202,11 @@ private:
     bool may_fail_when_settled(const call& c) const {
         // By a sentinel that doesn't know better, it may have met a replica first.
         const bool astray = c.ec == errc::read_only && all_.how().has(fault::cut_off);
+        // A gap: what refuses the downgrade that looks for the other field is told to no extension.
+        const bool in_vain = looks_for_both(c) && all_.how().mixes_types();
         return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
-               ((unanswered(c) || astray) && all_.how().is_slow()) ||
-               ((unanswered(c) || astray || c.ec == errc::server_unavailable) &&
-                came_too_early(c));
+               ((unanswered(c) || astray) && all_.how().is_slow()) || (unanswered(c) && in_vain) ||
+               ((unanswered(c) || astray || c.ec == errc::server_unavailable) && came_too_early(c));
     }
 
     // A server that was loading may be asked again just before patience ends.
@@ -218,7 +219,7 @@ private:
                (c.ec == errc::wrong_type && how.mixes_types()) ||
                // A server that refuses for now may be asked again as patience ends.
                ((c.downgrades || looks_for_both(c)) && unanswered(c) &&
-                how.may_say_unavailable()) ||
+                (how.may_say_unavailable() || how.mixes_types())) ||
                // A SUNSUBSCRIBE that crosses the loss of its part may end the connection.
                (c.permits && c.ec == errc::outcome_unknown &&
                 (how.has(fault::loading) || how.has(fault::migration))) ||
