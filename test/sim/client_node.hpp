@@ -64,7 +64,7 @@ struct call {
     bool forces = false;         ///< takes a lock away
     bool downgrades = false;     ///< makes a writer, of which `asks` knows, a reader
     bool acquires = false;       ///< asks for a hold, or for a deeper level of one
-    std::size_t name = 0;        ///< of the lock that it asks for
+    std::size_t name = 0;        ///< of the lock that it asks for, or takes away
     duration wait{};             ///< how long such an acquire waits
     bool shared = false;         ///< for reading
     bool try_only = false;       ///< to such an acquire, an empty hold is an answer

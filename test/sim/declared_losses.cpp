@@ -1,46 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What strangers do to locks, and which losses are declared: nobody is to blame for what comes of
-// them.
+// Which losses are declared: nobody is to blame for what comes of what strangers do to locks.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
 
 namespace conch::sim {
-
-void simulation::vandalize(std::size_t name, effect* e) {
-    const bool plain = how_.locks[name].plain;
-    feel(server_.redis().holder(specs_[name]->name(), server_.wall_clock()) ? e : nullptr);
-    forces_[name].spoilt_by = e;
-    server_.redis().put_foreign(specs_[name]->name(), plain, server_.wall_clock());
-    forces_[name].last_end = forces_[name].spoilt_at = world_.now();
-}
-
-void simulation::restore(std::size_t name) {
-    forces_[name].spoilt_by = nullptr;
-    server_.redis().remove_foreign(specs_[name]->name(), server_.wall_clock());
-}
-
-bool simulation::persist(std::size_t name) {
-    const std::string* holder = server_.redis().holder(specs_[name]->name(), server_.wall_clock());
-    const std::string field = holder ? *holder : std::string{};
-    if (field.empty() || (settled() && (deserted(field) || !is_tended(field))) ||
-        !server_.redis().persist(specs_[name]->name(), server_.wall_clock())) {
-        return false;
-    }
-    persisted_.emplace(field, world_.now());
-    return true;
-}
-
-bool simulation::delete_lock(std::size_t name) {
-    const std::string* holder = server_.redis().holder(specs_[name]->name(), server_.wall_clock());
-    if (!holder) {
-        return false;
-    }
-    deleted_.insert(*holder);
-    server_.redis().remove(specs_[name]->name(), server_.wall_clock());
-    forces_[name].last_end = world_.now();
-    return true;
-}
 
 instant simulation::persisted_at(const std::string& field) const noexcept {
     const auto it = persisted_.find(field);
@@ -66,7 +30,7 @@ bool simulation::is_tended(const std::string& field) const noexcept {
 bool simulation::deserted(const std::string& field) const noexcept {
     const owner_of o = owner_in(field);
     return is_foreign(field) || clients_[o.client]->dead() || clients_[o.client]->closed() ||
-           was_left_behind(o.client, o.number);
+           (was_left_behind(o.client, o.number) && !is_tended(field));
 }
 
 instant simulation::last_loss(const held& h) const {

@@ -25,11 +25,7 @@ bool happens_in(fault f, deployment d) noexcept {
         case split_brain:
         case cut_off: return d != deployment::alone;
         case server_clock: return d != deployment::cluster;
-        case force:
-        case vandal:
-        case persist:
-        case deletion: return d != deployment::read_write;
-        case batch_refused: return !anywhere;
+        case batch_refused: return d != deployment::fair;
         case late_push: return d == deployment::fair;
         case resize: return false;  // there are no permits
         default: return true;

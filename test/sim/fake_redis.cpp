@@ -67,12 +67,13 @@ constexpr std::string_view channels_refused = "channels used as arguments";
 constexpr const char* key_refused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
 
-/// How many locks a script names; KEYS has those of their fencing tokens as well.
+/// How many locks a script names; KEYS has those of their fencing tokens as well, or of readers.
 std::ptrdiff_t locks_of(arguments a) {
     const auto keys = static_cast<std::size_t>(to_integer(a[2]).value_or(0));
     const arguments all = a.subspan(3, std::min(keys, a.size() - 3));
-    return std::count_if(all.begin(), all.end(),
-                         [](std::string_view key) { return !is_fence_key(key); });
+    return std::count_if(all.begin(), all.end(), [](std::string_view key) {
+        return !is_fence_key(key) && !is_beside_readers(key);
+    });
 }
 
 bool subscribes(const command& c) noexcept {

@@ -187,8 +187,9 @@ public:
     bool persist(std::string_view key, std::int64_t now_us);
     /// Another client's PEXPIRE.
     void expire(std::string_view key, std::int64_t in_ms, std::int64_t now_us);
-    /// Another client's SET or LPUSH in place of what was there, and its DEL of what is no lock.
-    void put_foreign(std::string_view key, bool as_list, std::int64_t now_us);
+    enum class foreign : std::uint8_t { text, list, hash };
+    /// Another client's in place of what was there, and its DEL of what is no lock.
+    void put_foreign(std::string_view key, foreign what, std::int64_t now_us);
     void set_number(std::string_view key, std::int64_t n, std::int64_t now_us);
     void remove_foreign(std::string_view key, std::int64_t now_us);
     /// Another client's DEL of anything.
@@ -209,7 +210,9 @@ public:
     /// Whoever asks for this key without naming a process is told what this one has.
     bool is_home(fleet::process p, std::string_view key) { return &data_.of(p) == &home_of(key); }
     bool is_text(std::string_view key, std::int64_t now_us);
-    /// There is something, but no lock.
+    /// There is what a stranger put there, as it did.
+    bool is_as_put(std::string_view key, std::int64_t now_us);
+    /// There is something, but no lock: also a hash that a stranger put there.
     bool is_foreign(std::string_view key, std::int64_t now_us);
     /// Or is the text of a lock that is kept in one.
     bool has_field(std::string_view key, std::string_view field, std::int64_t now_us);

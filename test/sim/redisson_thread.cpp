@@ -95,6 +95,14 @@ std::string with_sweep(std::string_view script) { return std::string{sweep}.appe
 
 }  // namespace
 
+std::string command_of(const std::vector<std::string>& words) {
+    std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
+    for (const std::string& w : words) {
+        bytes += "$" + std::to_string(w.size()) + "\r\n" + w + "\r\n";
+    }
+    return bytes;
+}
+
 redisson_thread::redisson_thread(simulation& all, std::uint64_t index, std::uint64_t seed)
     : all_{all}, index_{index}, chance_{seed} {}
 
@@ -264,14 +272,10 @@ void redisson_thread::hang_up() {
 }
 
 std::string redisson_thread::ask(const std::vector<std::string>& words) {
-    std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
-    for (const std::string& w : words) {
-        bytes += "$" + std::to_string(w.size()) + "\r\n" + w + "\r\n";
-    }
     if (connection_ == 0) {
         connection_ = all_.server().meet(all_.server().redis().master_of(all_.spec(name_)->name()));
     }
-    return all_.server().ask(connection_, bytes);
+    return all_.server().ask(connection_, command_of(words));
 }
 
 std::string redisson_thread::run(std::string_view script, const std::vector<std::string>& keys,

@@ -14,6 +14,9 @@ namespace conch::sim {
 
 class simulation;
 
+/// What a client sends for these words.
+std::string command_of(const std::vector<std::string>& words);
+
 /// A thread of another process that takes fair locks by Redisson's RFairLock: it stands in the same
 /// lines as our users, for a while, and then gives up; it may die in line or with a lock.
 class redisson_thread {

@@ -18,7 +18,7 @@ constexpr std::unique_ptr<checker> (*makers[])(simulation&) = {
     make_rates,        make_closings,         make_makes_way,  make_renewals,   make_depth,
     make_released,     make_abandoned,        make_polls,      make_replicated, make_understood,
     make_holds_first,  make_loss_told,        make_turns,      make_line,       make_patience,
-    make_downgrades,   make_progress,         make_lets_in,
+    make_downgrades,   make_progress,         make_lets_in,    make_kept_off,   make_forced,
 };
 
 std::string uuid_of(std::uint64_t client) {

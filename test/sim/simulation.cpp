@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 
 namespace conch::sim {
@@ -146,9 +147,8 @@ void simulation::ran(const script_run& r) {
     // A forced release begins with the question who holds the lock: that one alone it may end.
     const auto name = name_in(r);
     note_downgrade(r);
-    if (name && r.is("status") && r.answer.items.size() == 4 &&
-        forces_[*name].running.contains(r.client)) {
-        targets_.emplace(r.client, r.answer.items[2].text);
+    if (name && r.is("status") && forces_[*name].running.contains(r.client)) {
+        note_targets(r);
     }
     if (name && forces_[*name].spoilt_by != nullptr &&
         server_.redis().is_foreign(r.keys.front(), server_.wall_clock())) {
@@ -156,6 +156,17 @@ void simulation::ran(const script_run& r) {
     }
     for (const auto& check : checkers_) {
         check->ran(r);
+    }
+}
+
+// Those of a read-write lock stand in one text, with blanks between.
+void simulation::note_targets(const script_run& r) {
+    if (r.answer.items.size() < 4) {
+        return;
+    }
+    std::istringstream holders{r.answer.items[2].text};
+    for (std::string field; holders >> field;) {
+        targets_.emplace(r.client, field);
     }
 }
 
@@ -291,18 +302,6 @@ void simulation::wind_down() {
     }
     if (busy()) {
         violate("rest", "a user still waits for an answer");
-    }
-}
-
-// A lock without expiry that nobody is going to release is the stranger's doing.
-void simulation::expire_deserted() {
-    for (const impl::spec_ptr& s : specs_) {
-        const std::string* holder = server_.redis().holder(s->name(), server_.wall_clock());
-        if (holder && server_.redis().left(s->name(), server_.wall_clock()) == -1 &&
-            (deserted(*holder) || outlived_its_release(*holder))) {
-            server_.redis().expire(s->name(), how_.longest_lease / std::chrono::milliseconds{1},
-                                   server_.wall_clock());
-        }
     }
 }
 

@@ -131,11 +131,18 @@ public:
     void vandalize(std::size_t name, effect* e = nullptr);
     /// It goes away again.
     void restore(std::size_t name);
+    /// Since when it is there; -1: there is none.
+    instant spoilt_since(std::size_t name) const noexcept {
+        return forces_[name].spoilt_by != nullptr ? forces_[name].spoilt_at : -1;
+    }
     /// A stranger takes this lock's expiry away; false if it has none, or nobody would ever release
     /// it.
     bool persist(std::size_t name);
     /// A stranger deletes this lock, and tells nobody; false if there is none.
     bool delete_lock(std::size_t name);
+    /// Another process takes this read-write lock away by Redisson's script, from who reads or from
+    /// who writes; false if nobody did.
+    bool force_as_redisson(std::size_t name, bool from_readers);
     bool was_deleted(const std::string& field) const noexcept { return deleted_.contains(field); }
     /// When that happened to this holder's lock first; -1: never.
     instant persisted_at(const std::string& field) const noexcept;
@@ -166,7 +173,7 @@ public:
     bool is_foreign(const std::string& field) const noexcept {
         return owner_in(field).client >= clients_.size();
     }
-    /// Its client ended or left it behind, or is none of ours.
+    /// Its client ended, or left it behind and no other user of it goes on; or is none of ours.
     bool deserted(const std::string& field) const noexcept;
     void count_loss() noexcept { ++outcome_.losses; }
     void count_closing() noexcept { ++outcome_.closings; }
@@ -196,6 +203,8 @@ private:
     instant last_declared_loss(const held& h) const;
     void ran(const script_run& r);
     void note_downgrade(const script_run& r);
+    void note_targets(const script_run& r);
+    std::vector<std::string> fields_of(std::size_t name);
     void run_until(instant until);
     void spoil_one_of_two();
     std::optional<std::size_t> one_of_two() const;

@@ -196,13 +196,22 @@ void user::ask() {
 }
 
 void user::force() {
-    all_.begin_force(name_, client_);
+    dice& chance = all_.the_world().chance;
     forcing_ = &all_.attempt(fault::force);
     all_.the_world().note("force", index_, name_);
+    if (all_.how().read_write && chance.once_in(3)) {
+        feel(all_.force_as_redisson(name_, chance.once_in(2)) ? forcing_ : nullptr);
+        plan(soon());
+        return;
+    }
+    all_.begin_force(name_, client_);
+    const bool as_reader = all_.how().read_write && chance.once_in(2);
     waiting_for_ = &call_now();
     waiting_for_->forces = true;
+    waiting_for_->name = name_;
     put(*waiting_for_, [&](auto& engine) {
-        engine.force_unlock(all_.spec(name_), {waiting_for_, &waiting_for_->running});
+        engine.force_unlock(as_reader ? all_.reader(name_) : all_.spec(name_),
+                            {waiting_for_, &waiting_for_->running});
     });
     may_tire_of(*waiting_for_);
 }

@@ -48,6 +48,8 @@ public:
     virtual void ran(const script_run&) {}
     /// The server has run one for a thread of Redisson with this field.
     virtual void redisson_ran(std::size_t /*lock*/, const std::string& /*field*/) {}
+    /// A stranger has taken this lock away from all who had it, and told those who wait.
+    virtual void told_to_all(std::size_t /*lock*/) {}
     /// The server has told how many replicas have what was written on this line.
     virtual void acknowledged(std::uint64_t /*line*/, std::int64_t /*replicas*/) {}
     /// The server has counted permits.
@@ -99,6 +101,8 @@ std::unique_ptr<checker> make_turns(simulation& s);
 std::unique_ptr<checker> make_line(simulation& s);
 std::unique_ptr<checker> make_downgrades(simulation& s);
 std::unique_ptr<checker> make_progress(simulation& s);
+std::unique_ptr<checker> make_kept_off(simulation& s);
+std::unique_ptr<checker> make_forced(simulation& s);
 
 }  // namespace conch::sim
 

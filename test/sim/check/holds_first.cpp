@@ -22,6 +22,7 @@ public:
         }
         for (std::size_t i = 0; r.is("renew") && all_.how().read_write && i < r.args.size();
              i += 2) {
+            asked_.emplace(r.line, r.args[i]);
             either_.emplace(r.line, r.args[i].substr(0, r.args[i].find(":write")));
         }
         const auto lock = all_.name_in(r);
@@ -65,11 +66,13 @@ private:
         if (all_.may_be_downgraded(h) && either_.contains({line, all_.reader_of(h)})) {
             return true;
         }
-        return all_.server().was_refused(line, field) ||
+        return asked_.contains({line, field}) || all_.server().was_refused(line, field) ||
                std::any_of(seen.rbegin(), seen.rend(),
                            [&](const auto& s) { return s.line == line; });
     }
 
+    // Fields of read-write locks that a line asked about: where something else is, none is seen.
+    std::set<std::pair<std::uint64_t, std::string>> asked_{};
     // Holds that a line asked about by the field of a writer or of a reader: by the latter.
     std::set<std::pair<std::uint64_t, std::string>> either_{};
 };

@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: BSL-1.0
 // When all has settled, a lock whose expiry a stranger took away doesn't last for ever: a renewal
-// gives it one again, and one that isn't renewed is gone with its hold.
+// gives it one again, and one that isn't renewed is gone with its hold. So it is with the deadline
+// of a reader, and with what readers share as soon as there is only one.
 #include "hold/acquisition.hpp"
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace conch::sim {
 namespace {
 
 class lasting final : public checker {
 public:
-    explicit lasting(simulation& s) : checker{s}, locks_(s.how().names) {}
+    using checker::checker;
     std::string_view name() const noexcept override { return "lasting"; }
-    bool of_one_holder() const noexcept override { return true; }
 
     void stepped() override {
         if (!all_.settled() || !all_.how().has(fault::persist)) {
             return;
         }
-        for (std::size_t i = 0; i < locks_.size(); ++i) {
-            look(i);
+        server_node& server = all_.server();
+        for (std::size_t i = 0; i < all_.how().names; ++i) {
+            const std::string lock{all_.spec(i)->name()};
+            const auto fields = server.redis().fields(lock, server.wall_clock());
+            look(lock, fields.size() == 1 ? fields.front() : std::string{});
+            for (std::size_t f = 0; all_.how().read_write && f < fields.size(); ++f) {
+                look(timeout_key(lock, fields[f]), fields[f]);
+            }
         }
     }
 
@@ -31,18 +39,17 @@ private:
         instant left_since = 0;  ///< when its client didn't believe in it any more; -1: it does
     };
 
-    void look(std::size_t name) {
+    /// This key, which ends with the lease of this one alone, if of any.
+    void look(const std::string& key, const std::string& field) {
         server_node& server = all_.server();
-        const std::string key{all_.spec(name)->name()};
-        const std::string* field = server.redis().holder(key, server.wall_clock());
-        lock& l = locks_[name];
-        if (!field || server.redis().left(key, server.wall_clock()) != -1) {
-            l = {};
+        if (field.empty() || server.redis().left(key, server.wall_clock()) != -1) {
+            locks_.erase(key);
             return;
         }
+        lock& l = locks_[key];
         const instant now = all_.the_world().now();
-        if (l.field != *field) {
-            l = {.field = *field, .since = now, .left_since = -1};
+        if (l.field != field) {
+            l = {.field = field, .since = now, .left_since = -1};
         }
         if (const held* h = hold_of(l.field)) {
             l.left_since = -1;
@@ -91,7 +98,7 @@ private:
     // One that was refused asks again after at most so long.
     static constexpr instant release_pause = 1100 * millis;
 
-    std::vector<lock> locks_;
+    std::map<std::string, lock> locks_{};  // by key
     std::string told_{};
 };
 

@@ -34,6 +34,8 @@ public:
         }
     }
 
+    void told_to_all(std::size_t name) override { locks_[name].told_at = all_.the_world().now(); }
+
     void stepped() override {
         for (std::size_t name = 0; name < locks_.size(); ++name) {
             look(name);
@@ -74,8 +76,12 @@ private:
         const bool announced =
             server.redis().exists("conch_rw_writer:{" + key + '}', server.wall_clock());
         const bool told = l.told_at == all_.the_world().now();
-        l.to_readers.look(!written && !announced, told, all_.the_world().now(), poll());
-        l.to_writers.look(!held, told && fields.empty(), all_.the_world().now(), poll());
+        const bool foreign = server.redis().is_foreign(key, server.wall_clock());
+        // A stranger took its expiry away: it ends with the last reader, or at a writer's try.
+        const bool lasts = server.redis().left(key, server.wall_clock()) == -1;
+        l.to_readers.look(!written && !announced && !lasts, told, all_.the_world().now(), poll());
+        l.to_writers.look(!held && !foreign, told && fields.empty(), all_.the_world().now(),
+                          poll());
         for (const auto& c : all_.clients()) {
             look_at_front(l, name, *c);
         }
@@ -90,9 +96,22 @@ private:
             return false;
         }
         const instant now = all_.the_world().now();
+        if (lasts(name, field)) {
+            l.left.insert_or_assign(field, now);
+            return false;
+        }
         const instant lease = all_.how().longest_extension().count() * 102 / 100;
         return now - l.left.emplace(field, now).first->second >
                lease + all_.server().set_back() + tolerance;
+    }
+
+    /// A stranger took away the end of its lease.
+    bool lasts(std::size_t name, const std::string& field) {
+        server_node& server = all_.server();
+        const std::string lock{all_.spec(name)->name()};
+        const bool writes = field.ends_with(":write");
+        return server.redis().left(writes ? lock : timeout_key(lock, field), server.wall_clock()) ==
+               -1;
     }
 
     void look_at_front(lock& l, std::size_t name, const client_node& c) {

@@ -49,13 +49,15 @@ private:
         }
     }
 
-    // A text in its place says nothing about it.
+    // A text in its place says nothing about it. A reader without its deadline is none.
     bool gone(const held& h) {
         server_node& server = all_.server();
         const std::string lock{all_.spec(h.name)->name()};
+        const std::string field = all_.field_of(h);
         const bool spoilt = server.redis().exists(lock, server.wall_clock()) &&
                             server.redis().fields(lock, server.wall_clock()).empty();
-        return !spoilt && !server.redis().has_field(lock, all_.field_of(h), server.wall_clock());
+        return !spoilt && (!server.redis().has_field(lock, field, server.wall_clock()) ||
+                           all_.is_dead_reader(h.name, field));
     }
 
     std::map<std::pair<std::uint64_t, std::uint64_t>, instant> missing_{};

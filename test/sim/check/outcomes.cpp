@@ -16,7 +16,7 @@ namespace {
 class outcomes final : public checker {
 public:
     explicit outcomes(simulation& s)
-        : checker{s}, there_at_(s.how().names, -1), announced_at_(there_at_) {}
+        : checker{s}, there_at_(s.how().names, -1), closed_at_(there_at_) {}
     std::string_view name() const noexcept override { return "outcomes"; }
 
     void asks(const call& c) override {
@@ -53,9 +53,8 @@ public:
             if (server.redis().anyone_has(lock, server.wall_clock()) && !dead_alone_read(name)) {
                 there_at_[name] = all_.the_world().now();
             }
-            if (all_.how().read_write &&
-                server.redis().anyone_has("conch_rw_writer:{" + lock + '}', server.wall_clock())) {
-                announced_at_[name] = all_.the_world().now();
+            if (all_.how().read_write && closed_to_readers(lock)) {
+                closed_at_[name] = all_.the_world().now();
             }
         }
     }
@@ -94,6 +93,13 @@ private:
 
     const client_node& client_of(const call& c) const { return *all_.clients()[c.client]; }
 
+    /// They make way for a writer; or the lock has no expiry, whoever had it.
+    bool closed_to_readers(const std::string& lock) {
+        server_node& server = all_.server();
+        return server.redis().left(lock, server.wall_clock()) == -1 ||
+               server.redis().anyone_has("conch_rw_writer:{" + lock + '}', server.wall_clock());
+    }
+
     /// It is read, but by none whose lease goes on. Not where another master may know more.
     bool dead_alone_read(std::size_t name) {
         if (!all_.how().read_write || all_.how().has(fault::split_brain)) {
@@ -125,8 +131,8 @@ private:
     void judge_wait(const call& c) {
         if (c.wait == duration::zero() && !all_.how().fair) {  // else somebody may be in line
             const std::size_t name = all_.users()[c.user]->name();
-            const instant made_way = c.shared ? announced_at_[name] : -1;  // a reader, for a writer
-            if (!rivalled_.contains(c.place) && std::max(there_at_[name], made_way) < c.asked_at) {
+            const instant closed = c.shared ? closed_at_[name] : -1;
+            if (!rivalled_.contains(c.place) && std::max(there_at_[name], closed) < c.asked_at) {
                 violate(of(c) + " finds lock " + std::to_string(name) + " taken, which was free");
             }
             return;
@@ -196,14 +202,15 @@ private:
     bool may_fail_when_settled(const call& c) const {
         // By a sentinel that doesn't know better, it may have met a replica first.
         const bool astray = c.ec == errc::read_only && all_.how().has(fault::cut_off);
+        // A gap: what refuses the downgrade that looks for the other field is told to no extension.
+        const bool in_vain = looks_for_both(c) && all_.how().mixes_types();
         return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
-               ((unanswered(c) || astray) && all_.how().is_slow()) ||
-               ((unanswered(c) || astray || c.ec == errc::server_unavailable) &&
-                came_too_early(c));
+               ((unanswered(c) || astray) && all_.how().is_slow()) || (unanswered(c) && in_vain) ||
+               ((unanswered(c) || astray || c.ec == errc::server_unavailable) && came_too_early(c));
     }
 
     // A server that was loading may be asked again just before patience ends.
-    bool may_fail(const call& c) const noexcept {
+    bool may_fail(const call& c) const {
         const scenario& how = all_.how();
         return (c.ec == errc::read_only && how.may_say_read_only()) ||
                (c.ec == errc::server_unavailable && how.may_say_unavailable()) ||
@@ -211,11 +218,19 @@ private:
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
                // A server that refuses for now may be asked again as patience ends.
-               (c.downgrades && unanswered(c) && how.may_say_unavailable()) ||
+               ((c.downgrades || looks_for_both(c)) && unanswered(c) &&
+                (how.may_say_unavailable() || how.mixes_types())) ||
                // A SUNSUBSCRIBE that crosses the loss of its part may end the connection.
                (c.permits && c.ec == errc::outcome_unknown &&
                 (how.has(fault::loading) || how.has(fault::migration))) ||
                (unanswered(c) && (how.is_slow() || how.disconnects() || came_too_early(c)));
+    }
+
+    /// What was taken away may be there under the other field, for all that its client knows: it
+    /// asks for a downgrade, which waits for all keys to be at one server.
+    bool looks_for_both(const call& c) const {
+        return c.asks && !is_status(c) && all_.may_be_downgraded(c.asks->of) &&
+               all_.excused(c.asks->of);
     }
 
     /// Permits may have been counted, and aren't counted again.
@@ -237,8 +252,8 @@ private:
                                  (early_.contains(c.place) || had_another));
     }
 
-    std::vector<instant> there_at_;      // when somebody had such a lock last
-    std::vector<instant> announced_at_;  // when a writer was last known to wait for it
+    std::vector<instant> there_at_;   // when somebody had such a lock last
+    std::vector<instant> closed_at_;  // when it last admitted no reader, though nobody may have it
     std::set<std::uint64_t> rivalled_{};
     std::set<std::uint64_t> early_{};  // its client had never been connected
     std::vector<const call*> waiting_{};

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace conch::sim {
@@ -16,6 +18,15 @@ class renewals final : public checker {
 public:
     using checker::checker;
     std::string_view name() const noexcept override { return "renewals"; }
+
+    void ran(const script_run& r) override {
+        if (r.script == "shared_downgrade") {
+            refused_.erase(std::string{r.args[1]});
+            if (r.answer.is_error()) {
+                refused_.emplace(r.args[1]);
+            }
+        }
+    }
 
     void turned(std::uint64_t client) override {
         const client_node& node = *all_.clients()[client];
@@ -30,7 +41,7 @@ public:
             if (!overdue(*lock::level_of(*h.view)->of, node)) {
                 since_.erase(key);
             } else if (node.local_now() > since_.emplace(key, node.local_now()).first->second +
-                                              pause(*lock::level_of(*h.view)->of)) {
+                                              pause(h, *lock::level_of(*h.view)->of)) {
                 violate("lock " + std::to_string(h.name) + " of user " + std::to_string(h.user) +
                         " isn't renewed in time");
             }
@@ -41,11 +52,13 @@ private:
     static constexpr duration tolerance = std::chrono::milliseconds{1};
 
     /// One that was refused is tried again after a pause, and one that was withheld until its
-    /// holder reported progress.
-    static duration pause(const lock::acquisition& a) {
+    /// holder reported progress. So is one whose first field is missing, where the downgrade that
+    /// looks for the other one was refused.
+    duration pause(const held& h, const lock::acquisition& a) const {
         constexpr duration least = std::chrono::milliseconds{20};
-        return a.refusal_logged || a.is_withheld() ? std::max(least, a.terms.lease / 30) + tolerance
-                                                   : duration{};
+        const bool waits = a.refusal_logged || a.is_withheld() ||
+                           (a.two_fields && refused_.contains(all_.reader_of(h)));
+        return waits ? std::max(least, a.terms.lease / 30) + tolerance : duration{};
     }
 
     /// By this turn: one that an answer made due is asked for in the next. A downgrade asks for as
@@ -58,6 +71,7 @@ private:
     }
 
     std::map<std::pair<std::uint64_t, std::uint64_t>, time_point> since_{};
+    std::set<std::string> refused_{};  // readers whose last downgrade met an error
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ public:
                 violate("lock " + std::to_string(name) + " is still there");
             }
         }
+        look_beside_the_locks();
         if (const std::size_t n = server.redis().subscribers(); n != 0) {
             violate(std::to_string(n) + " subscriptions are still there");
         }
@@ -35,6 +36,25 @@ public:
     }
 
 private:
+    /// What is left beside a read-write lock ends by itself, unless a stranger took that away.
+    void look_beside_the_locks() {
+        fake_redis& redis = all_.server().redis();
+        const std::int64_t now = all_.server().wall_clock();
+        for (std::size_t shard = 0; shard < redis.processes().shards(); ++shard) {
+            for (const std::string& key : redis.keys_at(redis.processes().master(shard), now)) {
+                if (is_beside_readers(key) && redis.left(key, now) == -1 && !was_persisted(key)) {
+                    violate(key + " has no end");
+                }
+            }
+        }
+    }
+
+    bool was_persisted(const std::string& key) const {
+        const std::size_t from = key.find("}:") + 2;
+        const std::size_t to = key.find(":rwlock_timeout:");
+        return to != key.npos && all_.persisted_at(key.substr(from, to - from)) >= 0;
+    }
+
     void look(const client_node& c) {
         const stats s = c.engine().counters();
         if (s.holds_now + s.waiting_now + s.slots_now + s.subscriptions_now != 0) {

@@ -75,7 +75,8 @@ private:
                !how.has(fault::deletion) && !how.has(fault::vandal) && !how.has(fault::force);
     }
 
-    bool rides(const call& c) { return c.shared && !readers_.emplace(c.client, c.number).second; }
+    /// On a reader's hold, or on a writer's that was downgraded.
+    bool rides(const call& c) { return !granted_.emplace(c.client, c.number).second && c.shared; }
 
     /// Then its writers wait for its own readers.
     bool is_read_by(const waiter& w) const {
@@ -129,8 +130,7 @@ private:
     }
 
     std::map<waiter, queue> queues_{};
-    std::set<std::pair<std::uint64_t, std::uint64_t>>
-        readers_{};  // of which clients, their numbers
+    std::set<std::pair<std::uint64_t, std::uint64_t>> granted_{};  // clients, numbers
 };
 
 }  // namespace

@@ -51,6 +51,8 @@ std::optional<std::int64_t> to_integer(std::string_view s) noexcept;
 bool is_declared(const command& c, arguments a, arguments keys) noexcept;
 /// Of a fencing token.
 bool is_fence_key(std::string_view key) noexcept;
+/// Of a read-write lock, but not the lock itself.
+bool is_beside_readers(std::string_view key) noexcept;
 
 /// Tells of waiters of a fair lock, by the fields that holders have.
 bool is_of_waiters(std::string_view key) noexcept;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <utility>
 
 namespace conch::sim {
 namespace {
@@ -46,8 +47,24 @@ std::vector<claim> owners(arguments keys, arguments args) {
     return all;
 }
 
+constexpr std::string_view strangers_field = "whose";
+constexpr std::string_view strangers_text = "mine now";
+
+any_value value_of(fake_redis::foreign what) {
+    std::string text{strangers_text};
+    switch (what) {
+        case fake_redis::foreign::text: break;
+        case fake_redis::foreign::list: return list_value{std::move(text)};
+        case fake_redis::foreign::hash:
+            return hash_value{{std::string{strangers_field}, std::move(text)}};
+    }
+    return text;
+}
+
+/// Null if it holds something else, or what a stranger put there.
 const hash_value* hash_in(const entry* e) noexcept {
-    return e ? std::get_if<hash_value>(&e->value) : nullptr;
+    const auto* h = e ? std::get_if<hash_value>(&e->value) : nullptr;
+    return h && !h->empty() && h->front().first == strangers_field ? nullptr : h;
 }
 
 /// Null if it holds something else, or a text that names nobody.
@@ -62,21 +79,28 @@ bool is_fence_key(std::string_view key) noexcept {
     return key.starts_with("redisson_lock_token:{") || key.starts_with("conch_token_mutex_fence:{");
 }
 
+bool is_beside_readers(std::string_view key) noexcept {
+    return key.starts_with("conch_rw_writer:{") || key.find(":rwlock_timeout:") != key.npos;
+}
+
 std::string timeout_key(std::string_view lock, std::string_view field) {
     return '{' + std::string{lock} + "}:" + std::string{field} + ":rwlock_timeout:1";
 }
 
 bool is_of_waiters(std::string_view key) noexcept { return key.starts_with(waiters_prefix); }
 
-void fake_redis::put_foreign(std::string_view key, bool as_list, std::int64_t now_us) {
+void fake_redis::put_foreign(std::string_view key, foreign what, std::int64_t now_us) {
     set_now(now_us);
     begin_command();
-    constexpr std::string_view text{"mine now"};
-    if (as_list) {
-        home_of(key).set(key, list_value{std::string{text}}, -1);
-    } else {
-        home_of(key).set(key, std::string{text}, -1);
-    }
+    home_of(key).set(key, value_of(what), -1);
+}
+
+bool fake_redis::is_as_put(std::string_view key, std::int64_t now_us) {
+    set_now(now_us);
+    const entry* e = home_of(key).find(key);
+    return e && e->expires_ms < 0 &&
+           (e->value == value_of(foreign::text) || e->value == value_of(foreign::list) ||
+            e->value == value_of(foreign::hash));
 }
 
 void fake_redis::set_number(std::string_view key, std::int64_t n, std::int64_t now_us) {

@@ -79,11 +79,13 @@ std::vector<fake_redis::placed_field> fake_redis::holders_at(fleet::process p, s
         return all;
     }
     for (std::string& field : fields_in(e)) {
-        // The hash of a read-write lock lives as long as the last of its readers.
+        // The hash of a read-write lock lives as long as the last of its readers; one whose own end
+        // a stranger took away, as long as the hash.
         const bool reads = is_read_write(e) && !field.ends_with(":write");
         const entry* own = reads ? data_.of(p).find(timeout_key(key, field)) : e;
         if (own) {
-            all.push_back({std::move(field), own->expires_ms});
+            all.push_back(
+                {std::move(field), own->expires_ms < 0 ? e->expires_ms : own->expires_ms});
         }
     }
     return all;
