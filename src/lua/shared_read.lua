@@ -19,7 +19,7 @@ if not repeated then
     end
     local waits = redis.call('pttl', KEYS[3])
     if waits ~= -2 then
-        return math.max(waits, 1)
+        return waits == -1 and waits or math.max(waits, 1)
     end
 end
 local lease = tonumber(ARGV[2])
