@@ -88,8 +88,9 @@ TEST_P(ttl_scripts, an_acquire_that_is_sent_again_shortens_nothing) {
 TEST(shared_scripts, a_waiting_writer_without_end_keeps_readers_off_for_an_unknown_time) {
     script_player p;
     p.ask({"SET", "conch_rw_writer:{lock}", "1", "PX", "3000"});
-    const words read = call_of(script_id::shared_read,
-                               {"lock", "lock:timeout", "conch_rw_writer:{lock}"}, {first, one_hour});
+    const words read =
+        call_of(script_id::shared_read, {"lock", "lock:timeout", "conch_rw_writer:{lock}"},
+                {first, one_hour});
     EXPECT_EQ(p.ask(read), ":3000\r\n");
     p.ask({"PERSIST", "conch_rw_writer:{lock}"});
     EXPECT_EQ(p.ask(read), ":-1\r\n");
