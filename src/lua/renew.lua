@@ -9,6 +9,8 @@
 -- Reply: an array, for each key: 0 not held by this field; above 0 held (and renewed): a TTL that
 -- is longer than the lease and stays so, in ms, else 1; or the text of the error that this key
 -- alone met.
+-- Where the expiry of a read-write lock with several readers was taken away, none is set: no reader
+-- knows how long the others go on.
 -- Idempotent: sets no value, only a TTL. One that lowers it may run late, after a longer lease was
 -- promised: the client must not promise one while a copy may be on its way.
 local answers = {}
@@ -19,6 +21,9 @@ for i = 1, #KEYS do
         local left = redis.pcall('pttl', KEYS[i])
         if type(left) ~= 'number' then
             held = left
+        elseif left == -1 and redis.call('hget', KEYS[i], 'mode') == 'read' and
+            redis.call('hlen', KEYS[i]) > 2 then
+            held = 1
         elseif lease > 0 and left < lease or lease < 0 and (left > -lease or left == -1) then
             local set = redis.pcall('pexpire', KEYS[i], string.format('%.0f', math.abs(lease)))
             if type(set) ~= 'number' then

@@ -28,7 +28,7 @@ if not writes and not repeated then
 end
 local lease = tonumber(ARGV[3])
 local mine = math.max(lease, repeated and redis.call('pttl', KEYS[2]) or left)
-if left < lease then
+if left < lease and not (repeated and left == -1) then  -- as in shared_read
     redis.call('pexpire', KEYS[1], string.format('%.0f', lease))
 end
 redis.call('set', KEYS[2], '1', 'px', string.format('%.0f', mine))

@@ -31,7 +31,7 @@ redis.call('set', KEYS[2], '1', 'px', string.format('%.0f', mine))
 if not repeated then
     redis.call('hset', KEYS[1], 'mode', 'read', ARGV[1], '1')
 end
-if left < lease then
+if left ~= -1 and left < lease then  -- other readers may have a lock without expiry for longer
     local set = redis.pcall('pexpire', KEYS[1], string.format('%.0f', lease))
     if type(set) ~= 'number' then
         -- A lock without expiry would never be free again.

@@ -5,7 +5,8 @@
 -- KEYS[2i]     the timeout key of the hold
 -- ARGV[2i-1]   the field that should hold it
 -- ARGV[2i]     lease in ms, as of `renew`: of the timeout key. The TTL of the lock, which other
---              readers share, is raised as well; it is lowered only if there is no other.
+--              readers share, is raised as well. Only if there is no other reader, it is lowered,
+--              or set where it was taken away.
 --
 -- Reply: as of `renew`; 0 also if the lease has ended, which removes the field.
 -- Idempotent: as `renew`.
@@ -38,9 +39,11 @@ for i = 1, #KEYS / 2 do
             held = math.max(left, 1)
         end
         local whole = try('pttl', lock)
-        local lowers = lease < 0 and (whole > -lease or whole == -1) and try('hlen', lock) == 2
-        if lowers or lease > 0 and whole ~= -1 and whole < lease then
-            try('pexpire', lock, text)
+        local raises = lease > 0 and whole ~= -1 and whole < lease
+        local limits = lease ~= 0 and whole == -1 or lease < 0 and whole > -lease
+        if raises or limits and try('hlen', lock) == 2 then
+            local wanted = lease < 0 and -lease or math.max(lease, left)
+            try('pexpire', lock, string.format('%.0f', wanted))
         end
     end
     answers[i] = failed or held

@@ -50,9 +50,8 @@ void simulation::restore(std::size_t name) {
     server_.redis().remove_foreign(specs_[name]->name(), server_.wall_clock());
 }
 
-// Of a lock that is read, the deadline of one of its readers; or the word of a writer that waits,
-// which shuts readers out until the next one has had the lock. A gap: the hash that readers share
-// is left alone, as a renewal gives it no end again, or one that is too soon for others.
+// Of a lock that is read, the hash that its readers share, or the deadline of one of them; or the
+// word of a writer that waits, which shuts readers out until the next one has had the lock.
 bool simulation::persist(std::size_t name) {
     const std::string lock{specs_[name]->name()};
     if (how_.read_write && !settled() && world_.chance.once_in(4)) {
@@ -63,6 +62,10 @@ bool simulation::persist(std::size_t name) {
         return settled() && (deserted(f) || !is_tended(f));
     };
     const bool read = how_.read_write && !all.empty() && is_reader(all.front());
+    if (read && world_.chance.once_in(2)) {
+        return std::none_of(all.begin(), all.end(), stays) &&
+               server_.redis().persist(lock, server_.wall_clock());
+    }
     const std::string field = all.empty() ? ""
                               : read      ? all[world_.chance.below(all.size())]
                                           : all.front();

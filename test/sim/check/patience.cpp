@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,9 +89,14 @@ private:
         return std::max(over, node.local(node.paused_until())) + tolerance;
     }
 
+    /// A holder; or a writer that waits, whom readers let go first.
     bool has_rivals(const call& c) {
         server_node& s = all_.server();
-        return c.acquires && s.redis().anyone_has(all_.spec(c.name)->name(), s.wall_clock());
+        const std::string key{all_.spec(c.name)->name()};
+        const auto is_there = [&](const std::string& k) {
+            return s.redis().anyone_has(k, s.wall_clock());
+        };
+        return c.acquires && (is_there(key) || is_there("conch_rw_writer:{" + key + '}'));
     }
 
     /// For another one of its client, which needs no server.

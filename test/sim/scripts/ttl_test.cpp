@@ -96,6 +96,45 @@ TEST(shared_scripts, a_waiting_writer_without_end_keeps_readers_off_for_an_unkno
     EXPECT_EQ(p.ask(read), ":-1\r\n");
 }
 
+/// A lock that two readers have, the first one for longer, and whose expiry a stranger took away.
+class endless_shared_scripts : public ::testing::Test {
+protected:
+    endless_shared_scripts() {
+        read(first, one_hour);
+        read(second, one_minute);
+        p.ask({"PERSIST", "lock"});
+    }
+    std::string read(const std::string& field, const std::string& lease) {
+        return p.ask(call_of(script_id::shared_read,
+                             {"lock", deadline_of(field), "conch_rw_writer:{lock}"},
+                             {field, lease}));
+    }
+    std::string renew_second() {
+        return p.ask(
+            call_of(script_id::shared_renew, {"lock", deadline_of(second)}, {second, one_minute}));
+    }
+    static std::string deadline_of(const std::string& field) { return "{lock}:" + field; }
+    std::string ttl() { return p.ask({"PTTL", "lock"}); }
+
+    script_player p{};
+};
+
+TEST_F(endless_shared_scripts, no_reader_gives_it_an_end_that_is_too_soon_for_another) {
+    read(second, one_minute);
+    EXPECT_EQ(ttl(), ":-1\r\n");
+    renew_second();
+    EXPECT_EQ(ttl(), ":-1\r\n");
+    p.ask(call_of(script_id::renew, {"lock"}, {second, one_minute}));
+    EXPECT_EQ(ttl(), ":-1\r\n") << "where its keys are at two servers";
+}
+
+TEST_F(endless_shared_scripts, the_last_reader_gives_it_an_end) {
+    p.ask(call_of(script_id::shared_release, {"lock", deadline_of(first)},
+                  {"redisson_rwlock:{lock}", "publish", first}));
+    renew_second();
+    EXPECT_EQ(ttl(), ":60000\r\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(families, ttl_scripts,
                          ::testing::Values(family{"mutex", script_id::acquire, script_id::renew,
                                                   script_id::nest},
