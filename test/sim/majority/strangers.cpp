@@ -45,7 +45,8 @@ bool strangers::spoil(std::size_t name, std::size_t place) {
     const bool had = !all_.locks().fields(name, place).empty();
     take(name, place);
     server_node& s = all_.server_of(place);
-    s.redis().put_foreign(all_.spec(name, place)->name(), fake_redis::foreign::text, s.wall_clock());
+    s.redis().put_foreign(all_.spec(name, place)->name(), fake_redis::foreign::text,
+                          s.wall_clock());
     spoilt_.insert_or_assign({name, place}, all_.the_world().now());
     return had;
 }
