@@ -6,6 +6,7 @@
 #include "wire/server_error.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace conch::lock {
 
@@ -35,8 +36,9 @@ downgrade::downgrade(caller c, downgrader& d, acquisition& a) noexcept
       first{!a.two_fields},
       patience{this, &downgrader::on_patience_over} {}
 
-bool is_downgrading(const acquisition& a) noexcept {
-    return std::any_of(a.requests.begin(), a.requests.end(), &is<downgrade>);
+const downgrade* downgrade_of(const acquisition& a) noexcept {
+    const auto found = std::find_if(a.requests.begin(), a.requests.end(), &is<downgrade>);
+    return found != a.requests.end() ? static_cast<const downgrade*>(&*found) : nullptr;
 }
 
 void downgrader::encode(wire::call& c, resp::writer& w) {
@@ -133,6 +135,12 @@ void downgrader::answered(downgrade& d, const wire::outcome& o) {
         finish(d);
         return;
     }
+    if (o.refused() && !d.first) {
+        // Who extends the hold may wait for this, as a renewal found the one field missing.
+        const std::string_view words = o.reply.text();
+        holds_.not_extended(*a, wire::to_errc(words),
+                            wire::classify(words) == wire::refusal::passing);
+    }
     const auto answer = o.answered() ? a->spec->protocol().read_nest(o.reply)
                                      : protocol::nest_answer::unintelligible;
     if (answer == protocol::nest_answer::gone) {
@@ -178,10 +186,10 @@ void downgrader::done(acquisition& a, time_point sent, duration lease) {
 }
 
 bool downgrader::looks_for_other_field(acquisition& a) {
-    if (a.two_fields && !is_downgrading(a)) {
+    if (a.two_fields && !downgrade_of(a)) {
         begin(a, {});
     }
-    return is_downgrading(a);
+    return downgrade_of(a);
 }
 
 void downgrader::end_all(acquisition& a, errc why) {

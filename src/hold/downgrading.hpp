@@ -34,14 +34,14 @@ struct downgrade : pending, wire::call {
     core::timer patience;  ///< of its caller
 };
 
-/// Some are on their way. Until the last one is answered, what other scripts find of the writer's
-/// field says nothing.
-bool is_downgrading(const acquisition& a) noexcept;
+/// The first that is on its way; null if none is. Until the last one is answered, what other
+/// scripts find of the writer's field says nothing.
+const downgrade* downgrade_of(const acquisition& a) noexcept;
 
 /// It is a reader's, or becomes one: nothing that wants to write nests in it, and the server counts
 /// no levels of it.
 inline bool is_reader(const acquisition& a) noexcept {
-    return protocol::is_shared(*a.spec) || is_downgrading(a);
+    return protocol::is_shared(*a.spec) || downgrade_of(a);
 }
 
 /// Downgrades of held acquisitions. An acquisition takes the reader's form when the server has

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Callers who want to hear of the end of a hold, and those who want it later.
+#include "hold/downgrading.hpp"
 #include "hold/holding.hpp"
 #include "hold/names.hpp"
 #include "hold/renewal.hpp"
@@ -90,7 +91,11 @@ void keeper::end(extension& e, error_code why) {
 void keeper::on_patience_over(void* extension_) {
     auto& e = *static_cast<extension*>(extension_);
     const acquisition& a = e.of;
-    e.home.end(e, a.renewing            ? a.home.link().why_unanswered(*a.renewing)
+    const wire::call* unanswered = a.renewing;
+    if (!unanswered) {
+        unanswered = downgrade_of(a);
+    }
+    e.home.end(e, unanswered            ? a.home.link().why_unanswered(*unanswered)
                   : e.refused != errc{} ? e.refused
                                         : errc::not_connected);
 }

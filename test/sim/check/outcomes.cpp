@@ -202,10 +202,8 @@ private:
     bool may_fail_when_settled(const call& c) const {
         // By a sentinel that doesn't know better, it may have met a replica first.
         const bool astray = c.ec == errc::read_only && all_.how().has(fault::cut_off);
-        // A gap: what refuses the downgrade that looks for the other field is told to no extension.
-        const bool in_vain = looks_for_both(c) && all_.how().mixes_types();
         return (c.ec == errc::wrong_type && all_.how().mixes_types()) ||
-               ((unanswered(c) || astray) && all_.how().is_slow()) || (unanswered(c) && in_vain) ||
+               ((unanswered(c) || astray) && all_.how().is_slow()) ||
                ((unanswered(c) || astray || c.ec == errc::server_unavailable) && came_too_early(c));
     }
 
@@ -218,19 +216,12 @@ private:
                (c.ec == errc::permission_denied && how.has(fault::no_permission)) ||
                (c.ec == errc::wrong_type && how.mixes_types()) ||
                // A server that refuses for now may be asked again as patience ends.
-               ((c.downgrades || looks_for_both(c)) && unanswered(c) &&
+               (c.downgrades && unanswered(c) &&
                 (how.may_say_unavailable() || how.mixes_types())) ||
                // A SUNSUBSCRIBE that crosses the loss of its part may end the connection.
                (c.permits && c.ec == errc::outcome_unknown &&
                 (how.has(fault::loading) || how.has(fault::migration))) ||
                (unanswered(c) && (how.is_slow() || how.disconnects() || came_too_early(c)));
-    }
-
-    /// What was taken away may be there under the other field, for all that its client knows: it
-    /// asks for a downgrade, which waits for all keys to be at one server.
-    bool looks_for_both(const call& c) const {
-        return c.asks && !is_status(c) && all_.may_be_downgraded(c.asks->of) &&
-               all_.excused(c.asks->of);
     }
 
     /// Permits may have been counted, and aren't counted again.

@@ -65,7 +65,7 @@ private:
     /// much.
     static bool overdue(const lock::acquisition& a, const client_node& node) {
         return a.home.link().ready() && a.terms.renew && !a.last && !a.renewing &&
-               !lock::is_downgrading(a) && !a.shows_no_progress(node.local_now()) &&
+               !lock::downgrade_of(a) && !a.shows_no_progress(node.local_now()) &&
                a.now == lock::acquisition::phase::held &&
                node.local_now() > a.extended + a.terms.lease / 3 + tolerance;
     }
