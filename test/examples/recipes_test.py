@@ -133,11 +133,18 @@ class Recipes(unittest.TestCase):
         self.assertEqual(script.wait(PATIENCE), 5)
         return said
 
-    def end_of_lease(self):
-        """At the earliest, by time.time(): the server tells what is left after it was asked."""
-        asked = time.time()
-        _, answer = self.ran('conch', 'status', '--json', 'deploy')
-        return asked + json.loads(answer)['ttl_ms'] / 1000
+    def end_of_lease(self, lease):
+        """At the earliest, by time.time(): the server tells what is left after it was asked. The
+        lease has just begun, so that it is not renewed, each third of it, before the server is
+        frozen."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            asked = time.time()
+            _, answer = self.ran('conch', 'status', '--json', 'deploy')
+            left = json.loads(answer)['ttl_ms'] / 1000
+            if left > lease * 8 / 9:
+                return asked + left
+        self.fail('the lease is not renewed')
 
     def test_a_script_that_holds_a_lock_waits_for_another(self):
         for shell in SHELLS:
@@ -164,7 +171,7 @@ class Recipes(unittest.TestCase):
 
     def test_a_script_gets_sigterm_before_its_lease_ends_at_a_frozen_server(self):
         script = self.holding('sh', '--lease 9', TELLS_OF_TERM)
-        end = self.end_of_lease()
+        end = self.end_of_lease(9)
         self.server.send_signal(signal.SIGSTOP)
         said = ''.join(iter(script.stdout.readline, 'term\n'))
         self.assertLess(time.time(), end)
@@ -198,7 +205,7 @@ class Recipes(unittest.TestCase):
         script = self.start('sh', '-c', f'conch hold -b --kill --lease 9 deploy || exit\n'
                                         f'sh -c "{stubborn}" & wait', start_new_session=True)
         self.assertEqual(script.stdout.readline(), 'in\n')
-        end = self.end_of_lease()
+        end = self.end_of_lease(9)
         self.server.send_signal(signal.SIGSTOP)
         beats = []
         for line in script.stdout:  # until nobody has it any more
