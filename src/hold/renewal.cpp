@@ -104,8 +104,10 @@ void renewer::check_first(acquisition& a) {
 // What the other server did last for it, or for the one whose place it took, isn't known.
 void renewer::check_elsewhere(acquisition& a) {
     a.server_moved = true;
-    a.home.link().use();
     check_again(a);
+    if (a.renewing) {  // nor is its answer waited for, once there is a connection
+        a.home.link().use();
+    }
 }
 
 void renewer::drop(acquisition& a) {
