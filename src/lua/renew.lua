@@ -21,8 +21,8 @@ for i = 1, #KEYS do
         local left = redis.pcall('pttl', KEYS[i])
         if type(left) ~= 'number' then
             held = left
-        elseif left == -1 and redis.call('hget', KEYS[i], 'mode') == 'read' and
-            redis.call('hlen', KEYS[i]) > 2 then
+        elseif left == -1 and redis.pcall('hget', KEYS[i], 'mode') == 'read' and
+            redis.pcall('hlen', KEYS[i]) ~= 2 then
             held = 1
         elseif lease > 0 and left < lease or lease < 0 and (left > -lease or left == -1) then
             local set = redis.pcall('pexpire', KEYS[i], string.format('%.0f', math.abs(lease)))

@@ -22,10 +22,6 @@ end
 return 0
 )";
 
-std::string writers_word(std::string_view lock) {
-    return "conch_rw_writer:{" + std::string{lock} + '}';
-}
-
 bool is_reader(const std::string& field) noexcept { return !field.ends_with(":write"); }
 
 }  // namespace
@@ -55,7 +51,7 @@ void simulation::restore(std::size_t name) {
 bool simulation::persist(std::size_t name) {
     const std::string lock{specs_[name]->name()};
     if (how_.read_write && !settled() && world_.chance.once_in(4)) {
-        return server_.redis().persist(writers_word(lock), server_.wall_clock());
+        return server_.redis().persist(writer_key(lock), server_.wall_clock());
     }
     const std::vector<std::string> all = fields_of(name);
     const auto stays = [&](const std::string& f) {
@@ -135,7 +131,7 @@ void simulation::expire_deserted() {
         }
     };
     for (std::size_t name = 0; name < specs_.size(); ++name) {
-        expire(writers_word(specs_[name]->name()));
+        expire(writer_key(specs_[name]->name()));
         bool goes = true;
         const std::vector<std::string> all = fields_of(name);
         for (const std::string& field : all) {

@@ -73,8 +73,7 @@ private:
             held = held || there;
             written = written || (there && f.ends_with(":write"));
         }
-        const bool announced =
-            server.redis().exists("conch_rw_writer:{" + key + '}', server.wall_clock());
+        const bool announced = server.redis().exists(writer_key(key), server.wall_clock());
         const bool told = l.told_at == all_.the_world().now();
         const bool foreign = server.redis().is_foreign(key, server.wall_clock());
         // A stranger took its expiry away: it ends with the last reader, or at a writer's try.

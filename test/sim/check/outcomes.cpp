@@ -97,7 +97,7 @@ private:
     bool closed_to_readers(const std::string& lock) {
         server_node& server = all_.server();
         return server.redis().left(lock, server.wall_clock()) == -1 ||
-               server.redis().anyone_has("conch_rw_writer:{" + lock + '}', server.wall_clock());
+               server.redis().anyone_has(writer_key(lock), server.wall_clock());
     }
 
     /// It is read, but by none whose lease goes on. Not where another master may know more.

@@ -96,7 +96,7 @@ private:
         const auto is_there = [&](const std::string& k) {
             return s.redis().anyone_has(k, s.wall_clock());
         };
-        return c.acquires && (is_there(key) || is_there("conch_rw_writer:{" + key + '}'));
+        return c.acquires && (is_there(key) || is_there(writer_key(key)));
     }
 
     /// For another one of its client, which needs no server.

@@ -58,6 +58,10 @@ bool is_beside_readers(std::string_view key) noexcept;
 bool is_of_waiters(std::string_view key) noexcept;
 /// The key with the deadline of a reader, as one of conch has it.
 std::string timeout_key(std::string_view lock, std::string_view field);
+/// It is there while a writer of this lock waits.
+inline std::string writer_key(std::string_view lock) {
+    return "conch_rw_writer:{" + std::string{lock} + '}';
+}
 bool same_word(std::string_view a, std::string_view b) noexcept;
 
 inline constexpr const char* wrong_type =

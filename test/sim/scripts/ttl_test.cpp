@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The scripts never shorten a TTL, unless they are told to, and who takes a lock over from another
 // field of its client gets the lease that it asked for.
+#include "sim/redis/lua_host.hpp"
 #include "sim/scripts/player.hpp"
 
 #include <gtest/gtest.h>
@@ -126,6 +127,17 @@ TEST_F(endless_shared_scripts, no_reader_gives_it_an_end_that_is_too_soon_for_an
     EXPECT_EQ(ttl(), ":-1\r\n");
     p.ask(call_of(script_id::renew, {"lock"}, {second, one_minute}));
     EXPECT_EQ(ttl(), ":-1\r\n") << "where its keys are at two servers";
+}
+
+// As who may not read hashes.
+TEST_F(endless_shared_scripts, a_renewal_that_can_not_look_at_it_renews_the_other_locks) {
+    p.ask(call_of(script_id::acquire, {"b"}, {first, one_minute, "0"}));
+    for (const std::size_t looks : {2, 3}) {
+        lua_host::instance().fail_call(looks, "NOPERM this user has no permissions");
+        EXPECT_EQ(p.ask(call_of(script_id::renew, {"lock", "b"}, {second, "0", first, one_hour})),
+                  "*2\r\n:1\r\n:1\r\n");
+        EXPECT_EQ(p.ask({"PTTL", "b"}), ":3600000\r\n");
+    }
 }
 
 TEST_F(endless_shared_scripts, the_last_reader_gives_it_an_end) {

@@ -86,6 +86,17 @@ protected:
         EXPECT_TRUE(op.granted());
         return op.view;
     }
+    /// The same, but a downgrade of it was lost: it may be a reader by now.
+    view_ptr writer_or_reader() {
+        const view_ptr v = writer();
+        h.downgrade(v);
+        h.sent();
+        h.break_connection();
+        h.connect();
+        h.sent();
+        h.reply(integer(1), error("NOPERM no"), array(integer(1)));
+        return v;
+    }
 
     engine_harness h{};
 };
