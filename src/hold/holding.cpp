@@ -127,7 +127,6 @@ bool keeper::lose_missing(acquisition& a) {
 void keeper::lose(acquisition& a, errc why) {
     CONCH_CHECK(a.now == acquisition::phase::held);
     env_.telemetry.lost(a.home.name(), why);
-    env_.timers.cancel(a.timer);
     renewals_.drop(a);
     while (!a.levels.empty()) {
         end_level(a.levels.front(), why);
@@ -203,7 +202,6 @@ void keeper::end_quietly(acquisition& a) {
         noting_.end_all(a, errc::already_released);
         fail_extensions(a, errc::already_released);
     }
-    env_.timers.cancel(a.timer);
     renewals_.drop(a);
 }
 
@@ -219,6 +217,7 @@ void keeper::detach_level(impl::hold_view& view) {
         return;
     }
     end_quietly(a);
+    env_.timers.cancel(a.timer);
     a.now = acquisition::phase::releasing;
     events_.ended(a, false);
     a.home.forget(a);

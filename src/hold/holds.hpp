@@ -51,6 +51,17 @@ struct holds {
     keeper keeping;
 };
 
+inline std::uint16_t lock_name::hash_slot() const noexcept {
+    if (hash_slot_ == wire::no_hash_slot && client.servers.by_hash_slot()) {
+        hash_slot_ = spec->hash_slot();
+    }
+    return hash_slot_;
+}
+
+inline wire::link& lock_name::link() const noexcept {
+    return client.servers.serving(hash_slot(), static_cast<bool>(spec->replicas()));
+}
+
 }  // namespace conch::lock
 
 #endif

@@ -17,17 +17,6 @@ void erase_one(Set& from, lock_name& n) noexcept {
 
 }  // namespace
 
-std::uint16_t lock_name::hash_slot() const noexcept {
-    if (hash_slot_ == wire::no_hash_slot && client.servers.by_hash_slot()) {
-        hash_slot_ = spec->hash_slot();
-    }
-    return hash_slot_;
-}
-
-wire::link& lock_name::link() const noexcept {
-    return client.servers.serving(hash_slot(), static_cast<bool>(spec->replicas()));
-}
-
 void lock_name::submit(wire::call& c) {
     client.servers.submit(c, hash_slot(), static_cast<bool>(spec->replicas()));
 }

@@ -4,7 +4,7 @@
 #include "core/check.hpp"
 #include "hold/downgrading.hpp"
 #include "hold/holding.hpp"
-#include "hold/names.hpp"
+#include "hold/holds.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "hold/noting.hpp"
 
 #include "hold/holding.hpp"
-#include "hold/names.hpp"
+#include "hold/holds.hpp"
 #include "wire/server_error.hpp"
 
 namespace conch::lock {

@@ -2,7 +2,7 @@
 // A hold whose keys are on different servers, as its hash slot moves, is renewed at one after the
 // other: a lease may be shorter than the time until they are together again.
 #include "hold/acquisition.hpp"
-#include "hold/names.hpp"
+#include "hold/holds.hpp"
 #include "hold/renewal.hpp"
 
 #include <utility>

@@ -3,7 +3,7 @@
 #include "hold/renewal.hpp"
 
 #include "hold/holding.hpp"
-#include "hold/names.hpp"
+#include "hold/holds.hpp"
 #include "hold/replica_waits.hpp"
 
 #include <algorithm>

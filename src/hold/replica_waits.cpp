@@ -2,7 +2,7 @@
 #include "hold/replica_waits.hpp"
 
 #include "core/check.hpp"
-#include "hold/names.hpp"
+#include "hold/holds.hpp"
 #include "protocol/replica_count.hpp"
 #include "wire/server_error.hpp"
 

@@ -2,7 +2,7 @@
 // Callers who want to hear of the end of a hold, and those who want it later.
 #include "hold/downgrading.hpp"
 #include "hold/holding.hpp"
-#include "hold/names.hpp"
+#include "hold/holds.hpp"
 #include "hold/renewal.hpp"
 
 #include <algorithm>

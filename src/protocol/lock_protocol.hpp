@@ -11,6 +11,9 @@
 #include <conch/clock.hpp>
 #include <conch/lock_status.hpp>
 
+#include <boost/container/static_vector.hpp>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -264,15 +267,24 @@ inline constexpr wire::joint_form joint{
             const auto r = request_of(c);
             return (r.spec.protocol().*form)(r);
         },
-    .keys =
-        [](const wire::call& c, resp::writer& w) {
-            const auto r = request_of(c);
-            (r.spec.protocol().*write_keys)(r, w);
-        },
-    .args =
-        [](const wire::call& c, resp::writer& w) {
-            const auto r = request_of(c);
-            (r.spec.protocol().*write_args)(r, w);
+    .write =
+        [](std::span<wire::call* const> calls, resp::writer& w) {
+            using request = decltype(request_of(*calls.front()));
+            boost::container::static_vector<request, wire::joint_form::most> runs;
+            for (const wire::call* c : calls) {
+                runs.push_back(request_of(*c));
+            }
+            const lock_protocol& p = runs.front().spec.protocol();
+            const wire::joint_script s = (p.*form)(runs.front());
+            const std::size_t n = runs.size();
+            wire::write_script(w, *calls.front(), s.scripts.many, n * s.keys, 1 + n * s.args);
+            for (const request& r : runs) {
+                (p.*write_keys)(r, w);
+            }
+            w.arg(n);
+            for (const request& r : runs) {
+                (p.*write_args)(r, w);
+            }
         },
 };
 

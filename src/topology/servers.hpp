@@ -50,7 +50,8 @@ public:
     /// The link of the server with the keys of this hash slot. In a cluster that changes.
     /// `durable`: what is written shall be waited for.
     wire::link& serving(std::uint16_t hash_slot, bool durable = false) noexcept {
-        return link_of(servers_[map_ ? map_->owner(hash_slot) : 0], durable);
+        server& s = map_ ? servers_[map_->owner(hash_slot)] : servers_.front();
+        return durable ? link_of(s, true) : s.main.link;
     }
     /// Sends a call for a key of this hash slot there.
     void submit(wire::call& c, std::uint16_t hash_slot, bool durable = false);

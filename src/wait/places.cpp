@@ -50,6 +50,7 @@ void slot::stand_in_line(acquisition& a) {
     a.in_line = a.in_line || a.acquiring->gets_place();
     a.extended = a.acquiring->history.last_sent;
     a.extended_by = a.acquiring->lasts();
+    env().timers.cancel(a.timer);
     client.pool.end_attempt(a);
 }
 

@@ -72,7 +72,6 @@ protocol::acquire_request slot::request_of(const attempt& t) {
 
 void slot::answered(attempt& t, const wire::outcome& o) {
     acquisition& a = t.of;
-    env().timers.cancel(a.timer);
     if (t.replaces) {
         client.releasing.end_hand_over(t, o);
     }
@@ -200,7 +199,6 @@ void slot::tried(acquisition& a, const wire::outcome& o) {
 
 void slot::confirmed(acquisition& a, errc why) {
     CONCH_CHECK(trying() == &a);
-    env().timers.cancel(a.timer);
     if (why == errc{}) {
         granted(a);
         return;

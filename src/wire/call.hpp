@@ -86,10 +86,13 @@ enum class priority : std::uint8_t {
 
 /// How calls next to each other leave as one script, whose answer is an array of theirs.
 struct joint_form {
+    /// So many at most: the server does nothing else meanwhile.
+    static constexpr std::size_t most = 64;
+
     /// A call may leave with others that have an equal script.
     joint_script (*script)(const call&);
-    void (*keys)(const call&, resp::writer&);
-    void (*args)(const call&, resp::writer&);
+    /// Writes several such calls.
+    void (*write)(std::span<call* const>, resp::writer&);
 };
 
 enum class call_kind : std::uint8_t {
@@ -186,33 +189,6 @@ inline resp::writer& write_script(resp::writer& w, const call& c, script_id id, 
         .arg(c.leaves_by_text() ? "EVAL" : "EVALSHA")
         .arg(c.leaves_by_text() ? s.body : s.sha1)
         .arg(keys);
-}
-
-/// Writes calls that have the same joint script: a call alone as the script itself.
-inline void write_joint(resp::writer& w, std::span<call* const> calls) {
-    const call& first = *calls.front();
-    const joint_script s = first.type->joint->script(first);
-    const std::size_t runs = calls.size();
-    if (runs == 1) {
-        write_script(w, first, s.scripts.one, s.keys, s.args);
-    } else {
-        write_script(w, first, s.scripts.many, runs * s.keys, 1 + runs * s.args);
-    }
-    for (const call* c : calls) {
-        c->type->joint->keys(*c, w);
-    }
-    if (runs > 1) {
-        w.arg(runs);
-    }
-    for (const call* c : calls) {
-        c->type->joint->args(*c, w);
-    }
-}
-
-/// The `encode` of calls that always have a joint form.
-inline void write_alone(call& c, resp::writer& w) {
-    call* const one = &c;
-    write_joint(w, {&one, 1});
 }
 
 }  // namespace conch::wire

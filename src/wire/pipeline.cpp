@@ -98,7 +98,7 @@ std::size_t pipeline::stage(std::string& out, bool ready, time_point now, std::s
             if (calls.size() == 1) {
                 first.type->encode(first, w);
             } else {
-                write_joint(w, calls);
+                first.type->joint->write(calls, w);
             }
             scripts += first.type->kind == call_kind::script ? 1 : 0;
         }

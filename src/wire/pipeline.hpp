@@ -17,8 +17,8 @@ namespace conch::wire {
 /// that carries it starts, so that a call can be taken back until then.
 class pipeline {
 public:
-    /// So many calls leave as one script at most: the server does nothing else meanwhile.
-    static constexpr std::size_t most_joined = 64;
+    /// So many calls leave as one script at most.
+    static constexpr std::size_t most_joined = joint_form::most;
 
     /// So many calls at least leave as one script. By default as many as it takes until that is
     /// cheaper for the server than a script for each.

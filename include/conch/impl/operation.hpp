@@ -188,6 +188,20 @@ private:
     Operation* op_;
 };
 
+/// The handler's; the client's is made only for a handler that has none of its own.
+template <typename Handler>
+auto executor_of(const Handler& handler, const core_ptr& core) noexcept {
+    using association = boost::asio::associated_executor<Handler, boost::asio::any_io_executor>;
+    if constexpr (requires {
+                      requires std::is_same_v<typename Handler::executor_type,
+                                              typename association::type>;
+                  }) {
+        return association::get(handler);
+    } else {
+        return association::get(handler, executor_of(core));
+    }
+}
+
 /// `Result::take(Result::operation_type&)` makes the handler's arguments, as a tuple.
 template <typename Handler, typename Result>
 class handler_operation final : public Result::operation_type {
@@ -201,7 +215,7 @@ public:
     handler_operation(const request& w, const core_ptr& c, Handler&& handler)
         : operation_type{w, &handler_operation::finish_this},
           handler_{std::move(handler)},
-          work_{boost::asio::get_associated_executor(handler_, executor_of(c))} {
+          work_{executor_of(handler_, c)} {
         this->core = c;
         auto slot = boost::asio::get_associated_cancellation_slot(handler_);
         if (slot.is_connected()) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 // A link that wants a master, and meets replicas.
@@ -14,16 +15,26 @@ const std::string read_only = error("READONLY You can't write against a read onl
 
 constexpr conch::wire::joint_script together{
     {conch::wire::script_id::release, conch::wire::script_id::release_many}, 1, 0};
+void write_alone(conch::wire::call& c, conch::resp::writer& w) {
+    conch::wire::write_script(w, c, together.scripts.one, 1, 0)
+        .arg(static_cast<const note&>(c).text);
+}
 constexpr conch::wire::joint_form joint{
     .script = [](const conch::wire::call&) { return together; },
-    .keys = [](const conch::wire::call& c,
-               conch::resp::writer& w) { w.arg(static_cast<const note&>(c).text); },
-    .args = [](const conch::wire::call&, conch::resp::writer&) {}};
+    .write =
+        [](std::span<conch::wire::call* const> calls, conch::resp::writer& w) {
+            const conch::wire::script_id many = together.scripts.many;
+            conch::wire::write_script(w, *calls.front(), many, calls.size(), 1);
+            for (const conch::wire::call* c : calls) {
+                w.arg(static_cast<const note*>(c)->text);
+            }
+            w.arg(calls.size());
+        }};
 constexpr conch::wire::call_type joint_note{.name = "joint",
                                             .after_loss = conch::wire::retry::replay,
                                             .order = conch::wire::priority::normal,
                                             .kind = conch::wire::call_kind::script,
-                                            .encode = &conch::wire::write_alone,
+                                            .encode = &write_alone,
                                             .done = &note::done,
                                             .joint = &joint};
 
