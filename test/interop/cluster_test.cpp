@@ -8,6 +8,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -318,6 +319,37 @@ TEST_F(redisson_cluster, both_stand_in_the_line_of_a_fair_lock_in_every_shard) {
         java("b", "unlock", "fair:" + name);
     }
     EXPECT_EQ(ours.stats().wakes_by_poll, 0u);
+}
+
+TEST_F(redisson_cluster, each_takes_the_locks_of_all_shards_at_once_or_none) {
+    std::vector<mutex> all;
+    std::string theirs;
+    for (const std::string& name : names()) {
+        all.emplace_back(ours.async(), name);
+        theirs = (theirs.empty() ? "multi:" : theirs + '+') + name;
+    }
+    const multi_lock several{
+        std::vector<std::reference_wrapper<const mutex>>{all.begin(), all.end()}};
+    const auto take_all = [&] { return several.async_lock(asio::use_future).get(); };
+    const auto expect_kept_out = [&](const std::string& lock) {
+        java("a", "lock", lock, long_lease);
+        EXPECT_FALSE(several.async_try_lock({}, asio::use_future).get()) << lock;
+        java("a", "unlock", lock);
+        take_all().async_unlock(asio::use_future).get();  // that was the only reason
+    };
+
+    expect_kept_out(theirs);
+    hold h = take_all();
+    EXPECT_TRUE(java("a", "tryLock", theirs).starts_with("false"));
+    for (const mutex& one : all) {
+        EXPECT_TRUE(java("a", "tryLock", std::string{one.name()}).starts_with("false"));
+    }
+    h.async_unlock(asio::use_future).get();
+    for (const mutex& one : all) {
+        expect_kept_out(std::string{one.name()});
+    }
+    EXPECT_TRUE(java("a", "tryLock", theirs).starts_with("true"));
+    java("a", "unlock", theirs);
 }
 
 TEST_F(redisson_cluster, threads_of_both_sides_on_one_counter_lose_no_update) {

@@ -142,7 +142,8 @@ def table(mutants, lua):
     def quoted(s):
         return '"' + s.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    columns = [[quoted(m.name), quoted(m.rule), f"expected::{m.outcome}", str(m.seed)] +
+    columns = [[quoted(m.name), quoted(m.rule), f"expected::{m.outcome}"] +
+               [str(m.seed), str(m.first)] +
                [quoted(c) for c in (m.test, m.because, m.server, m.lost)] for m in mutants]
     rows = "\n".join(f"    {{{', '.join(c)}}}," for c in columns)
     scripts = "\n".join(f'    {{{n}, {quoted(name)}, R"lua({text})lua"}},' for n, name, text in lua)
@@ -155,6 +156,7 @@ struct mutant {{
     const char* rule;
     expected outcome;
     unsigned long long seed;
+    unsigned long long first;
     const char* test;
     const char* because;
     const char* server;

@@ -9,6 +9,7 @@ import sys
 EXPECTED = re.compile(r"(?P<how>survives)(?:, (?P<test>\S+))?: (?P<because>.+)|"
                       r"seed (?P<seed>[1-9]\d*), (?P<beside>\S+): (?P<few>.+)|"
                       r"(?P<rare>rare): (?P<only>\S+)")
+SEED = re.compile(r"seed [1-9]\d*")
 
 
 @dataclasses.dataclass
@@ -29,6 +30,7 @@ class Mutant:
     test: str = ""  # the file whose tests notice it, too
     because: str = ""  # it survives, or so few fail
     server: str = "alone"
+    first: int = 0  # the seed that is tried before the others
     lost: str = ""  # why it cannot be made
     edits: list = dataclasses.field(default_factory=list)
 
@@ -57,6 +59,8 @@ def parse(text, path="mutants.txt"):
             continue
         elif word == "server":
             mutants[-1].server = rest
+        elif word == "first" and SEED.fullmatch(rest):
+            mutants[-1].first = int(rest[len("seed "):])
         elif word == "edit":
             mutants[-1].edits.append(Edit(rest))
         elif word == "after":

@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace conch::sim {
@@ -29,6 +28,7 @@ constexpr std::span<const mutants::mutant> all{mutants::all};
 /// How a mutant's process ended.
 struct fate {
     std::uint64_t seeds = 0;  ///< that it played
+    std::uint64_t last = 0;   ///< of them
     bool died = false;
     std::string of{};
     double seconds = 0;  ///< of a CPU
@@ -99,7 +99,9 @@ fate try_mutant(std::size_t which, deployment server, std::uint64_t first, std::
         play_all(which, server, first, count, ends[1]);
     }
     ::close(ends[1]);
-    return read_fate(ends[0], child);
+    fate f = read_fate(ends[0], child);
+    f.last = first + f.seeds - 1;
+    return f;
 }
 
 deployment server_of(const mutants::mutant& m) {
@@ -107,15 +109,15 @@ deployment server_of(const mutants::mutant& m) {
 }
 
 /// A seed shows the mutant only if it is clean as long as no rule is broken.
-bool as_expected(const fate& f, const mutants::mutant& m, std::uint64_t first) {
+bool as_expected(const fate& f, const mutants::mutant& m) {
     return f.died == (m.outcome == expected::fails) &&
-           (!f.died || !try_mutant(none, server_of(m), first + f.seeds - 1, 1).died);
+           (!f.died || !try_mutant(none, server_of(m), f.last, 1).died);
 }
 
 void print_report(const mutants::mutant& m, const fate& f, bool unexpected) {
-    const std::string how = !f.died       ? "survives"
-                            : m.seed != 0 ? "fails in seed " + std::to_string(m.seed)
-                                          : "fails after " + std::to_string(f.seeds) + " seeds";
+    const std::string how = !f.died        ? "survives"
+                            : f.seeds == 1 ? "fails in seed " + std::to_string(f.last)
+                                           : "fails after " + std::to_string(f.seeds) + " seeds";
     std::string why = f.of;
     const std::string because{m.because};
     if (!because.empty()) {
@@ -127,15 +129,21 @@ void print_report(const mutants::mutant& m, const fate& f, bool unexpected) {
 }
 
 /// Who is expected to survive proves little by it: a seed that notices comes early, as a rule.
-constexpr std::uint64_t fewer = 8;
+constexpr std::uint64_t fewer = 40;
 
-/// The seeds to play: from which one, and how many.
-std::pair<std::uint64_t, std::uint64_t> seeds_for(const mutants::mutant& m, std::uint64_t first,
-                                                  std::uint64_t count) {
+fate play_mutant(std::size_t which, std::uint64_t first, std::uint64_t count) {
+    const mutants::mutant& m = all[which];
     if (m.seed != 0) {
-        return {m.seed, 1};
+        return try_mutant(which, server_of(m), m.seed, 1);
     }
-    return {first, m.outcome == expected::fails ? count : count / fewer};
+    if (m.first != 0) {
+        const fate f = try_mutant(which, server_of(m), m.first, 1);
+        if (f.died) {
+            return f;
+        }
+    }
+    return try_mutant(which, server_of(m), first,
+                      m.outcome == expected::fails ? count : count / fewer);
 }
 
 /// Whether it was as expected.
@@ -146,9 +154,8 @@ bool try_and_report(std::size_t which, std::uint64_t first, std::uint64_t count)
                     m.test);
         return true;
     }
-    const auto [from, how_many] = seeds_for(m, first, count);
-    const fate f = try_mutant(which, server_of(m), from, how_many);
-    const bool is_expected = as_expected(f, m, from);
+    const fate f = play_mutant(which, first, count);
+    const bool is_expected = as_expected(f, m);
     print_report(m, f, !is_expected);
     return is_expected;
 }

@@ -158,6 +158,13 @@ class Tests(unittest.TestCase):
             self.assertEqual((m.outcome, m.seed, m.test, m.because),
                              (outcome, seed, test, because))
 
+    def test_which_seed_is_tried_first(self):
+        found, = listing.parse("mutant m\nfirst seed 12\n")
+        self.assertEqual((found.first, found.seed), (12, 0))
+        for said in ("first seed 0", "first seed", "first 12"):
+            with self.assertRaises(SystemExit):
+                listing.parse(f"mutant m\n{said}\n")
+
     def test_a_seed_without_a_test_beside_it_is_not_understood(self):
         for said in ("seed 12: few do", "seed 0, a.cpp: few do", "rare: ", "survives"):
             with self.assertRaises(SystemExit):
