@@ -34,8 +34,8 @@ public:
             count_of(t).fetch_add(1, std::memory_order_relaxed);
         }
     }
-    void ended(time_point began, time_point at) noexcept {
-        if (at - began < kept_for_) {
+    void ended(time_point began, duration age) noexcept {
+        if (age < kept_for_) {
             count_of(unit_of(began)).fetch_sub(1, std::memory_order_relaxed);
         }
     }

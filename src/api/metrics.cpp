@@ -39,8 +39,8 @@ void add(counter& c, std::uint64_t n = 1) noexcept { c.fetch_add(n, std::memory_
 
 std::uint64_t value(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
 
-/// Durations whose count of nanoseconds has the same bits are in this bucket or, above its bound,
-/// in the next: no two bounds have as many.
+/// Durations whose count of nanoseconds has the same highest bit are in this bucket or, above its
+/// bound, in the next: no two bounds have the same.
 struct octave {
     std::size_t bucket = 0;
     std::uint64_t bound = std::numeric_limits<std::uint64_t>::max();
@@ -48,11 +48,11 @@ struct octave {
 
 constexpr auto octaves = [] {
     constexpr auto& bounds = duration_histogram::bounds;
-    std::array<octave, 65> all{};
-    for (std::size_t bits = 1; bits < all.size(); ++bits) {
-        octave& o = all[bits];
+    std::array<octave, 64> all{};
+    for (std::size_t highest = 0; highest < all.size(); ++highest) {
+        octave& o = all[highest];
         for (const duration bound : bounds) {
-            o.bucket += static_cast<std::uint64_t>(bound.count()) < std::uint64_t{1} << (bits - 1);
+            o.bucket += static_cast<std::uint64_t>(bound.count()) < std::uint64_t{1} << highest;
         }
         if (o.bucket < bounds.size()) {
             o.bound = static_cast<std::uint64_t>(bounds[o.bucket].count());
@@ -65,7 +65,7 @@ class histogram {
 public:
     void add(duration d) noexcept {
         const auto ns = static_cast<std::uint64_t>(d.count());
-        const octave& o = octaves[static_cast<std::size_t>(std::bit_width(ns))];
+        const octave& o = octaves[static_cast<std::size_t>(63 - std::countl_zero(ns | 1))];
         const std::size_t bucket = o.bucket + (ns > o.bound ? 1 : 0);
         conch::add(counts_[bucket]);
         conch::add(sum_, ns);
@@ -300,9 +300,12 @@ void metrics::wait_began(const wait_span& w) noexcept { counters_->of(w).waiting
 void metrics::waited(const wait_span& w) noexcept {
     tally& t = counters_->of(w);
     t.waiting.change(-1);
-    const wait_outcome o = w.number != 0 ? wait_outcome::granted : outcome_of(w);
-    t.waits[index(o)].add(w.ended - w.began);
-    if (w.contended && o == wait_outcome::granted) {
+    if (w.number == 0) {
+        t.waits[index(outcome_of(w))].add(w.ended - w.began);
+        return;
+    }
+    t.waits[index(wait_outcome::granted)].add(w.ended - w.began);
+    if (w.contended) {
         add(t.contended);
     }
 }
@@ -316,9 +319,14 @@ void metrics::hold_began(const hold_span& h) noexcept {
 void metrics::held(const hold_span& h) noexcept {
     tally& t = counters_->of(h);
     t.held.change(-1);
-    t.ages.ended(h.began, h.ended);
-    const hold_end e = !h.reason ? hold_end::released : end_of(h);
-    t.holds[index(e)].add(h.ended - h.began);
+    const duration lasted = h.ended - h.began;
+    t.ages.ended(h.began, lasted);
+    if (!h.reason) {
+        t.holds[index(hold_end::released)].add(lasted);
+        return;
+    }
+    const hold_end e = end_of(h);
+    t.holds[index(e)].add(lasted);
     if (e == hold_end::lost) {
         add(t.lost[index(loss_of(h))]);
     }

@@ -30,9 +30,9 @@ public:
     /// hears of it.
     template <typename Function>
     void wait_began(Function span) {
-        if (observer_) {
+        if (observer* const o = observer_) {
             wait_span w = span();
-            tell(&observer::wait_began, w);
+            tell(*o, &observer::wait_began, w);
         }
     }
     /// The same was answered. Finding the lock busy is no error of one that only tries.
@@ -43,17 +43,18 @@ public:
     template <typename Function>
     void hold_began(Function span) {
         ++counters.acquisitions;
-        if (observer_) {
+        if (observer* const o = observer_) {
             hold_span h = span();
-            tell(&observer::hold_began, h);
+            tell(*o, &observer::hold_began, h);
         }
     }
     /// Released, detached or lost. The span's reason tells which.
     template <typename Function>
     void hold_ended(Function span) {
-        if (observer_ || log.wants(log_level::debug)) {
+        const bool is_logged = log.wants(log_level::debug);
+        if (observer_ || is_logged) {
             hold_span h = span();
-            if (!h.reason) {
+            if (is_logged && !h.reason) {
                 log(log_level::debug, "released: ", h.name);
             }
             tell(&observer::held, h);
@@ -87,9 +88,13 @@ private:
     template <typename Event>
     void tell(void (observer::*what)(const Event&) noexcept, Event& e) const {
         if (observer_) {
-            e.client = client_;
-            (observer_->*what)(e);
+            tell(*observer_, what, e);
         }
+    }
+    template <typename Event>
+    void tell(observer& o, void (observer::*what)(const Event&) noexcept, Event& e) const {
+        e.client = client_;
+        (o.*what)(e);
     }
 
     observer* observer_;

@@ -342,9 +342,9 @@ TEST(age_counts, a_unit_of_a_round_before_does_not_count) {
     ages.began(zero + 129s);  // the same place
     EXPECT_EQ(ages.young(zero + 129s), 1);
     EXPECT_EQ(ages.young(zero + 188s), 1);
-    ages.ended(zero + 1s, zero + 130s);
+    ages.ended(zero + 1s, 129s);
     EXPECT_EQ(ages.young(zero + 130s), 1) << "the old one was not taken for the new one";
-    ages.ended(zero + 129s, zero + 130s);
+    ages.ended(zero + 129s, 1s);
     EXPECT_EQ(ages.young(zero + 130s), 0);
     EXPECT_EQ(ages.young(zero + 10'000s), 0);
 }
@@ -355,7 +355,7 @@ TEST(age_counts, who_is_told_a_round_late_does_not_count_in_the_place_of_another
     ages.began(zero + 200s);
     ages.began(zero + 60s);  // the place of 188
     EXPECT_EQ(ages.young(zero + 200s), 1);
-    ages.ended(zero + 60s, zero + 201s);
+    ages.ended(zero + 60s, 141s);
     EXPECT_EQ(ages.young(zero + 201s), 1);
 }
 
