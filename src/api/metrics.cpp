@@ -40,7 +40,7 @@ void add(counter& c, std::uint64_t n = 1) noexcept { c.fetch_add(n, std::memory_
 std::uint64_t value(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
 
 /// Durations whose count of nanoseconds has the same highest bit are in this bucket or, above its
-/// bound, in the next: no two bounds have the same.
+/// bound, in the next: no two bounds have the same highest bit. 0 ns counts as 1 ns.
 struct octave {
     std::size_t bucket = 0;
     std::uint64_t bound = std::numeric_limits<std::uint64_t>::max();

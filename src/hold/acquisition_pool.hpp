@@ -45,6 +45,7 @@ public:
         attempts_.free(*std::exchange(a.acquiring, nullptr));
     }
     void free(acquisition& a) noexcept {
+        CONCH_CHECK(!a.timer.armed());
         if (a.acquiring) {
             attempts_.free(*a.acquiring);
         }

@@ -194,7 +194,7 @@ void keeper::end_hold(acquisition& a, caller from) {
     releases_.start_release(a, from);
 }
 
-// Nobody wants it any more.
+// Nobody wants it any more. Its alarm still stands: the caller moves or cancels it.
 void keeper::end_quietly(acquisition& a) {
     if (!a.requests.empty()) {
         nesting_.end_changes(a, {});

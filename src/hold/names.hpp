@@ -33,11 +33,11 @@ public:
     lock_name& operator=(const lock_name&) = delete;
 
     std::string_view name() const noexcept { return spec->name(); }
-    inline wire::link& link() const noexcept;
+    inline wire::link& link() const noexcept;  // in hold/holds.hpp
     /// Sends a call to the server that has the lock.
     void submit(wire::call& c);
     /// That of the name, where the servers want to know.
-    inline std::uint16_t hash_slot() const noexcept;
+    inline std::uint16_t hash_slot() const noexcept;  // there, too
     /// The hold of this owner that one more of it may be nested in.
     acquisition* held_by(std::uint64_t owner, bool shared) noexcept;
     bool held() const noexcept { return acquisitions_.held(); }

@@ -258,8 +258,8 @@ inline acquire_answer read_acquire(const impl::lock_spec& spec, const resp::valu
     return spec.protocol().read_acquire(spec, reply);
 }
 
-/// How calls leave as one script, whose requests `request_of` makes, and these members of their
-/// protocols write.
+/// How calls leave as one script. `request_of` makes the request of a call; `form`, `write_keys`
+/// and `write_args` are members of its protocol.
 template <auto request_of, auto form, auto write_keys, auto write_args>
 inline constexpr wire::joint_form joint{
     .script =
@@ -274,16 +274,15 @@ inline constexpr wire::joint_form joint{
             for (const wire::call* c : calls) {
                 runs.push_back(request_of(*c));
             }
-            const lock_protocol& p = runs.front().spec.protocol();
-            const wire::joint_script s = (p.*form)(runs.front());
+            const wire::joint_script s = (runs.front().spec.protocol().*form)(runs.front());
             const std::size_t n = runs.size();
             wire::write_script(w, *calls.front(), s.scripts.many, n * s.keys, 1 + n * s.args);
             for (const request& r : runs) {
-                (p.*write_keys)(r, w);
+                (r.spec.protocol().*write_keys)(r, w);
             }
             w.arg(n);
             for (const request& r : runs) {
-                (p.*write_args)(r, w);
+                (r.spec.protocol().*write_args)(r, w);
             }
         },
 };

@@ -91,7 +91,7 @@ struct joint_form {
 
     /// A call may leave with others that have an equal script.
     joint_script (*script)(const call&);
-    /// Writes several such calls.
+    /// Writes two or more calls that have an equal script.
     void (*write)(std::span<call* const>, resp::writer&);
 };
 

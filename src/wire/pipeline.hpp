@@ -17,7 +17,6 @@ namespace conch::wire {
 /// that carries it starts, so that a call can be taken back until then.
 class pipeline {
 public:
-    /// So many calls leave as one script at most.
     static constexpr std::size_t most_joined = joint_form::most;
 
     /// So many calls at least leave as one script. By default as many as it takes until that is

@@ -188,7 +188,7 @@ private:
     Operation* op_;
 };
 
-/// The handler's; the client's is made only for a handler that has none of its own.
+/// The handler's, or the client's. That one is not made for a handler whose type names its own.
 template <typename Handler>
 auto executor_of(const Handler& handler, const core_ptr& core) noexcept {
     using association = boost::asio::associated_executor<Handler, boost::asio::any_io_executor>;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A hash under the name of a read-write lock that is none: the scripts refuse it, and change
-// nothing.
+// A stranger's hash under the name of a read-write lock: the scripts refuse it, and change nothing.
 #include "sim/scripts/player.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +27,7 @@ const std::vector<words> calls{
             {mine + ":write", mine, one_minute, "redisson_rwlock:{lock}", "publish"}),
     call_of(script_id::shared_status, {"lock"}, {})};
 
-/// Fields and values.
+/// The parameter: the fields and values of the hash.
 class foreign_hash : public ::testing::TestWithParam<words> {};
 
 TEST_P(foreign_hash, is_left_as_it_is) {
