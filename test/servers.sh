@@ -67,7 +67,7 @@ has_tls() {
 # ctest says in build/servers/NAME, and the verdict in summary.txt there.
 run_server() {
     local folder=build/servers/$1 status=0 title
-    local without='[.]matrix[.]'  # of completion tokens: they are the same with all servers
+    local without='[.]matrix[.]'  # the cases of completion tokens are the same with all servers
     if ! title=$(install_server "$1"); then
         title="the tests with $1: it could not be installed"
         mkdir -p "$folder"

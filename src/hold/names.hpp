@@ -37,7 +37,7 @@ public:
     /// Sends a call to the server that has the lock.
     void submit(wire::call& c);
     /// That of the name, where the servers want to know.
-    inline std::uint16_t hash_slot() const noexcept;  // there, too
+    inline std::uint16_t hash_slot() const noexcept;  // in hold/holds.hpp
     /// The hold of this owner that one more of it may be nested in.
     acquisition* held_by(std::uint64_t owner, bool shared) noexcept;
     bool held() const noexcept { return acquisitions_.held(); }
