@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Every suite. The threads under TSan and the mutants run beside the quick suites under ASan and
-# UBSan. All suites of the plain build follow, then those with real servers for each other server.
+# Every suite. The threads under TSan and the mutants run beside what ASan and UBSan judge: all but
+# the suites with real servers, which take too long to compile so (test/deep.sh has them). All
+# suites of the plain build follow, then those with real servers for each other server.
 # `bash test/run.sh --all` installs what it needs first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,9 +12,8 @@ once=(-DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF)  # built to be tested, and for noth
 configure build/plain -DCONCH_BENCH=ON
 cmake --build build/plain
 configure build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
-cmake --build build/asan --target conch_unit conch_integration conch_threads \
-    conch_sim conch_sim_unit conch_{scripts,transcript}_{51,54} \
-    fuzz_{resp_reader,engine,answers,url,command_line}
+cmake --build build/asan --target conch_unit conch_threads conch_sim conch_sim_unit \
+    conch_{scripts,transcript}_{51,54} fuzz_{resp_reader,engine,answers,url,command_line}
 configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
 cmake --build build/tsan --target conch_threads
 configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF "${once[@]}"
@@ -26,7 +26,7 @@ rm -f build/{plain,asan,tsan,mutants}/ctest.txt
     run build/mutants -L mutants >/dev/null || true
 ) &
 beside=$!
-run build/asan -L '^(unit|sim|fuzz|threads|integration)$' || true
+run build/asan -L '^(unit|sim|fuzz|threads)$' || true
 run build/plain || true
 wait "$beside"
 status=0

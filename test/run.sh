@@ -5,9 +5,10 @@
 #   bash test/run.sh              tells within ten minutes whether the lock works here: one build,
 #                                 unit and integration tests, simulated seeds, examples, a user's
 #                                 program
-#   bash test/run.sh --all        every suite: the same under ASan + UBSan, threads under TSan, each
-#                                 rule of the lock broken once (mutants), replicas, sentinels and
-#                                 clusters, Redisson, packages, older and newer servers
+#   bash test/run.sh --all        within the hour every suite: units, simulation and threads under
+#                                 ASan + UBSan, threads under TSan, each rule of the lock broken
+#                                 once (mutants), replicas, sentinels and clusters, Redisson,
+#                                 packages, older and newer servers
 #   bash test/run.sh --compilers  each compiler and Boost that this distribution offers
 #   bash test/run.sh --deep       hours: fuzzing, every suite under each sanitizer, long soaks
 #   bash test/run.sh --seeds      hours: 100,000 simulated seeds for each kind of server

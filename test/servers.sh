@@ -22,10 +22,10 @@ server_package() {
     esac
 }
 
-# server_labels NAME: the newest ones also stand in for each other, as sentinels' and in clusters.
+# server_labels NAME: the newest one also stands in for others, with sentinels and in clusters.
 server_labels() {
     case "$1" in
-        redis-8.2 | valkey-9.1) echo '^(integration|deployment|deployment-slow)$' ;;
+        valkey-9.1) echo '^(integration|deployment|deployment-slow)$' ;;
         *) echo '^(integration|deployment)$' ;;
     esac
 }
@@ -80,11 +80,11 @@ run_server() {
     fi
     if ! has_tls "$folder/bin/redis-server"; then
         title+=' (without TLS)'
-        without+='|tls'
+        without+='|tls'  # in the names of tests and of parts
     fi
     SECONDS=0
     PATH="$PWD/$folder/bin:$PATH" python3 -B test/ctest_again.py "$2" "$folder" \
-        -j$((2 * at_a_time)) -L "$3" -E "$without" >/dev/null || status=$?
+        -j"$at_a_time" -L "$3" -E "$without" >/dev/null || status=$?
     if [ "$status" != 0 ]; then title="FAILED: $title"; fi
     verdict "$title" "$folder" | tee "$folder/summary.txt"
     return "$status"
@@ -92,10 +92,7 @@ run_server() {
 
 # verdict TITLE FOLDER: what came of it, and in how many seconds
 verdict() {
-    local passed skipped
-    passed=$(grep -c ' Passed  ' "$2/ctest.txt")
-    skipped=$(grep -c '(Skipped)$' "$2/ctest.txt")
-    echo "$1: $passed tests passed, $skipped skipped; $SECONDS s"
+    echo "$1: $(counted PASSED "$2") tests passed, $(counted SKIPPED "$2") skipped; $SECONDS s"
     if [ -e "$2/again.txt" ]; then cat "$2/again.txt"; fi
 }
 

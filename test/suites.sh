@@ -3,8 +3,8 @@
 # said. Sourced, from the project's root.
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 
-# How many tests run at a time: most of them wait for servers.
-at_a_time=${CONCH_TESTS_AT_A_TIME:-4}
+# How many tests run at a time: most of them wait for servers. One that computes counts as four.
+at_a_time=${CONCH_TESTS_AT_A_TIME:-8}
 
 # configure FOLDER [CMAKE ARGUMENT...]
 configure() {
@@ -20,11 +20,18 @@ run() { python3 -B test/ctest_again.py "$1" "$1" -j"$at_a_time" "${@:2}"; }
 # passed FOLDER: ctest says that nothing failed
 passed() { grep -qs '^100% tests passed, 0 tests failed' "$1/ctest.txt"; }
 
+# counted PASSED|SKIPPED FOLDER: how many tests of GoogleTest, many of which are one for ctest
+counted() {
+    awk -v end="$1" '$1 == "[" && $2 == end && $3 == "]" && $5 ~ /^tests?[.,]/ { n += $4 }
+        END { print n + 0 }' "$2/first.log"
+}
+
 # summary TITLE FOLDER: ctest's own words, from its verdict on
 summary() {
     printf '\n== %s ==\n' "$1"
     if [ -e "$2/again.txt" ]; then cat "$2/again.txt"; fi
     sed -n '/tests passed, /,$p' "$2/ctest.txt"
+    echo "Among them are $(counted PASSED "$2") tests of GoogleTest."
 }
 
 # what_failed TITLE FOLDER: ctest's words, without the tests that passed
