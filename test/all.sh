@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Every suite. The threads under TSan and the mutants run beside what ASan and UBSan judge: all but
-# the suites with real servers, which take too long to compile so (test/deep.sh has them). All
-# suites of the plain build follow, then those with real servers for each other server.
+# Every suite. The threads under TSan and the mutants run beside what ASan and UBSan judge: the
+# units, the simulation and the threads. With the rest they take long to compile; test/deep.sh does
+# so. All suites of the plain build follow, then those with real servers for each other server.
 # `bash test/run.sh --all` installs what it needs first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source test/suites.sh
 
-once=(-DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF)  # built to be tested, and for nothing else
+# Built to be tested, and for nothing else.
+once=(-DCONCH_CLI=OFF -DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF)
 configure build/plain -DCONCH_BENCH=ON
 cmake --build build/plain
 configure build/asan "-DCONCH_SANITIZE=address,undefined" "${once[@]}"
 cmake --build build/asan --target conch_unit conch_threads conch_sim conch_sim_unit \
-    conch_{scripts,transcript}_{51,54} fuzz_{resp_reader,engine,answers,url,command_line}
-configure build/tsan -DCONCH_SANITIZE=thread -DCONCH_CLI=OFF "${once[@]}"
+    fuzz_{resp_reader,engine,answers,url}
+configure build/tsan -DCONCH_SANITIZE=thread "${once[@]}"
 cmake --build build/tsan --target conch_threads
-configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF "${once[@]}"
+configure build/mutants -DCONCH_MUTANTS=ON "${once[@]}"
 cmake --build build/mutants --target conch_sim
 
 # Each of these keeps one CPU busy, while the others wait for servers for the most part.

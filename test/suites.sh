@@ -3,6 +3,11 @@
 # said. Sourced, from the project's root.
 [[ :$PATH: == *:/usr/local/bin:* ]] || export PATH="$PATH:/usr/local/bin"  # redis-server
 
+# The compiler's cache reads no source twice for a file that it has not got, and takes those that
+# use a precompiled header.
+export CCACHE_DEPEND=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+
 # How many tests run at a time: most of them wait for servers. One that computes counts as four.
 at_a_time=${CONCH_TESTS_AT_A_TIME:-8}
 
