@@ -40,7 +40,7 @@ inline ended run_bench(const words& arguments) {
     words line{CONCH_BENCH_PATH};
     line.insert(line.end(), arguments.begin(), arguments.end());
     program p{line};
-    return p.finish(std::chrono::seconds{90});
+    return p.finish(std::chrono::seconds{270});
 }
 
 /// Its words, with more.
