@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Every suite. The threads under TSan and the mutants run beside what ASan and UBSan judge: the
 # units, the simulation and the threads. With the rest they take long to compile; test/deep.sh does
-# so. All suites of the plain build follow, then those with real servers for each other server.
+# so. All suites of the plain build follow, then those with real servers for the oldest other server
+# and the newest of each kind.
 # `bash test/run.sh --all` installs what it needs first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,7 +32,7 @@ run build/asan -L '^(unit|sim|fuzz|threads)$' || true
 run build/plain || true
 wait "$beside"
 status=0
-bash test/servers.sh >build/servers.txt || status=$?
+bash test/servers.sh redis-6.2 redis-8.2 valkey-9.1 >build/servers.txt || status=$?
 
 declare -A titles=([mutants]='Mutants of the engine' [tsan]=TSan [asan]='ASan and UBSan'
     [plain]='The plain build')

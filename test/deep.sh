@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # What needs Clang, and hours: each fuzz target for 60 s ($CONCH_FUZZ_SECONDS), then every suite and
 # a soak of 60 s ($CONCH_SOAK_SECONDS), once under ASan + UBSan and once under TSan, the slow suites
-# with Redis 6.2, and the tests that mutants name, each with its mutant.
+# with Redis 6.2, the tests with Valkey 8.1, and those that mutants name, each with its mutant.
 # `bash test/run.sh --deep` installs what it needs first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -62,6 +62,8 @@ sanitized build/clang-asan "-DCONCH_SANITIZE=address,undefined"
 sanitized build/clang-tsan -DCONCH_SANITIZE=thread
 run_server redis-6.2 build/clang-asan '^(integration|deployment)-slow$' ||
     broken+=("the slow suites with Redis 6.2")
+run_server valkey-8.1 build/clang-asan "$(server_labels valkey-8.1)" ||
+    broken+=("the tests with Valkey 8.1")
 printf '\n== the tests that mutants name ==\n'
 configure build/mutants -DCONCH_MUTANTS=ON -DCONCH_CLI=OFF -DCONCH_BENCH=OFF -DCONCH_INSTALL=OFF &&
     cmake --build build/mutants --target conch_mutant_tests &&

@@ -5,10 +5,9 @@
 #include "driver/strand_core.hpp"
 #include "group/lock_group.hpp"
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -78,7 +77,7 @@ private:
     const std::shared_ptr<const member_list> members_;  // shared with the holds
     const core_ptr first_;
     group::lock_group group_;
-    boost::unordered_flat_map<std::uint64_t, question*> open_{};  // by id
+    std::map<std::uint64_t, question*> open_{};  // by id
     std::mutex answers_mutex_{};
     operation* answers_ = nullptr;
     operation** last_answer_ = &answers_;

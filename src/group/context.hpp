@@ -10,10 +10,9 @@
 
 #include <conch/config.hpp>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -40,8 +39,9 @@ struct context {
     core::timer_heap timers{};
     std::vector<lock::completion> completions{};
     questions asked{};
-    boost::unordered_flat_map<void*, std::shared_ptr<task>> tasks{};  // by the caller's tag
-    boost::unordered_flat_map<holding*, std::shared_ptr<holding>> holdings{};
+    // Trees: most groups have one or two of each, for which a hash table is large.
+    std::map<void*, std::shared_ptr<task>> tasks{};  // by the caller's tag
+    std::map<holding*, std::shared_ptr<holding>> holdings{};
 };
 
 }  // namespace conch::group

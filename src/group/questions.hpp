@@ -4,10 +4,9 @@
 
 #include "group/members.hpp"
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -43,7 +42,7 @@ private:
         std::uint64_t serial;
     };
 
-    boost::unordered_flat_map<std::uint64_t, question> open_{};
+    std::map<std::uint64_t, question> open_{};
     std::uint64_t last_ = 0;
 };
 

@@ -5,6 +5,8 @@
 #include "hold/level.hpp"
 #include "sim/majority/simulation.hpp"
 
+#include <boost/system/errc.hpp>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -29,7 +31,8 @@ std::vector<std::size_t> some_places(const scenario& how, dice& chance) {
     return some;
 }
 
-const error_code withdrawn = std::make_error_code(std::errc::operation_canceled);
+const error_code withdrawn =
+    boost::system::errc::make_error_code(boost::system::errc::operation_canceled);
 
 }  // namespace
 

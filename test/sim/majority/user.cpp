@@ -3,6 +3,8 @@
 
 #include "sim/majority/simulation.hpp"
 
+#include <boost/system/errc.hpp>
+
 #include <chrono>
 #include <iterator>
 
@@ -12,7 +14,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-error_code tired() noexcept { return std::make_error_code(std::errc::operation_canceled); }
+error_code tired() noexcept {
+    return boost::system::errc::make_error_code(boost::system::errc::operation_canceled);
+}
 
 }  // namespace
 
