@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 asio::awaitable<void> settle(conch::client& redis) {
     conch::mutex m{redis, "orders:7"};
     conch::hold h = co_await m.async_lock({.wait = 2s});  // throws if it is not granted by then
-    std::cout << "settling order 7\n";                    // nobody else does while h is kept
+    std::cout << "settling order 7\n";                    // nobody else does while h is valid
     co_await h.async_unlock();                            // throws if the lock was lost meanwhile
 }
 
