@@ -56,11 +56,15 @@ private:
 
     /// Anything of this name was forgotten, or taken away.
     bool disturbed(std::size_t name, instant since) {
-        bool any = all_.forced(name, since) || all_.others().last_taken(name) >= since;
+        bool any = false;
         for (std::size_t i = 0; i < all_.how().places(); ++i) {
-            any = any || all_.forgot(i, name, since);
+            any = any || disturbed_at(i, name, since);
         }
         return any;
+    }
+    bool disturbed_at(std::size_t place, std::size_t name, instant since) {
+        return all_.forced(name, since) || all_.others().last_taken(name) >= since ||
+               all_.forgot(place, name, since);
     }
 
     void judge_status(const call& c) {
@@ -108,8 +112,11 @@ private:
         }
         std::size_t extended = 0;
         for (std::size_t i = 0; i < all_.how().places(); ++i) {
-            const impl::view_ptr& part = h->part(i);
-            extended += part && (all_.may_lack(*h, i) || lasts(*h, i, *part, c)) ? 1u : 0u;
+            const impl::view_ptr& part = h->part(i);  // none: it may have been lost since
+            extended += (part ? all_.may_lack(*h, i) || lasts(*h, i, *part, c)
+                              : disturbed_at(i, h->name, c.asked_at))
+                            ? 1u
+                            : 0u;
         }
         if (extended < h->at->needed()) {
             violate("an extension is told to be made, and is at " + std::to_string(extended) +
