@@ -127,7 +127,7 @@ void attempt::look_at_answers() {
         return;
     }
     withdraw_all();
-    // Who had less than its time to answer has not shown that it is dead.
+    // A server that had less than its time to answer has not shown that it is dead.
     if (v != verdict::unreachable || in_full_) {
         in_reach_ = v != verdict::unreachable;
     }
@@ -140,15 +140,15 @@ void attempt::look_at_answers() {
     }
 }
 
-// Who has no time for more than this round may still be the one who has got the first server, if
-// that is slow to say so.
+// This attempt has no time for another round. It may still be the one that got the first server, if
+// that server is slow to say so.
 bool attempt::is_early() const noexcept {
     return stage_ == stage::first_round && deadline_ <= round_ends_ && first_is_open(answers_);
 }
 
-// Nothing is kept while it waits for others, but for one thing: who has got the first server may
-// try a little longer, as the others now wait for that one. Where all are needed, that is the one
-// in whose line it stood.
+// An attempt that waits for others keeps nothing, but for one case: if it got the first server, it
+// may try a little longer, as the others now wait for that one. Where all are needed, the first is
+// the one in whose line it stood.
 void attempt::refused() {
     const bool all = ctx().how.all;
     const std::size_t first = all ? first_busy(answers_) : first_to_answer(answers_);

@@ -102,7 +102,7 @@ void downgrader::on_patience_over(void* downgrade_) {
     d.home.give_up(d, goes_on ? errc::not_connected : d.of->home.link().why_unanswered(d));
 }
 
-// What the server can't have run is not sent for nobody.
+// Nobody waits for it any more. The link drops it if no copy was written yet.
 void downgrader::give_up(downgrade& d, error_code why) {
     env_.timers.cancel(d.patience);
     done_.complete(d, why);

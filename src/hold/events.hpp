@@ -21,8 +21,8 @@ struct hold_events {
     /// The release is to leave: lets the acquire of a waiter, which does both, leave instead. True
     /// if it does.
     bool (*hand_over)(acquisition& a);
-    /// What admitted nobody else is the hold of a reader from now on; or not `done`: a writer's, as
-    /// it was.
+    /// `done`: the writer's hold is a reader's from now on, and other readers may come in. Else it
+    /// is a writer's, as before.
     void (*downgraded)(acquisition& a, bool done);
     /// The hold ended. `releasing`: its release leaves in this turn.
     void (*ended)(acquisition& a, bool releasing);

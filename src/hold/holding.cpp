@@ -135,7 +135,7 @@ void keeper::lose(acquisition& a, errc why) {
     nesting_.end_changes(a, why);
     downgrading_.end_all(a, why);
     noting_.end_all(a, why);
-    // Of several permits, the others may be out.
+    // Where one of several permits is gone, the others may still be taken.
     if (is_gone(why) && a.spec->permits() <= 1) {
         a.now = acquisition::phase::releasing;
         events_.ended(a, false);

@@ -73,7 +73,7 @@ void noter::on_patience_over(void* note_) {
     n.home.give_up(n, n.of->home.link().why_unanswered(n));
 }
 
-// What the server may have got is not known to be undone. It is not sent again for nobody.
+// Nobody waits for it any more: no further copy is sent. Whether the server ran one stays unknown.
 void noter::give_up(note& n, error_code why) {
     env_.timers.cancel(n.patience);
     done_.complete(n, why);

@@ -92,8 +92,8 @@ release::release(acquisition& a) noexcept
     : wire::call{releases_more(a) ? releaser::divisible_type : releaser::type},
       of{a} {}
 
-// A copy asks for what is left by then. What is longer already needs only be made shorter, which a
-// copy that comes late can't undo.
+// Each copy asks for the time that is left when it is written. A longer TTL is only made shorter: a
+// copy that comes late can't make it longer again.
 void releaser::encode_leave(wire::call& c, resp::writer& w) {
     const acquisition& a = owner_of(c);
     const time_point now = a.home.client.releasing.env_.now;
@@ -154,7 +154,7 @@ void releaser::on_release_timer(void* acquisition_) {
 
 void releaser::due(acquisition& a) {
     release& r = *a.releasing;
-    // Its caller was patient enough. The release goes on; the acquire of the next may be it.
+    // The caller has waited long enough. The release goes on; the next waiter's acquire may do it.
     if (env_.now < a.valid_until && (!r.unlocking.completed() || r.replaced_by)) {
         done_.complete(r.unlocking, why_unanswered(r));
         env_.timers.set(a.timer, a.valid_until);
@@ -234,8 +234,8 @@ void releaser::submit_again(release& r) {
     r.history.keep_doubt(before);
 }
 
-// The server answered what was to release it. A copy that released it left nothing; one that left
-// it locked did so only once that time is over.
+// The server answered what was to release the lock, or to leave it for a time. If the lock was
+// released, no copy left anything. If it was left, it is gone once that time is over.
 void releaser::finish_release(acquisition& a, bool was_holder, const wire::call_history& sent) {
     env_.telemetry.counters.releases += was_holder && !leaves(a) ? 1 : 0;
     unlock& caller = a.releasing->unlocking;

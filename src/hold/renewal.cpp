@@ -101,7 +101,8 @@ void renewer::check_first(acquisition& a) {
     check(a);
 }
 
-// What the other server did last for it, or for the one whose place it took, isn't known.
+// Nobody knows what the server that had it before did last for this hold, or for the hold whose
+// place it took.
 void renewer::check_elsewhere(acquisition& a) {
     a.server_moved = true;
     check_again(a);
@@ -211,7 +212,7 @@ void renewer::answered(acquisition& a, const renewal::item& item, const renewal&
                 send_part(r, item, a);
                 return;
             }
-            // Told again, of a server that doesn't lower it, it waits for the next renewal.
+            // This renewal was to lower the TTL. If the server did not, the next one will try.
             a.overlong = !item.lowers && answer.longer_ms > core::ceil_millis(a.extended_by);
             a.renew_again = a.renew_again || a.overlong;
             renewed(a, r, item.lease, answered_on);

@@ -29,8 +29,7 @@ duration wanted_lease(const acquisition& a, time_point now) {
     return lease > duration::zero() || restores ? lease_to_send(a, lease, now) : lease;
 }
 
-// What is asked for by then goes first. On another server than the one that told of it, the TTL may
-// be another.
+// An extension that waits goes first. Where another server has the lock since, its TTL may differ.
 bool is_to_lower(const acquisition& a) noexcept {
     return a.overlong && !a.server_moved && !a.failed_over() && !is_extending(a);
 }
@@ -147,7 +146,7 @@ void renewer::choose_lease(renewal& r, renewal::item& item) {
     a.extended_by = std::max(a.extended_by, item.lease);
 }
 
-// What renews nothing any more isn't sent, nor sent again.
+// A renewal that has no hold left is neither sent nor sent again.
 void renewer::leave(renewal& r, acquisition& a) {
     r.items[a.place].of = nullptr;
     if (--r.wanting > 0) {

@@ -31,7 +31,7 @@ struct replica_wait : wire::call {
     replica_waits& home;
     wire::link& link;
     const impl::replication replicas;
-    std::uint16_t given_ms = 0;  ///< what the replicas were given of `terms.within_ms`
+    std::uint16_t given_ms = 0;  ///< what the replicas were given of `replicas.within_ms`
     // What the answer will be about. Answers come in the order of the commands, so that what was
     // written behind this is not among it.
     wire::call_list acquires{};  ///< granted; their names wait for the answer

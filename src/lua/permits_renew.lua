@@ -39,8 +39,8 @@ for i = 1, #KEYS do
             if type(set) ~= 'number' then
                 held = set
             end
-        elseif left > math.abs(lease) then
-            held = math.min(math.max(left, 1), 922337203685477)
+        elseif left > math.abs(lease) or lease == 0 then
+            held = math.min(math.max(left, 2), 922337203685477)
         end
     end
     if type(held) == 'number' then

@@ -7,8 +7,8 @@
 --              or none, is lowered to the lease without its sign
 --
 -- Reply: an array, for each key: 0 not held by this field; above 0 held (and renewed): a TTL that
--- is longer than the lease and stays so, in ms, else 1; or the text of the error that this key
--- alone met.
+-- is longer than the lease and stays so, in ms, at least 2; else 1; or the text of the error that
+-- this key alone met.
 -- Where the expiry of a read-write lock with several readers was taken away, none is set: no reader
 -- knows how long the others go on.
 -- Idempotent: sets no value, only a TTL. One that lowers it may run late, after a longer lease was
@@ -29,8 +29,8 @@ for i = 1, #KEYS do
             if type(set) ~= 'number' then
                 held = set
             end
-        elseif left > math.abs(lease) then
-            held = math.max(left, 1)
+        elseif left > math.abs(lease) or lease == 0 and left ~= -1 then
+            held = math.max(left, 2)
         end
     end
     if type(held) == 'number' then

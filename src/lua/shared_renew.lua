@@ -35,8 +35,8 @@ for i = 1, #KEYS / 2 do
     elseif left and not failed then
         if lease > 0 and left < lease or lease < 0 and (left > -lease or left == -1) then
             try('pexpire', deadline, text)
-        elseif left > math.abs(lease) then
-            held = math.max(left, 1)
+        elseif left > math.abs(lease) or lease == 0 and left ~= -1 then
+            held = math.max(left, 2)
         end
         local whole = try('pttl', lock)
         local raises = lease > 0 and whole ~= -1 and whole < lease

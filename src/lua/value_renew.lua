@@ -7,8 +7,8 @@
 --              or none, is lowered to the lease without its sign
 --
 -- Reply: an array, for each key: 0 without this token; above 0 held (and renewed): a TTL that is
--- longer than the lease and stays so, in ms, else 1; or the text of the error that this key alone
--- met.
+-- longer than the lease and stays so, in ms, at least 2; else 1; or the text of the error that this
+-- key alone met.
 -- Idempotent: sets no value, only a TTL. One that lowers it may run late, after a longer lease was
 -- promised: the client must not promise one while a copy may be on its way.
 local answers = {}
@@ -27,8 +27,8 @@ for i = 1, #KEYS do
             if type(set) ~= 'number' then
                 answer = set
             end
-        elseif left > math.abs(lease) then
-            answer = math.max(left, 1)
+        elseif left > math.abs(lease) or lease == 0 and left ~= -1 then
+            answer = math.max(left, 2)
         end
     end
     answers[i] = type(answer) == 'number' and answer or answer.err or 'ERR unknown'

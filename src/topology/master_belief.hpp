@@ -14,16 +14,18 @@ namespace conch::topology {
 
 /// Which of the masters that sentinels name is believed.
 ///
-/// A sentinel that was cut off together with an old master goes on to name it. One that names
-/// another server than before is believed if its configuration is newer (`config-epoch`: each
-/// failover has a greater one), or as new and the server before is not reached, or if as many in a
-/// row as there are sentinels name the same, as when all were told to monitor another; most of
-/// them, as long as the server before is reached, so that one alone does not speak for those that
-/// are dead. Where there is one address, it may be that of a service, behind which are several:
-/// what three connections in a row lead to is believed then. One that may not tell the epoch
-/// (`+sentinel|master`) is believed. Where no configuration is newer than the last, and they named
-/// twice as many servers in turn as there are sentinels, none of them a master that was met, each
-/// of the next ones has a second.
+/// A sentinel that was cut off together with an old master goes on naming it. A sentinel that names
+/// another server than before is believed
+/// - if its configuration is newer (`config-epoch`: each failover has a greater one);
+/// - if its configuration is as new, and the server before is not reached;
+/// - if it may not tell the epoch (no right to `+sentinel|master`);
+/// - if as many statements in a row as there are sentinels name the same, as when all were told to
+///   monitor another master. While the server before is reached, most of the sentinels must be
+///   among them, so that one does not speak for the dead. One address may be that of a service with
+///   several sentinels behind it: three connections in a row are enough then.
+///
+/// Where no configuration is newer than the last, and the sentinels named twice as many servers as
+/// there are sentinels, none of which was met as a master, each further one has to wait a second.
 class master_belief {
 public:
     explicit master_belief(std::size_t sentinels) noexcept : sentinels_{sentinels} {}

@@ -38,7 +38,7 @@ contest::next_wake contest::turn_of_others(bool overdue) {
     const duration theirs = 2 * round_trip + home().env().jitter.jitter(2 * round_trip);
     const duration d = std::max(shortest_turn, theirs) * (1 << turns.unused());
     contend_after(std::max(theirs, std::min(d, longest_turn)));
-    // The release that leaves now is heard too, by who listens already.
+    // A client that listens already hears its own release, too.
     turns.begin_turn(hears_now());
     if (overdue) {
         return {*this, wake::head};

@@ -156,7 +156,7 @@ void deadlocks::next(hunt& h) {
     }
 }
 
-// Who began later than the hunter hunts for itself.
+// A wait that began later than the hunter's hunts for itself.
 bool deadlocks::leads_on(const hunt& h, std::string_view field,
                          const protocol::told_wait& w) const {
     const std::string_view client = client_of(field);

@@ -109,8 +109,9 @@ void deadlocks::tell(party& p) {
     }
 }
 
-// What was refused was not written: the next one has its number. Of another server than the one
-// that was asked, as while a hash slot moves, it isn't known whether it is the one of before.
+// A refused record was not written: the next one has its number. An answer of another server than
+// the one asked, as while a hash slot moves, does not tell whether that one has the records written
+// before.
 void deadlocks::told(notice& n, const wire::outcome& o) {
     n.refresh += o.answered() ? 1 : 0;
     if (!n.of) {

@@ -56,7 +56,7 @@ void counter::counted(wire::call& c, const wire::outcome& o) {
     s.left();
 }
 
-// Who came after the question was written needs one of its own.
+// A waiter that came after the question was written needs a question of its own.
 void counter::still_set() {
     if (queue_.empty()) {
         return;

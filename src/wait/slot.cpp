@@ -60,7 +60,7 @@ void slot::acquire(waiter& w, duration wait) {
     }
     w.queued = protocol::takes_permits(*spec) ? contending_ && has_waiters()
                                               : has_waiters() || !acquisitions_.admit(w.shared());
-    // Of a line only the server knows who stands in it.
+    // Only the server knows who stands in the line of a fair lock.
     if ((w.queued || protocol::has_places(*spec)) && all().would_deadlock(w)) {
         leave(w, errc::deadlock);
         return;
@@ -290,8 +290,9 @@ void slot::on_wait_over(void* waiter_) {
     auto& w = *static_cast<waiter*>(waiter_);
     slot& s = w.home;
     const bool is_head = &s.queue_.head() == &w;
-    // At least one try is made, and perhaps a connection for it; a local hold is an answer. Who
-    // stands in front is one, unless that one may be given its permits just now.
+    // Each waiter makes at least one try, for which it may need a connection. A local hold counts
+    // as an answer. So does a waiter in front of it, unless that one may be given its permits just
+    // now.
     const bool has_its_turn =
         is_head || w.trying || (protocol::takes_permits(*s.spec) && !s.contending_);
     const bool unanswered = !w.tried && has_its_turn && !s.blocked();

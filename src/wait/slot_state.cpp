@@ -34,9 +34,9 @@ bool slot_state::is_busy_for(const waiter& w) const noexcept {
     return contending_ || !queue_.all_share();
 }
 
-// Those that have a try stand in front, in the order of their tries. Of permits, each waiter asks
-// behind the one in front of it, without waiting for that one's answer. Whatever else can be
-// locked, the first one gets it for itself, or for all.
+// Waiters with a try stand in front, in the order of their tries. A waiter for permits tries behind
+// the one in front of it, without waiting for that one's answer. Of any other lock the first waiter
+// tries, for itself or for all readers.
 waiter* slot_state::next_to_try() noexcept {
     if (!last_tried_) {
         return has_waiters() ? &queue_.head() : nullptr;
@@ -75,8 +75,8 @@ void slot_state::heard(wake what) {
     }
 }
 
-// The others who wait would hear of the release too late, as the next try leaves with it, or behind
-// it, or when its answer just came.
+// The next try of this client leaves with the release, behind it, or right after its answer:
+// waiters in other processes hear of the release too late.
 bool slot_state::follows_release() const noexcept {
     const bool others_are_passed_over = others_wait() && !owes_turn();
     const bool is_next_try = !acquisitions_.held() && !trying();

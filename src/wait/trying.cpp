@@ -86,7 +86,7 @@ void slot::answered(attempt& t, const wire::outcome& o) {
     }
 }
 
-// Who has a place at the server keeps it, and what it is known by there, over its tries.
+// A waiter with a place at the server keeps that place, and its field there, over its tries.
 acquisition& slot::acquisition_to_try(const waiter& w, release* leaving) {
     if (protocol::has_places(*spec) && !acquisitions_.empty()) {
         acquisition& kept = acquisitions_.first();

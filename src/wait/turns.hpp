@@ -79,8 +79,8 @@ public:
             ++heard_;
         }
     }
-    /// Whoever took the lock and released it since was heard. Whoever has it still, is found by the
-    /// try that follows.
+    /// A client that took the lock and released it in this turn was heard. One that still has it is
+    /// found by the try that follows.
     void end_turn() noexcept {
         if (heard_ > (own_ ? 1 : 0)) {
             state_ = state::ours;

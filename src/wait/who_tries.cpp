@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whom a try is made for, and what follows where its answer helps nobody here.
+// Which waiter a try is made for, and what becomes of a try whose waiter has left.
 #include "wait/slot.hpp"
 #include "wait/slots.hpp"
 
@@ -23,9 +23,9 @@ void slot::pass_try_on(waiter& w) {
     }
 }
 
-// They come behind one that has nothing yet. What they may have got comes back, and until somebody
-// has got permits, only the first one tries: else each that arrives would let all of them try
-// again.
+// The waiters who tried behind the first one wait again behind it, as it has nothing yet. What
+// their tries may have got goes back. Until somebody gets permits only the first waiter tries: else
+// each one that arrives would let all of them try again.
 void slot::fall_back() {
     one_at_a_time_ = true;
     while (last_tried_ && last_tried_ != &queue_.head()) {

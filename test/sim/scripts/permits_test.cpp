@@ -57,6 +57,16 @@ TEST_F(permits_scripts, whichever_of_them_came_back_a_repeated_acquire_has_them_
     }
 }
 
+TEST_F(permits_scripts, a_check_tells_what_is_left_even_if_that_is_nothing) {
+    set("set", 3);
+    take(3);
+    p.now_us += 29'999'000;
+    for (int i = 0; i < 3; ++i, p.now_us += 1000) {
+        EXPECT_EQ(run(script_id::permits_renew, {"out"}, {prefix, "3", "0"}), "*1\r\n:2\r\n")
+            << "1 would be: as was asked for";
+    }
+}
+
 TEST_F(permits_scripts, a_busy_acquire_changes_nothing) {
     set("set", 3);
     take(2);

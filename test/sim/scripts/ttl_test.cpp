@@ -58,6 +58,15 @@ TEST_P(ttl_scripts, a_renewal_does_not_shorten_what_is_left_and_tells_it) {
     EXPECT_EQ(ttl(), told(one_hour));
 }
 
+TEST_P(ttl_scripts, a_check_tells_what_is_left_even_if_that_is_hardly_anything) {
+    acquire(first, "2");
+    EXPECT_EQ(renew("0"), "*1\r\n" + told("2"));
+    p.now_us += 1000;
+    EXPECT_EQ(renew("0"), "*1\r\n" + told("2")) << "1 would be: no TTL, or as was asked for";
+    p.now_us += 1000;
+    EXPECT_EQ(renew("0"), "*1\r\n" + told("2")) << "it ends in this millisecond";
+}
+
 TEST_P(ttl_scripts, a_deeper_level_does_not_shorten_what_is_left) {
     acquire(first, one_hour);
     EXPECT_EQ(nest(one_minute), told("1"));
@@ -95,6 +104,14 @@ TEST(shared_scripts, a_waiting_writer_without_end_keeps_readers_off_for_an_unkno
     EXPECT_EQ(p.ask(read), ":3000\r\n");
     p.ask({"PERSIST", "conch_rw_writer:{lock}"});
     EXPECT_EQ(p.ask(read), ":-1\r\n");
+}
+
+TEST(shared_scripts, a_check_tells_what_is_left_of_a_read_hold_even_if_that_is_hardly_anything) {
+    script_player p;
+    p.ask(call_of(script_id::shared_read, {"lock", "lock:timeout", "conch_rw_writer:{lock}"},
+                  {first, "1"}));
+    EXPECT_EQ(p.ask(call_of(script_id::shared_renew, {"lock", "lock:timeout"}, {first, "0"})),
+              "*1\r\n:2\r\n");
 }
 
 /// A lock that two readers have, the first one for longer, and whose expiry a stranger took away.

@@ -112,16 +112,20 @@ private:
         }
         std::size_t extended = 0;
         for (std::size_t i = 0; i < all_.how().places(); ++i) {
-            const impl::view_ptr& part = h->part(i);  // none: it may have been lost since
-            extended += (part ? all_.may_lack(*h, i) || lasts(*h, i, *part, c)
-                              : disturbed_at(i, h->name, c.asked_at))
-                            ? 1u
-                            : 0u;
+            extended += is_extended(*h, i, c) ? 1u : 0u;
         }
         if (extended < h->at->needed()) {
             violate("an extension is told to be made, and is at " + std::to_string(extended) +
                     " servers");
         }
+    }
+
+    bool is_extended(const held& h, std::size_t i, const call& c) {
+        const impl::view_ptr& part = h.part(i);
+        if (!part || part->lost.load() != 0) {
+            return disturbed_at(i, h.name, c.asked_at);  // it may have been taken away since
+        }
+        return all_.may_lack(h, i) || lasts(h, i, *part, c);
     }
 
     bool lasts(const held& h, std::size_t i, impl::hold_view& part, const call& c) {

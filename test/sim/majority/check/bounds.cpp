@@ -97,10 +97,10 @@ private:
         // The others ask those that have a part in the hold.
         const bool asks_all = c.what == call::kind::acquire || c.what == call::kind::status ||
                               c.what == call::kind::force;
-        // Where an engine refuses what is too much for it, two errors may be too many.
+        // Where an engine refuses what is too much for it, that may be one error too many.
         const bool of_itself = !c.ec || c.given_up || c.ec == errc::timed_out ||
                                c.ec == errc::overloaded || c.by->home().is_closing() ||
-                               (all_.how().crowded() && c.ec != errc::not_connected);
+                               all_.how().crowded();
         if (asks_all && all_.how().enough_are_sound() && greeted && !of_itself) {
             violate("a call does not find the majority that is there: " + number_of(c) + ", \"" +
                     c.ec.message() + '"');

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace conch::sim::majority {
@@ -22,8 +21,15 @@ public:
     void asked(const call& c) override {
         for (std::size_t i = 0; c.what == call::kind::force && i < all_.how().places(); ++i) {
             for (const std::string& field : all_.locks().fields(c.name, i)) {
-                had_[&c].emplace_back(i, field);
+                had_[&c].push_back({c.name, i, field});
             }
+        }
+    }
+
+    // Who lost it may have it again, by a try that was on its way.
+    void turned(process&) override {
+        for (auto& [of, all] : had_) {
+            std::erase_if(all, [&](const holder& h) { return !is_there(h); });
         }
     }
 
@@ -61,6 +67,11 @@ public:
     }
 
 private:
+    struct holder {
+        std::size_t name;
+        std::size_t place;
+        std::string field;
+    };
     /// A hold that is to be lost.
     struct doom {
         instant asked_at;  ///< when the force began
@@ -80,14 +91,15 @@ private:
         }
     }
 
+    bool is_there(const holder& h) {
+        return std::ranges::count(all_.locks().fields(h.name, h.place), h.field) > 0;
+    }
+
     // Where a server has confirmed it, nobody has the lock any more who had it before.
     void look_at_force(const call& c) {
         std::size_t left = 0;
-        for (const auto& [place, field] : had_[&c]) {
-            left += c.at->has(place) &&
-                            std::ranges::count(all_.locks().fields(c.name, place), field) > 0
-                        ? 1u
-                        : 0u;
+        for (const holder& h : had_[&c]) {
+            left += c.at->has(h.place) && is_there(h) ? 1u : 0u;
         }
         had_.erase(&c);
         const bool answered = c.asked_at >= all_.settled_at() && all_.how().answers_in_time() &&
@@ -114,7 +126,7 @@ private:
 
     std::map<impl::view_ptr, doom> doomed_{};
     /// Who had the lock when a force began, and where.
-    std::map<const call*, std::vector<std::pair<std::size_t, std::string>>> had_{};
+    std::map<const call*, std::vector<holder>> had_{};
 };
 
 }  // namespace
