@@ -12,7 +12,8 @@ namespace {
 
 constexpr const protocol::lock_protocol* kinds[] = {
     &protocol::mutex_protocol, &protocol::fair_protocol, &protocol::shared_write_protocol,
-    &protocol::permits_protocol};
+    &protocol::permits_protocol, &protocol::value_lock_protocol};
+constexpr std::uint32_t most_permits = 3;
 
 bool is_of(const impl::spec_ptr& spec, const protocol::lock_protocol& kind) noexcept {
     return &spec->protocol() == &kind;
@@ -34,13 +35,20 @@ standing::standing(simulation& all, std::uint64_t seed) : all_{all} {
             const auto& kind = how.mixed ? *kinds[chance.below(std::size(kinds))] : *kinds[0];
             const std::string key =
                 "lock:" + std::to_string(name) + (place < how.servers ? "" : ":too");
-            at.push_back(impl::lock_spec::make(kind, key, {}, 1));
-            if (is_of(at.back(), protocol::permits_protocol)) {
+            const bool limited = &kind == &protocol::permits_protocol;
+            const auto permits =
+                limited ? 1 + static_cast<std::uint32_t>(chance.below(most_permits)) : 1u;
+            at.push_back(impl::lock_spec::make(kind, key, {}, permits));
+            if (limited) {
                 server_node& s = all.server_of(place);
-                s.redis().set_number(key, 1, s.wall_clock());
+                s.redis().set_number(key, permits, s.wall_clock());
             }
         }
     }
+}
+
+bool standing::is_text(std::size_t name, std::size_t place) const noexcept {
+    return is_of(spec(name, place), protocol::value_lock_protocol);
 }
 
 bool standing::nameless(std::size_t name, std::size_t place) const noexcept {
@@ -84,7 +92,7 @@ instant standing::left(std::size_t name, std::size_t place) {
     return std::max<instant>(std::llround(ends) - s.wall_clock() / 1000, 0) * millis;
 }
 
-// Who crashed in line is left there until somebody else comes, and so is a permit whose lease is
+// Who crashed in line is left there until somebody else comes, and so are permits whose lease is
 // over; who would write, a moment.
 bool standing::may_stay(std::size_t server, const std::string& key, bool now) {
     const scenario& how = all_.how();
@@ -103,7 +111,8 @@ bool standing::may_stay(std::size_t server, const std::string& key, bool now) {
                 server_node& s = all_.server(server);
                 const auto left = s.redis().number(count, s.wall_clock()).value_or(0);
                 const std::size_t over = s.redis().scores(out, s.wall_clock()).size();
-                return !taken(name, place) && left + static_cast<std::int64_t>(over) == 1 &&
+                return !taken(name, place) &&
+                       left + static_cast<std::int64_t>(over) == spec(name, place)->permits() &&
                        (over == 0 || some_left_theirs);
             }
         }

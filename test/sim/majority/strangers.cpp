@@ -39,8 +39,9 @@ bool strangers::persist(std::size_t name, std::size_t place) {
 }
 
 bool strangers::spoil(std::size_t name, std::size_t place) {
-    if (all_.locks().nameless(name, place)) {
-        return false;  // the number of permits would be gone
+    // The number of permits would be gone.
+    if (all_.locks().nameless(name, place) || all_.locks().is_text(name, place)) {
+        return false;
     }
     const bool had = !all_.locks().fields(name, place).empty();
     take(name, place);
