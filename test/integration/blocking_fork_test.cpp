@@ -38,15 +38,15 @@ public:
     void forked(Call call, const char* what) {
         that(thrown(call) == errc::forked, what);
     }
-    /// The same, of a call that concerns the lock "lock".
+    /// The same, of a call that concerns what has this name.
     template <typename Call>
-    void forked_with_name(Call call, const char* what) {
+    void forked_with_name(Call call, const char* what, const std::string& name = "lock") {
         try {
             call();
             that(false, what);
         } catch (const system_error& e) {
             that(e.code() == errc::forked, what);
-            that(std::string{e.what()}.find("\"lock\"") != std::string::npos, e.what());
+            that(std::string{e.what()}.find('"' + name + '"') != std::string::npos, e.what());
         }
     }
     int wrong() const noexcept { return wrong_; }
@@ -89,6 +89,8 @@ TEST_F(blocking_fork, every_call_of_an_inherited_client_throws_at_once) {
         f.forked_with_name([&] { (void)m.try_acquire({.wait = 1s}); }, "try_acquire");
         f.forked_with_name([&] { (void)m.acquire_future(); }, "acquire_future");
         f.forked_with_name([&] { m.unlock(h); }, "unlock of a hold");
+        f.forked_with_name([&] { m.downgrade(); }, "downgrade");
+        f.forked_with_name([&] { m.downgrade(h); }, "downgrade of a hold");
         f.forked_with_name([&] { (void)m.status(); }, "status");
         f.forked_with_name([&] { (void)m.force_unlock(); }, "force_unlock");
         f.forked([&] { limit.acquire(); }, "acquire of a permit");
@@ -96,9 +98,47 @@ TEST_F(blocking_fork, every_call_of_an_inherited_client_throws_at_once) {
         f.forked([&] { redis.shutdown(); }, "shutdown");
         f.forked([&] { (void)redis.stats(); }, "stats");
         f.forked([&] { (void)redis.last_server_error(); }, "last_server_error");
+        f.forked([&] { (void)redis.last_deadlock(); }, "last_deadlock");
         f.forked([&] { (void)redis.async(); }, "async");
         f.forked([&] { const blocking_mutex another(redis, "another"); }, "a mutex of it");
     });
+}
+
+TEST_F(blocking_fork, every_call_of_an_inherited_semaphore_throws_at_once) {
+    blocking_semaphore slots{redis, "slots"};
+    slots.set(3);
+    child_finds([&](findings& f) {
+        const auto throws = [&](auto call, const char* what) {
+            f.forked_with_name(call, what, "slots");
+        };
+        throws([&] { slots.acquire(); }, "acquire");
+        throws([&] { slots.acquire(9, {.wait = 10s}); }, "acquire of too many");
+        throws([&] { (void)slots.try_acquire(); }, "try_acquire");
+        throws([&] { slots.release(); }, "release");
+        throws([&] { slots.add(1); }, "add");
+        throws([&] { slots.set(1); }, "set");
+        throws([&] { (void)slots.try_set(1); }, "try_set");
+        throws([&] { (void)slots.drain(); }, "drain");
+        throws([&] { (void)slots.available(); }, "available");
+        f.forked([&] { const blocking_semaphore another(redis, "another"); }, "another");
+    });
+    EXPECT_EQ(slots.available(), 3);
+}
+
+TEST_F(blocking_fork, every_call_of_an_inherited_latch_throws_at_once) {
+    blocking_latch starting{redis, "starting"};
+    starting.try_set_count(3);
+    child_finds([&](findings& f) {
+        const auto throws = [&](auto call, const char* what) {
+            f.forked_with_name(call, what, "starting");
+        };
+        throws([&] { (void)starting.try_set_count(1); }, "try_set_count");
+        throws([&] { starting.count_down(); }, "count_down");
+        throws([&] { starting.wait(); }, "wait");
+        throws([&] { (void)starting.count(); }, "count");
+        f.forked([&] { const blocking_latch another(redis, "another"); }, "another");
+    });
+    EXPECT_EQ(starting.count(), 3);
 }
 
 TEST_F(blocking_fork, what_the_parent_has_the_child_neither_has_nor_releases) {

@@ -75,6 +75,39 @@ TEST_F(progress_test, a_body_that_is_stuck_is_cancelled_and_a_body_that_reports_
     });
 }
 
+TEST_F(progress_test, a_fair_lock_of_one_that_is_stuck_goes_to_the_next_in_line) {
+    run([&]() -> asio::awaitable<void> {
+        const fair_mutex m{c, "line"};
+        const fair_mutex of_other{other, "line"};
+        hold h = co_await m.async_lock({.lease = 3s, .progress_within = 500ms});
+        const hold next = co_await of_other.async_lock();
+        EXPECT_TRUE(next.owns_lock());
+        EXPECT_EQ(h.lost_reason(), errc::no_progress);
+        EXPECT_EQ(c.stats().lost_no_progress, 1u);
+        const auto [verdict] = co_await h.async_unlock(as_result);
+        EXPECT_EQ(verdict, errc::no_progress);
+        EXPECT_TRUE(next.owns_lock());
+    });
+}
+
+TEST_F(progress_test, a_body_that_is_stuck_gives_its_permit_back) {
+    raw.must({"SET", "permits", "1"});
+    run([&]() -> asio::awaitable<void> {
+        const mutex permit = semaphore{c, "permits"}.permits(1);
+        const lock_options o{.lease = 3s, .progress_within = 500ms};
+        auto stuck = []() -> asio::awaitable<void> { co_await pass(60s); };
+        std::string why;
+        try {
+            co_await with_lock(permit, o, stuck);
+        } catch (const system_error& e) {
+            EXPECT_EQ(e.code(), errc::lock_lost);
+            why = e.what();
+        }
+        EXPECT_NE(why.find("reported no progress"), std::string::npos) << why;
+        EXPECT_EQ(raw.get("permits"), "1");
+    });
+}
+
 TEST_F(progress_test, what_holds_nothing_any_more_may_report) {
     const hold empty;
     empty.progress();

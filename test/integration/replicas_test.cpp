@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Locks that wait for replicas, at a server that has none; test/topology has servers with some.
+// Locks that wait for replicas, at a server that has none; test/deployment has servers with some.
 #include "support/redis_test.hpp"
 #include "wire/script.hpp"
 
 #include <conch/conch.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -21,6 +24,7 @@ protected:
         const std::string label = "rdb_changes_since_last_save:";
         return std::stoll(info.substr(info.find(label) + label.size()));
     }
+    std::int64_t in_line() { return raw.must({"LLEN", "redisson_lock_queue:{m}"}).number; }
     client c{io, settings()};
 };
 
@@ -37,6 +41,33 @@ TEST_F(replicas_alone, end_as_not_replicated_and_leave_nothing) {
         const bool gone = co_await when([&] { return !raw.exists("m") && !raw.exists("plain"); });
         EXPECT_TRUE(gone);
         EXPECT_EQ(c.stats().compensations, 2u);
+    });
+}
+
+TEST_F(replicas_alone, who_is_given_a_fair_one_ends_so_and_the_next_in_line_has_it) {
+    client asking{io, push_only("asking")};
+    client other{io, push_only("other")};
+    run([&]() -> asio::awaitable<void> {
+        const fair_mutex asks{asking, "m", one};
+        const fair_mutex free{other, "m"};
+        hold first = co_await free.async_lock();
+        std::optional<error_code> ended;
+        asks.async_lock([&](error_code ec, hold) { ended = ec; });
+        const std::string channel = channel_of("m") + ':' + asking.id() + ":1";
+        const bool waits = co_await when([&] { return raw.subscribers(channel) == 1; });
+        EXPECT_TRUE(waits);
+        hold last;
+        free.async_lock([&](error_code, hold h) { last = std::move(h); });
+        const bool both_wait = co_await when([&] { return in_line() == 2; });
+        EXPECT_TRUE(both_wait);
+        EXPECT_FALSE(ended);
+        co_await first.async_unlock();
+        const bool served = co_await when([&] { return last.owns_lock() && ended; });
+        EXPECT_TRUE(served);
+        EXPECT_EQ(ended, make_error_code(errc::not_replicated));
+        EXPECT_EQ(asking.stats().compensations, 1u);
+        EXPECT_EQ(asking.stats().acquisitions, 0u);
+        EXPECT_EQ(in_line(), 0);
     });
 }
 
@@ -109,10 +140,15 @@ TEST_F(replicas_alone, may_not_take_as_long_as_a_server_may_be_silent) {
 
 // WAIT waits for what its connection wrote: an acquire that is repeated on another one must write.
 TEST_F(replicas_alone, an_acquire_that_is_repeated_writes_again) {
-    for (const auto id : {wire::script_id::acquire, wire::script_id::value_acquire}) {
+    using wire::script_id;
+    const auto text = [](script_id id) { return std::string{wire::get_script(id).body}; };
+    const std::vector<raw_client::words> acquires{
+        {"EVAL", text(script_id::acquire), "1", "m", "c:1", "60000", "0"},
+        {"EVAL", text(script_id::value_acquire), "1", "m", "c:1", "60000", "0"},
+        {"EVAL", text(script_id::fair_acquire), "4", "m", "redisson_lock_queue:{m}",
+         "redisson_lock_timeout:{m}", "conch_fair_lease:{m}", "c:1", "60000", "0", "3000", "1"}};
+    for (const raw_client::words& line : acquires) {
         raw.must({"FLUSHALL"});
-        const raw_client::words line{
-            "EVAL", std::string{wire::get_script(id).body}, "1", "m", "c:1", "60000", "0"};
         raw.must(line);
         for (const char* ttl : {"60000", "120000", "30000"}) {
             raw.must({"PEXPIRE", "m", ttl});

@@ -10,7 +10,8 @@
 namespace conch::test {
 
 inline constexpr lock_kind all_kinds[] = {lock_kind::plain,   lock_kind::fair,   lock_kind::several,
-                                          lock_kind::permits, lock_kind::writer, lock_kind::token};
+                                          lock_kind::permits, lock_kind::writer, lock_kind::reader,
+                                          lock_kind::token};
 
 template <typename Derived>
 struct acquiring {
@@ -110,7 +111,7 @@ struct try_lock_shared_operation : lock_shared_operation {
 /// Of a lock that a stranger holds.
 struct asking_of_lock : asking {
     static constexpr auto& kinds = all_kinds;
-    static void prepare(scene& s) { s.take_asked(); }
+    static void prepare(scene& s) { s.hold_asked(); }
     static void left(scene& s) { EXPECT_TRUE(s.h.owns_lock()); }
     /// The client is shut down.
     static void fail_at_once(scene& s);
@@ -126,6 +127,7 @@ struct status_operation : asking_of_lock {
     static void check(scene& s, lock_status& got) {
         EXPECT_TRUE(got.locked);
         EXPECT_EQ(got.holder, s.holder());
+        EXPECT_EQ(got.shared, s.kind == lock_kind::reader);
     }
 };
 

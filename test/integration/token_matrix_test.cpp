@@ -40,13 +40,14 @@ mutex scene::lock_of(const std::string& name) const {
         case lock_kind::several: return multi_lock{plain, mutex{c, second_of(name)}};
         case lock_kind::permits: return semaphore{c, name}.permits(1);
         case lock_kind::writer: return shared_mutex{c, name}.writer();
+        case lock_kind::reader: return shared_mutex{c, name}.reader();
         case lock_kind::token: return token_mutex{c, name};
     }
     return plain;
 }
 
 void scene::take_asked() {
-    if (kind == lock_kind::writer) {
+    if (kind == lock_kind::writer || kind == lock_kind::reader) {
         raw.must({"HSET", "asked", "mode", "write", owner_of_redisson + ":write", "1"});
         raw.must({"PEXPIRE", "asked", "30000"});
         return;
@@ -64,7 +65,7 @@ void scene::take_asked() {
 }
 
 void scene::give_back_asked() {
-    if (kind == lock_kind::writer) {
+    if (kind == lock_kind::writer || kind == lock_kind::reader) {
         raw.must({"DEL", "asked"});
         raw.must({"PUBLISH", "redisson_rwlock:{asked}", "1"});
         return;
@@ -83,6 +84,15 @@ void scene::give_back_asked() {
     raw.must({"PUBLISH", "redisson_sc:{asked}", "1"});
 }
 
+void scene::hold_asked() {
+    if (kind == lock_kind::reader) {
+        raw.must({"HSET", "asked", "mode", "read", owner_of_redisson, "1"});
+        raw.must({"PEXPIRE", "asked", "30000"});
+        return;
+    }
+    take_asked();
+}
+
 std::string scene::holder() const {
     switch (kind) {
         case lock_kind::permits: return "30313233343536373839616263646566";
@@ -90,6 +100,7 @@ std::string scene::holder() const {
         case lock_kind::token: return id_of_stranger;
         case lock_kind::plain:
         case lock_kind::fair:
+        case lock_kind::reader:
         case lock_kind::several: break;
     }
     return owner_of_redisson;
@@ -102,6 +113,11 @@ bool scene::free(const std::string& name) {
 }
 
 std::int64_t scene::lease_left(const std::string& name) {
+    if (kind == lock_kind::reader) {
+        const reply holds = raw.must({"KEYS", readers_of(name)});
+        return holds.items.empty() ? -2
+                                   : std::min(raw.pttl(name), raw.pttl(holds.items.at(0).text));
+    }
     if (kind != lock_kind::permits) {
         const std::int64_t first = raw.pttl(name);
         return kind == lock_kind::several ? std::min(first, raw.pttl(second_of(name))) : first;
@@ -145,6 +161,7 @@ std::string prefix_of(lock_kind kind) {
         case lock_kind::several: return "several_";
         case lock_kind::permits: return "permits_";
         case lock_kind::writer: return "writer_";
+        case lock_kind::reader: return "reader_";
         case lock_kind::token: return "token_";
     }
     return {};

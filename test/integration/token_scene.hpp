@@ -23,8 +23,9 @@
 namespace conch::test {
 
 /// What takes a `mutex` takes them all. `several`: a `multi_lock` of two; `permits`: the only one
-/// of a semaphore; `writer`: a `shared_mutex` for writing; `token`: a `token_mutex`.
-enum class lock_kind { plain, fair, several, permits, writer, token };
+/// of a semaphore; `writer`: a `shared_mutex` for writing; `reader`: the same for reading; `token`:
+/// a `token_mutex`.
+enum class lock_kind { plain, fair, several, permits, writer, reader, token };
 
 /// What every operation of the matrix works on: a client that has taken "held", and a free "asked".
 struct scene {
@@ -38,13 +39,16 @@ struct scene {
         EXPECT_TRUE(run_until(io, condition)) << what;
     }
 
-    /// A stranger has "asked", which `holder()` names, and gives it back.
+    /// A stranger takes "asked", and gives it back. It is a writer where this kind reads: another
+    /// reader would be no obstacle.
     void take_asked();
     void give_back_asked();
+    /// A stranger, which `holder()` names, has "asked" as a lock of this kind has it.
+    void hold_asked();
     std::string holder() const;
     /// At the server: nothing is left of who had it, or waited for it.
     bool free(const std::string& name);
-    /// At the server, in ms: of several the first one to end. Negative if it isn't held.
+    /// At the server, in ms: of several keys the first one to end. Negative if it isn't held.
     std::int64_t lease_left(const std::string& name);
 
     asio::io_context& io;

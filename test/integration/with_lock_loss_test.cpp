@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -20,7 +21,7 @@ using namespace conch::test;
 
 using with_lock_loss_test = with_lock_test;
 
-// What it says, of a lock called "lock".
+// What it says.
 template <typename Body>
 asio::awaitable<std::string> words(const mutex& m, lock_options options, Body body) {
     try {
@@ -29,6 +30,21 @@ asio::awaitable<std::string> words(const mutex& m, lock_options options, Body bo
         co_return e.what();
     }
     co_return "";
+}
+
+// The server forgets this key while a body runs, which is cancelled therefore.
+asio::awaitable<void> expect_cancelled_without(raw_client& raw, const mutex& m,
+                                               std::string_view key) {
+    bool cancelled = false;
+    const auto body = [&](hold& h) -> asio::awaitable<void> {
+        EXPECT_TRUE(h.owns_lock());
+        EXPECT_EQ(raw.must({"DEL", std::string{key}}).number, 1) << key;
+        return until_cancelled(&cancelled);
+    };
+    const lock_options brief{.lease = 300ms};
+    const std::string said = co_await words(m, brief, body);
+    EXPECT_TRUE(cancelled);
+    EXPECT_EQ(said, m.label() + " was lost: " + make_error_code(errc::lock_lost).message());
 }
 
 TEST_F(with_lock_loss_test, what_is_thrown_names_the_lock_and_the_cause) {
@@ -49,15 +65,36 @@ TEST_F(with_lock_loss_test, what_is_thrown_names_the_lock_and_the_cause) {
 }
 
 TEST_F(with_lock_loss_test, a_lock_taken_away_cancels_the_body) {
+    run([&]() -> asio::awaitable<void> { co_await expect_cancelled_without(raw, m, "lock"); });
+}
+
+TEST_F(with_lock_loss_test, a_permit_taken_away_cancels_the_body) {
+    raw.must({"SET", "permits", "2"});
     run([&]() -> asio::awaitable<void> {
-        bool cancelled = false;
-        const error_code ec =
-            co_await failure(m, {.lease = 300ms}, [&](hold&) -> asio::awaitable<void> {
-                raw.command({"DEL", "lock"});
-                return until_cancelled(&cancelled);
-            });
-        EXPECT_TRUE(cancelled);
-        EXPECT_EQ(ec, errc::lock_lost);
+        const mutex permit = semaphore{redis, "permits"}.permits(1);
+        co_await expect_cancelled_without(raw, permit, "{permits}:timeout");
+    });
+}
+
+TEST_F(with_lock_loss_test, a_readers_hold_taken_away_cancels_its_body_and_no_other_reader) {
+    client other{io, settings("other")};
+    run([&]() -> asio::awaitable<void> {
+        const shared_mutex of_other{other, "book"};
+        const hold beside = co_await of_other.async_lock_shared();
+        const mutex reader = shared_mutex{redis, "book"}.reader();
+        const std::string timeout = "{book}:" + redis.id() + ":1:rwlock_timeout:1";
+        co_await expect_cancelled_without(raw, reader, timeout);
+        EXPECT_EQ(raw.hlen("book"), 2) << "the mode, and the other reader";
+        EXPECT_TRUE(beside.owns_lock());
+    });
+}
+
+TEST_F(with_lock_loss_test, one_of_several_locks_taken_away_cancels_the_body) {
+    run([&]() -> asio::awaitable<void> {
+        const multi_lock both{m, mutex{redis, "other"}};
+        co_await expect_cancelled_without(raw, both, "other");
+        const bool free = co_await when([&] { return !locked(); });
+        EXPECT_TRUE(free) << "the other one is given back";
     });
 }
 
