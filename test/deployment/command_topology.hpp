@@ -50,6 +50,26 @@ protected:
         expect_a_watch();
         expect_a_demo();
     }
+    /// For "lock"; `conch status` tells that it does, where it is asked with these options.
+    void expect_one_waits(const words& asked = {}) const {
+        if (server_is_before(7)) {
+            return;  // each node of a cluster tells its own listeners alone
+        }
+        words question{"status"};
+        question.insert(question.end(), asked.begin(), asked.end());
+        question.emplace_back("lock");
+        const auto deadline = std::chrono::steady_clock::now() + program::patience;
+        std::string status;
+        do {
+            status = to_end(question).out;
+        } while (status.find("\n  waiting 1 client\n") == status.npos &&
+                 std::chrono::steady_clock::now() < deadline);
+        const std::string list = to_end({"ls", "--json", "lock"}).out;
+        EXPECT_TRUE(std::regex_search(list, std::regex{"\"waiting\":1[,}]"})) << list << status;
+        const std::string who = to_end({"who", "lock"}).out;
+        EXPECT_TRUE(std::regex_search(who, std::regex{"\n  waiting     1 (client|in line)\n"}))
+            << who;
+    }
 
     std::string url{};
 
@@ -90,22 +110,6 @@ private:
             << testing::PrintToString(who);
         many.end_input();
         EXPECT_EQ(many.finish().status, 0) << testing::PrintToString(many.finish());
-    }
-    /// For "lock"; `conch status` tells that it does.
-    void expect_one_waits() const {
-        if (server_is_before(7)) {
-            return;  // each node of a cluster tells its own listeners alone
-        }
-        const auto deadline = std::chrono::steady_clock::now() + program::patience;
-        std::string status;
-        do {
-            status = to_end({"status", "lock"}).out;
-        } while (status.find("\n  waiting 1 client\n") == status.npos &&
-                 std::chrono::steady_clock::now() < deadline);
-        const std::string list = to_end({"ls", "--json", "lock"}).out;
-        EXPECT_TRUE(std::regex_search(list, std::regex{"\"waiting\":1[,}]"})) << list << status;
-        const std::string who = to_end({"who", "lock"}).out;
-        EXPECT_NE(who.find("\n  waiting     1 client\n"), who.npos) << who;
     }
     void expect_a_forced_release() const {
         program robbed{conch({"run", "lock", "--", "sh", "-c", "echo in; exec cat"}), here()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a program may get wrong is refused clearly, and before anything is sent.
 #include "core/sanitizer.hpp"
+#include "support/named_types.hpp"
 #include "support/redis_test.hpp"
 
 #include <cstdint>
@@ -19,11 +20,17 @@ using bad_input_test = redis_test;
 
 TEST_F(bad_input_test, a_name_has_1_byte_to_64_kib) {
     client c{io, settings()};
-    EXPECT_THROW((mutex{c, ""}), std::invalid_argument);
-    EXPECT_THROW((mutex{c, std::string(65'537, 'n')}), std::invalid_argument);
-    EXPECT_NO_THROW((mutex{c, "n"}));
+    const std::string longest(65'536, 'n');
+    for (const named_type& t : named_types) {
+        const std::string type = t.text;
+        EXPECT_EQ(refusal_of(t, c, ""), type + ": the name is empty");
+        EXPECT_EQ(refusal_of(t, c, longest + 'n'), type + ": the name is longer than 64 KiB");
+        EXPECT_EQ(refusal_of(t, c, "n"), "") << type;
+        EXPECT_EQ(refusal_of(t, c, longest), "") << type;
+    }
+    run_to_end(io);
+    EXPECT_EQ(c.stats().connects, 0u);
     run([&]() -> asio::awaitable<void> {
-        const std::string longest(65'536, 'n');
         const mutex m{c, longest};
         hold h = co_await m.async_lock();
         EXPECT_TRUE(raw.exists(longest));
@@ -120,6 +127,74 @@ TEST_F(bad_input_test, fewer_permits_than_32_bits_hold_are_refused_and_change_no
         EXPECT_EQ(sum, errc::invalid_permits) << "only the server knows: " << sum.message();
         EXPECT_EQ(raw.get("counted"), std::to_string(least));
         EXPECT_FALSE(raw.exists("leased"));
+    });
+}
+
+TEST_F(bad_input_test, permits_of_no_number_that_there_may_be_are_refused_and_send_nothing) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t beyond = std::numeric_limits<std::int64_t>::max();
+    client c{io, settings()};
+    const semaphore leased{c, "leased"};
+    const counting_semaphore counted{c, "counted"};
+    const latch gate{c, "gate"};
+    run([&]() -> asio::awaitable<void> {
+        for (const std::int64_t n : {-beyond - 1, -beyond, std::int64_t{-1}, most + 1, beyond}) {
+            const auto [offered, was_new] = co_await leased.async_try_set_permits(n, as_result);
+            const auto [set] = co_await leased.async_set_permits(n, as_result);
+            const auto [offered_count, was_free] = co_await counted.async_try_set(n, as_result);
+            const auto [set_count] = co_await counted.async_set(n, as_result);
+            const auto [tried, took] = co_await counted.async_try_acquire(n, as_result);
+            const auto [armed, was_open] = co_await gate.async_try_set_count(n, as_result);
+            const auto [lowered] = co_await gate.async_count_down(n, as_result);
+            for (const error_code ec :
+                 {offered, set, offered_count, set_count, tried, armed, lowered}) {
+                EXPECT_EQ(ec, errc::invalid_permits) << n << ": " << ec.message();
+            }
+            EXPECT_FALSE(was_new || was_free || took || was_open) << n;
+        }
+        for (const std::uint64_t n :
+             {static_cast<std::uint64_t>(beyond) + 1, std::numeric_limits<std::uint64_t>::max()}) {
+            const auto [offered, was_new] = co_await leased.async_try_set_permits(n, as_result);
+            const auto [set] = co_await leased.async_set_permits(n, as_result);
+            const auto [offered_count, was_free] = co_await counted.async_try_set(n, as_result);
+            const auto [set_count] = co_await counted.async_set(n, as_result);
+            for (const error_code ec : {offered, set, offered_count, set_count}) {
+                EXPECT_EQ(ec, errc::invalid_permits) << n << ": " << ec.message();
+            }
+            EXPECT_FALSE(was_new || was_free) << n;
+        }
+    });
+    EXPECT_EQ(c.stats().connects, 0u);
+    EXPECT_EQ(raw.dbsize(), 0);
+    run([&]() -> asio::awaitable<void> {
+        const bool is_new = co_await leased.async_try_set_permits(most);
+        EXPECT_TRUE(is_new);
+        co_await counted.async_set(most);
+        EXPECT_EQ(raw.get("leased"), std::to_string(most)) << "as many as there may be";
+        EXPECT_EQ(raw.get("counted"), std::to_string(most));
+    });
+}
+
+TEST_F(bad_input_test, a_try_for_more_permits_than_there_are_in_all_is_refused_and_takes_none) {
+    client c{io, settings()};
+    run([&]() -> asio::awaitable<void> {
+        const semaphore leased{c, "leased"};
+        co_await leased.async_set_permits(2);
+        hold one = co_await leased.async_acquire();
+        for (const duration wait : {duration{0s}, duration{10s}}) {
+            const auto [ec, h] = co_await leased.async_try_acquire(3, {.wait = wait}, as_result);
+            EXPECT_EQ(ec, errc::invalid_permits) << ec.message();
+            EXPECT_FALSE(h);
+            EXPECT_EQ(raw.get("leased"), "1");
+            EXPECT_EQ(raw.must({"ZCARD", "{leased}:timeout"}).number, 1);
+        }
+        const auto [busy, none] = co_await leased.async_try_acquire(2, as_result);
+        EXPECT_FALSE(busy) << "they may be there later: " << busy.message();
+        EXPECT_FALSE(none);
+        co_await one.async_unlock();
+        hold both = co_await leased.async_try_acquire(2);
+        EXPECT_TRUE(both);
+        co_await both.async_unlock();
     });
 }
 

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -63,6 +65,38 @@ TEST_F(hold_command_test, in_the_background_heeds_no_signal) {
     EXPECT_EQ(caller.finish().err, "");
     EXPECT_TRUE(has_ended(holder));
     EXPECT_FALSE(raw.exists("lock"));
+}
+
+TEST_F(hold_command_test, in_the_background_holds_several_until_its_caller_ends) {
+    program caller = shell("\"$conch\" hold -b -l other --lock third lock && echo in; read x");
+    caller.wait_for("in\n");
+    for (const char* const key : {"lock", "other", "third"}) {
+        EXPECT_TRUE(raw.exists(key)) << key;
+    }
+    caller.end_input();
+    EXPECT_EQ(caller.finish().err, "");
+    EXPECT_TRUE(run_until(io, [&] { return raw.dbsize() == 0; }));
+}
+
+TEST_F(hold_command_test, what_does_not_go_with_several_is_refused_with_a_reason) {
+    const std::vector<std::pair<words, const char*>> refused{
+        {{"-l", "lock"}, "is there twice"},
+        {{"-l", "other", "--fenced"}, "--lock and --fenced exclude each other"},
+        {{"-l", "other", "--at-most", "2"}, "--lock and a semaphore"},
+        {{"-l", "other", "--semaphore"}, "--lock and a semaphore"},
+        {{"-l", "other", "--fair", "--plain"}, "--plain, --fair"},
+        {{"-l", "other", "--redis", "redis://a", "--redis", url()}, "one --redis only"}};
+    for (const auto& [options, why] : refused) {
+        words all{"hold"};
+        all.insert(all.end(), options.begin(), options.end());
+        all.emplace_back("lock");
+        const ended end = to_end(all);
+        EXPECT_EQ(end.status, 64) << end.err;
+        EXPECT_EQ(end.out, "");
+        expect_one_line(end.err);
+        expect_in(why, end.err);
+    }
+    expect_free();
 }
 
 TEST_F(hold_command_test, in_the_foreground_releases_the_lock_at_each_signal_that_ends_it) {

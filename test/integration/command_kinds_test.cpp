@@ -90,6 +90,30 @@ TEST_F(kinds_command_test, hold_takes_and_watch_tells_each) {
     }
 }
 
+TEST_F(kinds_command_test, hold_takes_several_of_one_kind_or_none) {
+    std::vector<kind_row> all{{"mutex", {}, "--fair"}};
+    std::copy_if(kinds.begin(), kinds.end(), std::back_inserter(all),
+                 [](const kind_row& k) { return std::string_view{k.kind} != "semaphore"; });
+    for (const kind_row& k : all) {
+        SCOPED_TRACE(k.kind);
+        words options = k.taken;
+        options.insert(options.end(), {"-l", "other", "--lock", "third"});
+        program holder{hold_of(options, "lock"), here()};
+        holder.wait_for("held lock, other, third\n");
+        for (const char* const key : {"lock", "other", "third"}) {
+            EXPECT_TRUE(raw.exists(key)) << key;
+        }
+        program hasty{hold_of({k.asked, "-n", "-l", "third"}, "free"), here()};
+        EXPECT_EQ(hasty.finish().status, 1);
+        EXPECT_EQ(hasty.finish().out, "");
+        expect_in("\"free, third\"", hasty.finish().err);
+        EXPECT_FALSE(raw.exists("free"));
+        holder.end_input();
+        EXPECT_EQ(holder.finish().status, 0) << holder.finish().err;
+        expect_free();
+    }
+}
+
 TEST_F(kinds_command_test, release_takes_each_away_and_tells_it) {
     std::deque<program> all;  // at once: each hears of it with its next renewal
     for (const kind_row& k : kinds) {

@@ -335,6 +335,24 @@ TEST_F(fair_mutex_test, a_mutex_of_the_same_name_excludes_it) {
     });
 }
 
+TEST_F(fair_mutex_test, a_mutex_tells_nobody_of_its_release_and_a_poll_finds_it) {
+    constexpr auto interval = 300ms;
+    client patient{io, polling(interval, "patient")};
+    const fair_mutex m{patient, "lock"};
+    run([&]() -> asio::awaitable<void> {
+        hold h = co_await mutex{one, "lock"}.async_lock({.lease = 60s});
+        co_await stand(m, 1, 0);
+        const std::string channel = channel_of("lock") + ':' + patient.id() + ":1";
+        co_await until([&] { return raw.subscribers(channel) == 1; });
+        const auto released = clock::now();
+        co_await h.async_unlock();
+        co_await all_served(1);
+        EXPECT_LT(clock::now() - released, interval + 2s) << "the machine may be busy";
+    });
+    EXPECT_EQ(patient.stats().wakes_by_message, 0u);
+    EXPECT_GE(patient.stats().wakes_by_poll, 1u);
+}
+
 TEST_F(fair_mutex_test, blocks_threads_too) {
     blocking_client redis{settings("blocking")};
     blocking_mutex m{redis, fair_mutex{redis.async(), "lock"}};

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -128,16 +129,26 @@ TEST_F(latch_test, numbers_out_of_range_and_other_keys_are_errors_that_change_no
         for (const error_code ec : {negative, huge, zero}) {
             EXPECT_EQ(ec, errc::invalid_permits);
         }
-        raw.must({"RPUSH", "start", "words"});
-        const auto [set, c] = co_await l.async_try_set_count(1, as_result);
-        const auto [down] = co_await l.async_count_down(as_result);
-        const auto [waited] = co_await l.async_wait(as_result);
-        const auto [looked, n] = co_await l.async_count(as_result);
-        for (const error_code ec : {set, down, waited, looked}) {
-            EXPECT_EQ(ec, errc::wrong_type);
+        EXPECT_EQ(raw.dbsize(), 0);
+        const std::vector<raw_client::words> others{
+            {"RPUSH", "start", "words"},  {"SET", "start", "words"}, {"SET", "start", ""},
+            {"SET", "start", "2 pieces"}, {"SET", "start", "1.5"},   {"SET", "start", "0x10"}};
+        for (const raw_client::words& made_by : others) {
+            SCOPED_TRACE(made_by[0] + ' ' + made_by[2]);
+            raw.must({"DEL", "start"});
+            raw.must(made_by);
+            const std::string before = raw.must({"DUMP", "start"}).text;
+            const auto [set, c] = co_await l.async_try_set_count(1, as_result);
+            const auto [down] = co_await l.async_count_down(as_result);
+            const auto [waited] = co_await l.async_wait(as_result);
+            const auto [looked, n] = co_await l.async_count(as_result);
+            for (const error_code ec : {set, down, waited, looked}) {
+                EXPECT_EQ(ec, errc::wrong_type) << ec.message();
+            }
+            EXPECT_EQ(raw.must({"DUMP", "start"}).text, before);
+            EXPECT_EQ(raw.pttl("start"), -1);
+            EXPECT_EQ(raw.dbsize(), 1) << "no request key is left";
         }
-        EXPECT_EQ(raw.must({"LLEN", "start"}).number, 1);
-        EXPECT_EQ(raw.dbsize(), 1) << "no request key is left";
     });
 }
 

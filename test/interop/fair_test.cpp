@@ -188,6 +188,26 @@ TEST_F(redisson_fair, each_side_sees_who_has_it) {
     EXPECT_EQ(java("a", "isLocked", fair), "false");
 }
 
+TEST_F(redisson_fair, a_waiter_of_java_that_gives_up_lets_those_behind_it_have_their_turns) {
+    constexpr std::chrono::milliseconds wait = 2s;
+    hold h = ours_now();
+    std::future<answer> gives_up = start_java("gives-up", "tryLock", fair, wait, long_lease);
+    in_line(1);
+    std::future<hold> next = start_ours();
+    in_line(2);
+    std::future<answer> last = start_theirs("last");
+    in_line(3);
+    EXPECT_TRUE(value_of(gives_up).starts_with("false"));
+    in_line(2);
+    EXPECT_TRUE(waits(next));
+    release(h);
+    h = granted(next);
+    EXPECT_TRUE(waits(last));
+    release(h);
+    EXPECT_EQ(value_of(last), "locked");
+    java("last", "unlock", fair);
+}
+
 TEST_F(redisson_fair, a_waiter_of_conch_that_gives_up_lets_java_have_its_turn) {
     hold h = ours_now();
     std::future<hold> gives_up = m.async_lock({.wait = 300ms}, asio::use_future);
