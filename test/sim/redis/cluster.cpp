@@ -102,8 +102,7 @@ std::optional<std::string> fake_redis::refused_by_role(const session& s, const c
     const bool for_both = c.name == "hello" || c.name == "auth" || c.name == "ping" ||
                           c.name == "client" || c.name == "subscribe" || c.name == "unsubscribe" ||
                           c.name == "publish";
-    const bool for_clusters = c.name == "cluster" || c.name == "asking" || c.name == "ssubscribe" ||
-                              c.name == "sunsubscribe" || c.name == "spublish";
+    const bool for_clusters = c.name == "cluster" || c.name == "asking";
     if ((fleet_.is_sentinel(s.at) ? !for_sentinels && !for_both : for_sentinels) ||
         (for_clusters && !fleet_.clustered())) {
         return "ERR unknown command '" + std::string{c.name} + "', with args beginning with: ";

@@ -57,6 +57,21 @@ TEST_F(permits_scripts, whichever_of_them_came_back_a_repeated_acquire_has_them_
     }
 }
 
+TEST_F(permits_scripts, a_status_tells_what_is_out_and_counts_what_is_over_as_left) {
+    const auto status = [this] { return run(script_id::permits_status, {"permits", "out"}, {}); };
+    EXPECT_EQ(status(),
+              "*7\r\n:-2\r\n$0\r\n\r\n$0\r\n\r\n$1\r\n0\r\n$7\r\npermits\r\n:0\r\n:0\r\n");
+    set("set", 3);
+    take(2);
+    p.ask({"ZADD", "out", "1", "an id of Redisson's, which is over"});
+    p.ask({"ZADD", "out", "9e15", "and one that isn't"});
+    const std::string id = "666f75727465656e20627974657300";  // but for its number
+    EXPECT_EQ(status(), "*7\r\n:30000\r\n$0\r\n\r\n$65\r\n" + id + "01 " + id +
+                            "02\r\n$1\r\n3\r\n" + "$7\r\npermits\r\n:2\r\n:1\r\n");
+    p.now_us += 30'000'000;
+    EXPECT_EQ(status().substr(status().find("$7")), "$7\r\npermits\r\n:4\r\n:1\r\n");
+}
+
 TEST_F(permits_scripts, a_check_tells_what_is_left_even_if_that_is_nothing) {
     set("set", 3);
     take(3);

@@ -25,7 +25,7 @@ inline words call_of(wire::script_id id, const words& keys, const words& args) {
 /// A fake server that knows every script, and one connection to it.
 class script_player {
 public:
-    script_player() {
+    explicit script_player(const fake_redis::settings& how = {}) : server{how} {
         for (std::size_t i = 0; i < wire::script_count; ++i) {
             const wire::script& s = wire::get_script(static_cast<wire::script_id>(i));
             ask({"SCRIPT", "LOAD", std::string{s.body}});
@@ -46,7 +46,7 @@ public:
     }
 
     std::int64_t now_us = 1'700'000'000'000'000;
-    fake_redis server{{}};
+    fake_redis server;
     fake_redis::connection me = server.connect();
 };
 

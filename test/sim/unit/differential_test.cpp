@@ -66,6 +66,9 @@ TEST_P(differential_test, random_commands_get_equal_answers) {
 }
 
 TEST_P(differential_test, scripts_with_any_arguments_on_any_keys_get_equal_answers) {
+    for (const words& w : monkey::subscriptions()) {
+        both.ask(m.below(connections), w);
+    }
     for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) {
         const bool plain = m.below(6) == 0;
         ask(m.below(connections), plain ? m.command() : m.script(any_script()));
@@ -161,6 +164,21 @@ TEST_P(differential_test, a_full_server_refuses_to_grow) {
     both.ask(0, {"EVAL", grow, "1", "k0"});
     both.ask(0, {"EVAL", "redis.call('del', KEYS[1]) " + grow, "1", "k0"});
     both.ask(0, {"GET", "k0"});
+}
+
+// As a server before 7.0 does to SPUBLISH.
+TEST_P(differential_test, scripts_get_equal_answers_where_messages_are_refused) {
+    both.only_real({"ACL", "SETUSER", "default", "resetchannels"});
+    both.fake().refuse(
+        "NOPERM this user has no permissions to access one of the channels used as arguments");
+    for (int i = 0; i < 500 && !HasFatalFailure(); ++i) {
+        ask(m.below(connections), m.script(any_script()));
+    }
+    both.compare_keys(monkey::keys());
+    for (const words& w : {words{"PUBLISH", "channel", "x"}, words{"SPUBLISH", "channel", "x"},
+                           words{"SUBSCRIBE", "channel"}, words{"SSUBSCRIBE", "channel"}}) {
+        both.ask(0, w);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, differential_test, ::testing::Range<std::uint64_t>(1, 4));

@@ -3,7 +3,7 @@
 #define CONCH_TEST_SIM_UNIT_MONKEY_HPP
 
 #include "core/check.hpp"
-#include "sim/world.hpp"
+#include "sim/unit/random_words.hpp"
 #include "wire/script.hpp"
 
 #include <cstddef>
@@ -15,53 +15,13 @@
 namespace conch::sim::test {
 
 /// Random commands, right ones and wrong ones.
-class monkey {
+class monkey : public random_words {
 public:
-    using words = std::vector<std::string>;
-
-    explicit monkey(std::uint64_t seed) : chance_{seed} {}
-
-    static const words& keys() {
-        static const words all{"k0", "k1", "k2", "k3", "token", "waiters"};
-        return all;
-    }
-
-    std::size_t below(std::size_t n) { return static_cast<std::size_t>(chance_.below(n)); }
-    std::string key() { return keys()[below(4)]; }
-    /// Mostly the one that has the right type, so that there is something in it.
-    std::string key_of(std::size_t type) { return below(4) == 0 ? key() : keys()[type]; }
-    std::string field() { return "f" + std::to_string(below(4)); }
-    /// Of one of them a lock without TTL can't be told from data.
-    std::string holder() {
-        const std::string uuid = "5c1e0a8e-0000-4000-8000-000000000001:";
-        const std::size_t who = below(3);
-        return (who == 0 ? "client:" : uuid) + std::to_string(who);
-    }
-    std::string number() {
-        static const words odd{"0",
-                               "-1",
-                               "7",
-                               "abc",
-                               "",
-                               "1.5",
-                               "9223372036854775807",
-                               " 3",
-                               "03",
-                               "-9223372036854775808",
-                               "99999999999999999999"};
-        return chance_.once_in(3) ? odd[below(odd.size())] : std::to_string(below(20));
-    }
-    /// Long enough that it can't pass during the test, or odd.
-    std::string ttl() {
-        // None is so short that it ends between two commands.
-        static const words odd{"0",       "-1",     "abc", "", "61000.5", "9223372036854775807",
-                               " 80000", "060000"};
-        return chance_.once_in(4) ? odd[below(odd.size())] : std::to_string(60 + below(40)) + "000";
-    }
+    using random_words::random_words;
 
     words command() {
         switch (below(12)) {
-            case 0: return {"SET", key(), number()};
+            case 0: return {"SET", one_of({key(), "text"}), number()};
             case 1: return {"SET", key(), field(), one_of({"PX", "EX", "px"}), ttl()};
             case 2: return {"SET", key(), field(), one_of({"NX", "XX", "KEEPTTL", "GET", "zz"})};
             case 3: return strings();
@@ -99,11 +59,11 @@ public:
         const bool many = what.ends_with("_many");
         what.remove_suffix(many ? 5 : 0);
         const std::size_t runs = many ? 2 + below(3) : 1;
-        const bool fenced = (what == "acquire" || what == "status") && chance_.once_in(2);
+        const bool fenced = (what == "acquire" || what == "status") && once_in(2);
         const std::size_t all_keys = runs * (fenced ? 2 : 1);
         // A wrong number of keys would give `many` a wrong number of runs, maybe without end.
         words w{"EVALSHA", std::string{s.sha1},
-                !many && chance_.once_in(20) ? number() : std::to_string(all_keys)};
+                !many && once_in(20) ? number() : std::to_string(all_keys)};
         for (std::size_t i = 0; i < runs; ++i) {
             w.push_back(key());
             if (fenced) {
@@ -113,15 +73,19 @@ public:
         if (many) {
             w.push_back(std::to_string(runs));
         }
-        const bool takes_over = what == "acquire" && chance_.once_in(3);
+        const bool takes_over = what == "acquire" && once_in(3);
+        const bool sharded = what == "release" && once_in(2);
         for (std::size_t i = 0; i < runs; ++i) {
             const words args = arguments_of(what);
             w.insert(w.end(), args.begin(), args.end());
             if (takes_over) {
                 w.push_back(holder());
             }
+            if (sharded) {
+                w.emplace_back("spublish");
+            }
         }
-        if (chance_.once_in(40)) {
+        if (once_in(40)) {
             w.pop_back();
         }
         return w;
@@ -153,12 +117,12 @@ private:
             const std::string who = holder();
             return evalsha(s, {lock, key()},
                            {who + ":write", below(4) == 0 ? holder() : who, ttl(),
-                            one_of({"channel", "other"}), "publish"});
+                            one_of({"channel", "other"}), verb()});
         }
         if (s.name == "shared_release") {
             const words keys = below(2) == 0 ? words{lock} : words{lock, key()};
             return evalsha(s, keys,
-                           {one_of({"channel", "other"}), "publish", holder(),
+                           {one_of({"channel", "other"}), verb(), holder(),
                             holder() + one_of({"", ":write"})});
         }
         if (s.name == "shared_renew") {
@@ -188,7 +152,7 @@ private:
         }
         CONCH_CHECK(s.name == "semaphore_change");
         return evalsha(s, keys,
-                       {"60000", "channel", "publish",
+                       {"60000", "channel", verb(),
                         one_of({"add", "add", "set", "try_set", "drain", "mark", "arm", "arm",
                                 "count_down", "count_down"}),
                         one_of({"1", "7", "-2", "0", "2147483647", "-2147483648"})});
@@ -198,7 +162,7 @@ private:
         const auto lease = [&] { return std::to_string(60 + below(40)) + "000"; };
         const words keys{key_of(0), key_of(3)};
         if (s.name == "permits_acquire") {
-            words args{start(), one_of({"1", "2", "300"}), lease(), "channel", "publish"};
+            words args{start(), one_of({"1", "2", "300"}), lease(), "channel", verb()};
             if (below(3) == 0) {
                 args.push_back(start());
             }
@@ -206,8 +170,8 @@ private:
         }
         if (s.name == "permits_release") {
             return below(4) == 0
-                       ? evalsha(s, keys, {"channel", "publish", "", field(), field()})
-                       : evalsha(s, keys, {"channel", "publish", start(), one_of({"1", "2"})});
+                       ? evalsha(s, keys, {"channel", verb(), "", field(), field()})
+                       : evalsha(s, keys, {"channel", verb(), start(), one_of({"1", "2"})});
         }
         if (s.name == "permits_status") {
             return evalsha(s, keys, {});
@@ -222,18 +186,31 @@ private:
         return evalsha(s, all, args);
     }
     words of_fair_lock(const wire::script& s) {
-        words keys{key_of(1), key_of(2), key_of(3), below(8) == 0 ? key() : "waiters"};
+        // Mostly their own: what stands in line there is not swept by others.
+        words keys{"fair", "queue", "times", "waiters"};
+        if (below(3) == 0) {
+            keys = {key_of(1), key_of(2), key_of(3), below(4) == 0 ? key() : "waiters"};
+        }
+        const bool watched = below(2) == 0;
         if (s.name == "fair_release") {
             keys.emplace_back("token");
-            return evalsha(s, keys, {holder(), one_of({"channel", "chan"}), "publish"});
+            words args{holder(), one_of({"channel:", "channel:", "chan:"}), verb()};
+            if (watched) {
+                args.emplace_back("leader");
+            }
+            return evalsha(s, keys, args);
         }
         CONCH_CHECK(s.name == "fair_acquire");
         if (below(2) == 0) {
             keys.push_back(one_of({"token", "token", key()}));
         }
-        return evalsha(s, keys,
-                       {holder(), ttl(), one_of({"0", "0", "90000"}), one_of({"0", ttl(), ttl()}),
-                        std::to_string(1 + below(9))});
+        words args{holder(), ttl(), one_of({"0", "0", "90000"}), one_of({"0", place(), place()}),
+                   std::to_string(1 + below(9))};
+        if (watched) {
+            args.emplace_back("channel:leader");
+            args.push_back(verb());
+        }
+        return evalsha(s, keys, args);
     }
     words arguments_of(std::string_view script) {
         if (script == "acquire") {
@@ -243,7 +220,7 @@ private:
             return {holder(), one_of({"channel", "other"})};
         }
         if (script == "renew") {
-            return {holder(), chance_.once_in(3) ? one_of({"0", "-70000", "-90000"}) : ttl()};
+            return {holder(), once_in(3) ? one_of({"0", "-70000", "-90000"}) : ttl()};
         }
         if (script == "nest") {
             return {holder(), std::to_string(1 + below(3)), ttl()};
@@ -260,14 +237,15 @@ private:
         return w;
     }
 
-    std::string one_of(const words& w) { return w[below(w.size())]; }
-
     words strings() {
-        if (chance_.once_in(40)) {
+        if (once_in(40)) {
             return {"FLUSHALL"};
         }
-        if (chance_.once_in(6)) {
-            return {"GETRANGE", key(), number(), number()};
+        if (once_in(6)) {
+            // A part of what a script wrote may be a part of a moment.
+            return one_of({"whole", "part"}) == "part"
+                       ? words{"GETRANGE", "text", number(), number()}
+                       : words{"GETRANGE", key(), "0", "-1"};
         }
         const std::string what = one_of({"GET", "INCR", "DECR", "INCRBY", "STRLEN", "get"});
         return what == "INCRBY" ? words{what, key(), number()} : words{what, key()};
@@ -333,9 +311,11 @@ private:
     }
     words servers() {
         switch (below(8)) {
-            case 0: return {"PUBLISH", one_of({"channel", "other"}), number()};
-            case 1: return {"SUBSCRIBE", one_of({"channel", "other"}), "third"};
-            case 2: return {"UNSUBSCRIBE", one_of({"channel", "other", "third"})};
+            case 0: return {one_of({"PUBLISH", "SPUBLISH"}), channel(), number()};
+            case 1:
+                return below(2) == 0 ? words{"SUBSCRIBE", channel(), "third"}
+                                     : words{"SSUBSCRIBE", channel()};
+            case 2: return {one_of({"UNSUBSCRIBE", "SUNSUBSCRIBE"}), one_of({"third", channel()})};
             case 3: return {"PUBSUB", "NUMSUB", "channel", "other"};
             case 4: return {"PING", number()};
             case 5: return {"CLIENT", "GETNAME"};
@@ -345,15 +325,13 @@ private:
     }
     words cut_short() {
         words w = one_of({"a", "b"}) == "a" ? hashes() : keys_of_any_type();
-        if (chance_.once_in(3)) {
+        if (once_in(3)) {
             w[0] = "NOSUCHCOMMAND";
         } else {
             w.pop_back();
         }
         return w;
     }
-
-    dice chance_;
 };
 
 }  // namespace conch::sim::test
