@@ -9,7 +9,7 @@ export CCACHE_DEPEND=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 # How many tests run at a time: most of them wait for servers.
-at_a_time=${CONCH_TESTS_AT_A_TIME:-12}
+at_a_time=${CONCH_TESTS_AT_A_TIME:-8}
 
 # configure FOLDER [CMAKE ARGUMENT...]
 configure() {

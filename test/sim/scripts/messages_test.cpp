@@ -140,7 +140,7 @@ std::vector<telling> tellings() {
     return all;
 }
 
-std::size_t count(std::string_view text, std::string_view what) {
+std::size_t occurrences(std::string_view text, std::string_view what) {
     std::size_t n = 0;
     for (auto at = text.find(what); at != text.npos; at = text.find(what, at + 1)) {
         ++n;
@@ -173,8 +173,8 @@ TEST_P(messages, go_where_the_verb_says_and_nowhere_else) {
         script_player p;
         const std::string heard = run(p, sharded ? "spublish" : "publish");
         const std::size_t n = GetParam().messages;
-        EXPECT_EQ(count(heard, "$8\r\nsmessage\r\n"), sharded ? n : 0) << heard;
-        EXPECT_EQ(count(heard, "$7\r\nmessage\r\n"), sharded ? 0 : n) << heard;
+        EXPECT_EQ(occurrences(heard, "$8\r\nsmessage\r\n"), sharded ? n : 0) << heard;
+        EXPECT_EQ(occurrences(heard, "$7\r\nmessage\r\n"), sharded ? 0 : n) << heard;
     }
 }
 
