@@ -64,7 +64,8 @@ has_tls() {
 }
 
 # run_server NAME BUILD LABELS: what has one of these labels, of the tests in BUILD; more at a time
-# than elsewhere, as none of them keeps a CPU busy. Leaves what ctest says in build/servers/NAME, and the verdict in summary.txt there.
+# than elsewhere, as none of them keeps a CPU busy. Leaves what ctest says in build/servers/NAME,
+# and the verdict in summary.txt there.
 run_server() {
     local folder=build/servers/$1 status=0 title
     local without='[.]matrix[.]'  # the cases of completion tokens are the same with all servers
