@@ -112,6 +112,11 @@ instant strangers::persisted_at(const std::string& field) const {
 }
 
 instant strangers::last_taken(std::size_t name) const {
+    if (std::ranges::any_of(forces_, [&](const forced_release& f) {
+            return f.of.first == name && f.ended_at < 0;
+        })) {
+        return all_.the_world().now();
+    }
     const auto it = last_taken_.find(name);
     return it == last_taken_.end() ? -1 : it->second;
 }

@@ -47,7 +47,8 @@ public:
     }
     /// Who has this field there had it taken away, or may have if it has it since then.
     bool took(std::size_t name, std::size_t place, const std::string& field, instant since) const;
-    /// When something of this name was last taken away at one server; -1: never.
+    /// When something of this name was last taken away at one server: now, if a force goes on; -1:
+    /// never.
     instant last_taken(std::size_t name) const;
     /// When its expiry was last taken away; -1: never.
     instant persisted_at(const std::string& field) const;
