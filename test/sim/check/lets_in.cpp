@@ -25,8 +25,10 @@ public:
             return;
         }
         lock& l = locks_[*name];
-        const bool released = r.is("release") && r.answer.integer >= 0;
-        if ((released || r.is("downgrade")) && r.answer.what == reply::kind::integer) {
+        // Where the lease was over before, nobody is told.
+        const bool told = (r.is("release") && r.answer.integer >= 0) ||
+                          (r.is("downgrade") && r.answer.integer > 0);
+        if (told && r.answer.what == reply::kind::integer) {
             l.told_at = r.at;
         }
         if (const auto f = l.fronts.find(r.client); f != l.fronts.end() && r.is("acquire")) {
