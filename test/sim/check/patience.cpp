@@ -89,14 +89,16 @@ private:
         return std::max(over, node.local(node.paused_until())) + tolerance;
     }
 
-    /// A holder; or a writer that waits, whom readers let go first.
+    /// A holder; or a writer that waits, whom readers let go first; or who stands in a line, where
+    /// it may be itself.
     bool has_rivals(const call& c) {
         server_node& s = all_.server();
         const std::string key{all_.spec(c.name)->name()};
         const auto is_there = [&](const std::string& k) {
             return s.redis().anyone_has(k, s.wall_clock());
         };
-        return c.acquires && (is_there(key) || is_there(writer_key(key)));
+        return c.acquires && (is_there(key) || is_there(writer_key(key)) ||
+                              is_there("redisson_lock_queue:{" + key + '}'));
     }
 
     /// For another one of its client, which needs no server.
