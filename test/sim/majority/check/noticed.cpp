@@ -46,11 +46,17 @@ private:
             const std::string field = h.counts(i) ? h.home->field_of(i, *h.part(i)) : "";
             const bool is_gone = !field.empty() && !all_.locks().nameless(h.name, i) &&
                                  !all_.locks().has(h.name, i, field);
-            if (is_gone && lasts({i, field + " is gone"}, third(h, i), still)) {
+            if (is_gone && lasts({i, field + " is gone"}, time_to_notice(h, i), still)) {
                 violate("a hold counts server " + std::to_string(i) +
                         ", where it was taken away long ago");
             }
         }
+    }
+
+    /// Where something else is, a renewal is refused, which is no loss before the lease ends.
+    instant time_to_notice(const held& h, std::size_t place) const {
+        return all_.others().is_spoilt(h.name, place) ? lease_of(h, place) * 102 / 100
+                                                      : third(h, place);
     }
 
     void look_at_the_foreign() {
@@ -101,10 +107,12 @@ private:
     }
 
     /// Who had it before in the same process may have asked for more.
-    static instant third(const held& h, std::size_t place) {
+    static instant lease_of(const held& h, std::size_t place) {
         const lock::level* const level = lock::level_of(*h.part(place));
-        const duration lease = std::max(h.lease, level ? level->of->terms.lease : duration{});
-        return lease.count() / 3 + lease.count() / 50;
+        return std::max(h.lease, level ? level->of->terms.lease : duration{}).count();
+    }
+    static instant third(const held& h, std::size_t place) {
+        return lease_of(h, place) / 3 + lease_of(h, place) / 50;
     }
 
     bool lasts(const key& k, instant time, std::map<key, wait>& still) {
