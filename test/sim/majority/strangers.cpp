@@ -39,7 +39,7 @@ bool strangers::persist(std::size_t name, std::size_t place) {
 }
 
 bool strangers::spoil(std::size_t name, std::size_t place) {
-    // The number of permits would be gone.
+    // The number of permits would be gone, and another text would be another holder.
     if (all_.locks().nameless(name, place) || all_.locks().is_text(name, place)) {
         return false;
     }
