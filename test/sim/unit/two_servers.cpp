@@ -41,7 +41,7 @@ std::string take_message(std::string& bytes) {
 /// of a place in line.
 std::string without_moments(std::string text) {
     static const std::regex token{"\\b1[0-9]{15}\\b"};
-    static const std::regex end_of_place{":1[0-9]{12}\\b"};
+    static const std::regex end_of_place{":1[0-9]{12,13}\\b"};
     static const std::regex token_in_hex{"\\b31(3[0-9]){15}"};
     text = std::regex_replace(text, token_in_hex, "<micros>");
     return std::regex_replace(std::regex_replace(text, token, "<micros>"), end_of_place,
