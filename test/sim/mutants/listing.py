@@ -9,7 +9,7 @@ import sys
 EXPECTED = re.compile(r"(?P<how>survives)(?:, (?P<test>\S+))?: (?P<because>.+)|"
                       r"seed (?P<seed>[1-9]\d*), (?P<beside>\S+): (?P<few>.+)|"
                       r"(?P<rare>rare): (?P<only>\S+)")
-SEED = re.compile(r"seed [1-9]\d*")
+FIRST = re.compile(r"seed (?P<seed>[1-9]\d*)(?:, (?P<test>\S+))?")
 
 
 @dataclasses.dataclass
@@ -44,6 +44,14 @@ class Mutant:
             self.because = said["because"] or said["few"] or ""
         return said is not None
 
+    def begin_with(self, what):
+        """Whether that is understood."""
+        said = FIRST.fullmatch(what)
+        if said:
+            self.first = int(said["seed"])
+            self.test = said["test"] or ""
+        return said is not None
+
 
 def parse(text, path="mutants.txt"):
     mutants = []
@@ -59,8 +67,8 @@ def parse(text, path="mutants.txt"):
             continue
         elif word == "server":
             mutants[-1].server = rest
-        elif word == "first" and SEED.fullmatch(rest):
-            mutants[-1].first = int(rest[len("seed "):])
+        elif word == "first" and mutants[-1].begin_with(rest):
+            continue
         elif word == "edit":
             mutants[-1].edits.append(Edit(rest))
         elif word == "after":

@@ -159,9 +159,11 @@ class Tests(unittest.TestCase):
                              (outcome, seed, test, because))
 
     def test_which_seed_is_tried_first(self):
-        found, = listing.parse("mutant m\nfirst seed 12\n")
-        self.assertEqual((found.first, found.seed), (12, 0))
-        for said in ("first seed 0", "first seed", "first 12"):
+        for said, test in (("first seed 12", ""), ("first seed 12, a.cpp", "a.cpp")):
+            found, = listing.parse(f"mutant m\n{said}\n")
+            self.assertEqual((found.first, found.seed, found.test), (12, 0, test))
+            self.assertEqual(found.outcome, "fails")
+        for said in ("first seed 0", "first seed", "first 12", "first seed 12,"):
             with self.assertRaises(SystemExit):
                 listing.parse(f"mutant m\n{said}\n")
 

@@ -16,9 +16,6 @@ using namespace conch::sim;
 using namespace conch::sim::test;
 using wire::script_id;
 
-const std::string mine = "5c1e0a8e-0000-4000-8000-000000000001:1";
-const std::string other = "5c1e0a8e-0000-4000-8000-000000000001:2";
-const std::string lease = "30000";
 
 /// A run of a script on what these commands set up.
 struct scene {
@@ -33,17 +30,19 @@ void PrintTo(const scene& s, std::ostream* out) { *out << s.name; }
 
 /// A lock of each family that `by` holds.
 words held(script_id acquire, const std::string& by) {
-    return call_of(acquire, {"lock"}, {by, lease, "0"});
+    return call_of(acquire, {"lock"}, {by, half_a_minute, "0"});
 }
 
 void add_read_write_locks(std::vector<scene>& all) {
     const words keys{"lock", "deadline", "writer"};
-    const words reads = call_of(script_id::shared_read, keys, {mine, lease});
+    const words reads = call_of(script_id::shared_read, keys, {mine, half_a_minute});
     const words other_reads =
-        call_of(script_id::shared_read, {"lock", "its_deadline", "writer"}, {other, lease});
-    const words writes = call_of(script_id::shared_write, {"lock", "writer"}, {mine, lease, "0"});
+        call_of(script_id::shared_read, {"lock", "its_deadline", "writer"}, {other, half_a_minute});
+    const words writes =
+        call_of(script_id::shared_write, {"lock", "writer"}, {mine, half_a_minute, "0"});
     const auto reader = [&](const char* name, std::vector<words> before) {
-        all.push_back({name, script_id::shared_read, std::move(before), keys, {mine, lease}});
+        all.push_back(
+            {name, script_id::shared_read, std::move(before), keys, {mine, half_a_minute}});
     };
     reader("the first reader", {});
     reader("a second reader", {other_reads});
@@ -53,7 +52,7 @@ void add_read_write_locks(std::vector<scene>& all) {
                        script_id::shared_write,
                        std::move(before),
                        {"lock", "writer", "its_deadline"},
-                       {mine, lease, "900", other, "1"}});
+                       {mine, half_a_minute, "900", other, "1"}});
     };
     writer("a writer", {});
     writer("a writer again", {writes});
@@ -68,7 +67,7 @@ void add_read_write_locks(std::vector<scene>& all) {
                        {"channel", "publish", mine}});
     }
     const words two{"lock", "deadline"};
-    const words turns{mine, other, lease, "channel", "publish"};
+    const words turns{mine, other, half_a_minute, "channel", "publish"};
     const words turned = call_of(script_id::shared_downgrade, two, turns);
     all.push_back({"a downgrade", script_id::shared_downgrade, {writes}, two, turns});
     all.push_back({"again", script_id::shared_downgrade, {writes, turned}, two, turns});
@@ -129,7 +128,8 @@ void add_leased_permits(std::vector<scene>& all) {
     const words keys{"leased", "out"};
     const words five{"SET", "leased", "5"};
     const auto takes = [&](const std::string& who, const std::string& number) {
-        return call_of(script_id::permits_acquire, keys, {who, number, lease, "c", "publish"});
+        return call_of(script_id::permits_acquire, keys,
+                       {who, number, half_a_minute, "c", "publish"});
     };
     const words over{"ZADD", "out", "1", "late", "2", "later"};
     const auto acquire = [&](const char* name, std::vector<words> before,
@@ -138,7 +138,7 @@ void add_leased_permits(std::vector<scene>& all) {
                        script_id::permits_acquire,
                        std::move(before),
                        keys,
-                       {my_permits, number, lease, "c", "publish"}});
+                       {my_permits, number, half_a_minute, "c", "publish"}});
     };
     acquire("leased permits", {five});
     acquire("leased permits again", {five, takes(my_permits, "2")});
@@ -184,7 +184,7 @@ void add_fair_locks(std::vector<scene>& all) {
     words keys = free_of_fences;
     keys.emplace_back("fence");
     const auto asks = [&](const std::string& who, const std::string& place) {
-        return call_of(script_id::fair_acquire, keys, {who, lease, "900", place, "1"});
+        return call_of(script_id::fair_acquire, keys, {who, half_a_minute, "900", place, "1"});
     };
     const words other_holds = asks(other, "0");
     const words waits = asks(mine, "3000");
@@ -194,13 +194,13 @@ void add_fair_locks(std::vector<scene>& all) {
                        script_id::fair_acquire,
                        std::move(before),
                        keys,
-                       {mine, lease, "900", place, "1"}});
+                       {mine, half_a_minute, "900", place, "1"}});
     };
     all.push_back({"a free fair lock",
                    script_id::fair_acquire,
                    {},
                    free_of_fences,
-                   {mine, lease, "0", "3000", "1"}});
+                   {mine, half_a_minute, "0", "3000", "1"}});
     acquire("a fair lock with a fence", {});
     acquire("a fair lock again", {asks(mine, "0")});
     acquire("in line", {other_holds});
@@ -228,21 +228,24 @@ std::vector<scene> scenes() {
     const auto family = [&](script_id acquire, script_id acquire_many, script_id release,
                             script_id release_many, script_id renew, script_id nest,
                             script_id status) {
-        all.push_back({"a free lock", acquire, {}, {"lock"}, {mine, lease, "0"}});
-        all.push_back({"with a fence", acquire, {}, {"lock", "fence"}, {mine, lease, "0"}});
-        all.push_back({"a fence with a TTL", acquire, {}, {"lock", "fence"}, {mine, lease, "900"}});
-        all.push_back({"again", acquire, {held(acquire, mine)}, {"lock"}, {mine, lease, "0"}});
-        all.push_back({"busy", acquire, {held(acquire, other)}, {"lock"}, {mine, lease, "0"}});
+        all.push_back({"a free lock", acquire, {}, {"lock"}, {mine, half_a_minute, "0"}});
+        all.push_back({"with a fence", acquire, {}, {"lock", "fence"}, {mine, half_a_minute, "0"}});
+        all.push_back(
+            {"a fence with a TTL", acquire, {}, {"lock", "fence"}, {mine, half_a_minute, "900"}});
+        all.push_back(
+            {"again", acquire, {held(acquire, mine)}, {"lock"}, {mine, half_a_minute, "0"}});
+        all.push_back(
+            {"busy", acquire, {held(acquire, other)}, {"lock"}, {mine, half_a_minute, "0"}});
         all.push_back({"a take-over",
                        acquire,
                        {held(acquire, other)},
                        {"lock", "fence"},
-                       {mine, lease, "0", other}});
+                       {mine, half_a_minute, "0", other}});
         all.push_back({"several",
                        acquire_many,
                        {},
                        {"lock", "fence", "b", "fence_b"},
-                       {"2", mine, lease, "0", other, lease, "0"}});
+                       {"2", mine, half_a_minute, "0", other, half_a_minute, "0"}});
         all.push_back({"release", release, {held(acquire, mine)}, {"lock"}, {mine, "channel"}});
         all.push_back({"releases",
                        release_many,
@@ -352,7 +355,8 @@ TEST(fencing_scripts, a_clock_beyond_all_tokens_takes_no_lock) {
     for (const script_id acquire : {script_id::acquire, script_id::value_acquire}) {
         script_player p;
         p.now_us = 9'007'199'254'740'991;  // in the year 2255
-        const std::string reply = p.ask(call_of(acquire, {"lock", "fence"}, {mine, lease, "0"}));
+        const std::string reply =
+            p.ask(call_of(acquire, {"lock", "fence"}, {mine, half_a_minute, "0"}));
         EXPECT_TRUE(reply.starts_with("-ERR the server's clock is beyond")) << reply;
         EXPECT_EQ(p.ask({"EXISTS", "lock", "fence"}), ":0\r\n");
     }

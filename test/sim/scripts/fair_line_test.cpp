@@ -194,6 +194,32 @@ TEST_F(fair_line, whose_place_ends_before_the_release_is_passed_over_by_it) {
     EXPECT_EQ(p.ask({"HGET", "lock", field(2)}), "$1\r\n1\r\n");
 }
 
+TEST_F(fair_line, who_does_not_hear_that_it_is_served_has_it_for_no_longer_than_its_place) {
+    ours(1);
+    p.now_us += 1'000'000;
+    released(0);
+    EXPECT_EQ(p.ask({"HGET", "lock", field(1)}), "$1\r\n1\r\n");
+    EXPECT_EQ(p.ask({"PTTL", "lock"}), ":2000\r\n");
+}
+
+TEST_F(fair_line, who_is_served_gets_the_next_fence_though_the_clock_is_behind_the_last_one) {
+    ours(1);
+    p.ask({"SET", "fence", "1800000000000000"});
+    p.ask({"SUBSCRIBE", "channel:" + field(1)});
+    const std::string answer = released(0);
+    EXPECT_NE(answer.find("1800000000000001:30000:1\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(p.ask({"GET", "fence"}), "$16\r\n1800000000000001\r\n");
+}
+
+TEST_F(fair_line, who_gives_up_leaves_nothing_behind) {
+    ours(1);
+    ours(2);
+    released(1);
+    EXPECT_EQ(p.ask({"HGET", "wishes", field(1)}), "$-1\r\n");
+    EXPECT_EQ(score(1), -1);
+    EXPECT_EQ(p.ask({"LRANGE", "line", "0", "-1"}), "*1\r\n$38\r\n" + field(2) + "\r\n");
+}
+
 TEST_F(fair_line, a_late_copy_of_an_older_try_is_the_one_that_is_served) {
     ours(1, "2");
     ours(1, "1");

@@ -13,10 +13,6 @@ using namespace conch;
 using namespace conch::sim::test;
 using wire::script_id;
 
-const std::string mine = "5c1e0a8e-0000-4000-8000-000000000001:1";
-const std::string other = "5c1e0a8e-0000-4000-8000-000000000001:2";
-const std::string one_minute = "60000";
-
 /// Of the scripts that look at a whole hash.
 const std::vector<words> calls{
     call_of(script_id::shared_read, {"lock", "{lock}:timeout", "conch_rw_writer:{lock}"},

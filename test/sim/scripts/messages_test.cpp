@@ -19,9 +19,6 @@ using namespace conch::sim;
 using namespace conch::sim::test;
 using wire::script_id;
 
-const std::string mine = "5c1e0a8e-0000-4000-8000-000000000001:1";
-const std::string other = "5c1e0a8e-0000-4000-8000-000000000001:2";
-const std::string lease = "30000";
 /// In place of the verb: of some scripts, none means PUBLISH.
 const std::string verb = "VERB";
 const std::string verb_or_none = "VERB?";
@@ -50,8 +47,8 @@ words call_by(const telling& t, const std::string& how) {
 
 void add_mutexes(std::vector<telling>& all) {
     const auto family = [&](script_id acquire, script_id release, script_id release_many) {
-        const std::vector<words> held{call_of(acquire, {"lock"}, {mine, lease, "0"}),
-                                      call_of(acquire, {"b"}, {other, lease, "0"})};
+        const std::vector<words> held{call_of(acquire, {"lock"}, {mine, half_a_minute, "0"}),
+                                      call_of(acquire, {"b"}, {other, half_a_minute, "0"})};
         all.push_back({"a release", release, held, {"lock"}, {mine, "channel", verb_or_none}, 1});
         all.push_back({"releases",
                        release_many,
@@ -66,9 +63,9 @@ void add_mutexes(std::vector<telling>& all) {
 
 void add_read_write_locks(std::vector<telling>& all) {
     const words reads =
-        call_of(script_id::shared_read, {"lock", "deadline", "writer"}, {mine, lease});
+        call_of(script_id::shared_read, {"lock", "deadline", "writer"}, {mine, half_a_minute});
     const words writes =
-        call_of(script_id::shared_write, {"lock", "writer"}, {mine + ":write", lease, "0"});
+        call_of(script_id::shared_write, {"lock", "writer"}, {mine + ":write", half_a_minute, "0"});
     all.push_back({"a release of a read-write lock",
                    script_id::shared_release,
                    {reads},
@@ -79,7 +76,7 @@ void add_read_write_locks(std::vector<telling>& all) {
                    script_id::shared_downgrade,
                    {writes},
                    {"lock", "deadline"},
-                   {mine + ":write", mine, lease, "channel", verb},
+                   {mine + ":write", mine, half_a_minute, "channel", verb},
                    1});
 }
 
@@ -88,7 +85,7 @@ void add_permits(std::vector<telling>& all) {
     const words five{"SET", "permits", "5"};
     const words over{"ZADD", "out", "1", "late", "2", "later"};
     const std::string owner = "of an owner 11";
-    const words two{owner, "2", lease, "channel", verb};
+    const words two{owner, "2", half_a_minute, "channel", verb};
     all.push_back(
         {"permits that come back", script_id::permits_acquire, {five, over}, keys, two, 1});
     all.push_back({"a release of permits",
@@ -108,13 +105,13 @@ void add_permits(std::vector<telling>& all) {
 void add_fair_locks(std::vector<telling>& all) {
     const words keys{"lock", "line", "times", "wishes", "fence"};
     const auto asks = [&](const std::string& who) {
-        return call_of(script_id::fair_acquire, keys, {who, lease, "900", "3000", "1"});
+        return call_of(script_id::fair_acquire, keys, {who, half_a_minute, "900", "3000", "1"});
     };
     all.push_back({"a watched fair lock",
                    script_id::fair_acquire,
                    {},
                    keys,
-                   {mine, lease, "900", "3000", "1", "channel:leader", verb},
+                   {mine, half_a_minute, "900", "3000", "1", "channel:leader", verb},
                    1});
     const words release{mine, "channel:", verb};
     const std::vector<words> waited_for{asks(mine), asks(other)};

@@ -13,8 +13,6 @@ using namespace conch::sim;
 using namespace conch::sim::test;
 using wire::script_id;
 
-const std::string mine = "5c1e0a8e-0000-4000-8000-000000000001:1";
-
 TEST(plain_lock_scripts, a_status_tells_the_last_fencing_token) {
     script_player p;
     p.ask({"SET", "fence", "1700000000000001"});

@@ -15,6 +15,13 @@ namespace conch::sim::test {
 
 using words = std::vector<std::string>;
 
+// Two fields of one client, and some leases.
+inline const std::string mine = "5c1e0a8e-0000-4000-8000-000000000001:1";
+inline const std::string other = "5c1e0a8e-0000-4000-8000-000000000001:2";
+inline const std::string half_a_minute = "30000";
+inline const std::string one_minute = "60000";
+inline const std::string one_hour = "3600000";
+
 inline words call_of(wire::script_id id, const words& keys, const words& args) {
     words w{"EVALSHA", std::string{wire::get_script(id).sha1}, std::to_string(keys.size())};
     w.insert(w.end(), keys.begin(), keys.end());

@@ -16,10 +16,6 @@ using namespace conch::sim;
 using namespace conch::sim::test;
 using wire::script_id;
 
-const std::string first = "5c1e0a8e-0000-4000-8000-000000000001:1";
-const std::string second = "5c1e0a8e-0000-4000-8000-000000000001:2";
-const std::string one_hour = "3600000";
-const std::string one_minute = "60000";
 constexpr std::int64_t minute_us = 60'000'000;
 
 /// A family of locks, by its scripts.
@@ -41,10 +37,10 @@ protected:
         return p.ask(call_of(GetParam().acquire, {"lock"}, args));
     }
     std::string renew(const std::string& lease) {
-        return p.ask(call_of(GetParam().renew, {"lock"}, {first, lease}));
+        return p.ask(call_of(GetParam().renew, {"lock"}, {mine, lease}));
     }
     std::string nest(const std::string& lease) {
-        return p.ask(call_of(GetParam().nest, {"lock"}, {first, "2", lease}));
+        return p.ask(call_of(GetParam().nest, {"lock"}, {mine, "2", lease}));
     }
     std::string ttl() { return p.ask({"PTTL", "lock"}); }
     static std::string told(const std::string& number) { return ":" + number + "\r\n"; }
@@ -53,13 +49,13 @@ protected:
 };
 
 TEST_P(ttl_scripts, a_renewal_does_not_shorten_what_is_left_and_tells_it) {
-    acquire(first, one_hour);
+    acquire(mine, one_hour);
     EXPECT_EQ(renew(one_minute), "*1\r\n" + told(one_hour));
     EXPECT_EQ(ttl(), told(one_hour));
 }
 
 TEST_P(ttl_scripts, a_check_tells_what_is_left_even_if_that_is_hardly_anything) {
-    acquire(first, "2");
+    acquire(mine, "2");
     EXPECT_EQ(renew("0"), "*1\r\n" + told("2"));
     p.now_us += 1000;
     EXPECT_EQ(renew("0"), "*1\r\n" + told("2")) << "1 would be: no TTL, or as was asked for";
@@ -68,13 +64,13 @@ TEST_P(ttl_scripts, a_check_tells_what_is_left_even_if_that_is_hardly_anything) 
 }
 
 TEST_P(ttl_scripts, a_deeper_level_does_not_shorten_what_is_left) {
-    acquire(first, one_hour);
+    acquire(mine, one_hour);
     EXPECT_EQ(nest(one_minute), told("1"));
     EXPECT_EQ(ttl(), told(one_hour));
 }
 
 TEST_P(ttl_scripts, both_raise_what_is_less) {
-    acquire(first, one_minute);
+    acquire(mine, one_minute);
     EXPECT_EQ(renew(one_hour), "*1\r\n" + told("1"));
     EXPECT_EQ(ttl(), told(one_hour));
     p.now_us += minute_us;
@@ -83,14 +79,29 @@ TEST_P(ttl_scripts, both_raise_what_is_less) {
 }
 
 TEST_P(ttl_scripts, who_takes_over_gets_the_lease_that_it_asked_for) {
-    acquire(first, one_hour);
-    EXPECT_EQ(acquire(second, one_minute, {first}), "$0\r\n\r\n");
+    acquire(mine, one_hour);
+    EXPECT_EQ(acquire(other, one_minute, {mine}), "$0\r\n\r\n");
     EXPECT_EQ(ttl(), told(one_minute)) << "its client knows of no longer one";
 }
 
 TEST_P(ttl_scripts, an_acquire_that_is_sent_again_shortens_nothing) {
-    acquire(first, one_hour);
-    EXPECT_EQ(acquire(first, one_minute), "$0\r\n\r\n");
+    acquire(mine, one_hour);
+    EXPECT_EQ(acquire(mine, one_minute), "$0\r\n\r\n");
+    EXPECT_EQ(ttl(), told(one_hour));
+}
+
+TEST_P(ttl_scripts, its_lease_begins_anew) {
+    acquire(mine, one_minute);
+    p.now_us += minute_us / 2;
+    EXPECT_EQ(acquire(mine, one_minute), "$0\r\n\r\n");
+    EXPECT_EQ(ttl(), told(one_minute));
+}
+
+TEST_P(ttl_scripts, nobody_takes_over_from_who_does_not_hold_it) {
+    EXPECT_EQ(acquire(other, one_minute, {mine}), told("-2"));
+    EXPECT_EQ(p.ask({"EXISTS", "lock"}), told("0"));
+    acquire("a stranger:1", one_hour);
+    EXPECT_EQ(acquire(other, one_minute, {mine}), told(one_hour));
     EXPECT_EQ(ttl(), told(one_hour));
 }
 
@@ -100,7 +111,7 @@ TEST(shared_scripts, a_waiting_writer_without_end_keeps_readers_off_for_an_unkno
     p.ask({"SET", "conch_rw_writer:{lock}", "1", "PX", "3000"});
     const words read =
         call_of(script_id::shared_read, {"lock", "lock:timeout", "conch_rw_writer:{lock}"},
-                {first, one_hour});
+                {mine, one_hour});
     EXPECT_EQ(p.ask(read), ":3000\r\n");
     p.ask({"PERSIST", "conch_rw_writer:{lock}"});
     EXPECT_EQ(p.ask(read), ":-1\r\n");
@@ -109,8 +120,8 @@ TEST(shared_scripts, a_waiting_writer_without_end_keeps_readers_off_for_an_unkno
 TEST(shared_scripts, a_check_tells_what_is_left_of_a_read_hold_even_if_that_is_hardly_anything) {
     script_player p;
     p.ask(call_of(script_id::shared_read, {"lock", "lock:timeout", "conch_rw_writer:{lock}"},
-                  {first, "1"}));
-    EXPECT_EQ(p.ask(call_of(script_id::shared_renew, {"lock", "lock:timeout"}, {first, "0"})),
+                  {mine, "1"}));
+    EXPECT_EQ(p.ask(call_of(script_id::shared_renew, {"lock", "lock:timeout"}, {mine, "0"})),
               "*1\r\n:2\r\n");
 }
 
@@ -118,8 +129,8 @@ TEST(shared_scripts, a_check_tells_what_is_left_of_a_read_hold_even_if_that_is_h
 class endless_shared_scripts : public ::testing::Test {
 protected:
     endless_shared_scripts() {
-        read(first, one_hour);
-        read(second, one_minute);
+        read(mine, one_hour);
+        read(other, one_minute);
         p.ask({"PERSIST", "lock"});
     }
     std::string read(const std::string& field, const std::string& lease) {
@@ -129,7 +140,7 @@ protected:
     }
     std::string renew_second() {
         return p.ask(
-            call_of(script_id::shared_renew, {"lock", deadline_of(second)}, {second, one_minute}));
+            call_of(script_id::shared_renew, {"lock", deadline_of(other)}, {other, one_minute}));
     }
     static std::string deadline_of(const std::string& field) { return "{lock}:" + field; }
     std::string ttl() { return p.ask({"PTTL", "lock"}); }
@@ -138,28 +149,28 @@ protected:
 };
 
 TEST_F(endless_shared_scripts, no_reader_gives_it_an_end_that_is_too_soon_for_another) {
-    read(second, one_minute);
+    read(other, one_minute);
     EXPECT_EQ(ttl(), ":-1\r\n");
     renew_second();
     EXPECT_EQ(ttl(), ":-1\r\n");
-    p.ask(call_of(script_id::renew, {"lock"}, {second, one_minute}));
+    p.ask(call_of(script_id::renew, {"lock"}, {other, one_minute}));
     EXPECT_EQ(ttl(), ":-1\r\n") << "where its keys are at two servers";
 }
 
 // As who may not read hashes.
 TEST_F(endless_shared_scripts, a_renewal_that_can_not_look_at_it_renews_the_other_locks) {
-    p.ask(call_of(script_id::acquire, {"b"}, {first, one_minute, "0"}));
+    p.ask(call_of(script_id::acquire, {"b"}, {mine, one_minute, "0"}));
     for (const std::size_t looks : {2, 3}) {
         lua_host::instance().fail_call(looks, "NOPERM this user has no permissions");
-        EXPECT_EQ(p.ask(call_of(script_id::renew, {"lock", "b"}, {second, "0", first, one_hour})),
+        EXPECT_EQ(p.ask(call_of(script_id::renew, {"lock", "b"}, {other, "0", mine, one_hour})),
                   "*2\r\n:1\r\n:1\r\n");
         EXPECT_EQ(p.ask({"PTTL", "b"}), ":3600000\r\n");
     }
 }
 
 TEST_F(endless_shared_scripts, the_last_reader_gives_it_an_end) {
-    p.ask(call_of(script_id::shared_release, {"lock", deadline_of(first)},
-                  {"redisson_rwlock:{lock}", "publish", first}));
+    p.ask(call_of(script_id::shared_release, {"lock", deadline_of(mine)},
+                  {"redisson_rwlock:{lock}", "publish", mine}));
     renew_second();
     EXPECT_EQ(ttl(), ":60000\r\n");
 }
