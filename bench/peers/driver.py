@@ -16,12 +16,16 @@ answer to each line that it reads:
                 own         each worker has a lock of its own
                 shared      all have the same
                 readers     all read-lock the same, and write-lock it each hundredth time
+                only-readers  all read-lock the same
+                fair        all have the same fair lock
+                several     each has three locks of its own, all at once
                 permits     each takes and gives back the one permit of its own semaphore, for a
                             lease that ends
                 counters    the same of its own counting semaphore, without a lease
                 latches     each counts its own latch down, which doesn't open: that is a pair
 
-Those of the last four lines that a library hasn't got, its driver needn't understand.
+Each driver understands `lock`, `unlock`, and `loop` with `own` and `shared`; the rest only if its
+library has such locks.
 It ends with its input, or with a line on standard error and a status that is not 0.
 """
 

@@ -31,8 +31,8 @@ from private_server import PrivateServer  # noqa: E402
 
 SMALL = ['--rounds', '3', '--seconds', '0.01', '--warm-up', '0', '--passes', '2', '--processes',
          '2', '--workers', '2']
-LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'readers', 'permits', 'counters',
-         'latches']
+FAMILY = ['readers', 'local-readers', 'fair', 'several', 'counters', 'latches']
+LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'permits', *FAMILY]
 
 
 class Case(unittest.TestCase):
@@ -89,8 +89,10 @@ class Figures(Case):
             self.assertEqual(len(entry['percentiles_us']), 100)
 
     def test_each_kind_of_lock_is_asked_for_by_its_name(self):
-        lines = {'handoff-fair': 'lock fair', 'readers': 'loop 2 readers',
-                 **{kind: f'loop 128 {kind}' for kind in ('permits', 'counters', 'latches')}}
+        lines = {'handoff-fair': 'lock fair', 'readers': 'loop 2 readers', 'fair': 'loop 1 fair',
+                 'local-readers': 'loop 128 only-readers',
+                 **{kind: f'loop 128 {kind}' for kind in ('several', 'permits', 'counters',
+                                                          'latches')}}
         fakes = (self.fake(f'bad-{name}', '--fails-at', line) for name, line in lines.items())
         found = self.run_peers('--only', ','.join(['conch', *(f'bad-{name}' for name in lines)]),
                                *self.fake('conch'), *(word for words in fakes for word in words))
@@ -103,7 +105,7 @@ class Figures(Case):
                        *self.fake('half', '--rate', '64000'))
         rows = [line.split() for line in self.table.splitlines()]
         for name in ('fake 128000', 'fake 64000'):
-            self.assertEqual(sum(name in ' '.join(row) for row in rows), 18)
+            self.assertEqual(sum(name in ' '.join(row) for row in rows), 23)
         self.assertIn(['fake', '64000', '64,000', '/s', '0.50'], rows)
 
     def test_waits_that_were_given_up_are_told(self):
@@ -120,7 +122,7 @@ class NotMeasured(Case):
                                *(word for name in names for word in self.fake(name)))
         for benchmark, participants in found.items():
             there = {'permits': ['redisson', 'redis-semaphore'],
-                     **dict.fromkeys(['handoff-fair', 'readers', 'counters', 'latches'],
+                     **dict.fromkeys(['handoff-fair', *FAMILY],
                                      ['redisson'])}.get(benchmark, names)
             self.assertEqual(list(participants), ['conch', *there], benchmark)
 

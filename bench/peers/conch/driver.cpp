@@ -117,11 +117,22 @@ private:
         if (locks == "readers") {
             return {conch::shared_mutex{client_, name_ + ":readers"}, 99, worker};
         }
-        if (locks == "permits") {
-            return lock_mix{conch::semaphore{client_, own_name(locks, worker)}.permits(1)};
+        if (locks == "only-readers") {
+            return lock_mix{conch::shared_mutex{client_, name_ + ":only-readers"}.reader()};
         }
-        return lock_mix{
-            conch::mutex{client_, locks == "shared" ? name_ + ":shared" : own_name(locks, worker)}};
+        if (locks == "fair") {
+            return lock_mix{conch::fair_mutex{client_, name_ + ":fair"}};
+        }
+        const std::string own = own_name(locks, worker);
+        if (locks == "several") {
+            return lock_mix{conch::multi_lock{conch::mutex{client_, own},
+                                              conch::mutex{client_, own + ":second"},
+                                              conch::mutex{client_, own + ":third"}}};
+        }
+        if (locks == "permits") {
+            return lock_mix{conch::semaphore{client_, own}.permits(1)};
+        }
+        return lock_mix{conch::mutex{client_, locks == "shared" ? name_ + ":shared" : own}};
     }
 
     /// Sets the numbers of what has some, the first time.

@@ -130,6 +130,16 @@ public final class Driver {
                 RLock writer = both.writeLock();
                 int[] turn = {worker * 37};
                 return () -> locked(++turn[0] % 100 == 0 ? writer : reader);
+            case "only-readers":
+                RLock only = redisson.getReadWriteLock(NAME + locks).readLock();
+                return () -> locked(only);
+            case "fair":
+                RLock fair = redisson.getFairLock(NAME + locks);
+                return () -> locked(fair);
+            case "several":
+                RLock several = redisson.getMultiLock(redisson.getLock(own),
+                    redisson.getLock(own + ":second"), redisson.getLock(own + ":third"));
+                return () -> locked(several);
             case "permits":
                 RPermitExpirableSemaphore permits = redisson.getPermitExpirableSemaphore(own);
                 permits.trySetPermits(1);
