@@ -102,12 +102,13 @@ private:
     /// So much sooner than its holder and those who wait were told may its lease have ended. They
     /// ask now and then, where a stranger took it away, or its expiry, of which they were told
     /// none; and where it was handed over, as they know of the lease of the one before alone. Who
-    /// waits for a fair lock may know only of the place that its holder had.
+    /// waits for a fair lock may know only of the place that its holder had. A holder shortens a
+    /// lease that a server's clock, set back, made longer, and tells nobody.
     instant misled(const lock& l) const {
         const bool unknown = l.handed_over || all_.how().fair || all_.persisted_at(l.holder) >= 0 ||
                              all_.was_deleted(l.holder);
-        return std::max(unknown ? all_.how().settings.max_poll_interval.count() : 0,
-                        all_.server().set_ahead());
+        return std::max({unknown ? all_.how().settings.max_poll_interval.count() : 0,
+                         all_.server().set_ahead(), all_.server().set_back()});
     }
 
     std::vector<lock> locks_;

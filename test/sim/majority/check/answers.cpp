@@ -68,7 +68,8 @@ private:
     }
 
     void judge_status(const call& c) {
-        if (c.status.locked && c.asked_at >= all_.settled_at() && there_at_[c.name] < c.asked_at) {
+        if (c.status.locked && c.asked_at >= all_.settled_at() && there_at_[c.name] < c.asked_at &&
+            !disturbed(c.name, c.asked_at)) {
             violate("lock " + std::to_string(c.name) + " is told to be held, and is free");
         }
         for (const held& h : all_.holds()) {
