@@ -169,6 +169,20 @@ TEST_F(redisson_several, exclude_each_other_and_whoever_has_one_of_them) {
     EXPECT_FALSE(raw.exists(name) || raw.exists(second));
 }
 
+TEST_F(redisson_several, may_be_of_several_kinds) {
+    const fair_mutex fair{ours.async(), fresh("fair")};
+    const shared_mutex shared{ours.async(), fresh("shared")};
+    const multi_lock mixed{m, fair, shared.writer()};
+    const std::string their_fair = "fair:" + std::string{fair.name()};
+    const std::string their_shared{shared.name()};
+    expect_exclusion(mixed, "multi:write:" + their_shared + '+' + their_fair + '+' + name);
+    expect_exclusion(mixed, their_fair);
+    expect_exclusion(mixed, "write:" + their_shared);
+    expect_exclusion(mixed, "read:" + their_shared);
+    EXPECT_FALSE(raw.exists(name) || raw.exists(std::string{fair.name()}) ||
+                 raw.exists(their_shared));
+}
+
 TEST_F(redisson_several, each_side_wakes_the_other) {
     java("a", "lock", theirs, long_lease);
     std::future<hold> ours_waits;

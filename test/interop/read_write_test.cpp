@@ -98,6 +98,25 @@ TEST_F(redisson_read_write, each_wakes_whoever_it_has_kept_out) {
     }
 }
 
+TEST_F(redisson_read_write, a_writer_that_waits_keeps_new_readers_of_conch_out_but_none_of_java) {
+    blocking_client another{settings_for(both.server().socket_path())};
+    const shared_mutex elsewhere{another.async(), name};
+    java("a", "lock", read, long_lease);
+    std::future<hold> writes = m.writer().async_lock({.lease = long_lease}, asio::use_future);
+    ASSERT_TRUE(somebody_listens());
+    EXPECT_FALSE(tried(m.reader()));
+    EXPECT_FALSE(tried(elsewhere.reader()));
+    EXPECT_TRUE(java_gets(read));
+    EXPECT_EQ(java("b", "tryLock", read).substr(0, 4), "true");
+    java("a", "unlock", read);
+    java("a", "unlock", read);
+    EXPECT_EQ(writes.wait_for(0s), std::future_status::timeout);
+    java("b", "unlock", read);
+    hold h = granted(writes);
+    release(h);
+    EXPECT_TRUE(tried(elsewhere.reader()));
+}
+
 TEST_F(redisson_read_write,
        a_writer_that_becomes_a_reader_wakes_those_of_java_and_keeps_writers_out) {
     hold h;
