@@ -24,6 +24,9 @@ bool knows(fault f, deployment world) noexcept {
     if (f == force) {  // what has owners
         return world == deployment::permits;
     }
+    if (f == late_push) {
+        return world == deployment::counters;
+    }
     return has(kinds) || (world != deployment::deadlocks && has(of_strangers));
 }
 
@@ -31,7 +34,7 @@ fault_injector::fault_injector(stage& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);
         if (s.how().has(f) && f != fault::cancel && f != fault::no_kill && f != fault::force &&
-            f != fault::resize && happens_in(f, s.how().run_as)) {
+            f != fault::resize && (f == fault::late_push || happens_in(f, s.how().run_as))) {
             kinds_.push_back(f);
         }
     }
@@ -76,6 +79,7 @@ void fault_injector::happen(fault f) {
         case fault::pause: all_.clients()[client]->pause(until(), &e); return;
         case fault::crash: all_.replace_client(client, heard, &e); return;
         case fault::lost_push: redis.lose_messages(1 + w.chance.below(3), &e); return;
+        case fault::late_push: redis.delay_messages(1 + w.chance.below(12), &e); return;
         case fault::script_flush:
             feel(redis.any_script() ? &e : nullptr);
             redis.script_flush();
@@ -177,6 +181,7 @@ void fault_injector::heal() {
     all_.server().heal();
     all_.server().redis().refuse({});
     all_.server().redis().lose_messages(0);
+    all_.server().redis().delay_messages(0);
     all_.net().heal();
     for (const auto& c : all_.clients()) {
         c->heal();
