@@ -178,7 +178,7 @@ def all_benchmarks(passes: int, processes: int, workers: int) -> List[Benchmark]
              'only-readers', ['acquisitions_per_s'], family),
         Loop('fair', f'fair lock, {processes} processes of 1 worker', processes, 1, 'fair', shared,
              family),
-        Loop('several', 'three locks at once, 128 workers', 1, 128, 'several',
+        Loop('several', 'uncontended, three locks at once, 128 workers', 1, 128, 'several',
              ['acquisitions_per_s'], family),
         Loop('permits', 'leased permits of semaphores, 128 workers', 1, 128, 'permits',
              ['acquisitions_per_s'], [*family, 'redis-semaphore']),

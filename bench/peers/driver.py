@@ -13,16 +13,16 @@ answer to each line that it reads:
                 {"got": [PAIRS OF EACH THAT ENDED BY END], "p50_us": of a pair, "p99_us": ...,
                 "longest_wait_us": for a grant}. A worker that waits at END waits on;
                 "left_waiting": those that were given up, with nobody to wait for. LOCKS:
-                own         each worker has a lock of its own
-                shared      all have the same
-                readers     all read-lock the same, and write-lock it each hundredth time
+                own           each worker has a lock of its own
+                shared        all have the same
+                readers       all read-lock the same, and write-lock it each hundredth time
                 only-readers  all read-lock the same
-                fair        all have the same fair lock
-                several     each has three locks of its own, all at once
-                permits     each takes and gives back the one permit of its own semaphore, for a
-                            lease that ends
-                counters    the same of its own counting semaphore, without a lease
-                latches     each counts its own latch down, which doesn't open: that is a pair
+                fair          all have the same fair lock
+                several       each locks three of its own at once
+                permits       each takes and gives back the one permit of its own semaphore, for a
+                              lease that ends
+                counters      the same of its own counting semaphore, without a lease
+                latches       each counts its own latch down, which doesn't open: that is a pair
 
 Each driver understands `lock`, `unlock`, and `loop` with `own` and `shared`; the rest only if its
 library has such locks.

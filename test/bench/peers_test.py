@@ -31,8 +31,8 @@ from private_server import PrivateServer  # noqa: E402
 
 SMALL = ['--rounds', '3', '--seconds', '0.01', '--warm-up', '0', '--passes', '2', '--processes',
          '2', '--workers', '2']
-FAMILY = ['readers', 'local-readers', 'fair', 'several', 'counters', 'latches']
-LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'permits', *FAMILY]
+LOOPS_OF_REDISSON = ['readers', 'local-readers', 'fair', 'several', 'counters', 'latches']
+LOOPS = ['uncontended-1', 'uncontended-128', 'contended', 'local', 'permits', *LOOPS_OF_REDISSON]
 
 
 class Case(unittest.TestCase):
@@ -71,6 +71,8 @@ class Figures(Case):
         self.assertEqual(set(found), {*LOOPS, 'handoff', 'handoff-fair'})
         for name, figure in (('uncontended-1', 'pairs_per_s'), ('uncontended-128', 'pairs_per_s'),
                              ('local', 'acquisitions_per_s'), ('permits', 'acquisitions_per_s'),
+                             ('local-readers', 'acquisitions_per_s'),
+                             ('several', 'acquisitions_per_s'),
                              ('counters', 'acquisitions_per_s'), ('latches', 'count_downs_per_s')):
             self.assertAlmostEqual(found[name]['conch'][figure], 128_000, delta=1)
             self.assertAlmostEqual(found[name]['half'][figure], 64_000, delta=1)
@@ -122,7 +124,7 @@ class NotMeasured(Case):
                                *(word for name in names for word in self.fake(name)))
         for benchmark, participants in found.items():
             there = {'permits': ['redisson', 'redis-semaphore'],
-                     **dict.fromkeys(['handoff-fair', *FAMILY],
+                     **dict.fromkeys(['handoff-fair', *LOOPS_OF_REDISSON],
                                      ['redisson'])}.get(benchmark, names)
             self.assertEqual(list(participants), ['conch', *there], benchmark)
 

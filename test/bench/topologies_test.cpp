@@ -60,7 +60,8 @@ TEST_P(each_topology, hands_locks_off_by_messages) {
     for (const char* field : {"p50_us", "raw_p50_us", "ratio_p50", "by_message"}) {
         EXPECT_GT(number(o, field), 0) << field;
     }
-    // On a busy machine a pass may need no message, and thus less than six round trips.
+    // A pass takes six round trips by a message. On a busy machine it may need no message, and
+    // fewer.
     EXPECT_GE(number(o, "round_trips_per_pass"), 2) << "an acquire and an unlock at least";
     EXPECT_LT(number(o, "round_trips_per_pass"), 6.5) << "wherever: nobody asks anybody else";
 }

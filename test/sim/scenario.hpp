@@ -56,7 +56,7 @@ enum class fault : std::uint8_t {
     cut_off,        ///< all the time: one process hears only of what concerns itself
     split_brain,    ///< a master is cut off and goes on, and its replica takes over beside it
     deletion,       ///< a stranger deletes a lock, and tells nobody
-    late_push,      ///< a release message comes long after what was sent behind it
+    late_push,      ///< a message comes long after what was sent behind it
     resize,         ///< an operator changes how many permits a semaphore has
     count,
 };

@@ -132,7 +132,13 @@ private:
         if (locks == "permits") {
             return lock_mix{conch::semaphore{client_, own}.permits(1)};
         }
-        return lock_mix{conch::mutex{client_, locks == "shared" ? name_ + ":shared" : own}};
+        if (locks == "shared") {
+            return lock_mix{conch::mutex{client_, name_ + ":shared"}};
+        }
+        if (locks == "own") {
+            return lock_mix{conch::mutex{client_, own}};
+        }
+        throw std::runtime_error{"not understood: " + locks};
     }
 
     /// Sets the numbers of what has some, the first time.

@@ -27,6 +27,7 @@ private:
         std::string holder{};      ///< the last one
         bool held = false;         ///< by that
         bool handed_over = false;  ///< to that, by another of its client
+        instant held_since = 0;    ///< by anybody, without a gap
         instant told_until = 0;    ///< no sooner than then, all who wait know that it went
         instant free_since = -1;   ///< and wanted
         bool seen = false;         ///< since all has settled
@@ -39,6 +40,7 @@ private:
         const std::string* holder = server.redis().holder(key, server.wall_clock());
         if (holder && *holder != l.holder) {
             l.handed_over = l.held;
+            l.held_since = l.held ? l.held_since : all_.the_world().now();
             l.holder = *holder;
         } else if (!holder && l.held && !released(l)) {
             l.told_until = std::max(l.told_until, all_.the_world().now() + misled(l));
@@ -102,13 +104,15 @@ private:
     /// So much sooner than its holder and those who wait were told may its lease have ended. They
     /// ask now and then, where a stranger took it away, or its expiry, of which they were told
     /// none; and where it was handed over, as they know of the lease of the one before alone. Who
-    /// waits for a fair lock may know only of the place that its holder had. A holder shortens a
-    /// lease that a server's clock, set back, made longer, and tells nobody.
+    /// waits for a fair lock may know only of the place that its holder had. A server's clock that
+    /// is set back makes a TTL longer. Waiters are told that TTL. Then the holder lowers it, and
+    /// tells nobody.
     instant misled(const lock& l) const {
         const bool unknown = l.handed_over || all_.how().fair || all_.persisted_at(l.holder) >= 0 ||
                              all_.was_deleted(l.holder);
+        const bool grew = l.held_since <= all_.server().stepped_at();
         return std::max({unknown ? all_.how().settings.max_poll_interval.count() : 0,
-                         all_.server().set_ahead(), all_.server().set_back()});
+                         all_.server().set_ahead(), grew ? all_.server().set_back() : 0});
     }
 
     std::vector<lock> locks_;

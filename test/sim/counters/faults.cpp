@@ -24,12 +24,13 @@ bool knows(fault f, deployment world) noexcept {
     if (f == force) {  // what has owners
         return world == deployment::permits;
     }
-    if (f == late_push) {
+    if (f == late_push) {  // what believes messages
         return world == deployment::counters;
     }
     return has(kinds) || (world != deployment::deadlocks && has(of_strangers));
 }
 
+// The scenario has late_push only where it can happen; `happens_in` knows it of fair locks alone.
 fault_injector::fault_injector(stage& s) : all_{s} {
     for (std::size_t i = 0; i < fault_count; ++i) {
         const fault f = static_cast<fault>(i);

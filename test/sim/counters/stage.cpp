@@ -48,7 +48,7 @@ scenario scenario_of(dice& chance, std::uint64_t seed, deployment what,
     s.think = std::max(s.think, 20 * millis);
     s.chaos = std::min(s.chaos, 6 * seconds);
     narrow(s, chance);
-    // The servers of a cluster pass messages on to each other.
+    // A message of a cluster's bus may come late. Those of a shard come in order.
     if (knows(fault::late_push, what) && s.run_as == deployment::cluster && !s.sharded) {
         s.faults[static_cast<std::size_t>(fault::late_push)] = chance.once_in(2);
     }

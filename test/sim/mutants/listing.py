@@ -9,6 +9,7 @@ import sys
 EXPECTED = re.compile(r"(?P<how>survives)(?:, (?P<test>\S+))?: (?P<because>.+)|"
                       r"seed (?P<seed>[1-9]\d*), (?P<beside>\S+): (?P<few>.+)|"
                       r"(?P<rare>rare): (?P<only>\S+)")
+# "seed N" or "seed N, FILE".
 FIRST = re.compile(r"seed (?P<seed>[1-9]\d*)(?:, (?P<test>\S+))?")
 
 

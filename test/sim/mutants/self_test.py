@@ -158,7 +158,7 @@ class Tests(unittest.TestCase):
             self.assertEqual((m.outcome, m.seed, m.test, m.because),
                              (outcome, seed, test, because))
 
-    def test_which_seed_is_tried_first(self):
+    def test_which_seed_is_tried_first_and_which_test_stands_beside_it(self):
         for said, test in (("first seed 12", ""), ("first seed 12, a.cpp", "a.cpp")):
             found, = listing.parse(f"mutant m\n{said}\n")
             self.assertEqual((found.first, found.seed, found.test), (12, 0, test))

@@ -16,7 +16,6 @@ using namespace conch::sim;
 using namespace conch::sim::test;
 using wire::script_id;
 
-
 /// A run of a script on what these commands set up.
 struct scene {
     const char* name;

@@ -90,7 +90,7 @@ TEST_P(ttl_scripts, an_acquire_that_is_sent_again_shortens_nothing) {
     EXPECT_EQ(ttl(), told(one_hour));
 }
 
-TEST_P(ttl_scripts, its_lease_begins_anew) {
+TEST_P(ttl_scripts, an_acquire_that_is_sent_again_begins_its_lease_anew) {
     acquire(mine, one_minute);
     p.now_us += minute_us / 2;
     EXPECT_EQ(acquire(mine, one_minute), "$0\r\n\r\n");
@@ -138,7 +138,7 @@ protected:
                              {"lock", deadline_of(field), "conch_rw_writer:{lock}"},
                              {field, lease}));
     }
-    std::string renew_second() {
+    std::string renew_other() {
         return p.ask(
             call_of(script_id::shared_renew, {"lock", deadline_of(other)}, {other, one_minute}));
     }
@@ -151,7 +151,7 @@ protected:
 TEST_F(endless_shared_scripts, no_reader_gives_it_an_end_that_is_too_soon_for_another) {
     read(other, one_minute);
     EXPECT_EQ(ttl(), ":-1\r\n");
-    renew_second();
+    renew_other();
     EXPECT_EQ(ttl(), ":-1\r\n");
     p.ask(call_of(script_id::renew, {"lock"}, {other, one_minute}));
     EXPECT_EQ(ttl(), ":-1\r\n") << "where its keys are at two servers";
@@ -171,7 +171,7 @@ TEST_F(endless_shared_scripts, a_renewal_that_can_not_look_at_it_renews_the_othe
 TEST_F(endless_shared_scripts, the_last_reader_gives_it_an_end) {
     p.ask(call_of(script_id::shared_release, {"lock", deadline_of(mine)},
                   {"redisson_rwlock:{lock}", "publish", mine}));
-    renew_second();
+    renew_other();
     EXPECT_EQ(ttl(), ":60000\r\n");
 }
 

@@ -22,7 +22,8 @@ public:
         }
     }
 
-    // What is taken stays so until a turn of who took it.
+    // What is taken stays so until a turn of who took it, or until somebody else takes it away:
+    // that needs no turn.
     void turned(process&) override {
         for (const auto& u : all_.users()) {
             if (u->asks_now() && u->asks_now()->what == call::kind::status) {
@@ -68,6 +69,7 @@ private:
     }
 
     void judge_status(const call& c) {
+        // It may have come and gone between two turns.
         if (c.status.locked && c.asked_at >= all_.settled_at() && there_at_[c.name] < c.asked_at &&
             !disturbed(c.name, c.asked_at)) {
             violate("lock " + std::to_string(c.name) + " is told to be held, and is free");
