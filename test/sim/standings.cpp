@@ -42,6 +42,15 @@ void standings::found(unsigned set, std::string_view field) {
     }
 }
 
+void standings::discarded(unsigned set) {
+    for (auto& [field, in] : all_) {
+        const auto there = in.find(set);
+        if (there != in.end() && there->second == no_expiry && in.size() > 1) {
+            in.erase(there);
+        }
+    }
+}
+
 std::optional<standings::data_sets> standings::of(std::string_view field) const {
     const auto it = all_.find(field);
     if (it == all_.end()) {

@@ -23,8 +23,12 @@ public:
     void has(unsigned set, std::string_view field, std::int64_t deadline_ms);
     /// So has this one, which was just copied.
     void copied(unsigned set, std::string_view field, std::int64_t deadline_ms);
-    /// A renewal of its client found it there, and prolonged its lease if that was to be done.
+    /// A renewal of its client found it there, and prolonged its lease if that was to be done. A
+    /// look is none: it may find less than its client was promised.
     void found(unsigned set, std::string_view field);
+    /// Nobody has this data set any more. A lease that ended there stays promised; that a stranger
+    /// took its end away there is over.
+    void discarded(unsigned set);
     /// Nothing if there were never two masters while it was there.
     std::optional<data_sets> of(std::string_view field) const;
 

@@ -129,6 +129,7 @@ void server_node::learn(fleet::process p) {
             discards_(p);
         }
         feel(redis_.differ(p, master, wall_clock()) ? split_->by : nullptr);
+        standings_.discarded(redis_.data_set_of(p));
         splits_ended_[split_->shard] = world_.now() + 1;  // behind what was done in this moment
         split_.reset();
     }
@@ -181,7 +182,8 @@ void server_node::note_renewals(const script_run& r) {
         if (one.what != reply::kind::integer) {
             continue;
         }
-        if (one.integer > 0 && !is_first_of_two) {
+        const bool looks = r.args[2 * i + 1] == "0";  // and changes nothing
+        if (one.integer > 0 && !is_first_of_two && !looks) {
             standings_.found(redis_.data_set_of(process_of(r.line)), holder);
         } else if (one.integer == 0 && !reader.empty()) {
             sightings_[std::string{reader}].push_back({r.at, r.client, r.line, sight::missing});

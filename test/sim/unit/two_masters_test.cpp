@@ -176,6 +176,21 @@ TEST(standings_test, a_key_made_persistent_is_where_it_was_given_the_later_end) 
     EXPECT_EQ(*s.of("f"), standings::data_sets{2});
 }
 
+TEST(standings_test, a_key_made_persistent_counts_no_more_when_it_was_discarded) {
+    standings s;
+    s.has(1, "f", standings::no_expiry);
+    s.copied(2, "f", standings::no_expiry);
+    s.has(2, "f", 5000);
+    s.discarded(1);
+    EXPECT_EQ(*s.of("f"), standings::data_sets{2});
+    s.copied(3, "f", 5000);
+    s.has(3, "f", 6000);
+    EXPECT_EQ(*s.of("f"), standings::data_sets{3}) << "the later end is that of the others";
+    s.discarded(3);
+    s.has(2, "f", 5500);
+    EXPECT_EQ(*s.of("f"), standings::data_sets{3}) << "its client was promised more";
+}
+
 /// Two clients, one of which is cut off with the old master.
 class split_test : public ::testing::Test {
 protected:
