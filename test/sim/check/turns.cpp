@@ -22,6 +22,10 @@ public:
 
     void ran(const script_run& r) override {
         const auto name = all_.name_in(r);
+        const auto known = name ? queues_.find({r.client, *name}) : queues_.end();
+        if (r.is("release") && known != queues_.end()) {
+            known->second = queue{.since = r.at + longest_turn};
+        }
         if (!name || !r.is("acquire") || r.script == "shared_read" || !may_be_judged()) {
             return;
         }
@@ -65,6 +69,8 @@ private:
     };
 
     static constexpr instant tolerance = 50 * millis;
+    /// For so long a client whose row is over leaves the lock to others.
+    static constexpr instant longest_turn = 200 * millis;
 
     /// Slow answers make it miss a turn now and then; and what strangers do isn't told.
     bool may_be_judged() const {
