@@ -147,7 +147,9 @@ public:
                                                   "exec prometheus --config.file=" + file +
                                                       " --storage.tsdb.path=" + folder_.path() +
                                                       "/data --web.listen-address=127.0.0.1:0"});
-        std::string said = program_->wait_for_error("Server is ready to receive web requests.");
+        program_->wait_for_error("Server is ready to receive web requests.");
+        // It may tell that before it tells where it listens, and then:
+        std::string said = program_->wait_for_error("TLS is disabled.");
         said = said.substr(said.find("address=", said.find("\"Listening on\"")));
         port_ = port_in(said.substr(0, said.find_first_of(" \n")));
     }
