@@ -25,7 +25,9 @@ public:
         for (std::size_t i = 0; i < all_.how().names; ++i) {
             const std::string lock{all_.spec(i)->name()};
             const auto fields = server.redis().fields(lock, server.wall_clock());
-            look(lock, fields.size() == 1 ? fields.front() : std::string{});
+            // That of a dead reader alone stays until somebody wants to write.
+            const bool is_of_one = fields.size() == 1 && !all_.is_dead_reader(i, fields.front());
+            look(lock, is_of_one ? fields.front() : std::string{});
             for (std::size_t f = 0; all_.how().read_write && f < fields.size(); ++f) {
                 look(timeout_key(lock, fields[f]), fields[f]);
             }

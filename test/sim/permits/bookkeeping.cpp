@@ -76,7 +76,11 @@ bool simulation::by_stranger(fault) {
     }
     if (number) {
         server_.redis().remove(specs_[name]->name(), server_.wall_clock());
-        book_of(name).forget();
+        book& b = book_of(name);
+        if (a.left < 0) {  // all that are out come back, also those that an operator took away
+            b.change(world_.now(), b.total() - a.left, 0);
+        }
+        b.forget();
     }
     if (!number || world_.chance.once_in(2)) {
         const std::string out = protocol::permits_out_key(specs_[name]->name());
